@@ -16,6 +16,8 @@ type CallRequest = Pick<SlotRequest, 'accountId' | 'heldBytes'>;
 
 interface Waiter {
   request: SlotRequest;
+  /** When the call was let in, and when its body was there. */
+  calledMs: number;
   arrivedMs: number;
   grant(slot: Slot): void;
   refuse(reason: unknown): void;
@@ -23,7 +25,6 @@ interface Waiter {
 
 interface CountedCall extends IncomingCall {
   accountId: string;
-  sinceMs: number;
 }
 
 /** Weight of the latest value in an exponential moving average. */
@@ -35,8 +36,11 @@ const FIRST_GUESS_MS = 200;
 const OVERLOAD_AFTER_MS = 1_000;
 /** How long a call counts as waiting while its body is received. */
 const RECEIVING_MS = 1_000;
-/** Factor by which the wait of a queued call may exceed the limit, because the wait is an estimate. */
-const WAIT_TOLERANCE = 1.3;
+/**
+ * The time of a call with its body and its work, as a multiple of the limit of its wait. A queued call that would take
+ * longer is refused.
+ */
+const MAX_TIME = 1.3;
 const MAX_RETRY_SECONDS = 60;
 /** The most calls that are served in a row while a job waits. The next turn is the job's. */
 const MAX_CALLS_IN_A_ROW = 3;
@@ -248,7 +252,9 @@ export class Admission {
         reject(reason);
         this.#admitNext();
       };
-      const waiter: Waiter = { request, arrivedMs: this.#clock.elapsedMs(), grant, refuse };
+      const arrivedMs = this.#clock.elapsedMs();
+      const calledMs = request.incoming?.sinceMs ?? arrivedMs;
+      const waiter: Waiter = { request, calledMs, arrivedMs, grant, refuse };
       this.#queues[work].add(accountId, waiter);
       if (work === 'call') {
         this.#heldBytes += request.heldBytes ?? 0;
@@ -291,8 +297,8 @@ export class Admission {
   }
 
   /**
-   * Refuses waiting calls whose wait, past and expected, exceeds the limit. The burst before an overload leaves such
-   * calls. The next call of each account stays.
+   * Refuses waiting calls that would take too long in all, with the body, the wait and the work. The burst before an
+   * overload leaves such calls, and so do accounts that join those that wait. The next call of each account stays.
    */
   #refuseLateWaiters(longestWaitMs: number): void {
     const late: Waiter[] = [];
@@ -300,9 +306,10 @@ export class Admission {
     for (const [, waiters] of waitingLines) {
       let turns = 0;
       for (const waiter of waiters) {
-        const waitedMs = this.#clock.elapsedMs() - waiter.arrivedMs;
-        const waitMs = waitedMs + this.#overloadWaitMs(turns + 1, waitingLines.length);
-        if (turns > 0 && waitMs > longestWaitMs * WAIT_TOLERANCE) late.push(waiter);
+        const passedMs = this.#clock.elapsedMs() - waiter.calledMs;
+        const waitMs = this.#overloadWaitMs(turns + 1, waitingLines.length);
+        const totalMs = passedMs + waitMs + this.#meanServiceMs;
+        if (turns > 0 && totalMs > longestWaitMs * MAX_TIME) late.push(waiter);
         else turns += 1;
       }
     }

@@ -36,7 +36,7 @@ export const imagesSettings = {
   }),
   IMAGE_WAIT_MS: integer({
     description:
-      'In an overload (calls have waited for a second without a break), a call that would wait longer for its thread is refused at once, with that wait as Retry-After, and so are the waiting ones that would take a third longer in all. Shorter bursts are served as long as their deadlines allow.',
+      'In an overload (calls have waited for a second without a break), a call that would wait longer for its thread is refused at once, with that wait as Retry-After, and so are the waiting ones that would take a third longer in all, with their bodies and their work. Shorter bursts are served as long as their deadlines allow.',
     fallback: 1_500,
     min: 50,
     max: 60_000,

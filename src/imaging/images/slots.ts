@@ -30,6 +30,8 @@ export interface SlotRequest {
 
 /** A call that was let in and whose body is still being received. */
 export interface IncomingCall {
+  /** When it was let in, by the clock of the pools: from then on its caller waits. */
+  readonly sinceMs: number;
   /** Stops counting the call as one that will wait. A second call does nothing. */
   end(): void;
 }

@@ -90,6 +90,27 @@ t.test('in an overload, a call whose body is under way counts as one that waits'
   await t.rejects(late, { code: 'provider_unavailable' }, 'a body that took longer keeps no place');
 });
 
+t.test('the time of a waiting call begins with its body, and ends with its work', async (t) => {
+  const { acquire, admission, clock } = open({ limits: { waitMs: 500, calls: 50 } });
+  void acquire('at work', 'a');
+  clock.advance(100);
+  void acquire('b1', 'b');
+  clock.advance(200);
+  const incoming = admission.expect({ accountId: 'b' });
+  clock.advance(850);
+  const second = admission.acquire({ accountId: 'b', bytes: 0, signal: forever, incoming });
+  await settle();
+  t.equal(admission.stats().waiting, 2, 'two turns of 200 ms are within the limit');
+  const refused = t.rejects(
+    second,
+    { code: 'provider_unavailable' },
+    'in all it would take a second and more',
+  );
+  t.throws(() => admission.expect({ accountId: 'b' }), { code: 'provider_unavailable' });
+  await refused;
+  t.equal(admission.stats().waiting, 1);
+});
+
 t.test('however many bodies are under way, the queue takes as many calls as it may', async (t) => {
   const { acquire, admission } = open({ limits: { calls: 1 } });
   void acquire('at work', 'a');
