@@ -171,7 +171,7 @@ function withComment(jpeg: Buffer, number: number): Buffer {
 }
 
 /** A job that runs while something else is measured. */
-interface Batch {
+interface BackgroundJob {
   /** Repeats a step until a number of further items are completed. */
   during<T>(
     items: number,
@@ -179,7 +179,7 @@ interface Batch {
   ): Promise<{ result: T; perSecond: number }>;
 }
 
-async function beginBatch(api: Api, assetIds: string[]): Promise<Batch> {
+async function beginBatch(api: Api, assetIds: string[]): Promise<BackgroundJob> {
   const { id } = await api.post('/jobs', { op: 'resize', parameters: { width: 512 }, assetIds });
   const completed = async () => Number((await api.get(`/jobs/${id}`)).completedItems);
   return {

@@ -2,7 +2,7 @@ import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
 import { encoded, photographs, pictureSets, readPicture, WIDTH_PX } from './encoded-pictures.ts';
 import type { RasterPicture } from './encoder-tools.ts';
-import { type Curve, mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
+import { type PlotData, mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const FORMATS = listOf('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];
 const WIDTHS = listOf('BENCH_WIDTHS', [String(WIDTH_PX)]).map(Number);
@@ -21,7 +21,7 @@ const RUNS = 3;
  */
 export async function run(): Promise<SuiteResult> {
   const rows: SuiteRow[] = [];
-  const curves: Curve[] = [];
+  const curves: PlotData[] = [];
   for (const width of WIDTHS) {
     const sets =
       FOLDER === undefined ? { photographs: await photographs(width) } : await pictureSets(FOLDER, width);

@@ -9,7 +9,7 @@ export interface RasterPicture extends Raster {
   png: Buffer;
 }
 
-interface Tool {
+interface EncoderTool {
   /** The program, with its fixed options. */
   program: [command: string, ...options: string[]];
   /** Its qualities, from the smallest file to the largest. */
@@ -46,7 +46,7 @@ export const TOOLS = {
     ],
     reads: 'png',
   },
-} satisfies Record<string, Tool>;
+} satisfies Record<string, EncoderTool>;
 export type ToolFormat = keyof typeof TOOLS;
 
 interface MeasuredSize {
@@ -101,7 +101,7 @@ function fileBy(format: ToolFormat, picture: RasterPicture, quality: number): Ui
   return file;
 }
 
-function written({ program, command, reads }: Tool, picture: RasterPicture, quality: number): Uint8Array {
+function written({ program, command, reads }: EncoderTool, picture: RasterPicture, quality: number): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'encoder-'));
   try {
     const [source, result] = [join(folder, `picture.${reads}`), join(folder, 'result.avif')] as const;

@@ -31,7 +31,7 @@ const OPTIONS = {
 } as const;
 type Option = keyof typeof OPTIONS;
 
-interface Command {
+interface BenchCommand {
   usage: string;
   about: string;
   options: readonly Option[];
@@ -47,7 +47,7 @@ const LOAD: readonly Option[] = [
   ...RESULT,
 ];
 
-const COMMANDS: Record<string, Command> = {
+const COMMANDS: Record<string, BenchCommand> = {
   '--suite': {
     usage: '--suite FILE.ts …',
     about: 'Loads an instance with a suite of your own. LOADING.md says how one is written.',
@@ -118,7 +118,7 @@ export async function readHelp(name: string): Promise<string> {
   return [`npm run bench -- ${usage}`, '', about, '', ...optionLines(options)].join('\n');
 }
 
-async function loadSuite(name: string): Promise<Command> {
+async function loadSuite(name: string): Promise<BenchCommand> {
   const file = LOAD_SUITES[name];
   if (file !== undefined) {
     const { description, cases } = await importSuite(file);

@@ -10,10 +10,10 @@ interface PresetCase {
   type: string;
 }
 
-type Parameters = Record<string, string | number>;
+type StepParameters = Record<string, string | number>;
 
 /** The steps that a shop applies to a photo, in sequence. */
-const STEPS: Array<{ op: string; parameters: Parameters }> = [
+const STEPS: Array<{ op: string; parameters: StepParameters }> = [
   { op: 'crop', parameters: { aspect: '4:3' } },
   { op: 'resize', parameters: { width: 1200 } },
   { op: 'adjust', parameters: { brightness: 1.05, saturation: 1.1 } },
@@ -75,7 +75,7 @@ async function oneByOne(api: Api, picture: Uint8Array<ArrayBuffer>, type: string
 
 async function transform(
   api: Api,
-  query: Parameters,
+  query: StepParameters,
   body: Uint8Array<ArrayBuffer>,
   type: string,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; type: string }> {

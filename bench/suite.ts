@@ -2,7 +2,7 @@
 export type SuiteRow = Record<string, string | number>;
 
 /** Points of a plot, in the order of a parameter such as the effort. */
-export interface Curve {
+export interface PlotData {
   title: string;
   xLabel: string;
   yLabel: string;
@@ -14,7 +14,7 @@ export interface SuiteResult {
   method: string;
   rows: SuiteRow[];
   /** Plots for the page; absent if a suite has none. */
-  curves?: readonly Curve[];
+  curves?: readonly PlotData[];
   /** Aims of the suite that this run missed, a sentence each; absent if a suite has none. */
   missed?: readonly string[];
 }

@@ -8,7 +8,7 @@
 export const MAX_PIXELS = 50_000_000;
 
 /** One step of a pass: an operation of the registry and its checked arguments (see image/operations). */
-export interface Step {
+export interface OperationStep {
   operation: string;
   params: Record<string, unknown>;
 }
@@ -64,7 +64,7 @@ export interface Encode {
 /** One pass: one decode, the steps in order, one encode. */
 export interface Pass {
   decode: Decode;
-  steps: Step[];
+  steps: OperationStep[];
   encode: Encode;
 }
 
@@ -119,7 +119,7 @@ export interface Readings {
 }
 
 /** A file, or the pixels of a drawing. */
-export interface Raster {
+export interface RasterInput {
   input: Uint8Array<ArrayBuffer>;
   raw?: RawPixels;
 }
@@ -132,7 +132,7 @@ export interface TransformTask extends Readings {
   header?: InputHeader;
   pass: Pass;
   /** The second pictures that the steps read, by the id in the steps. */
-  layers?: Record<string, Raster>;
+  layers?: Record<string, RasterInput>;
   /** Threads of libvips that work on the picture; one when absent. The result is the same with any number. */
   threads?: number;
   /** The result is described as well. */

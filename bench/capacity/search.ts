@@ -6,7 +6,7 @@ export interface TriedRate {
   holds: boolean;
 }
 
-export interface SearchOptions<P extends TriedRate> {
+export interface RateSearchOptions<P extends TriedRate> {
   /** The rate to begin with. */
   first: number;
   /** Tries a rate. Null if the run was stopped, which ends the search. */
@@ -36,7 +36,7 @@ const MAX_PROBES = 24;
  * a service fail. Chance can also make a rate hold, when few calls come in its time: so the highest one is confirmed
  * for longer, and the search goes on below it where it fails then.
  */
-export async function searchCapacity<P extends TriedRate>(options: SearchOptions<P>): Promise<Found<P>> {
+export async function searchCapacity<P extends TriedRate>(options: RateSearchOptions<P>): Promise<Found<P>> {
   const { first, probe, confirm } = options;
   const held: P[] = [];
   let next: P | null = null;

@@ -168,7 +168,7 @@ export function cpuMsPerCall({ instanceCpuMs, cases }: StageResult): number | nu
   return instanceCpuMs === undefined || right === 0 ? null : instanceCpuMs / right;
 }
 
-type Values = ReadonlyArray<number | null>;
+type MeasuredValues = ReadonlyArray<number | null>;
 
 function valuesOf(sides: Record<'a' | 'b', readonly Figures[]>, measure: Measure) {
   const read = (figures: readonly Figures[]) => figures.map((one) => measured(one, measure));
@@ -182,8 +182,8 @@ function candidateOf(options: {
   measure: ComparedMeasure;
   isPaired: boolean;
   limit: string | null;
-  a: Values;
-  b: Values;
+  a: MeasuredValues;
+  b: MeasuredValues;
   /** Fewest right answers that a value comes from. */
   fewest: number;
 }): CandidateRow {
@@ -191,7 +191,7 @@ function candidateOf(options: {
   const isShare = measure === 'errorShare';
   const scale = (value: number | null) => (value === null ? null : isShare ? value : Math.log(value));
   const [a, b] = [options.a.map(scale), options.b.map(scale)];
-  const meanOf = (values: Values) => {
+  const meanOf = (values: MeasuredValues) => {
     const known = values.filter(isMeasured);
     if (known.length === 0) return null;
     return rounded(isShare ? mean(known) : Math.exp(mean(known)), isShare ? 4 : 2);

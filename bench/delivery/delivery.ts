@@ -25,7 +25,7 @@ const TYPE = 'image/png';
 const AIMS = { memory: 0.6, disk: 0.4, distinct: 0.95, equal: 20 } as const;
 
 /** An account's own server: it signs addresses of one asset. */
-interface Signer {
+interface AddressSigner {
   address(what: string, extension: string): string;
 }
 
@@ -162,7 +162,7 @@ async function measureMade(): Promise<SuiteRow[]> {
 }
 
 /** Addresses that nobody has asked for. Their pictures cost as much as one of 512 px at quality 80 in the mean. */
-function distinctAddresses(address: Signer['address']): () => string {
+function distinctAddresses(address: AddressSigner['address']): () => string {
   const widths = Array.from({ length: 101 }, (_, index) => 462 + index);
   const qualities = Array.from({ length: 21 }, (_, index) => 70 + index);
   const all = widths.flatMap((width) => qualities.map((quality) => ({ width, quality, at: Math.random() })));
@@ -210,7 +210,7 @@ async function read({ url }: { url: string }, path: string): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer());
 }
 
-async function openSigner(server: BenchServer, picture: Buffer): Promise<Signer> {
+async function openSigner(server: BenchServer, picture: Buffer): Promise<AddressSigner> {
   const api = openApi(server);
   const { id, secret } = await api.post('/signing-keys', { name: 'bench' });
   const asset = await api.post('/assets/upload', { type: 'image/jpeg', bytes: picture });

@@ -14,7 +14,7 @@ export interface CaseRecord {
   timeline: Second[];
 }
 
-interface Slice {
+interface TimeSlice {
   /** The calls that were due in it. */
   tally: Tally;
   /** The right answers that came in it. */
@@ -40,7 +40,7 @@ export class CaseRecorder {
   readonly #startMs: number;
   readonly #sliceMs: number;
   readonly #total = new Tally();
-  readonly #slices: Slice[] = Array.from({ length: SLICES }, () => ({ tally: new Tally(), inside: 0 }));
+  readonly #slices: TimeSlice[] = Array.from({ length: SLICES }, () => ({ tally: new Tally(), inside: 0 }));
   readonly #timeline: Timeline;
   readonly #errors: Record<string, number> = {};
   readonly #timing: Record<string, number> = {};
@@ -133,8 +133,8 @@ export class CaseRecorder {
     };
   }
 
-  #slice(momentMs: number): Slice {
+  #slice(momentMs: number): TimeSlice {
     const index = Math.floor((momentMs - this.#startMs) / this.#sliceMs);
-    return this.#slices[Math.max(0, Math.min(SLICES - 1, index))] as Slice;
+    return this.#slices[Math.max(0, Math.min(SLICES - 1, index))] as TimeSlice;
   }
 }

@@ -2,7 +2,7 @@ import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { openApi } from '../api.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, runStage, type StageProgress, type StageResult } from './stage.ts';
-import type { Call, LoadCase, LoadSuite, Picture, Rate, Stage } from './suite.ts';
+import type { HttpCall, LoadCase, LoadSuite, BenchPicture, Rate, Stage } from './suite.ts';
 
 /**
  * The loading process. It is separate from the instance and from the process that draws the terminal, so that its own
@@ -54,7 +54,7 @@ async function prepare(request: Extract<LoaderRequest, { kind: 'prepare' }>): Pr
 }
 
 /** For example `camera.jpg 4000 × 3000, 3.1 MB`. */
-function phraseOf({ name, bytes }: Picture): string {
+function phraseOf({ name, bytes }: BenchPicture): string {
   const header = readHeader(bytes);
   const size = header === null ? 'of unknown size' : `${header.width} × ${header.height}`;
   return `${name} ${size}, ${(bytes.length / 1e6).toFixed(2)} MB`;
@@ -63,9 +63,9 @@ function phraseOf({ name, bytes }: Picture): string {
 /** Prepares a case once per key, because accounts do not see each other's assets. The keys are used in turn. */
 async function prepareCalls(
   loadCase: LoadCase,
-  { url, keys, pictures }: { url: string; keys: readonly string[]; pictures: readonly Picture[] },
+  { url, keys, pictures }: { url: string; keys: readonly string[]; pictures: readonly BenchPicture[] },
 ): Promise<PreparedCase['next']> {
-  const accounts: Array<{ key: string; call: (turn: number) => Call }> = [];
+  const accounts: Array<{ key: string; call: (turn: number) => HttpCall }> = [];
   for (const key of keys)
     accounts.push({ key, call: await loadCase.prepare({ api: openApi({ url, key }), pictures }) });
   return (turn) => {

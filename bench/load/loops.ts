@@ -1,7 +1,7 @@
 import { setTimeout as sleep, setImmediate as turnOfEvents } from 'node:timers/promises';
 
 /** Sends the call of a turn. It throws only if the suite cannot build the call. */
-export type Send = (turn: number, dueMs: number) => Promise<void>;
+export type SendCall = (turn: number, dueMs: number) => Promise<void>;
 
 /**
  * Closed loop: keeps a number of connections busy until the stage is over, each with one call at a time.
@@ -9,7 +9,7 @@ export type Send = (turn: number, dueMs: number) => Promise<void>;
  */
 export async function runClosed(options: {
   connections: number;
-  send: Send;
+  send: SendCall;
   over: AbortSignal;
 }): Promise<void> {
   const { connections, send, over } = options;
@@ -32,7 +32,7 @@ export async function runOpen(options: {
   /** Begin of the stage, by `performance.now()`. */
   startMs: number;
   durationMs: number;
-  send: Send;
+  send: SendCall;
   /** The stage has ended, or was stopped. */
   over: AbortSignal;
   /** Counts a call that became due in the stage, but which a slow loader did not send in it. */

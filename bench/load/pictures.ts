@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import sharp from 'sharp';
 import { photograph } from '../photograph.ts';
-import type { Picture } from './suite.ts';
+import type { BenchPicture } from './suite.ts';
 
 const TYPES: Record<string, string> = {
   '.jpg': 'image/jpeg',
@@ -21,7 +21,7 @@ const MAX_BYTES = 25 * 1024 * 1024;
  * The pictures of a folder, or the built-in ones that every machine has. They are sorted by name, so that runs are
  * alike.
  */
-export async function readPictures(folder: string): Promise<Picture[]> {
+export async function readPictures(folder: string): Promise<BenchPicture[]> {
   if (folder === '') return ownPictures();
   const pictures = readdirSync(folder)
     .sort()
@@ -39,7 +39,7 @@ export async function readPictures(folder: string): Promise<Picture[]> {
 /**
  * A camera photograph of 12 megapixels, a web page's picture, a graphic and a small picture, made from one photograph.
  */
-async function ownPictures(): Promise<Picture[]> {
+async function ownPictures(): Promise<BenchPicture[]> {
   const photo = await photograph();
   const sized = (width: number, height: number) => sharp(photo).resize(width, height, { fit: 'cover' });
   return [
@@ -57,12 +57,12 @@ async function ownPictures(): Promise<Picture[]> {
 const CAMERA_BYTES = { least: 3e6, most: 8e6 };
 
 /** The files of 3 to 8 MB among some pictures, as cameras write them; if there are none, three that are made. */
-export async function cameraFiles(pictures: readonly Picture[]): Promise<readonly Picture[]> {
+export async function cameraFiles(pictures: readonly BenchPicture[]): Promise<readonly BenchPicture[]> {
   const { least, most } = CAMERA_BYTES;
   const own = pictures.filter(({ bytes }) => bytes.length >= least && bytes.length <= most);
   if (own.length > 0) return own;
   const photo = await photograph();
-  const made = async (width: number, height: number, quality: number): Promise<Picture> => ({
+  const made = async (width: number, height: number, quality: number): Promise<BenchPicture> => ({
     name: `camera of ${Math.round((width * height) / 1e6)} megapixels`,
     type: 'image/jpeg',
     bytes: await sharp(photo).resize(width, height, { fit: 'cover' }).jpeg({ quality }).toBuffer(),

@@ -1,11 +1,11 @@
 import { readHeader } from '../../src/imaging/images/header/header.ts';
-import type { Call, CallResponse, Expectation, LoadCase } from './suite.ts';
+import type { HttpCall, CallResponse, Expectation, LoadCase } from './suite.ts';
 
 /**
  * The error of a complete answer, or null when it is right: its status, its content type, the type and the width of its
  * image by a walk of the file's header, and the case's own check. An answer without a byte is only right as 204.
  */
-export function errorOf(answer: CallResponse, call: Call, loadCase: LoadCase): string | null {
+export function errorOf(answer: CallResponse, call: HttpCall, loadCase: LoadCase): string | null {
   const { status } = answer;
   if (loadCase.expected?.includes(status)) return null;
   if (status < 200 || status >= 300) return refusalOf(status, answer.body.toString('utf8'));

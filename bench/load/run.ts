@@ -8,7 +8,7 @@ import type { LoadTarget } from './target.ts';
 import { type InstanceSample, watch } from './watch.ts';
 
 /** The range of a stage within the samples, in seconds since the watch began. */
-export interface Span {
+export interface StageSpan {
   name: string;
   from: number;
   to: number;
@@ -18,7 +18,7 @@ export interface LoadResult {
   /** The pictures that the calls sent, a phrase for each. */
   pictures: string[];
   stages: StageResult[];
-  spans: Span[];
+  spans: StageSpan[];
   samples: InstanceSample[];
   /** The run was stopped: the last stage is shorter than the suite asks for, and later ones were not run. */
   isStopped: boolean;
@@ -42,7 +42,7 @@ export async function runLoad(options: RunOptions): Promise<LoadResult> {
   const loader = await openLoader(options);
   const watching = watch(target.url, target.pid);
   const stages: StageResult[] = [];
-  const spans: Span[] = [];
+  const spans: StageSpan[] = [];
   try {
     for (const stage of suite.stages) {
       if (signal?.aborted) break;

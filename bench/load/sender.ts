@@ -6,10 +6,10 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { errorOf, readServerTiming } from './response.ts';
-import type { Call, CallResponse, LoadCase } from './suite.ts';
+import type { HttpCall, CallResponse, LoadCase } from './suite.ts';
 
 /** A call with the API key of its account. */
-export interface KeyedCall extends Call {
+export interface KeyedCall extends HttpCall {
   key: string;
 }
 
@@ -170,7 +170,7 @@ function collect(
 }
 
 /** A check that throws is the fault of the suite; its calls are wrong by that name, and the stage goes on. */
-function judged(answer: CallResponse, call: Call, loadCase: LoadCase): string | null {
+function judged(answer: CallResponse, call: HttpCall, loadCase: LoadCase): string | null {
   try {
     return errorOf(answer, call, loadCase);
   } catch (error) {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Api } from '../api.ts';
 
 /** One HTTP call, as sent. */
-export interface Call {
+export interface HttpCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path below the URL of the instance, with its query. */
   path: string;
@@ -28,7 +28,7 @@ export interface CallResponse {
 }
 
 /** A picture that calls send. */
-export interface Picture {
+export interface BenchPicture {
   name: string;
   type: string;
   bytes: Buffer;
@@ -37,7 +37,7 @@ export interface Picture {
 /** The context in which a case prepares itself. */
 export interface CaseContext {
   api: Pick<Api, 'post'>;
-  pictures: readonly Picture[];
+  pictures: readonly BenchPicture[];
 }
 
 /** One kind of call. It is prepared once in the loading process, and then builds each call. */
@@ -45,19 +45,19 @@ export interface LoadCase {
   /** The typical caller of such calls, and their purpose. */
   description: string;
   /** @returns the call of a turn; turns count from 0. */
-  prepare(context: CaseContext): Promise<(turn: number) => Call>;
+  prepare(context: CaseContext): Promise<(turn: number) => HttpCall>;
   /** Statuses that count as right answers besides 2xx. */
   expected?: readonly number[];
   /**
    * Judges an answer beyond what its call expects.
    * @returns null for a right answer, or the error by which a wrong one is counted, in a few words.
    */
-  check?(answer: CallResponse, call: Call): string | null;
+  check?(answer: CallResponse, call: HttpCall): string | null;
   /**
    * The next call of the same work, such as the question whether a job has ended. The work takes until its last answer.
    * @returns null when the answer was the last one.
    */
-  follow?(answer: CallResponse): Call | null;
+  follow?(answer: CallResponse): HttpCall | null;
   /** False: each call opens its own connection. True by default. */
   keepAlive?: boolean;
   /** Speed at which bodies are sent, as from a phone; by default as fast as they can be. */

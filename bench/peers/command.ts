@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import sharp from 'sharp';
 import { readPictures } from '../load/pictures.ts';
-import type { Picture } from '../load/suite.ts';
+import type { BenchPicture } from '../load/suite.ts';
 import { plottedPage } from '../report/plotted-page.ts';
 import { writeResult } from '../results.ts';
 import { startBenchServer } from '../server.ts';
@@ -60,7 +60,7 @@ async function measureAll(
 }
 
 /** A picture in each format at one width. */
-async function prepareCases(picture: Picture): Promise<PeerCase[]> {
+async function prepareCases(picture: BenchPicture): Promise<PeerCase[]> {
   const { autoOrient } = await sharp(picture.bytes).metadata();
   const width = Math.min(WIDTH_PX, Math.round(autoOrient.width * MIN_SCALE));
   return FORMATS.map((format) => ({

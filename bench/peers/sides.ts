@@ -1,10 +1,10 @@
 import { type Api, openApi, type SentBytes } from '../api.ts';
 import { cpuMs } from '../cpu.ts';
-import type { Picture } from '../load/suite.ts';
+import type { BenchPicture } from '../load/suite.ts';
 import type { BenchServer } from '../server.ts';
 import { listenersOf } from './listeners.ts';
 import type { Peer } from './options.ts';
-import type { Sources } from './sources.ts';
+import type { PictureServer } from './sources.ts';
 
 const MAX_RESPONSE_MS = 60_000;
 
@@ -13,7 +13,7 @@ export type PeerFormat = 'jpeg' | 'webp' | 'avif';
 /** One picture that all sides are asked for. */
 export interface PeerCase {
   name: string;
-  picture: Picture;
+  picture: BenchPicture;
   /** Width of the result, in pixels. */
   width: number;
   format: PeerFormat;
@@ -27,7 +27,7 @@ export interface PeerSide {
 }
 
 /** A server that is asked by GET, and fetches its source from the bench. */
-export function peerSide({ name, pattern, port, pid }: Peer, sources: Sources): PeerSide {
+export function peerSide({ name, pattern, port, pid }: Peer, sources: PictureServer): PeerSide {
   const roots = pid === null ? listenersOf(port) : [pid];
   return {
     name,
@@ -55,7 +55,7 @@ export function bodySide(server: BenchServer): PeerSide {
 /** Darkroom, which has stored the picture before its first call. */
 export function assetSide(server: BenchServer): PeerSide {
   const api = openApi(server);
-  const bodies = new Map<Picture, Promise<object>>();
+  const bodies = new Map<BenchPicture, Promise<object>>();
   return {
     name: 'Darkroom, by asset',
     cpuMs: () => cpuOf([server.pid]),

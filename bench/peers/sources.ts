@@ -1,15 +1,15 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Picture } from '../load/suite.ts';
+import type { BenchPicture } from '../load/suite.ts';
 
 /** Serves the pictures on loopback, for servers that fetch what they work on. */
-export interface Sources {
+export interface PictureServer {
   /** An address of a picture that was never given before, so that no cache of a server knows it. */
-  nextUrl(picture: Picture): string;
+  nextUrl(picture: BenchPicture): string;
   close(): void;
 }
 
-export async function serveSources(pictures: readonly Picture[]): Promise<Sources> {
+export async function serveSources(pictures: readonly BenchPicture[]): Promise<PictureServer> {
   const server = createServer((request, response) => {
     const name = decodeURIComponent(request.url ?? '').replace(/^\/\d+\//, '');
     const picture = pictures.find((one) => one.name === name);

@@ -7,7 +7,7 @@ import {
 } from './requested.ts';
 
 /** Options by the name of their preset, as in IMGPROXY_PRESETS. */
-export type Presets = Readonly<Record<string, string>>;
+export type PresetOptions = Readonly<Record<string, string>>;
 
 /** The resizing types of imgproxy, as values of `fit`. */
 const FITS: Record<string, string> = {
@@ -25,7 +25,7 @@ const SIGNATURE = /^(unsafe|insecure|_|[\w-]{40,})$/;
 const DEFAULT_PRESET = 'default';
 
 /** Reads `name=options,name=options`, the form of IMGPROXY_PRESETS. */
-export function readPresets(text: string): Presets {
+export function readPresets(text: string): PresetOptions {
   const pairs = text.split(',').map((one) => one.trim().split('='));
   return Object.fromEntries(pairs.filter(([name = '', options]) => name !== '' && options !== undefined));
 }
@@ -35,7 +35,7 @@ export function readPresets(text: string): Presets {
  * with the format as its ending. The prefix is that of IMGPROXY_PATH_PREFIX; options may be names of presets alone.
  * Null for an address of another form. Source: its documentation, "Processing an image" and "Presets".
  */
-export function fromImgproxy(path: string, presets: Presets): RequestedTransform | Unusable | null {
+export function fromImgproxy(path: string, presets: PresetOptions): RequestedTransform | Unusable | null {
   const parts = path.slice(1).split('/');
   const plain = parts.indexOf('plain');
   const isPresetList = (part: string) => part.split(':').every((name) => Object.hasOwn(presets, name));
@@ -72,7 +72,7 @@ function withoutOptions(parts: readonly string[], plain: number): Unusable | nul
 
 /** The options of one address; a later one replaces an earlier one. */
 class AskedOptions {
-  readonly #presets: Presets;
+  readonly #presets: PresetOptions;
   readonly #fields: TransformFields = {};
   readonly #without = new Set<string>();
   #pixelRatio = 1;
@@ -80,7 +80,7 @@ class AskedOptions {
   /** Whether an option, or a preset, is one of imgproxy's for certain. */
   isKnown = false;
 
-  constructor(presets: Presets) {
+  constructor(presets: PresetOptions) {
     this.#presets = presets;
   }
 

@@ -1,4 +1,4 @@
-import { fromImgproxy, type Presets } from './imgproxy.ts';
+import { fromImgproxy, type PresetOptions } from './imgproxy.ts';
 import { durationIn, momentIn } from './moments.ts';
 import type { RequestedTransform, Unusable } from './requested.ts';
 import { fromThumbor } from './thumbor.ts';
@@ -51,7 +51,7 @@ const MIN_BYTES = 256;
  * as those of these servers or of a proxy in the common log format. A call is due when it arrived, also if its line was
  * written with the answer.
  */
-export function readRecording(text: string, presets: Presets = {}): Recording {
+export function readRecording(text: string, presets: PresetOptions = {}): Recording {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const read = lines.map((line) => readOwnLine(line) ?? readAddressLine(line, presets));
   const { calls, secondLines } = onePerRequest(read.filter((one) => 'transform' in one));
@@ -102,7 +102,7 @@ function readOwnLine(line: string): LoggedCall | LeftOut | null {
 const NO_TIME: LeftOut = { reason: 'calls without a time', count: 1 };
 const NO_CALL: LeftOut = { reason: 'lines without a call', count: 1 };
 
-function readAddressLine(line: string, presets: Presets): LoggedCall | LeftOut {
+function readAddressLine(line: string, presets: PresetOptions): LoggedCall | LeftOut {
   for (const [address] of line.matchAll(/(?<=^|[\s"=])\/[^\s"]+/g)) {
     const [path = ''] = address.split('?');
     const read = fromImgproxy(path, presets) ?? fromThumbor(path);

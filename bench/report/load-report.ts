@@ -17,7 +17,7 @@ export interface LoadReport extends LoadResult {
   /** The command line, without its key. */
   command: string;
   at: string;
-  host: HostFacts;
+  host: MeasuredHost;
   /** URL of the instance; null when the bench started it. */
   url: string | null;
   /** The loaded instance, which may be of another version than this bench. */
@@ -30,7 +30,7 @@ export interface LoadReport extends LoadResult {
   brokenThresholds: string[];
 }
 
-export interface HostFacts {
+export interface MeasuredHost {
   cores: number;
   cpu: string;
   memoryMegabytes: number;
@@ -83,7 +83,7 @@ export function reportOf(options: {
   };
 }
 
-export function hostFacts(): HostFacts {
+export function hostFacts(): MeasuredHost {
   return {
     cores: cpus().length,
     cpu: cpus()[0]?.model ?? 'unknown',

@@ -1,17 +1,17 @@
 import type { SideDifference } from '../compare/interval.ts';
 import { type Candidate, keyOf } from '../tune/candidates.ts';
-import type { CaseFigures } from '../tune/figures.ts';
+import type { CaseMeans } from '../tune/figures.ts';
 import type { Weights } from '../tune/goodness.ts';
 import type { CandidateTrial, Recommendation } from '../tune/search.ts';
 import { escaped } from './escaped.ts';
-import type { HostFacts } from './load-report.ts';
+import type { MeasuredHost } from './load-report.ts';
 import { htmlTable, staticPage } from './static-page.ts';
 
 /** The result of a tune run, as written to JSON. */
 export interface TuneResult extends Recommendation {
   at: string;
   seconds: number;
-  host: HostFacts;
+  host: MeasuredHost;
   /** The settings of the file and the environment. */
   current: Candidate;
   weights: Weights;
@@ -76,7 +76,7 @@ function details(trial: CandidateTrial): string {
   return `<details><summary>${escaped(`${keyOf(trial.candidate)}, ${trial.rounds} rounds`)}</summary>${htmlTable(head, rows)}</details>`;
 }
 
-function pair([a, b]: CaseFigures['p50']): string {
+function pair([a, b]: CaseMeans['p50']): string {
   return `${a ?? 'none'} → ${b ?? 'none'}`;
 }
 

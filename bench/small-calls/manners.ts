@@ -9,7 +9,7 @@ import { type CallCost, CONNECTIONS, measureCall, ratios, type ServerUnderTest }
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const ROUND_MS = Number(process.env.BENCH_ROUND_MS ?? 4_000);
 
-interface Route {
+interface MeasuredRoute {
   path: string;
   headers: Record<string, string>;
 }
@@ -25,7 +25,7 @@ export async function run(): Promise<SuiteResult> {
     const [bareUrl] = (await once(bare, 'message')) as [string];
     const key = { authorization: `ApiKey ${server.key}` };
     const session = { authorization: `Bearer ${await signIn(server.url)}` };
-    const routes: Route[] = [
+    const routes: MeasuredRoute[] = [
       { path: '/api/v1/credits', headers: key },
       { path: '/api/v1/api-keys', headers: session },
       { path: '/healthz', headers: {} },
@@ -42,7 +42,7 @@ export async function run(): Promise<SuiteResult> {
 }
 
 async function measure(
-  { path, headers }: Route,
+  { path, headers }: MeasuredRoute,
   service: ServerUnderTest,
   bare: ServerUnderTest,
 ): Promise<SuiteRow> {

@@ -1,29 +1,29 @@
 import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { cameraFiles } from '../load/pictures.ts';
-import type { Call, CallResponse, CaseContext, Expectation, LoadCase, Picture } from '../load/suite.ts';
+import type { HttpCall, CallResponse, CaseContext, Expectation, LoadCase, BenchPicture } from '../load/suite.ts';
 
 /** The kinds of calls that several suites send. */
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
-function json(path: string, body: object): Call {
+function json(path: string, body: object): HttpCall {
   return { method: 'POST', path, headers: JSON_HEADERS, body: Buffer.from(JSON.stringify(body)) };
 }
 
 /** The picture whose size is nearest to some megapixels. */
-function nearest(pictures: readonly Picture[], megapixels: number): Picture {
-  const distance = (picture: Picture) => Math.abs(Math.log(megapixelsOf(picture) / megapixels));
+function nearest(pictures: readonly BenchPicture[], megapixels: number): BenchPicture {
+  const distance = (picture: BenchPicture) => Math.abs(Math.log(megapixelsOf(picture) / megapixels));
   const [picture] = pictures.toSorted((a, b) => distance(a) - distance(b));
   if (picture === undefined) throw new Error('A suite needs a picture.');
   return picture;
 }
 
-function megapixelsOf({ bytes }: Picture): number {
+function megapixelsOf({ bytes }: BenchPicture): number {
   const header = readHeader(bytes);
   return header === null ? 1 : (header.width * header.height) / 1e6;
 }
 
-function transformOf(query: string, picture: Picture): Call {
+function transformOf(query: string, picture: BenchPicture): HttpCall {
   return {
     method: 'POST',
     path: `/api/v1/images/transform?${query}`,
@@ -34,7 +34,7 @@ function transformOf(query: string, picture: Picture): Call {
 }
 
 /** The image that a query asks for: its format, and the width of a resize, which never enlarges. */
-function expectationOf(query: string, { bytes }: Picture): Expectation {
+function expectationOf(query: string, { bytes }: BenchPicture): Expectation {
   const asked = new URLSearchParams(query);
   const format = asked.get('format');
   const expected = { type: `image/${format ?? ''}` };
@@ -61,7 +61,7 @@ export function cameraBodies(query: string): LoadCase {
     description: `Files of 3 to 8 MB as bodies: ${query}.`,
     async prepare({ pictures }) {
       const calls = (await cameraFiles(pictures)).map((picture) => transformOf(query, picture));
-      return (turn) => calls[turn % calls.length] as Call;
+      return (turn) => calls[turn % calls.length] as HttpCall;
     },
   };
 }
@@ -82,7 +82,7 @@ export const webPages: LoadCase = {
       const query = `op=resize&width=${widths[turn % widths.length]}&format=webp`;
       const index = Math.floor(turn / widths.length) % assetIds.length;
       const call = json(`/api/v1/images/transform?${query}`, { assetId: assetIds[index] });
-      return { ...call, expects: expectationOf(query, context.pictures[index] as Picture) };
+      return { ...call, expects: expectationOf(query, context.pictures[index] as BenchPicture) };
     };
   },
 };
@@ -94,7 +94,7 @@ export const webPages: LoadCase = {
 export async function storedTransforms(
   context: CaseContext,
   recorded: ReadonlyArray<{ query: string; source: string | null; bytes: number | null }>,
-): Promise<(turn: number) => Call> {
+): Promise<(turn: number) => HttpCall> {
   const assetIds = await uploadAll(context);
   const { pictures } = context;
   const sources = new Map<string, number>();
@@ -108,12 +108,12 @@ export async function storedTransforms(
   const calls = recorded.map((one, turn) => {
     const index = indexOf(one, turn);
     const call = json(`/api/v1/images/transform?${one.query}`, { assetId: assetIds[index] });
-    return { ...call, expects: { type: expectationOf(one.query, pictures[index] as Picture).type } };
+    return { ...call, expects: { type: expectationOf(one.query, pictures[index] as BenchPicture).type } };
   });
-  return (turn) => calls[turn % calls.length] as Call;
+  return (turn) => calls[turn % calls.length] as HttpCall;
 }
 
-function nearestBytes(pictures: readonly Picture[], size: number): number {
+function nearestBytes(pictures: readonly BenchPicture[], size: number): number {
   const distances = pictures.map(({ bytes }) => Math.abs(Math.log(bytes.length / Math.max(1, size))));
   return distances.indexOf(Math.min(...distances));
 }
@@ -131,13 +131,13 @@ export const agents: LoadCase = {
       'op=thumbnail&size=256',
       'op=convert&format=png',
     ];
-    const metadata: Call = {
+    const metadata: HttpCall = {
       ...transformOf('', page),
       path: '/api/v1/images/metadata',
       expects: { type: 'application/json' },
     };
     const calls = [metadata, ...queries.map((query) => transformOf(query, page))];
-    return (turn) => calls[turn % calls.length] as Call;
+    return (turn) => calls[turn % calls.length] as HttpCall;
   },
 };
 

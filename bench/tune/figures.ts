@@ -3,7 +3,7 @@ import { compareRounds } from '../compare/rows.ts';
 import type { StageResult } from '../load/stage.ts';
 
 /** Means of all rounds of one case in one stage, the base first. */
-export interface CaseFigures {
+export interface CaseMeans {
   stage: string;
   case: string;
   /** Right answers per second. */
@@ -16,7 +16,7 @@ export interface CaseFigures {
 }
 
 /** The figures of a trial as an operator reads them: answers per second and milliseconds. */
-export function figuresOf(rounds: readonly Round[]): CaseFigures[] {
+export function figuresOf(rounds: readonly Round[]): CaseMeans[] {
   const rows = compareRounds(rounds);
   const stages: readonly StageResult[] = rounds[0]?.a ?? [];
   return stages.flatMap(({ name: stage, cases }) =>

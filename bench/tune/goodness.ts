@@ -28,14 +28,14 @@ export function ratiosOf(round: Round, weights: Weights): RoundRatios {
 
 function goodnessOf(pairs: readonly StagePair[], weights: Weights): number | null {
   const ratios = pairs.flatMap(([a, b]) =>
-    Object.keys(a.cases).map((name): Weighed => [caseRatio(a, b, name), weights[name] ?? 0]),
+    Object.keys(a.cases).map((name): WeighedRatio => [caseRatio(a, b, name), weights[name] ?? 0]),
   );
   return geometricMean(ratios);
 }
 
 /** CPU time per right answer, each stage with the weight of its cases. */
 function cpuOf(pairs: readonly StagePair[], weights: Weights): number | null {
-  const ratios = pairs.map(([a, b]): Weighed => {
+  const ratios = pairs.map(([a, b]): WeighedRatio => {
     const weight = Object.keys(a.cases).reduce((sum, name) => sum + (weights[name] ?? 0), 0);
     const [costA, costB] = [cpuMsPerCall(a), cpuMsPerCall(b)];
     return [costA && costB ? costB / costA : null, weight];
@@ -43,10 +43,10 @@ function cpuOf(pairs: readonly StagePair[], weights: Weights): number | null {
   return geometricMean(ratios);
 }
 
-type Weighed = readonly [ratio: number | null, weight: number];
+type WeighedRatio = readonly [ratio: number | null, weight: number];
 
 /** Null if no ratio has a weight. */
-function geometricMean(ratios: readonly Weighed[]): number | null {
+function geometricMean(ratios: readonly WeighedRatio[]): number | null {
   let log = 0;
   let weightSum = 0;
   for (const [ratio, weight] of ratios) {

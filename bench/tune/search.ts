@@ -7,14 +7,14 @@ import {
   type RoundRatios,
   roundsNeeded,
 } from './evidence.ts';
-import type { CaseFigures } from './figures.ts';
-import { type Confirmation, type Findings, sentencesOf } from './sentences.ts';
+import type { CaseMeans } from './figures.ts';
+import { type Confirmation, type SearchFindings, sentencesOf } from './sentences.ts';
 
 /** The rounds of a trial. There are fewer than asked for if the run was stopped. */
 export interface TrialMeasurement {
   rounds: RoundRatios[];
   /** Means of all rounds, by stage and case. */
-  figures: CaseFigures[];
+  figures: CaseMeans[];
 }
 
 /** Measures a candidate against a base: both are their own instances, which run in turn. */
@@ -31,7 +31,7 @@ export interface CandidateTrial extends Evidence {
   rounds: number;
   /** The ratios of each round. */
   ratios: RoundRatios[];
-  figures: CaseFigures[];
+  figures: CaseMeans[];
 }
 
 /** The number of a trial, of those that are planned at most. */
@@ -51,7 +51,7 @@ export interface Recommendation {
   trials: CandidateTrial[];
 }
 
-export interface SearchOptions {
+export interface TuneSearchOptions {
   candidates: readonly Candidate[];
   /** The settings of the operator's file and environment; empty if they set none. */
   current?: Candidate;
@@ -86,7 +86,7 @@ const CONTENDERS = 3;
  * to be worse. When time is short, it confirms the best so far; what is left of the time goes to the present settings
  * again.
  */
-export async function search(options: SearchOptions): Promise<Recommendation> {
+export async function search(options: TuneSearchOptions): Promise<Recommendation> {
   const { candidates, current = {}, hasTimeFor } = options;
   const log = trialLog(options);
 
@@ -136,7 +136,7 @@ interface TrialLog {
   candidates(): Candidate[];
 }
 
-function trialLog({ measure, onTrial }: SearchOptions): TrialLog {
+function trialLog({ measure, onTrial }: TuneSearchOptions): TrialLog {
   const trials: CandidateTrial[] = [];
   const byPair = new Map<string, RoundRatios[]>();
   const pairOf = (candidate: Candidate, base: Candidate) => `${keyOf(candidate)} against ${keyOf(base)}`;
@@ -173,16 +173,16 @@ interface CurrentJudge {
    * denies the rounds that are still needed.
    */
   look(isWorthwhile: (needed: number) => boolean): Promise<void>;
-  conclusion(): Findings['aboutCurrent']['conclusion'];
+  conclusion(): SearchFindings['aboutCurrent']['conclusion'];
 }
 
 function currentJudge(
   current: Candidate,
   log: TrialLog,
-  { candidates, hasTimeFor }: SearchOptions,
+  { candidates, hasTimeFor }: TuneSearchOptions,
 ): CurrentJudge {
   let looks = 0;
-  let conclusion: Findings['aboutCurrent']['conclusion'] = 'open';
+  let conclusion: SearchFindings['aboutCurrent']['conclusion'] = 'open';
   return {
     conclusion: () => conclusion,
     async look(isWorthwhile) {
@@ -209,8 +209,8 @@ function currentJudge(
 async function confirm(
   incumbent: Candidate,
   log: TrialLog,
-  hasTimeFor: SearchOptions['hasTimeFor'],
-): Promise<Pick<Findings, 'winner' | 'unconfirmed'>> {
+  hasTimeFor: TuneSearchOptions['hasTimeFor'],
+): Promise<Pick<SearchFindings, 'winner' | 'unconfirmed'>> {
   const contenders = byGoodness(log.candidates(), log)
     .filter((candidate) => looksBetter(candidate, incumbent, log))
     .slice(0, CONTENDERS)
@@ -239,7 +239,7 @@ async function confirm(
 /** The most rounds that there is time for, between these bounds; 0 when there is none. */
 function affordableRounds(
   { most, fewest }: { most: number; fewest: number },
-  hasTimeFor: SearchOptions['hasTimeFor'],
+  hasTimeFor: TuneSearchOptions['hasTimeFor'],
 ): number {
   let rounds = most;
   while (rounds >= fewest && !hasTimeFor(rounds)) rounds -= 1;

@@ -2,7 +2,7 @@ import { type Candidate, keyOf } from './candidates.ts';
 import { evidenceOf, type RoundRatios } from './evidence.ts';
 
 /** The findings of the search, from which the sentences of its outcome are made. */
-export interface Findings {
+export interface SearchFindings {
   current: Candidate;
   aboutCurrent: { conclusion: 'better' | 'worse' | 'open'; rounds: RoundRatios[] };
   /** Base of the confirmation: the present settings, unless they are shown to be worse than the default. */
@@ -24,14 +24,14 @@ export interface Confirmation {
 }
 
 /** The outcome of a search in sentences: first what to use, then why. */
-export function sentencesOf(findings: Findings): string {
+export function sentencesOf(findings: SearchFindings): string {
   const { winner } = findings;
   return winner === null
     ? [stays(findings), aboutCandidates(findings)].join(' ')
     : [wins(winner, findings), ...aboutReplaced(findings)].join(' ');
 }
 
-function wins({ candidate, rounds }: Confirmation, { incumbent }: Findings): string {
+function wins({ candidate, rounds }: Confirmation, { incumbent }: SearchFindings): string {
   const { goodness } = evidenceOf(rounds);
   const gain = Math.round(((goodness?.ratio ?? 1) - 1) * 100);
   const least = Math.round(((goodness?.low ?? 1) - 1) * 1000) / 10;
@@ -39,14 +39,14 @@ function wins({ candidate, rounds }: Confirmation, { incumbent }: Findings): str
 }
 
 /** The present settings that give way to others, and are worse than the default themselves. */
-function aboutReplaced({ current, aboutCurrent }: Findings): string[] {
+function aboutReplaced({ current, aboutCurrent }: SearchFindings): string[] {
   if (aboutCurrent.conclusion !== 'worse') return [];
   return [
     `${keyOf(current)}, which is set now, is worse than the default: ${figuresOf(aboutCurrent.rounds)}.`,
   ];
 }
 
-function stays({ current, aboutCurrent }: Findings): string {
+function stays({ current, aboutCurrent }: SearchFindings): string {
   const key = keyOf(current);
   if (key === keyOf({})) return 'Keep the default.';
   const { conclusion, rounds } = aboutCurrent;
@@ -60,7 +60,7 @@ function stays({ current, aboutCurrent }: Findings): string {
   return `Keep ${key}, which is set now; it was shown to be neither better nor worse than the default: ${figures}.`;
 }
 
-function aboutCandidates({ unconfirmed, incumbent, hasTried }: Findings): string {
+function aboutCandidates({ unconfirmed, incumbent, hasTried }: SearchFindings): string {
   if (!hasTried) return 'There was no time to try other settings.';
   if (unconfirmed.length === 0) return `No other setting looked better than ${nameOf(incumbent)}.`;
   const tried = unconfirmed.filter(({ rounds }) => rounds.length > 0).map((one) => notShown(one));

@@ -5,9 +5,9 @@ import { type CallOptions, jsonBody, type Query, type Transport } from './transp
 
 /** A call of the interface that takes and answers JSON, such as `GET /jobs/{jobId}`. */
 export type CallName = keyof Calls;
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /** The paths that have a method. */
-export type PathOf<M extends Method> = CallName extends infer N
+export type PathOf<M extends HttpMethod> = CallName extends infer N
   ? N extends `${M} ${infer P}`
     ? P
     : never
@@ -24,16 +24,16 @@ export type RowOf<N extends CallName> = DataOf<N> extends (infer Row)[] ? Row : 
 
 type Optional = Record<never, never>;
 /** A field that may be left out when nothing in it is required. */
-type Field<K extends string, T> = [T] extends [never]
+type CallField<K extends string, T> = [T] extends [never]
   ? { [key in K]?: undefined }
   : Optional extends T
     ? { [key in K]?: T }
     : { [key in K]: T };
 
 /** What a call takes: the parameters of its path, its query, its body. */
-export type Fields<N extends CallName> = Field<'path', PartOf<N, 'path'>> &
-  Field<'query', QueryOf<N>> &
-  Field<'body', BodyOf<N>>;
+export type CallFields<N extends CallName> = CallField<'path', PartOf<N, 'path'>> &
+  CallField<'query', QueryOf<N>> &
+  CallField<'body', BodyOf<N>>;
 
 /** Arguments that may be left out when nothing in them is required. */
 export type Arguments<T> = Optional extends T ? [fields?: T] : [fields: T];
@@ -48,7 +48,7 @@ interface AnyFields {
 export function send<N extends CallName>(
   transport: Transport,
   name: N,
-  fields: Fields<N>,
+  fields: CallFields<N>,
   options?: CallOptions,
 ): Promise<Answer<DataOf<N>>> {
   const { path = {}, query, body } = fields as AnyFields;
@@ -66,7 +66,7 @@ export function send<N extends CallName>(
 export async function read<N extends CallName>(
   transport: Transport,
   name: N,
-  fields: Fields<N>,
+  fields: CallFields<N>,
   options?: CallOptions,
 ): Promise<DataOf<N>> {
   return (await send(transport, name, fields, options)).data;
@@ -76,12 +76,12 @@ export async function read<N extends CallName>(
 export function list<N extends CallName>(
   transport: Transport,
   name: N,
-  fields: Fields<N>,
+  fields: CallFields<N>,
   options?: CallOptions,
 ): Pages<RowOf<N>> {
   const { query } = fields as AnyFields;
   return new Pages((start) => {
-    const from = { ...fields, query: { ...query, ...start } } as Fields<N>;
+    const from = { ...fields, query: { ...query, ...start } } as CallFields<N>;
     return send(transport, name, from, options) as Promise<Answer<RowOf<N>[]>>;
   });
 }

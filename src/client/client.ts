@@ -3,8 +3,8 @@ import {
   type Arguments,
   type CallName,
   type DataOf,
-  type Fields,
-  type Method,
+  type CallFields,
+  type HttpMethod,
   type PathOf,
   send,
 } from './calls.ts';
@@ -14,11 +14,11 @@ import { Images } from './nouns/images.ts';
 import { Jobs } from './nouns/jobs.ts';
 import { Requests } from './nouns/requests.ts';
 import { Presets, Templates } from './nouns/saved.ts';
-import { Usage } from './nouns/usage.ts';
+import { UsageReports } from './nouns/usage.ts';
 import { Webhooks } from './nouns/webhooks.ts';
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts';
 
-type NameOf<M extends Method, P extends PathOf<M>> = `${M} ${P}` & CallName;
+type NameOf<M extends HttpMethod, P extends PathOf<M>> = `${M} ${P}` & CallName;
 
 /** A client of one service, for one credential. It keeps no state between calls, so that one is enough. */
 export class Darkroom {
@@ -30,7 +30,7 @@ export class Darkroom {
   readonly webhooks: Webhooks;
   readonly ops: Catalogue;
   readonly requests: Requests;
-  readonly usage: Usage;
+  readonly usage: UsageReports;
   readonly #transport: Transport;
 
   constructor(options: ClientOptions = {}) {
@@ -43,26 +43,26 @@ export class Darkroom {
     this.webhooks = new Webhooks(this.#transport);
     this.ops = new Catalogue(this.#transport);
     this.requests = new Requests(this.#transport);
-    this.usage = new Usage(this.#transport);
+    this.usage = new UsageReports(this.#transport);
   }
 
   /** Makes any call of the interface that takes and answers JSON, and returns the `data` of its answer. */
-  async request<M extends Method, P extends PathOf<M>>(
+  async request<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
-    ...args: Arguments<Fields<NameOf<M, P>> & CallOptions>
+    ...args: Arguments<CallFields<NameOf<M, P>> & CallOptions>
   ): Promise<DataOf<NameOf<M, P>>> {
     return (await this.answer(method, path, ...args)).data;
   }
 
   /** The same, with the paging facts, the warnings, the request id and the headers of the answer. */
-  answer<M extends Method, P extends PathOf<M>>(
+  answer<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
-    ...[fields]: Arguments<Fields<NameOf<M, P>> & CallOptions>
+    ...[fields]: Arguments<CallFields<NameOf<M, P>> & CallOptions>
   ): Promise<Answer<DataOf<NameOf<M, P>>>> {
     const name = `${method} ${path}` as NameOf<M, P>;
-    const given = (fields ?? {}) as Fields<NameOf<M, P>> & CallOptions;
+    const given = (fields ?? {}) as CallFields<NameOf<M, P>> & CallOptions;
     return send(this.#transport, name, given, given);
   }
 }

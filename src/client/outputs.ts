@@ -35,7 +35,7 @@ export class Outputs {
 
 const CARRIAGE_RETURN = 0x0d;
 
-interface Part {
+interface MultipartPart {
   headers: Headers;
   bytes: Uint8Array;
 }
@@ -46,7 +46,7 @@ function boundaryIn(headers: Headers): string {
 }
 
 /** The parts of a body (RFC 2046, 5.1), each as a view of it: nothing is copied, and nothing searched but heads. */
-function* readParts(body: Uint8Array, boundary: string): Generator<Part> {
+function* readParts(body: Uint8Array, boundary: string): Generator<MultipartPart> {
   const decoder = new TextDecoder();
   let at = 0;
   while (startsWith(body, at, `--${boundary}\r\n`)) {

@@ -55,7 +55,7 @@ export interface Body {
   data: NonNullable<RequestInit['body']>;
 }
 
-export interface Call {
+export interface ApiCall {
   method: string;
   /** Below /api/v1, such as `/jobs`. */
   path: string;
@@ -65,7 +65,7 @@ export interface Call {
 }
 
 /** A call that is ready to be sent as often as it takes. */
-interface Prepared {
+interface PreparedCall {
   method: string;
   url: string;
   headers: Record<string, string>;
@@ -102,12 +102,12 @@ export class Transport {
   }
 
   /** Makes a call that answers JSON. */
-  json<T>(call: Call, options: CallOptions = {}): Promise<Answer<T>> {
+  json<T>(call: ApiCall, options: CallOptions = {}): Promise<Answer<T>> {
     return this.#exchange(call, options, readAnswer<T>);
   }
 
   /** Makes a call that answers bytes, and returns when they begin. */
-  bytes(call: Call, options: CallOptions = {}): Promise<Response> {
+  bytes(call: ApiCall, options: CallOptions = {}): Promise<Response> {
     return this.#exchange(call, options, async (response) => response);
   }
 
@@ -116,7 +116,7 @@ export class Transport {
    * @param read reads what succeeded; a connection that breaks meanwhile is a failure of the attempt.
    * @throws DarkroomError, or the reason of the signal.
    */
-  async #exchange<T>(call: Call, options: CallOptions, read: (response: Response) => Promise<T>): Promise<T> {
+  async #exchange<T>(call: ApiCall, options: CallOptions, read: (response: Response) => Promise<T>): Promise<T> {
     const request = this.#prepare(call, options);
     const { signal, maxRetries = this.#options.maxRetries ?? DEFAULT_RETRIES } = options;
     const retries = request.duplex === undefined ? maxRetries : 0;
@@ -134,7 +134,7 @@ export class Transport {
   }
 
   async #attempt<T>(
-    { url, ...init }: Prepared,
+    { url, ...init }: PreparedCall,
     attempt: number,
     { signal, timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS }: CallOptions,
     read: (response: Response) => Promise<T>,
@@ -167,7 +167,7 @@ export class Transport {
     }
   }
 
-  #prepare(call: Call, options: CallOptions): Prepared {
+  #prepare(call: ApiCall, options: CallOptions): PreparedCall {
     const { method, path, query = {}, body, accept = 'application/json' } = call;
     const search = queryText(query);
     const isWrite = method !== 'GET' && method !== 'HEAD';

@@ -33,7 +33,7 @@ import { type Gate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { consoleRoutes } from '../product/console/routes.ts';
 import { PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
-import type { Requests } from '../product/requests/open.ts';
+import type { RequestsSlice } from '../product/requests/open.ts';
 import { OperatorAccess } from './operator/access.ts';
 import { Examination } from './operator/examination.ts';
 import { Reports } from './operator/reports.ts';
@@ -347,7 +347,7 @@ function closeImaging({ imageWorkers, readers, renders }: Imaging): Promise<unkn
 function installAdmission(
   api: FastifyInstance,
   stores: Stores,
-  { gate, requests }: { gate: Gate; requests: Requests },
+  { gate, requests }: { gate: Gate; requests: RequestsSlice },
   checkFreeSpace: () => Promise<void>,
 ): void {
   const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;

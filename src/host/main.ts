@@ -36,7 +36,7 @@ import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedul
 import { commandContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS } from './collections.ts';
-import { History } from './operator/history.ts';
+import { LoadHistory } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
 import { LoadRecorder, recordLoad } from './operator/recorder.ts';
 import { chooseAllocator } from './processes/allocator.ts';
@@ -110,7 +110,7 @@ async function main(): Promise<void> {
   const admin = await openAdmin(primary);
 
   setUpForks();
-  const history = new History();
+  const history = new LoadHistory();
   const recorder = new LoadRecorder({ hostId, history, readOwn: loadSnapshot, nowMs: Date.now });
   const supervisor: Supervisor = new Supervisor({
     ...superviseOptions(primary),

@@ -16,16 +16,16 @@ import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { MEGABYTE } from '../platform/values/units.ts';
 import { MAX_JOB_WAITS } from '../product/accounts/gate/gate.ts';
-import { type Accounts, openAccounts } from '../product/accounts/open.ts';
-import { type Assets, openAssets } from '../product/assets/open.ts';
-import { type Billing, openBilling } from '../product/billing/open.ts';
+import { type AccountsSlice, openAccounts } from '../product/accounts/open.ts';
+import { type AssetsSlice, openAssets } from '../product/assets/open.ts';
+import { type BillingSlice, openBilling } from '../product/billing/open.ts';
 import { planNamed, readPlans } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
-import { Delivery } from '../product/delivery/open.ts';
+import { DeliverySlice } from '../product/delivery/open.ts';
 import { OpenEvents } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
-import { type Jobs, openJobs } from '../product/jobs/open.ts';
+import { type JobsSlice, openJobs } from '../product/jobs/open.ts';
 import { openMcp } from '../product/mcp/open.ts';
 import { offeredModels, readModels } from '../product/models/models.ts';
 import { openModels } from '../product/models/open.ts';
@@ -34,7 +34,7 @@ import { AnswerSchemas } from '../product/providers/answer-schemas.ts';
 import { ModelProviders } from '../product/providers/open.ts';
 import { offeredBy } from '../product/providers/registry.ts';
 import { tracedProviders } from '../product/providers/traced.ts';
-import { Requests } from '../product/requests/open.ts';
+import { RequestsSlice } from '../product/requests/open.ts';
 import { openTemplates } from '../product/templates/open.ts';
 import { openTransforms } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
@@ -82,11 +82,11 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
     describeAccount: (accountId: string) => billing.describe(accountId),
     countAssets: (accountId: string) => assets.countAssets(accountId),
     usageSources: () => [jobs.usageSource],
-    usageOfPresets: (...presets: Parameters<Jobs['usageOf']>) => jobs.usageOf(...presets),
+    usageOfPresets: (...presets: Parameters<JobsSlice['usageOf']>) => jobs.usageOf(...presets),
     typicalSeconds: (op: string, model: string) => jobs.typicalSeconds(op, model),
   };
 
-  const accounts: Accounts = added(
+  const accounts: AccountsSlice = added(
     await openAccounts({
       ...platform,
       settings: { ...settings.http, ...settings.accounts },
@@ -94,9 +94,9 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
     }),
   );
   const { gate } = accounts;
-  const requests = added(await Requests.open({ ...platform, gate }));
+  const requests = added(await RequestsSlice.open({ ...platform, gate }));
   const shared = { ...platform, ...imaging, gate, ...(await openShared(settings, platform)) };
-  const billing: Billing = added(
+  const billing: BillingSlice = added(
     await openBilling({
       ...shared,
       accounts: accounts.store,
@@ -109,7 +109,7 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
   const catalogue = added(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSeconds }));
   added(openModels(shared));
   added(await openFeedback(shared));
-  const assets: Assets = added(
+  const assets: AssetsSlice = added(
     await openAssets({ ...shared, storedAssets: (id) => shared.plan(id).storedAssets }),
   );
   const templates = added(await openTemplates(shared));
@@ -127,7 +127,7 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
     }),
   );
   const delivery = added(
-    await Delivery.open({
+    await DeliverySlice.open({
       ...shared,
       accounts: accounts.store,
       assets,
@@ -149,7 +149,7 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
     }),
   );
   const providers = new ModelProviders({ ...shared, settings: settings.providers });
-  const jobs: Jobs = added(
+  const jobs: JobsSlice = added(
     await openJobs({
       ...shared,
       presets,

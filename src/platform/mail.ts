@@ -1,7 +1,7 @@
 import type { mailSettings } from './mail-config.ts';
 import type { SettingsOf } from './setting.ts';
 
-interface Message {
+interface MailMessage {
   /** The same id for every attempt to send one message, so that the receiving server can deduplicate. */
   id: string;
   to: string;
@@ -13,7 +13,7 @@ interface Message {
  * Sends a mail to the owner of an account. Resolves when the mail server has accepted it.
  * @throws Error of the mail server or of the connection to it.
  */
-export type SendMail = (message: Message) => Promise<void>;
+export type SendMail = (message: MailMessage) => Promise<void>;
 
 interface MailOptions {
   settings: SettingsOf<typeof mailSettings>;

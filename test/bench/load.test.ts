@@ -8,7 +8,7 @@ import { errorOf, readServerTiming, refusalOf } from '../../bench/load/response.
 import { resolveRates } from '../../bench/load/run.ts';
 import type { CallEnd } from '../../bench/load/sender.ts';
 import { loaderLoad, runStage } from '../../bench/load/stage.ts';
-import type { Call, CallResponse, LoadCase, Stage } from '../../bench/load/suite.ts';
+import type { HttpCall, CallResponse, LoadCase, Stage } from '../../bench/load/suite.ts';
 import { openTarget } from '../../bench/load/target.ts';
 import { Timeline } from '../../bench/load/timeline.ts';
 import { parsePools } from '../../bench/load/watch.ts';
@@ -181,8 +181,8 @@ t.test('an answer is right by its status, its type, its width and the check of i
     headers: { 'content-type': type },
     body: Buffer.from(body),
   });
-  const plain: Call = { method: 'GET', path: '/' };
-  const image: Call = { ...plain, expects: { type: 'image/webp', width: 40 } };
+  const plain: HttpCall = { method: 'GET', path: '/' };
+  const image: HttpCall = { ...plain, expects: { type: 'image/webp', width: 40 } };
   t.equal(errorOf(got('image/webp', picture), image, anyCase), null);
   t.equal(
     errorOf(got('image/webp', picture), { ...image, expects: { type: 'image/', width: 40 } }, anyCase),

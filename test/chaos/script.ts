@@ -1,8 +1,8 @@
 import type { ImageWorkers } from '../../src/imaging/images/image-workers.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
-import type { Outputs } from '../../src/product/assets/uploads/outputs.ts';
+import type { JobOutputs } from '../../src/product/assets/uploads/outputs.ts';
 import type { PassSegment } from '../../src/product/catalogue/plan/plan.ts';
-import type { Definitions } from '../../src/product/jobs/definitions.ts';
+import type { JobDefinitions } from '../../src/product/jobs/definitions.ts';
 import type { Perform, WorkResult } from '../../src/product/jobs/item-work.ts';
 import type { ItemsStore } from '../../src/product/jobs/items-store.ts';
 import type { Claimed, JobDocument } from '../../src/product/jobs/job.ts';
@@ -18,7 +18,7 @@ export interface ScriptCall {
   item: Claimed;
   job: JobDocument;
   signal: AbortSignal;
-  make: Outputs['make'];
+  make: JobOutputs['make'];
 }
 
 /** The work on an item, without pixels. */
@@ -28,9 +28,9 @@ export type Script = (call: ScriptCall) => Promise<WorkResult>;
 export interface Tools {
   jobs: JobsStore;
   items: ItemsStore;
-  definitions: Definitions;
+  definitions: JobDefinitions;
   objects: Objects;
-  make: Outputs['make'];
+  make: JobOutputs['make'];
   life: Life;
 }
 

@@ -16,7 +16,7 @@ import { JobQuota } from '../../src/product/assets/job-quota.ts';
 import { AssetRecords } from '../../src/product/assets/records.ts';
 import { Removal } from '../../src/product/assets/removal.ts';
 import { AssetsStore } from '../../src/product/assets/store.ts';
-import { Outputs } from '../../src/product/assets/uploads/outputs.ts';
+import { JobOutputs } from '../../src/product/assets/uploads/outputs.ts';
 import { Holds } from '../../src/product/billing/holds.ts';
 import { Movements } from '../../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../../src/product/billing/store.ts';
@@ -103,7 +103,7 @@ export async function openWorld({
     const collections = await AssetCollections.open(reached, store, now);
     const records = await AssetRecords.open(store, coordination, now);
     const removal = new Removal({ store, records, quota, objects, log: QUIET });
-    const outputs = new Outputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
+    const outputs = new JobOutputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
     const stores = await openJobStores(reached, now);

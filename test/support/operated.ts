@@ -1,5 +1,5 @@
 import type { LoadRow } from '../../src/host/admin/top.ts';
-import { History } from '../../src/host/operator/history.ts';
+import { LoadHistory } from '../../src/host/operator/history.ts';
 import { HostReporter } from '../../src/host/operator/host-report.ts';
 import { answerControls, type ControlHandler } from '../../src/host/processes/controls.ts';
 import type { ProcessReport } from '../../src/host/processes/process-controls.ts';
@@ -25,7 +25,7 @@ export interface PretendHost {
 
 /** Answers the controls as a primary and its two processes do. */
 export async function pretendHost(coordination: Coordination, hostId = 'test-host'): Promise<PretendHost> {
-  const history = new History();
+  const history = new LoadHistory();
   let nowMs = Date.now() - SAMPLES * SAMPLE_MS;
   const settings: Record<string, number> = {
     ...{ PROCESSES: 2, IMAGE_THREADS: 1, RENDER_THREADS: 1, IMAGE_QUEUE: 34, IMAGE_WAIT_MS: 5_000 },

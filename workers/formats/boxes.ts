@@ -23,12 +23,12 @@ export interface IsoBox extends Part {
 }
 
 /** A range of the file: all of it, or the content of a box. */
-export type ByteRange = Pick<Part, 'start' | 'end'>;
+export type ByteSpan = Pick<Part, 'start' | 'end'>;
 
 /** The boxes in a range of the file, up to the first whose length is less than that of its own head. */
 export function isoBoxes(
   bytes: Bytes,
-  within: ByteRange = { start: 0, end: bytes.length },
+  within: ByteSpan = { start: 0, end: bytes.length },
 ): Iterable<IsoBox> {
   const limit = Math.min(within.end, bytes.length);
   return partsBetween(within.start, limit, (at) => boxAt(bytes, at, limit));
@@ -47,7 +47,7 @@ function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
 }
 
 /** Follows a path of types: each is the first box of its type in the box before it. */
-export function isoBox(bytes: Bytes, within: ByteRange, ...types: string[]): IsoBox | undefined {
+export function isoBox(bytes: Bytes, within: ByteSpan, ...types: string[]): IsoBox | undefined {
   let found: IsoBox | undefined;
   for (const type of types) {
     found = findBox(bytes, found ?? within, type);
@@ -56,7 +56,7 @@ export function isoBox(bytes: Bytes, within: ByteRange, ...types: string[]): Iso
   return found;
 }
 
-function findBox(bytes: Bytes, within: ByteRange, type: string): IsoBox | undefined {
+function findBox(bytes: Bytes, within: ByteSpan, type: string): IsoBox | undefined {
   for (const box of isoBoxes(bytes, within)) if (box.type === type) return box;
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { type ByteRange, type IsoBox, isoBox, isoBoxes, isoBrands } from './boxes.ts';
+import { type ByteSpan, type IsoBox, isoBox, isoBoxes, isoBrands } from './boxes.ts';
 import type { Bytes } from './bytes.ts';
 import type { CodePoints } from './code-points.ts';
 import { type Part, partsBetween } from './parts.ts';
@@ -36,20 +36,20 @@ interface HeifAssociation extends Part {
 }
 
 /** The content of the first meta box. */
-export function heifMeta(bytes: Bytes): ByteRange | undefined {
+export function heifMeta(bytes: Bytes): ByteSpan | undefined {
   const meta = isoBox(bytes, { start: 0, end: bytes.length }, 'meta');
   return meta && { start: meta.start + VERSION_BYTES, end: meta.end };
 }
 
 /** The id of the item that a viewer shows. */
-export function primaryItem(bytes: Bytes, meta: ByteRange): number | undefined {
+export function primaryItem(bytes: Bytes, meta: ByteSpan): number | undefined {
   const box = fullBox(bytes, meta, 'pitm');
   if (box === undefined) return undefined;
   const ids = idsOf(bytes, box.version > 0);
   return box.content + ids.width > box.end ? undefined : ids.at(box.content);
 }
 
-export function* heifItems(bytes: Bytes, meta: ByteRange): Generator<HeifItem, void, undefined> {
+export function* heifItems(bytes: Bytes, meta: ByteSpan): Generator<HeifItem, void, undefined> {
   const list = fullBox(bytes, meta, 'iinf');
   if (list === undefined) return;
   // The entries follow their number, which is not needed: the boxes themselves give it.
@@ -66,7 +66,7 @@ export function* heifItems(bytes: Bytes, meta: ByteRange): Generator<HeifItem, v
   }
 }
 
-export function* heifReferences(bytes: Bytes, meta: ByteRange): Generator<HeifReference, void, undefined> {
+export function* heifReferences(bytes: Bytes, meta: ByteSpan): Generator<HeifReference, void, undefined> {
   const list = fullBox(bytes, meta, 'iref');
   if (list === undefined) return;
   const ids = idsOf(bytes, list.version > 0);
@@ -83,7 +83,7 @@ export function* heifReferences(bytes: Bytes, meta: ByteRange): Generator<HeifRe
 /** @throws TooManyParts */
 export function* heifAssociations(
   bytes: Bytes,
-  meta: ByteRange,
+  meta: ByteSpan,
 ): Generator<HeifAssociation, void, undefined> {
   const list = fullBox(bytes, meta, 'iprp', 'ipma');
   if (list === undefined) return;
@@ -105,7 +105,7 @@ export function* heifAssociations(
 }
 
 /** The properties of an item, in the order in which they are applied; none for an item without properties. */
-export function heifProperties(bytes: Bytes, meta: ByteRange, id: number): IsoBox[] {
+export function heifProperties(bytes: Bytes, meta: ByteSpan, id: number): IsoBox[] {
   const list = isoBox(bytes, meta, 'iprp', 'ipco');
   if (list === undefined) return [];
   const properties = [...isoBoxes(bytes, list)];
@@ -114,7 +114,7 @@ export function heifProperties(bytes: Bytes, meta: ByteRange, id: number): IsoBo
 }
 
 /** Version, flags and content of a full box. */
-function fullBox(bytes: Bytes, within: ByteRange, ...types: string[]) {
+function fullBox(bytes: Bytes, within: ByteSpan, ...types: string[]) {
   const box = isoBox(bytes, within, ...types);
   if (box === undefined || box.start + VERSION_BYTES > box.end) return undefined;
   const { start, end } = box;

@@ -16,7 +16,7 @@ export const EXIF_PREFIX = 'Exif\0\0';
 const CLASSIC = { version: 42, isBig: false, wordBytes: 4, countBytes: 2, entryBytes: 12, headBytes: 8 };
 const BIG = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entryBytes: 20, headBytes: 16 };
 
-type Layout = typeof CLASSIC & { littleEndian: boolean };
+type TiffLayout = typeof CLASSIC & { littleEndian: boolean };
 
 /** Bytes of one value, by type from 0 to 18; 0 if the length is unknown. */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
@@ -121,7 +121,7 @@ export function soundExifDirectories(bytes: Bytes): readonly TiffDirectory[] {
   }
 }
 
-function layoutOf(bytes: Bytes): Layout | undefined {
+function layoutOf(bytes: Bytes): TiffLayout | undefined {
   const order = bytes.text(0, 2);
   if (bytes.length < CLASSIC.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
   const littleEndian = order === 'II';
@@ -132,18 +132,18 @@ function layoutOf(bytes: Bytes): Layout | undefined {
 }
 
 /** Offset of the first directory. */
-function firstAt(bytes: Bytes, layout: Layout): number {
+function firstAt(bytes: Bytes, layout: TiffLayout): number {
   return wordAt(bytes, layout, layout.headBytes - layout.wordBytes);
 }
 
-function wordAt(bytes: Bytes, { littleEndian, isBig }: Layout, at: number): number {
+function wordAt(bytes: Bytes, { littleEndian, isBig }: TiffLayout, at: number): number {
   return isBig ? bytes.u64(at, littleEndian) : bytes.u32(at, littleEndian);
 }
 
 /**
  * The directory at an offset; undefined if the file has no space for one, or the offset lies in the head of the file.
  */
-function directoryAt(bytes: Bytes, layout: Layout, at: number): TiffDirectory | undefined {
+function directoryAt(bytes: Bytes, layout: TiffLayout, at: number): TiffDirectory | undefined {
   const { littleEndian, isBig, wordBytes, countBytes, entryBytes, headBytes } = layout;
   const start = at + countBytes;
   if (at < headBytes || start > bytes.length) return undefined;
@@ -165,7 +165,7 @@ function directoryAt(bytes: Bytes, layout: Layout, at: number): TiffDirectory | 
   };
 }
 
-function entryAt(bytes: Bytes, layout: Layout, at: number): TiffEntry {
+function entryAt(bytes: Bytes, layout: TiffLayout, at: number): TiffEntry {
   const { littleEndian, wordBytes } = layout;
   const type = bytes.u16(at + 2, littleEndian);
   const count = wordAt(bytes, layout, at + 4);

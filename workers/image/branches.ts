@@ -37,9 +37,9 @@ export async function branch(task: BranchTask): Promise<Branched> {
   return { kind: 'branched', outputs, timings };
 }
 
-type Output = Transformed | Failure;
+type BranchOutput = Transformed | Failure;
 
-async function attempt(task: BranchTask): Promise<Output[]> {
+async function attempt(task: BranchTask): Promise<BranchOutput[]> {
   const outputs = await runAll(task);
   const failed = outputs.flatMap(({ kind }, index) => (kind === 'failure' ? [index] : []));
   if (failed.length === 0 || task.header === undefined) return outputs;
@@ -50,12 +50,12 @@ async function attempt(task: BranchTask): Promise<Output[]> {
   return outputs.map((output) => (output.kind === 'failure' ? (again.next().value ?? output) : output));
 }
 
-async function runAll({ passes, ...file }: BranchTask): Promise<Output[]> {
+async function runAll({ passes, ...file }: BranchTask): Promise<BranchOutput[]> {
   const readFile = readOnce();
   const opened: (OpenedPass | Failure)[] = [];
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
   const trunk = new Trunk(opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])));
-  const outputs: Output[] = [];
+  const outputs: BranchOutput[] = [];
   for (const [index, one] of opened.entries()) {
     if ('work' in one) shareTime(one.work, opened.slice(index).filter(searches).length);
     outputs.push('work' in one ? await trunk.run(one) : one);
@@ -128,7 +128,7 @@ class Trunk {
   }
 
   /** Runs a pass from the last picture that it shares with another one. */
-  async run(opened: OpenedPass): Promise<Output> {
+  async run(opened: OpenedPass): Promise<BranchOutput> {
     if (!this.#stops.has(opened.work)) return runPass(opened);
     return runPass(opened, [this.#join, flattenLate]);
   }

@@ -28,12 +28,12 @@ export interface Chosen {
 }
 
 /** What is known of the frames of a file, and the format that has them. */
-interface Source extends Footage {
+interface FrameSource extends Footage {
   format: string;
 }
 
 /** What a pass makes of frames. */
-interface Making {
+interface FrameUse {
   /** Whether every step works frame by frame. */
   canMove: boolean;
   outputFormat: string;
@@ -45,12 +45,12 @@ interface Making {
  * @throws Refusal invalid_param on `frame`, or the parameter in its place, when the image has no such frame, or the
  * output cannot hold several.
  */
-export function chooseFrames(decode: Decode, source: Source, making: Making): Chosen {
+export function chooseFrames(decode: Decode, source: FrameSource, making: FrameUse): Chosen {
   return selectsFrames(decode) ? chooseAmong(decode, source, making) : chooseByFrame(decode, source, making);
 }
 
 /** @throws Refusal as chooseFrames. */
-function chooseAmong(decode: Decode, source: Source, { canMove, outputFormat }: Making): Chosen {
+function chooseAmong(decode: Decode, source: FrameSource, { canMove, outputFormat }: FrameUse): Chosen {
   const { frames, delays } = source;
   const [from = 0, to = 0] = rangeOf(decode.frames) ?? [];
   if (Math.max(from, to) >= frames) {
@@ -74,7 +74,7 @@ function chooseAmong(decode: Decode, source: Source, { canMove, outputFormat }: 
 }
 
 /** @throws Refusal as chooseFrames. */
-function chooseByFrame({ frame }: Decode, source: Source, making: Making): Chosen {
+function chooseByFrame({ frame }: Decode, source: FrameSource, making: FrameUse): Chosen {
   const { canMove, outputFormat } = making;
   const { frames, format } = source;
   if (typeof frame === 'number') {
@@ -97,7 +97,7 @@ function chooseByFrame({ frame }: Decode, source: Source, making: Making): Chose
  */
 function assertHoldsFrames(
   format: string,
-  { canMove, outputFormat }: Making,
+  { canMove, outputFormat }: FrameUse,
   param: string,
   named: string,
 ): void {

@@ -90,7 +90,7 @@ function playedMs(delayMs = SLOWED_MS): number {
 const MAX_BATCH_PX = 25_000_000;
 
 /** Consecutive frames of a file that are decoded at once. */
-export interface Batch {
+export interface FrameBatch {
   first: number;
   count: number;
 }
@@ -101,9 +101,9 @@ export function isConsecutive(kept: readonly number[]): boolean {
 }
 
 /** The batches that contain the chosen frames. @param framePx the pixels of one frame. */
-export function batchesOf(kept: readonly number[], framePx: number): Batch[] {
+export function batchesOf(kept: readonly number[], framePx: number): FrameBatch[] {
   const most = Math.max(1, Math.floor(MAX_BATCH_PX / framePx));
-  const batches: Batch[] = [];
+  const batches: FrameBatch[] = [];
   for (const frame of kept) {
     const batch = batches.at(-1);
     if (batch !== undefined && frame < batch.first + most) batch.count = frame - batch.first + 1;

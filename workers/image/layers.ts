@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import type { Raster, TransformTask } from '../protocol.ts';
+import type { RasterInput, TransformTask } from '../protocol.ts';
 import { isLate } from './failure.ts';
 import { openFile } from './input.ts';
 import type { PassContext } from './operations/operation.ts';
@@ -25,6 +25,6 @@ export function layerReader({ layers = {}, deadlineMs }: TransformTask): PassCon
   };
 }
 
-async function opened({ input, raw }: Raster): Promise<[opened: Sharp, size: Size]> {
+async function opened({ input, raw }: RasterInput): Promise<[opened: Sharp, size: Size]> {
   return raw === undefined ? openFile(new Uint8Array(input)) : [sharp(input, { raw }), raw];
 }

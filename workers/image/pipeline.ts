@@ -5,7 +5,7 @@ import type {
   Failure,
   Pass,
   PassWarning,
-  Step,
+  OperationStep,
   Transformed,
   TransformTask,
 } from '../protocol.ts';
@@ -27,13 +27,13 @@ import type { Written } from './search/target.ts';
 import { isSamePicture, type PassWork, type PlannedStep, secondsLeft, writableFormat } from './work.ts';
 import { staysGrey, writeResult } from './writing.ts';
 
-type Stage = (work: PassWork) => void | Promise<void>;
+type PassStage = (work: PassWork) => void | Promise<void>;
 
 /**
  * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
  * its EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
-const STAGES: readonly Stage[] = [convertColours, turnFrames, flattenEarly, runSteps, flattenLate];
+const STAGES: readonly PassStage[] = [convertColours, turnFrames, flattenEarly, runSteps, flattenLate];
 
 /**
  * Runs one pass: one decode, the steps in order, one encode.
@@ -76,7 +76,7 @@ export async function openPass(
 /** Runs the stages of an opened pass, and writes its result. */
 export async function runPass(
   { work, decodeMs }: OpenedPass,
-  stages: readonly Stage[] = STAGES,
+  stages: readonly PassStage[] = STAGES,
 ): Promise<Transformed | Failure> {
   const { task, source, picture, context } = work;
   const openedMs = performance.now();
@@ -195,7 +195,7 @@ function foldSettings({ decode, steps, encode }: Pass): { decode: Decode; encode
   };
 }
 
-function planSteps(steps: readonly Step[]): PlannedStep[] {
+function planSteps(steps: readonly OperationStep[]): PlannedStep[] {
   return steps.flatMap(({ operation: name, params }, index) => {
     const operation = operationNamed(name);
     if (operation === undefined) throw invalid(`steps[${index}].operation`, `"${name}" is not an operation.`);

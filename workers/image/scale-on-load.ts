@@ -7,7 +7,7 @@ import type { Size } from './pixels/geometry.ts';
 const JPEG_FACTOR = 3;
 
 /** A file: its format as named by libvips, and its size as displayed. */
-interface File extends Size {
+interface ScalableFile extends Size {
   format: string;
   orientation: number;
 }
@@ -17,7 +17,7 @@ interface File extends Size {
  * makes it smaller, or it is scaled before it is turned upright. Such pixels are those of one size alone.
  * @param scaled the size, as displayed.
  */
-export function scalesOnLoad({ format, orientation, width, height }: File, scaled: Size): boolean {
+export function scalesOnLoad({ format, orientation, width, height }: ScalableFile, scaled: Size): boolean {
   const factor = Math.min(width / scaled.width, height / scaled.height);
   if (orientation > 1) return scaled.width !== width || scaled.height !== height;
   return format === 'jpeg' ? factor >= JPEG_FACTOR : format === 'webp' && factor > 1;

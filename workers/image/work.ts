@@ -1,4 +1,4 @@
-import type { Encode, OutputFormat, Step, TransformTask } from '../protocol.ts';
+import type { Encode, OutputFormat, OperationStep, TransformTask } from '../protocol.ts';
 import type { Chosen } from './chosen-frames.ts';
 import type { Rgba } from './colour/colour.ts';
 import { TooLate } from './failure.ts';
@@ -10,7 +10,7 @@ import type { Picture } from './picture.ts';
 
 export interface PlannedStep {
   operation: StepOperation;
-  params: Step['params'];
+  params: OperationStep['params'];
   /** Index of the step in the pass, for failures. */
   index: number;
 }

@@ -21,7 +21,7 @@ export interface CodesTask {
 }
 
 /** Box of something in a picture, in pixels of the picture. */
-export interface Box {
+export interface BoundingBox {
   x: number;
   y: number;
   width: number;
@@ -31,7 +31,7 @@ export interface Box {
 export interface CodesRead {
   width: number;
   height: number;
-  codes: (Box & { format: string; text: string })[];
+  codes: (BoundingBox & { format: string; text: string })[];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Browser, StartError, startBrowser } from './browser.ts';
 import { type Executable, findExecutable } from './executable.ts';
-import { type After, Page } from './page.ts';
+import { type After, BrowserPage } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 import { sweepScratch } from './scratch.ts';
 
@@ -46,7 +46,7 @@ interface Running {
   browser: Browser;
   startedMs: number;
   /** Pages by account id. A Map iterates in the order of insertion, and a used page is inserted again. */
-  pages: Map<string, Page>;
+  pages: Map<string, BrowserPage>;
   drawn: number;
 }
 
@@ -82,10 +82,10 @@ export class BrowserKeeper {
    * The account's page. The browser is started when none runs.
    * @throws NoBrowserError, StartError; any other error when the browser ends meanwhile
    */
-  async openPage(accountId: string): Promise<Page> {
+  async openPage(accountId: string): Promise<BrowserPage> {
     const { browser, pages } = await this.#current();
     const warm = pages.get(accountId);
-    const page = warm === undefined || warm.lost ? await Page.open(browser, this.#clock.after) : warm;
+    const page = warm === undefined || warm.lost ? await BrowserPage.open(browser, this.#clock.after) : warm;
     pages.delete(accountId);
     pages.set(accountId, page);
     const [oldest] = pages;

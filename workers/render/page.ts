@@ -1,4 +1,4 @@
-import type { BrowserContext, CDPSession, Page as Tab } from 'playwright';
+import type { BrowserContext, CDPSession, BrowserPage as Tab } from 'playwright';
 import type { Browser } from './browser.ts';
 import {
   type AllowedRequests,
@@ -51,7 +51,7 @@ const CONTEXT_OPTIONS = {
  * written, one at a time, into an empty document that was opened before, because a navigation for each would cost 25 ms
  * of two cores. The page has no timeout: the caller kills the browser at the deadline.
  */
-export class Page {
+export class BrowserPage {
   readonly #context: BrowserContext;
   readonly #session: CDPSession;
   /** Id of the main frame. */
@@ -96,7 +96,7 @@ export class Page {
   }
 
   /** @throws PageLostError, or Playwright's error for a browser that is gone */
-  static async open({ driver, onPageCrash }: Browser, after: After): Promise<Page> {
+  static async open({ driver, onPageCrash }: Browser, after: After): Promise<BrowserPage> {
     const context = await driver.newContext(CONTEXT_OPTIONS);
     const loss = Promise.withResolvers<never>();
     // Playwright does not report a page that dies while it is opened, and would wait for it for ever.
@@ -104,17 +104,17 @@ export class Page {
     const unwatch = onPageCrash(lose);
     context.once('close', lose);
     try {
-      return await Promise.race([Page.#openIn(context, after), loss.promise]);
+      return await Promise.race([BrowserPage.#openIn(context, after), loss.promise]);
     } finally {
       unwatch();
     }
   }
 
-  static async #openIn(context: BrowserContext, after: After): Promise<Page> {
+  static async #openIn(context: BrowserContext, after: After): Promise<BrowserPage> {
     const tab = await context.newPage();
     const session = await context.newCDPSession(tab);
     const { frameTree } = await session.send('Page.getFrameTree');
-    const page = new Page(tab, session, frameTree.frame.id, after);
+    const page = new BrowserPage(tab, session, frameTree.frame.id, after);
     await page.#restrict();
     page.#clear();
     return page;

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
-import type { ChildProcessTask, ProcessAnswer, Raster } from '../protocol.ts';
+import type { ChildProcessTask, ProcessAnswer, RasterInput } from '../protocol.ts';
 import { DATA_PIPE, readBytes } from './pipe.ts';
 
 /** The result of a task: the reply is sent as a message, the bytes on a separate pipe. */
@@ -33,14 +33,14 @@ export function serveTasks<Task extends { input: Uint8Array }, Reply>(
 async function readFiles(
   pipe: Socket,
   { sizeBytes, layers }: Omit<ChildProcessTask<unknown>, 'task'>,
-): Promise<{ input: Uint8Array<ArrayBuffer>; layers?: Record<string, Raster> }> {
+): Promise<{ input: Uint8Array<ArrayBuffer>; layers?: Record<string, RasterInput> }> {
   if (layers.length === 0) return { input: await readBytes(pipe, sizeBytes) };
   const all = await readBytes(
     pipe,
     layers.reduce((sum, layer) => sum + layer.sizeBytes, sizeBytes),
   );
   let end = sizeBytes;
-  const rasters = layers.map(({ id, sizeBytes, ...raster }): [string, Raster] => {
+  const rasters = layers.map(({ id, sizeBytes, ...raster }): [string, RasterInput] => {
     const start = end;
     end += sizeBytes;
     return [id, { input: new Uint8Array(all.subarray(start, end)), ...raster }];

@@ -2,7 +2,7 @@ import type { OutputInfo, Sharp } from 'sharp';
 import { freeNow } from './pipe.ts';
 
 /** The result of a pipeline. The bytes fill their whole buffer. */
-export interface Output {
+export interface PipelineOutput {
   data: Uint8Array<ArrayBuffer>;
   info: OutputInfo;
 }
@@ -13,7 +13,7 @@ export interface Output {
  * original, and the buffer that `toBuffer()` returns cannot be transferred. The copy made here costs the same as
  * sharp's own.
  */
-export async function encodeOutput(pipeline: Sharp): Promise<Output> {
+export async function encodeOutput(pipeline: Sharp): Promise<PipelineOutput> {
   const { data: native, info } = await pipeline.toBuffer({ resolveWithObject: true });
   const data = new Uint8Array(native);
   freeNow(native);
@@ -24,7 +24,7 @@ export async function encodeOutput(pipeline: Sharp): Promise<Output> {
  * Runs a pipeline and returns its result without a copy, for pixels that stay in this thread: their buffer cannot be
  * transferred. The copy would take 1 to 3 % of the CPU time of a large picture.
  */
-export async function encodeLocalOutput(pipeline: Sharp): Promise<Output> {
+export async function encodeLocalOutput(pipeline: Sharp): Promise<PipelineOutput> {
   const { data: native, info } = await pipeline.toBuffer({ resolveWithObject: true });
   const { buffer, byteLength } = native;
   const isWhole = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;

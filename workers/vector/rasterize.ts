@@ -17,14 +17,14 @@ const SCALE_OF_DECODER = CSS_DENSITY / 72;
 /** Each picture that is looked at takes a part of a millisecond. */
 const MAX_CHECKED_PICTURES = 1_000;
 
-interface DrawnPixels {
+interface DrawingReply {
   reply: Rasterized;
   /** RGBA, row by row. */
   pixels: Uint8Array;
 }
 
 /** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
-export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<DrawnPixels | Failure> {
+export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<DrawingReply | Failure> {
   try {
     const drawing = sanitize(input);
     const tooLarge = await tooLargePicture(drawing, limitPixels);
@@ -62,7 +62,7 @@ async function measured(drawing: Drawing): Promise<Size> {
   return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
 }
 
-async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<DrawnPixels> {
+async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<DrawingReply> {
   const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
   const opened = sharp(Buffer.from(text), OPEN_OPTIONS);
   const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());

@@ -60,7 +60,7 @@ const FURTHER_LENGTH =
   /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)(Q|rem|v(?:w|h|min|max))(?=$|[\s;,!}])/gi;
 
 /** What a drawing shares with the drawings inside it. */
-interface Shared {
+interface SharedBudget {
   /** The number of characters that entities and packed drawings may still expand to. */
   remainingCharacters: number;
   /** The files of the raster pictures in all of them. */
@@ -77,7 +77,7 @@ export function sanitize(file: Uint8Array): Drawing {
 }
 
 /** @param depth the number of drawings that this one is inside of. */
-function sanitizeAt(depth: number, file: Uint8Array, shared: Shared): Drawing {
+function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Drawing {
   const text = decode(file).trimStart();
   const writer = new DrawingWriter((address) => embedded(address, depth + 1, shared));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
@@ -93,7 +93,7 @@ function sanitizeAt(depth: number, file: Uint8Array, shared: Shared): Drawing {
 }
 
 /** A data address of pixels or of a drawing, which is made safe as well; empty for anything else. */
-function embedded(address: string, depth: number, shared: Shared): string {
+function embedded(address: string, depth: number, shared: SharedBudget): string {
   const data = dataIn(address);
   if (data === null) return '';
   const { type, bytes } = data;
@@ -116,7 +116,7 @@ function embedded(address: string, depth: number, shared: Shared): string {
 }
 
 /** @throws Error for a drawing that is cut off or larger than what is left. */
-function unpacked(packed: Buffer, shared: Shared): Buffer {
+function unpacked(packed: Buffer, shared: SharedBudget): Buffer {
   const bytes = gunzipSync(packed, { maxOutputLength: Math.max(1, shared.remainingCharacters) });
   shared.remainingCharacters -= bytes.length;
   return bytes;
@@ -141,7 +141,7 @@ function decode(file: Uint8Array): string {
 }
 
 /** Collects the entities of plain text, which drawing programs use for their namespaces. All others are refused. */
-function parseEntities(doctype: string, text: string, shared: Shared): Map<string, string> {
+function parseEntities(doctype: string, text: string, shared: SharedBudget): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
   for (const [, parameter, name = '', double, single] of doctype.matchAll(ENTITY)) {

@@ -5,7 +5,7 @@ import { imageTypeOf, openFile } from '../files.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** An image that a command works on. */
-export interface Input {
+export interface InputImage {
   /** As the user knows it. */
   name: string;
   /** Its path below the output folder, without an extension. */
@@ -29,8 +29,8 @@ export async function findInputs(
   args: readonly string[],
   stdin: AsyncIterable<Uint8Array>,
   output?: string,
-): Promise<{ inputs: Input[]; hasFolder: boolean }> {
-  const inputs: Input[] = [];
+): Promise<{ inputs: InputImage[]; hasFolder: boolean }> {
+  const inputs: InputImage[] = [];
   let hasFolder = false;
   for (const arg of args) {
     if (arg === STDIN) inputs.push(stdinInput(stdin));
@@ -49,7 +49,7 @@ export async function findInputs(
 }
 
 /** Stdin is read whole, so that a call that may pass later can be repeated. */
-function stdinInput(stdin: AsyncIterable<Uint8Array>): Input {
+function stdinInput(stdin: AsyncIterable<Uint8Array>): InputImage {
   return {
     name: STDIN,
     stem: 'stdin',
@@ -61,12 +61,12 @@ function stdinInput(stdin: AsyncIterable<Uint8Array>): Input {
   };
 }
 
-function addressInput(url: string): Input {
+function addressInput(url: string): InputImage {
   const { name } = parse(new URL(url).pathname);
   return { name: url, stem: name || 'image', open: async () => ({ url }) };
 }
 
-async function filesBelow(folder: string, output = folder): Promise<Input[]> {
+async function filesBelow(folder: string, output = folder): Promise<InputImage[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const names = entries
     .filter((entry) => !entry.isDirectory())
@@ -78,7 +78,7 @@ async function filesBelow(folder: string, output = folder): Promise<Input[]> {
 }
 
 /** A file that cannot be looked at, such as a link to nothing, fails when it is opened. */
-async function fileInput(path: string, name: string): Promise<Input> {
+async function fileInput(path: string, name: string): Promise<InputImage> {
   const found = await stat(path).catch(() => null);
   const { dir, name: base } = parse(name);
   return {
@@ -90,13 +90,13 @@ async function fileInput(path: string, name: string): Promise<Input> {
 }
 
 /** a.jpg and a.png would be one output: such inputs keep their whole names, and equal ones get a number. */
-function withDistinctStems(inputs: Input[]): Input[] {
-  const wholeStem = ({ stem, name }: Input) => stem + parse(name).ext;
+function withDistinctStems(inputs: InputImage[]): InputImage[] {
+  const wholeStem = ({ stem, name }: InputImage) => stem + parse(name).ext;
   const renamed = renameRepeated(inputs, wholeStem);
   return renameRepeated(renamed, ({ stem }, index) => `${stem}-${index + 1}`);
 }
 
-function renameRepeated(inputs: Input[], rename: (input: Input, index: number) => string): Input[] {
+function renameRepeated(inputs: InputImage[], rename: (input: InputImage, index: number) => string): InputImage[] {
   const counts = new Map<string, number>();
   for (const { stem } of inputs) counts.set(stem, (counts.get(stem) ?? 0) + 1);
   return inputs.map((input, index) =>

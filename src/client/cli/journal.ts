@@ -3,7 +3,7 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** What was made of which version of a file. */
-interface Entry {
+interface JournalEntry {
   input: string;
   version: string;
   /** What was done, as JSON. */
@@ -20,9 +20,9 @@ const NAME = '.darkroom-journal.ndjson';
 export class Journal {
   readonly #folder: string;
   readonly #work: string;
-  readonly #made: ReadonlyMap<string, Entry>;
+  readonly #made: ReadonlyMap<string, JournalEntry>;
 
-  private constructor(folder: string, work: string, entries: readonly Entry[]) {
+  private constructor(folder: string, work: string, entries: readonly JournalEntry[]) {
     this.#folder = folder;
     this.#work = work;
     this.#made = new Map(entries.map((entry) => [entry.input, entry]));
@@ -46,13 +46,13 @@ export class Journal {
 
   async add({ name, version }: { name: string; version?: string }, output: string): Promise<void> {
     if (version === undefined) return;
-    const entry: Entry = { input: name, version, work: this.#work, output };
+    const entry: JournalEntry = { input: name, version, work: this.#work, output };
     await appendFile(join(this.#folder, NAME), `${JSON.stringify(entry)}\n`);
   }
 }
 
 /** A line that broke off when its process ended is no entry, and neither is one that something else wrote. */
-function parseEntry(line: string): Entry[] {
+function parseEntry(line: string): JournalEntry[] {
   try {
     const entry = JSON.parse(line);
     return typeof entry?.input === 'string' && typeof entry.output === 'string' ? [entry] : [];

@@ -3,7 +3,7 @@ import type { DataOf } from '../calls.ts';
 import { Outputs } from '../outputs.ts';
 import { Picture } from '../picture.ts';
 import type { ImageEstimate, Ops, RenderRequest, ResultLink } from '../schema.ts';
-import { type Call, type CallOptions, jsonBody, type Query, type Transport } from '../transport.ts';
+import { type ApiCall, type CallOptions, jsonBody, type Query, type Transport } from '../transport.ts';
 
 /** An op with its parameters beside its name. */
 export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops];
@@ -103,13 +103,13 @@ export class Images {
     return this.#data({ method: 'POST', path: '/images/compare', query: { ssimulacra2 }, body }, options);
   }
 
-  async #data<T>(call: Call, options?: CallOptions): Promise<T> {
+  async #data<T>(call: ApiCall, options?: CallOptions): Promise<T> {
     return (await this.#transport.json<T>(call, options)).data;
   }
 }
 
 /** Steps are no field of a query: they go beside the image. */
-function transformCall(input: ImageInput, work: TransformWork): Call & { query: Query } {
+function transformCall(input: ImageInput, work: TransformWork): ApiCall & { query: Query } {
   const base = { method: 'POST', path: '/images/transform' };
   if (work.steps !== undefined) return { ...base, query: {}, body: imageBody(input, { steps: work.steps }) };
   if (!isReference(input) || work.preset !== undefined)
@@ -118,6 +118,6 @@ function transformCall(input: ImageInput, work: TransformWork): Call & { query: 
   return { ...base, query: {}, body: imageBody(input, { op, parameters }) };
 }
 
-function readCall(what: string, input: ImageInput, query: Query = {}): Call {
+function readCall(what: string, input: ImageInput, query: Query = {}): ApiCall {
   return { method: 'POST', path: `/images/${what}`, query, body: imageBody(input) };
 }

@@ -1,10 +1,10 @@
 import { list, type QueryOf, read } from '../calls.ts';
 import type { Pages } from '../pages.ts';
-import type { Credits, LedgerEntry, Usage as UsageOfWindow } from '../schema.ts';
+import type { Credits, LedgerEntry, UsageReports as UsageOfWindow } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
 /** What was done, and what it cost. */
-export class Usage {
+export class UsageReports {
   readonly #transport: Transport;
 
   constructor(transport: Transport) {

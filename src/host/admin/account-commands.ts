@@ -7,7 +7,7 @@ import { Movements } from '../../product/billing/movements.ts';
 import { BillingStore } from '../../product/billing/store.ts';
 import { COLLECTIONS } from '../collections.ts';
 import {
-  type Command,
+  type AdminCommand,
   type CommandAnswer,
   type CommandContext,
   listed,
@@ -21,7 +21,7 @@ const MAX_CREDITS = 1_000_000_000_000;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const PASSWORD = /^.{8,200}$/su;
 
-export const ACCOUNT_COMMANDS: readonly Command[] = [
+export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
   {
     name: 'account create',
     about: 'Makes an account with one API key. Without --password one is made up and printed once.',

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { type Command, UsageError } from './command.ts';
+import { type AdminCommand, UsageError } from './command.ts';
 
-export const BACKUP_COMMAND: Command = {
+export const BACKUP_COMMAND: AdminCommand = {
   name: 'backup',
   about:
     'Copies the embedded stores into a new directory while the service runs. To go back, start the service with DATA_DIR on the copy.',

@@ -43,7 +43,7 @@ export interface ParsedArguments {
   options: Readonly<Record<string, string | true | undefined>>;
 }
 
-export interface Command<C = CommandContext> {
+export interface AdminCommand<C = CommandContext> {
   /** Noun and verb, such as `account create`. */
   name: string;
   /** One sentence for a person. */
@@ -56,7 +56,7 @@ export interface Command<C = CommandContext> {
 }
 
 /** The usage line of a command. */
-export function usageOf({ name, takes = [], options = {} }: Command): string {
+export function usageOf({ name, takes = [], options = {} }: AdminCommand): string {
   const optional = Object.entries(options).map(([option, value]) =>
     value === null ? `[--${option}]` : `[--${option} ${value}]`,
   );
@@ -64,7 +64,7 @@ export function usageOf({ name, takes = [], options = {} }: Command): string {
 }
 
 /** @throws UsageError for an option that the command does not have, and for a wrong number of arguments. */
-export function givenTo(command: Command, words: readonly string[]): ParsedArguments {
+export function givenTo(command: AdminCommand, words: readonly string[]): ParsedArguments {
   const { takes = [] } = command;
   const { positionals, values } = parsed(command, words);
   const missing = takes.slice(positionals.length);
@@ -75,7 +75,7 @@ export function givenTo(command: Command, words: readonly string[]): ParsedArgum
   return { words: positionals, options: values };
 }
 
-function parsed(command: Command, words: readonly string[]) {
+function parsed(command: AdminCommand, words: readonly string[]) {
   const own = Object.entries(command.options ?? {}).map(
     ([option, value]) => [option, { type: value === null ? 'boolean' : 'string' }] as const,
   );
@@ -100,7 +100,7 @@ function joined(words: readonly string[]): string[] {
   return read;
 }
 
-function wrong(command: Command, sentence: string): UsageError {
+function wrong(command: AdminCommand, sentence: string): UsageError {
   return new UsageError(`${sentence.replace(/\.$/, '')}: ${usageOf(command)}`);
 }
 

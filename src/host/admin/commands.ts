@@ -1,7 +1,7 @@
 import { ACCOUNT_COMMANDS } from './account-commands.ts';
 import { BACKUP_COMMAND } from './backup-command.ts';
 import {
-  type Command,
+  type AdminCommand,
   type CommandAnswer,
   type CommandContext,
   givenTo,
@@ -13,7 +13,7 @@ import { KEY_COMMANDS } from './key-commands.ts';
 import { LIVE_COMMANDS } from './live-commands.ts';
 import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
 
-const COMMANDS: readonly Command[] = [
+const COMMANDS: readonly AdminCommand[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...LIVE_COMMANDS,

@@ -2,11 +2,11 @@ import { beginCancellation } from '../../product/jobs/cancelling.ts';
 import { Signals } from '../../product/jobs/engine/signals.ts';
 import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
-import { type Command, listed, UsageError } from './command.ts';
+import { type AdminCommand, listed, UsageError } from './command.ts';
 
 const MAX_LISTED = 1_000;
 
-export const JOB_COMMANDS: readonly Command[] = [
+export const JOB_COMMANDS: readonly AdminCommand[] = [
   {
     name: 'jobs list',
     about: 'Lists the jobs that run or wait, oldest first, with their progress.',

@@ -5,9 +5,9 @@ import { createSignInAddress } from '../../product/accounts/sign-in/sessions.ts'
 import { AccountsStore } from '../../product/accounts/store.ts';
 import { OperatorSessions } from '../operator/sessions.ts';
 import { storeWith } from './account-commands.ts';
-import { type Command, listed, UsageError } from './command.ts';
+import { type AdminCommand, listed, UsageError } from './command.ts';
 
-export const KEY_COMMANDS: readonly Command[] = [
+export const KEY_COMMANDS: readonly AdminCommand[] = [
   {
     name: 'key create',
     about: 'Makes an API key of an account and prints it once.',

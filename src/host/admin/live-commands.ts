@@ -4,7 +4,7 @@ import type { Setting } from '../../platform/setting.ts';
 import { DAY_MS, HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
 import { askProcesses, type ControlAnswer, noneAnswered } from '../processes/controls.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
-import { type Command, type CommandAnswer, type LiveContext, UsageError } from './command.ts';
+import { type AdminCommand, type CommandAnswer, type LiveContext, UsageError } from './command.ts';
 import { table } from './table.ts';
 import { TOP_COMMAND } from './top-command.ts';
 
@@ -27,7 +27,7 @@ const POOLS_HEAD = [
 ];
 
 /** The commands for the running processes of every host that shares the stores. */
-export const LIVE_COMMANDS: ReadonlyArray<Command<LiveContext>> = [
+export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
   {
     name: 'pools',
     about: 'Shows the pools of every process of every host as they are now; --watch does so every second.',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { askProcesses, noneAnswered } from '../processes/controls.ts';
-import { type Command, type CommandContext, UsageError } from './command.ts';
+import { type AdminCommand, type CommandContext, UsageError } from './command.ts';
 import { table } from './table.ts';
 import { type LoadRow, rowsBetween } from './top.ts';
 import { verdictsOnAll } from './verdicts.ts';
@@ -14,7 +14,7 @@ const HEAD = [
   ...['refused/s', 'delivered/s', 'sockets', 'MB', 'throttled', 'stolen'],
 ];
 
-export const TOP_COMMAND: Command = {
+export const TOP_COMMAND: AdminCommand = {
   name: 'top',
   about:
     'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, delivered pictures by origin, memory, throttled and stolen CPU, and the likeliest cause of a slow p99.',

@@ -37,7 +37,7 @@ const RESTART_TOLD_MS = 120_000;
 const NOT_YET: Verdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
 
 /** What is known of a host. */
-interface HostFacts {
+interface HostCondition {
   /** Null until two snapshots are there. */
   row: LoadRow | null;
   silent?: readonly SilentProcess[];
@@ -46,7 +46,7 @@ interface HostFacts {
 }
 
 /** Everything that is wrong with a host, the most serious first; one sentence that nothing is, otherwise. */
-export function verdictsOn({ row, silent = [], restart }: HostFacts): Verdict[] {
+export function verdictsOn({ row, silent = [], restart }: HostCondition): Verdict[] {
   const found = [
     ...silent.map(hung),
     ...(row === null ? [] : [fullDisk(row), absentStore(row), flood(row)]),

@@ -1,11 +1,11 @@
 import { DeliveriesStore } from '../../product/webhooks/deliveries/store.ts';
 import type { TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
 import { EndpointsStore } from '../../product/webhooks/endpoints/store.ts';
-import { type Command, givenTo, listed, UsageError } from './command.ts';
+import { type AdminCommand, givenTo, listed, UsageError } from './command.ts';
 
 const FORWARD_TIMEOUT_MS = 10_000;
 
-const LISTEN: Command = {
+const LISTEN: AdminCommand = {
   name: 'webhooks listen',
   about:
     'Prints the attempts to an endpoint as they are made, and hands each to a program at --forward with its own signature. Changes no record.',
@@ -15,7 +15,7 @@ const LISTEN: Command = {
   },
 };
 
-export const WEBHOOK_COMMANDS: readonly Command[] = [
+export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
   {
     name: 'webhooks',
     about: 'Lists every webhook endpoint with its state, its failures in a row and its queued deliveries.',

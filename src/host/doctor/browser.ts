@@ -15,7 +15,7 @@ const DEADLINE_MS = 30_000;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** The result of one page. */
-export interface DrawnPage {
+export interface TestedPage {
   /** The error; null when the page was drawn. */
   failure: string | null;
   isSandboxed: boolean;
@@ -33,7 +33,7 @@ export async function checkBrowser({ renders }: Settings): Promise<Finding[]> {
 }
 
 /** Draws a page in a separate thread and browser, which end afterwards. */
-async function drawPage(renders: Settings['renders']): Promise<DrawnPage> {
+async function drawPage(renders: Settings['renders']): Promise<TestedPage> {
   const cacheDir = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
   let isSandboxed = true;
   const thread = new BrowserThread(
@@ -81,7 +81,7 @@ function judgeBrowserPath(path: string): Finding {
   }
 }
 
-export function judgePage({ failure, milliseconds }: DrawnPage): Finding {
+export function judgePage({ failure, milliseconds }: TestedPage): Finding {
   if (failure === null) return ok(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
   const message = `The browser cannot draw a page: ${failure.trim().replace(/\.$/, '')}.`;
   if (/EACCES/.test(failure))

@@ -34,7 +34,7 @@ export interface HistoryPart {
  * The load of a host in its last hour, in the memory of its primary: a ring of columns, which takes 250 kB at most. A
  * series begins with its first value that is not zero, so that a reason that never refused takes no room.
  */
-export class History {
+export class LoadHistory {
   readonly #at = new Float64Array(MAX_SAMPLES);
   readonly #columns = new Map<string, Float32Array>();
   readonly #marks: Mark[] = [];

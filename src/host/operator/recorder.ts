@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { type LoadRow, type Observed, rowsBetween } from '../admin/top.ts';
 import type { ProcessMessage } from '../processes/supervisor.ts';
-import { type History, SAMPLE_MS } from './history.ts';
+import { type LoadHistory, SAMPLE_MS } from './history.ts';
 
 /** The latest snapshots that are kept of a process: the row of now spans the time between the first and the last. */
 const MAX_SNAPSHOTS = 4;
@@ -11,7 +11,7 @@ const PRIMARY = 'primary';
 
 interface RecorderOptions {
   hostId: string;
-  history: History;
+  history: LoadHistory;
   /** The snapshot of the primary itself. */
   readOwn: () => Promise<LoadSnapshot>;
   /** Epoch milliseconds. */

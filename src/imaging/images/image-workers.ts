@@ -64,7 +64,7 @@ interface Started<T> {
 }
 
 /** The file of a call, and what is done with it. */
-interface Reading {
+interface FileWork {
   source: Source;
   /** The second pictures of its passes. */
   layers?: OpenedLayers;
@@ -82,8 +82,8 @@ const ANSWERS = {
   describe: 'described',
   compare: 'compared',
 } as const;
-type Kind = ImageTask['kind'];
-type AnswerTo<K extends Kind> = Extract<ImageResult, { kind: (typeof ANSWERS)[K] }>;
+type TaskKind = ImageTask['kind'];
+type AnswerTo<K extends TaskKind> = Extract<ImageResult, { kind: (typeof ANSWERS)[K] }>;
 
 /** The only access to the image threads. */
 export class ImageWorkers {
@@ -182,7 +182,7 @@ export class ImageWorkers {
 
   /** Begins work of an account, and measures it. */
   #beginMeasured<C extends ImageCall, T extends Queued>(
-    kind: Kind,
+    kind: TaskKind,
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
   ): Work<T> {
@@ -348,10 +348,10 @@ export class ImageWorkers {
    * Starts a task of a call, and resolves when it has its slot. The result rejects with the refusal of the call where
    * the worker reports a failure.
    */
-  async #start<K extends Kind>(
+  async #start<K extends TaskKind>(
     kind: K,
     call: ImageCall,
-    { source, layers, passes, deadline, measuringMs }: Reading,
+    { source, layers, passes, deadline, measuringMs }: FileWork,
     makeTask: (opened: Opened, deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<Started<AnswerTo<K> & Queued>> {
     const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
@@ -387,6 +387,6 @@ function onlyOutput({ outputs: [output], queueMs, timings }: BranchResult): Tran
   return { ...output, queueMs, timings };
 }
 
-function isAnswerTo<K extends Kind>(kind: K, result: ImageResult): result is AnswerTo<K> {
+function isAnswerTo<K extends TaskKind>(kind: K, result: ImageResult): result is AnswerTo<K> {
   return result.kind === ANSWERS[kind];
 }

@@ -1,4 +1,4 @@
-import type { Pass, Raster } from '../../../workers/protocol.ts';
+import type { Pass, RasterInput } from '../../../workers/protocol.ts';
 import type { LayerHeaders } from './estimates/following.ts';
 import type { LayerFile, Layers } from './image-call.ts';
 import type { Source } from './source.ts';
@@ -46,8 +46,8 @@ export class OpenedLayers {
    * The files, as a task takes them. Those in a store are read only now.
    * @throws what the reading of a stored file throws.
    */
-  async read(): Promise<Record<string, Raster>> {
-    const rasters: Record<string, Raster> = {};
+  async read(): Promise<Record<string, RasterInput>> {
+    const rasters: Record<string, RasterInput> = {};
     for (const { id, source } of this.#layers) rasters[id] = (await source.open()).file;
     return rasters;
   }

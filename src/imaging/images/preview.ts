@@ -23,14 +23,14 @@ export interface Preview {
   warnings: PassWarning[];
 }
 
-type File = Pick<ImageCall, 'bytes' | 'header'>;
+type KnownFile = Pick<ImageCall, 'bytes' | 'header'>;
 
 /**
  * Foresees passes over one file by its header. Nothing is decoded, and no slot is taken.
  * @returns for each pass its result, or the refusal that it would end with.
  * @throws ApiError unsupported_format, or what the reading of a stored file throws.
  */
-export async function preview(file: File, passes: readonly BranchPass[]): Promise<(Preview | ApiError)[]> {
+export async function preview(file: KnownFile, passes: readonly BranchPass[]): Promise<(Preview | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
   for (const { pass } of passes) checkPixels(header, pass);
   const tryPreview = (pass: BranchPass): Preview | ApiError => {
@@ -61,7 +61,7 @@ function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
 
 /** The header of a file, and the bytes of a drawing. A stored file is read only if its facts do not suffice. */
 async function openHeader(
-  { bytes: file, header: known }: File,
+  { bytes: file, header: known }: KnownFile,
   passes: readonly BranchPass[],
 ): Promise<{ header: Header; bytes: Uint8Array | null }> {
   if (!isStored(file)) return { header: readable(file, known, passes[0]?.pass), bytes: file };

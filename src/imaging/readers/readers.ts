@@ -1,4 +1,4 @@
-import type { Box, CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
+import type { BoundingBox, CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Thread } from '../../platform/concurrency/thread.ts';
 import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
@@ -8,7 +8,7 @@ import { readHeader } from '../images/header/header.ts';
 import type { ImageCall, Queued, Work } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
 import { isStored } from '../images/source.ts';
-import { areReadersInstalled, type ReadCodes, type Reading, type ReadText } from './reading.ts';
+import { areReadersInstalled, type ReadCodes, type ReadingTask, type ReadText } from './reading.ts';
 import { TextReader } from './text.ts';
 import { Turns } from './turns.ts';
 
@@ -23,7 +23,7 @@ const RETRY_SECONDS = 5;
 const SURE = 0.6;
 
 interface ReadCall extends ImageCall {
-  reading: Reading;
+  reading: ReadingTask;
 }
 
 export interface ReadResult extends Queued {
@@ -33,7 +33,7 @@ export interface ReadResult extends Queued {
 }
 
 /** A picture as a reader gets it. */
-interface Prepared extends Size {
+interface PreparedPicture extends Size {
   png: Uint8Array;
 }
 
@@ -105,7 +105,7 @@ export class Readers {
     }
   }
 
-  async #readCodes({ png, ...read }: Prepared, original: Size, signal: AbortSignal): Promise<ReadCodes> {
+  async #readCodes({ png, ...read }: PreparedPicture, original: Size, signal: AbortSignal): Promise<ReadCodes> {
     const { codes } = await this.#codes.run({ picture: png }, signal);
     const placed = codes.map((code) => ({ ...code, ...originalBox(code, 0, read, original) }));
     return { ...sizeOf(original), codes: placed.sort((one, other) => one.y - other.y || one.x - other.x) };
@@ -114,7 +114,7 @@ export class Readers {
   /** Text that is not read with confidence is turned by quarters, and read again; the surest reading counts. */
   async #readText(
     call: ReadCall,
-    { png, ...size }: Prepared,
+    { png, ...size }: PreparedPicture,
     original: Size,
     language: string,
     deadline: Deadline,
@@ -137,7 +137,7 @@ export class Readers {
     png: Uint8Array,
     angle: Angle,
     deadline: Deadline,
-  ): Promise<Prepared> {
+  ): Promise<PreparedPicture> {
     const terms = { accountId, deadlineMs: deadline.deadlineMs(), signal: deadline.signal };
     const kind = { ...(work && { work }), ...(inBatch && { inBatch }) };
     const pass = preparing(angle);
@@ -181,7 +181,7 @@ function sizeOf({ width, height }: Size): Size {
   return { width, height };
 }
 
-function readingTookTooLong({ kind }: Reading): ApiError {
+function readingTookTooLong({ kind }: ReadingTask): ApiError {
   const message = `The picture was not read in time: send a smaller part of it, or send it as a job of the op read_${kind}, which has more time.`;
   return unavailable('deadline_exceeded', message, RETRY_SECONDS);
 }
@@ -203,7 +203,7 @@ type Angle = (typeof ANGLES)[number];
  * @param read the size of the picture that was read.
  * @param original that of the picture before.
  */
-function originalBox(box: Box, angle: Angle, read: Size, original: Size): Box {
+function originalBox(box: BoundingBox, angle: Angle, read: Size, original: Size): BoundingBox {
   const turned = turnedBack(box, angle, read);
   const upright = angle === 90 || angle === 270 ? { width: read.height, height: read.width } : read;
   const [byX, byY] = [original.width / upright.width, original.height / upright.height];
@@ -216,7 +216,7 @@ function originalBox(box: Box, angle: Angle, read: Size, original: Size): Box {
   };
 }
 
-function turnedBack({ x, y, width, height }: Box, angle: Angle, read: Size): Box {
+function turnedBack({ x, y, width, height }: BoundingBox, angle: Angle, read: Size): BoundingBox {
   switch (angle) {
     case 0:
       return { x, y, width, height };

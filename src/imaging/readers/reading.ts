@@ -1,28 +1,28 @@
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Box } from '../../../workers/models/protocol.ts';
+import type { BoundingBox } from '../../../workers/models/protocol.ts';
 
 /** What is read from a picture: writing of one language, or bar and QR codes. */
-export type Reading = { kind: 'text'; language: string } | { kind: 'codes' };
+export type ReadingTask = { kind: 'text'; language: string } | { kind: 'codes' };
 
 /** The size of a picture, in pixels, to which the boxes of what was read in it belong. */
-interface Read {
+interface ReadPicture {
   width: number;
   height: number;
 }
 
 /** The writing of a picture. Confidences are 0 to 1, as reported by the reader. */
-export interface ReadText extends Read {
+export interface ReadText extends ReadPicture {
   /** The lines in reading order. */
   text: string;
   confidence: number;
-  lines: (Box & { text: string; confidence: number })[];
+  lines: (BoundingBox & { text: string; confidence: number })[];
 }
 
 /** The codes of a picture, from top to bottom. */
-export interface ReadCodes extends Read {
-  codes: (Box & { format: string; text: string })[];
+export interface ReadCodes extends ReadPicture {
+  codes: (BoundingBox & { format: string; text: string })[];
 }
 
 export const DEFAULT_LANGUAGE = 'eng';

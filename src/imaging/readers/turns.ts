@@ -1,7 +1,7 @@
 import { FairQueue } from '../../platform/queues/fair-queue.ts';
 
 /** Whose turn it is, and until when it is waited for. */
-interface Waiting {
+interface TurnTerms {
   /** The account; accounts take turns. */
   owner: string;
   /** Jobs yield to calls. */
@@ -10,14 +10,14 @@ interface Waiting {
   signal: AbortSignal;
 }
 
-interface Waiter {
+interface WaitingWork {
   isJob: boolean;
   start: () => void;
 }
 
 /** Work that runs one at a time, because it is done by a single thread. */
 export class Turns {
-  readonly #queue = new FairQueue<Waiter>();
+  readonly #queue = new FairQueue<WaitingWork>();
   #isTaken = false;
 
   /** Number of calls that wait, without jobs. */
@@ -28,7 +28,7 @@ export class Turns {
   }
 
   /** Runs the work in its turn. Rejects with the signal's reason, or as the work does. */
-  async run<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
+  async run<T>(waiting: TurnTerms, work: () => Promise<T>): Promise<T> {
     waiting.signal.throwIfAborted();
     if (this.#isTaken) await this.#wait(waiting);
     this.#isTaken = true;
@@ -39,7 +39,7 @@ export class Turns {
     }
   }
 
-  #wait({ owner, isJob, signal }: Waiting): Promise<void> {
+  #wait({ owner, isJob, signal }: TurnTerms): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = () => {
       this.#queue.remove(owner, waiter);

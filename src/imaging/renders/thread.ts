@@ -30,7 +30,7 @@ const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.
  * A call, as sent to the thread. A message on `client` means that its client has gone; the thread sends one back when
  * the drawing begins.
  */
-type SentCall = RenderCall & { client?: MessagePort };
+type ThreadCall = RenderCall & { client?: MessagePort };
 
 /** The thread ended with the call in it. */
 export class LostThreadError extends Error {
@@ -74,7 +74,7 @@ interface BrowserThreadHooks {
  */
 export class BrowserThread implements RenderThread {
   readonly #log: RenderLog;
-  readonly #pool: Piscina<SentCall, RenderAnswer>;
+  readonly #pool: Piscina<ThreadCall, RenderAnswer>;
   #busy = 0;
 
   constructor(options: RenderThreadOptions, { log, onUnsandboxed }: BrowserThreadHooks) {

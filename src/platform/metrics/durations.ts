@@ -4,7 +4,7 @@ import { type Histogram, type MetricValueWithName, register } from 'prom-client'
 export type Observer = (seconds: number) => void;
 
 /** The observations of one set of labels. */
-interface Series {
+interface HistogramSeries {
   labels: Record<string, string>;
   /** The number of observations in each bucket, not cumulated; the last bucket is above all bounds. */
   counts: number[];
@@ -31,7 +31,7 @@ export class Durations<L extends string> {
   readonly aggregator = 'sum';
   readonly labelNames: readonly L[];
   readonly #bounds: readonly number[];
-  readonly #all: Series[] = [];
+  readonly #all: HistogramSeries[] = [];
 
   constructor({ name, help, labelNames, bounds }: DurationsOptions<L>) {
     this.name = name;
@@ -45,7 +45,7 @@ export class Durations<L extends string> {
   /** Creates an observer for these labels, which the caller must keep: each call of it begins a new series. */
   observerOf(labels: Record<L, string>): Observer {
     const bounds = this.#bounds;
-    const series: Series = { labels, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 };
+    const series: HistogramSeries = { labels, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 };
     const { counts } = series;
     this.#all.push(series);
     return (seconds) => {
@@ -70,7 +70,7 @@ export class Durations<L extends string> {
     }
   }
 
-  #valuesOf({ labels, counts, sum }: Series): MetricValueWithName<string>[] {
+  #valuesOf({ labels, counts, sum }: HistogramSeries): MetricValueWithName<string>[] {
     const { name } = this;
     let count = 0;
     const buckets = counts.map((ofBucket, at) => {

@@ -49,7 +49,7 @@ const SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]
 };
 const API = '/api/';
 
-type Sample = MetricValueWithName<string>;
+type MetricSample = MetricValueWithName<string>;
 
 /** Metrics whose only sample has their own name. */
 function alone(labels: Record<string, readonly string[]>): Record<string, Record<string, readonly string[]>> {
@@ -65,7 +65,7 @@ export async function loadSnapshot(): Promise<LoadSnapshot> {
   await Promise.all(
     Object.entries(SAMPLES).map(async ([metric, samples]) => {
       const read = await register.getSingleMetric(metric)?.get();
-      if (read !== undefined) addSamples(values, read as MetricObjectWithValues<Sample>, samples);
+      if (read !== undefined) addSamples(values, read as MetricObjectWithValues<MetricSample>, samples);
     }),
   );
   return { atMs: performance.now(), values };
@@ -73,7 +73,7 @@ export async function loadSnapshot(): Promise<LoadSnapshot> {
 
 function addSamples(
   values: Record<string, number>,
-  { name: metric, values: sampled }: MetricObjectWithValues<Sample>,
+  { name: metric, values: sampled }: MetricObjectWithValues<MetricSample>,
   samples: Readonly<Record<string, readonly string[]>>,
 ): void {
   for (const { metricName = metric, labels, value } of sampled) {

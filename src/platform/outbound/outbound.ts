@@ -5,7 +5,7 @@ import { subnets } from './addresses.ts';
 import { refusalOf } from './errors.ts';
 import { exchange } from './exchange.ts';
 import { type FetchedImage, type FetchOptions, fetchImage } from './image.ts';
-import { type Address, type Network, type Resolve, type TargetRules, vet } from './target.ts';
+import { type ResolvedAddress, type Network, type Resolve, type TargetRules, vet } from './target.ts';
 
 export interface OutboundOptions {
   /** CIDRs that may be reached although they are not public. */
@@ -96,7 +96,7 @@ export const resolveName: Resolve = async (hostname) => {
 };
 
 /** The addresses that a hosts file gives a name: `address name alias … # comment`, one per line. */
-export function addressesIn(hosts: string, hostname: string): Address[] {
+export function addressesIn(hosts: string, hostname: string): ResolvedAddress[] {
   const name = withoutDot(hostname);
   return hosts.split('\n').flatMap((line) => {
     const [address = '', ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/);
@@ -110,7 +110,7 @@ function withoutDot(name: string): string {
 }
 
 /** Queries both families at once. If one of them fails, the other one's addresses are used. */
-async function queryDns(hostname: string): Promise<Address[]> {
+async function queryDns(hostname: string): Promise<ResolvedAddress[]> {
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: MAX_TRIES });
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
@@ -122,6 +122,6 @@ async function queryDns(hostname: string): Promise<Address[]> {
   return [];
 }
 
-function addressesOf(answer: PromiseSettledResult<string[]>, family: 4 | 6): Address[] {
+function addressesOf(answer: PromiseSettledResult<string[]>, family: 4 | 6): ResolvedAddress[] {
   return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
 }

@@ -2,13 +2,13 @@ import { type BlockList, isIP } from 'node:net';
 import { contains, isPublic } from './addresses.ts';
 import { abortionOf, notPublic, OutboundError, targetRefused } from './errors.ts';
 
-export interface Address {
+export interface ResolvedAddress {
   address: string;
   family: 4 | 6;
 }
 
 /** Resolves all addresses of a name; rejects when there is none. */
-export type Resolve = (hostname: string) => Promise<Address[]>;
+export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 
 /** The targets that a kind of call may have. */
 export interface TargetRules {
@@ -29,7 +29,7 @@ export interface Network {
 /** A URL whose addresses are all allowed. It is connected to by these addresses, and its name is not resolved again. */
 export interface Target {
   url: URL;
-  addresses: readonly Address[];
+  addresses: readonly ResolvedAddress[];
   /** The deadline of the connection by `performance.now()`, which includes the look-up of the name. */
   connectByMs: number;
 }
@@ -85,7 +85,7 @@ function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-async function resolveAddresses({ hostname }: URL, resolve: Resolve): Promise<Address[]> {
+async function resolveAddresses({ hostname }: URL, resolve: Resolve): Promise<ResolvedAddress[]> {
   const literal = bare(hostname);
   const version = isIP(literal);
   if (version !== 0) return [{ address: literal, family: version === 6 ? 6 : 4 }];

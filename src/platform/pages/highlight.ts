@@ -1,6 +1,6 @@
-import type { Sample } from './page.ts';
+import type { PageSample } from './page.ts';
 
-type Language = Sample['language'];
+type Language = PageSample['language'];
 
 const STRING = String.raw`(?<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\x60(?:\\.|[^\x60\\])*\x60)`;
 const NUMBER = String.raw`(?<number>(?<![\w.-])-?\d+(?:\.\d+)?\b)`;

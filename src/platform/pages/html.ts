@@ -4,11 +4,11 @@ import type {
   Cards,
   Field,
   Fields,
-  Page,
-  Picture,
+  DocumentationPage,
+  PagePicture,
   Prose,
   Samples,
-  Trial,
+  TrialForm,
   TrialInput,
 } from './page.ts';
 
@@ -16,7 +16,7 @@ import type {
 const BESIDE: readonly Block['kind'][] = ['samples', 'pictures'];
 
 /** A page as an article of HTML. It has no script and no style of its own. */
-export function htmlOf({ title, lead, blocks }: Page): string {
+export function htmlOf({ title, lead, blocks }: DocumentationPage): string {
   const text = [`<h1>${inline(title)}</h1>`, ...(lead === '' ? [] : [`<p class="lead">${inline(lead)}</p>`])];
   return `<article>${rowsOf(blocks, text)}</article>`;
 }
@@ -149,7 +149,7 @@ function tabsHtml(samples: Samples['samples'], group: number): string {
   return `<div class="bar" role="radiogroup" aria-label="Language of the sample">${tabs.join('')}</div>`;
 }
 
-function pictureHtml({ label, address, alt }: Picture): string {
+function pictureHtml({ label, address, alt }: PagePicture): string {
   return `<figure><img src="${escaped(address)}" alt="${escaped(alt)}" loading="lazy" decoding="async"><figcaption>${inline(label)}</figcaption></figure>`;
 }
 
@@ -164,7 +164,7 @@ function cardsHtml({ cards }: Cards): string {
   return `<ul class="cards">${items.join('')}</ul>`;
 }
 
-function trialHtml({ path, sends, inputs }: Trial): string {
+function trialHtml({ path, sends, inputs }: TrialForm): string {
   const { data, body, needsKey } = formOf(sends);
   const attributes = Object.entries({ path, ...data }).map(
     ([name, value]) => `data-${name}="${escaped(value)}"`,
@@ -179,7 +179,7 @@ ${fields === '' ? '' : `<fieldset><legend>Parameters</legend>${fields}</fieldset
 }
 
 /** What a form of a trial has beside its inputs: its data for the script, and the fields of the body. */
-function formOf(sends: Trial['sends']): { data: Record<string, string>; body: string; needsKey: boolean } {
+function formOf(sends: TrialForm['sends']): { data: Record<string, string>; body: string; needsKey: boolean } {
   if (sends === 'file') return { data: { sends }, body: fileHtml('file', 'File'), needsKey: true };
   if (sends === 'json') return { data: { sends }, body: '', needsKey: true };
   if ('op' in sends) {

@@ -1,4 +1,4 @@
-import type { Block, Field, Fields, Page, Picture, Prose } from './page.ts';
+import type { Block, Field, Fields, DocumentationPage, PagePicture, Prose } from './page.ts';
 
 interface MarkdownOptions {
   /**
@@ -9,7 +9,7 @@ interface MarkdownOptions {
 }
 
 /** A page as Markdown. Its links lead to Markdown as well. */
-export function markdownOf({ title, lead, blocks }: Page, options: MarkdownOptions = {}): string {
+export function markdownOf({ title, lead, blocks }: DocumentationPage, options: MarkdownOptions = {}): string {
   const parts = [`# ${title}`, lead, ...blocks.map((block) => blockText(block, options))];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
@@ -55,7 +55,7 @@ function fieldLine({ name, takes, note, fallback, description }: Field): string 
   return `- ${name} (${takes}${otherwise}${note === undefined ? '' : `, ${note}`}) ${description}`.trim();
 }
 
-function pictureText({ label, address, alt }: Picture): string {
+function pictureText({ label, address, alt }: PagePicture): string {
   return `![${alt}](${address}) ${label}`;
 }
 

@@ -1,7 +1,7 @@
 /**
  * A page of documentation. It is written once, as data: markdown.ts and html.ts are its two forms.
  */
-export interface Page {
+export interface DocumentationPage {
   title: string;
   /** What the page is about, in one sentence. */
   lead: string;
@@ -17,7 +17,7 @@ export interface Link {
 /** Text and links in their order. A text may have code between backticks, and no other mark. */
 export type Prose = readonly (string | Link)[];
 
-export type Block = Heading | Paragraph | List | Table | Fields | Samples | Pictures | Cards | Trial;
+export type Block = Heading | Paragraph | List | TableBlock | Fields | Samples | PagePictures | Cards | TrialForm;
 
 interface Heading {
   kind: 'heading';
@@ -36,7 +36,7 @@ interface List {
   items: readonly Prose[];
 }
 
-interface Table {
+interface TableBlock {
   kind: 'table';
   head: readonly string[];
   rows: readonly (readonly Prose[])[];
@@ -64,21 +64,21 @@ export interface Field {
 /** The same in several languages. Readers of HTML see one at a time. */
 export interface Samples {
   kind: 'samples';
-  samples: readonly Sample[];
+  samples: readonly PageSample[];
 }
 
-export interface Sample {
+export interface PageSample {
   label: string;
   language: 'sh' | 'ts' | 'js' | 'python' | 'php' | 'go' | 'ruby' | 'nginx' | 'json' | 'html';
   code: string;
 }
 
-export interface Pictures {
+export interface PagePictures {
   kind: 'pictures';
-  pictures: readonly Picture[];
+  pictures: readonly PagePicture[];
 }
 
-export interface Picture {
+export interface PagePicture {
   /** The words under it, such as `Before`. */
   label: string;
   address: string;
@@ -89,11 +89,11 @@ export interface Picture {
 /** Links that are looked at, each with a sentence. */
 export interface Cards {
   kind: 'cards';
-  cards: readonly { title: string; text: string; to: string; picture?: Picture }[];
+  cards: readonly { title: string; text: string; to: string; picture?: PagePicture }[];
 }
 
 /** A form that makes the call from the page, with a key of the reader. Markdown leaves it out. */
-export interface Trial {
+export interface TrialForm {
   kind: 'trial';
   path: string;
   /**
@@ -149,7 +149,7 @@ export function fieldList(fields: readonly Field[]): Block {
   return { kind: 'fields', fields };
 }
 
-export function samples(...given: readonly Sample[]): Block {
+export function samples(...given: readonly PageSample[]): Block {
   return { kind: 'samples', samples: given };
 }
 
@@ -175,14 +175,14 @@ export function describedBlocks(text: string): Block[] {
   const blocks = paragraphsOf(first);
   for (let at = 0; at < rest.length; at += 3) {
     const [language, code = '', after = ''] = rest.slice(at, at + 3);
-    const known = language as Sample['language'];
+    const known = language as PageSample['language'];
     blocks.push(samples({ label: LABELS[known], language: known, code }), ...paragraphsOf(after));
   }
   return blocks;
 }
 
 /** The names of the languages, as tabs show them. */
-export const LABELS: Readonly<Record<Sample['language'], string>> = {
+export const LABELS: Readonly<Record<PageSample['language'], string>> = {
   sh: 'Shell',
   ts: 'TypeScript',
   js: 'JavaScript',

@@ -25,14 +25,14 @@ interface AccountsOptions {
   now: () => Date;
 }
 
-export interface Accounts extends Slice {
+export interface AccountsSlice extends Slice {
   /** The gate that every request below /api passes. */
   gate: Gate;
   store: AccountsStore;
 }
 
 /** Opens accounts, keys and sessions, and the gate that checks them. */
-export async function openAccounts(options: AccountsOptions): Promise<Accounts> {
+export async function openAccounts(options: AccountsOptions): Promise<AccountsSlice> {
   const { coordination, describe, now } = options;
   const store = await AccountsStore.open(options.documents);
   const nowMs = () => now().getTime();

@@ -3,7 +3,7 @@ import type { Collection, Documents } from '../../platform/stores/documents/port
 import { ASSET_QUOTA } from './asset-quota.ts';
 
 /** A change of the counter by a job. */
-interface Mark {
+interface QuotaMark {
   jobId: string;
   /** The direction: `in` takes quota, `out` gives back the unused part. */
   way: 'in' | 'out';
@@ -17,7 +17,7 @@ interface Mark {
 interface JobQuotaDocument {
   _id: string;
   stored: number;
-  marks?: Mark[];
+  marks?: QuotaMark[];
 }
 
 /**
@@ -103,11 +103,11 @@ export class JobQuota {
     );
   }
 
-  #mark(jobId: string, direction: Mark['way'], count: number): Mark {
+  #mark(jobId: string, direction: QuotaMark['way'], count: number): QuotaMark {
     return { jobId, way: direction, token: randomText(12), count, at: this.#now().toISOString() };
   }
 }
 
-function markOf(quota: JobQuotaDocument | null, jobId: string): Mark | undefined {
+function markOf(quota: JobQuotaDocument | null, jobId: string): QuotaMark | undefined {
   return quota?.marks?.find((mark) => mark.jobId === jobId);
 }

@@ -16,7 +16,7 @@ import type { AssetStatus } from './asset.ts';
 import { AssetQuota } from './asset-quota.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
-import { Links } from './content/links.ts';
+import { AssetLinks } from './content/links.ts';
 import { Previews } from './content/preview.ts';
 import { AssetReader, openContent } from './content/reader.ts';
 import { contentRoutes } from './content/routes.ts';
@@ -28,7 +28,7 @@ import { assetRoutes } from './routes.ts';
 import { type AssetSelection, AssetsStore } from './store.ts';
 import { IncomingImages } from './uploads/incoming.ts';
 import { Intake } from './uploads/intake.ts';
-import { Outputs } from './uploads/outputs.ts';
+import { JobOutputs } from './uploads/outputs.ts';
 import { uploadRoutes } from './uploads/routes.ts';
 import { ticketRoutes } from './uploads/tickets.ts';
 import { Uploads } from './uploads/uploads.ts';
@@ -53,7 +53,7 @@ interface AssetsOptions {
   log: Log;
 }
 
-export interface Assets extends Slice {
+export interface AssetsSlice extends Slice {
   sweeps: readonly SweepTask[];
   /** The reader of assets for synchronous calls. */
   reader: AssetReader;
@@ -85,7 +85,7 @@ export interface AssetsForJobs {
    */
   open(picture: StoredPicture, range: ByteRange): Promise<Readable>;
   quota: JobQuota;
-  outputs: Outputs;
+  outputs: JobOutputs;
 }
 
 /** The fields of an asset that a download needs. */
@@ -102,20 +102,20 @@ export interface StoredPicture {
 }
 
 /** Opens the assets: uploads, collections, content and links. */
-export async function openAssets(options: AssetsOptions): Promise<Assets> {
+export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
   const { documents, objects, gate, now, log } = options;
   const store = await AssetsStore.open(documents, now);
   const quota = await AssetQuota.open(documents, now);
   const collections = await AssetCollections.open(documents, store, now);
   const intake = new Intake(options);
   const incoming = new IncomingImages(options.outbound);
-  const links = new Links(options.signatures, options.publicUrl, now);
+  const links = new AssetLinks(options.signatures, options.publicUrl, now);
   const records = await AssetRecords.open(store, options.coordination, now);
   const removal = new Removal({ store, records, quota, objects, log });
   const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
   const previews = new Previews({ ...options, reader: inputs });
   const uploads = new Uploads({ ...options, store, quota, collections, intake, removal });
-  const outputs = new Outputs({
+  const outputs = new JobOutputs({
     store,
     collections,
     removal,

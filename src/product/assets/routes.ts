@@ -4,7 +4,7 @@ import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { type AssetDocument, assetOf } from './asset.ts';
-import type { Links } from './content/links.ts';
+import type { AssetLinks } from './content/links.ts';
 import { assetNotFound } from './errors.ts';
 import { DEFAULT_DISTANCE } from './likeness.ts';
 import { findAsset, findDone } from './records.ts';
@@ -17,7 +17,7 @@ interface AssetRoutesOptions {
   gate: Gate;
   store: AssetsStore;
   removal: Removal;
-  links: Links;
+  links: AssetLinks;
   now: () => Date;
 }
 

@@ -22,7 +22,7 @@ const MAX_ATTEMPTS = 50;
 const SWEEP_BATCH_SIZE = 100;
 
 /** An admitted run. Exactly one of the two methods ends it; a second call does nothing. */
-export interface Run {
+export interface AdmittedRun {
   /** Counts the run, which succeeded, and charges for it when it was past the allowance. */
   succeed(use: { op: string; apiKeyId: string | null }): Promise<void>;
   /** Releases the reservation of the run, which failed: it is neither counted nor charged. */
@@ -55,7 +55,7 @@ export class Allowance {
    * Admits one run.
    * @throws ApiError 402 insufficient_credit when the allowance is used up and the balance does not cover the run.
    */
-  async begin({ accountId, plan: planId }: { accountId: string; plan: string }): Promise<Run> {
+  async begin({ accountId, plan: planId }: { accountId: string; plan: string }): Promise<AdmittedRun> {
     const terms = this.#options.plan(planId);
     if (terms.processLimit === UNLIMITED) {
       return {

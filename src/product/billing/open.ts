@@ -32,7 +32,7 @@ interface BillingOptions {
   log: { error(context: object, message: string): void };
 }
 
-export interface Billing extends Slice {
+export interface BillingSlice extends Slice {
   allowance: Allowance;
   holds: Holds;
   /** Describes an account: its identity, its balance, and what is left of its plan. */
@@ -40,7 +40,7 @@ export interface Billing extends Slice {
 }
 
 /** Opens billing: the credits of accounts, the ledger, and usage. */
-export async function openBilling(options: BillingOptions): Promise<Billing> {
+export async function openBilling(options: BillingOptions): Promise<BillingSlice> {
   const { documents, gate, plan, topUpUrl, now, log } = options;
   const store = await BillingStore.open(documents);
   const movements = new Movements(store, now);

@@ -33,7 +33,7 @@ interface SucceededRun {
   counts: boolean;
 }
 
-interface Batch {
+interface RunBatch {
   id: string;
   sequence: number;
   period: string;
@@ -156,14 +156,14 @@ export class SyncRuns {
     }
   }
 
-  async #writeOnce(batch: Batch): Promise<void> {
+  async #writeOnce(batch: RunBatch): Promise<void> {
     await Promise.all([
       ...Array.from(batch.rises, ([accountId, count]) => this.#raise(accountId, count, batch)),
       this.#store.usage.add(batch.counts, { writer: this.#writer, sequence: batch.sequence }),
     ]);
   }
 
-  async #raise(accountId: string, count: number, { id, period }: Batch): Promise<void> {
+  async #raise(accountId: string, count: number, { id, period }: RunBatch): Promise<void> {
     const addOnce = () =>
       this.#store.change(
         accountId,

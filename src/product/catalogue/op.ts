@@ -1,6 +1,6 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
-import type { Decode, Encode, Step } from '../../../workers/protocol.ts';
-import type { Reading } from '../../imaging/readers/reading.ts';
+import type { Decode, Encode, OperationStep } from '../../../workers/protocol.ts';
+import type { ReadingTask } from '../../imaging/readers/reading.ts';
 import type { Mend } from '../../platform/http/errors/mends.ts';
 import type { ModelCategory } from '../models/models.ts';
 
@@ -26,12 +26,12 @@ export interface Violation {
 /** A part of a pass: the requirements of one deterministic step. */
 export interface Fragment {
   decode: Decode;
-  steps: Step[];
+  steps: OperationStep[];
   encode: Encode;
   /** The asset that the result of the pass is compared with, instead of returning an image. */
   compareWith?: string;
   /** What is read from the result of the pass, instead of returning an image. */
-  reads?: Reading;
+  reads?: ReadingTask;
 }
 
 interface OpBase<N extends string> {

@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import type { Slice } from '../../platform/http/slice.ts';
-import type { Page } from '../../platform/pages/page.ts';
+import type { DocumentationPage } from '../../platform/pages/page.ts';
 import { guidelinesPage } from './pages/guidelines.ts';
 import { type CatalogueOptions, catalogueRoutes, definitionsOf, priceListRoutes } from './routes.ts';
 import type { OpDefinition } from './schema.ts';
 
-export interface Catalogue extends Slice {
+export interface CatalogueSlice extends Slice {
   /** The price list, which lies below /api and not below /api/v1. */
   priceRoutes(app: FastifyInstance): Promise<void>;
   /** Every op, as GET /ops shows it. */
   definitions(): readonly OpDefinition[];
   /** The guidelines as a page of the documentation. */
-  guidelines(): Page;
+  guidelines(): DocumentationPage;
 }
 
-export function openCatalogue(options: CatalogueOptions): Catalogue {
+export function openCatalogue(options: CatalogueOptions): CatalogueSlice {
   return {
     routes: (app) => catalogueRoutes(app, options),
     priceRoutes: (app) => priceListRoutes(app, options),

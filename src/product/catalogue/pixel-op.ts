@@ -7,19 +7,19 @@ import {
   type StepOperation,
 } from '../../../workers/image/operations/index.ts';
 import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
-import type { Encode, Step } from '../../../workers/protocol.ts';
+import type { Encode, OperationStep } from '../../../workers/protocol.ts';
 import { present } from '../../platform/values/present.ts';
 import { type Checked, type Given, type PixelOp, TRANSFORM_ENDPOINT, type Violation } from './op.ts';
 import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
 
-type Shared<P extends TProperties> = Omit<PassParameters, keyof P>;
+type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 
 /** The definition of one op on pixels; `pixelOp` adds what all of them share. */
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
-  example: Sent<P> & Shared<P>;
+  example: Sent<P> & SharedParameters<P>;
   /** A rule across several parameters. */
-  rule?(given: Sent<P> & Shared<P>): Violation | undefined;
+  rule?(given: Sent<P> & SharedParameters<P>): Violation | undefined;
 }
 
 /** The definition of an op with its parameters, and with the function that compiles them to steps. */
@@ -31,7 +31,7 @@ interface CompilablePixelOp<N extends string, P extends TProperties, S extends S
   /** The op's own parameters; they replace a shared one of the same name. */
   parameters: P;
   /** The op's steps, and its encoder settings beyond the shared parameters. Defaults are filled in. */
-  compile: (params: Filled<P> & Shared<P>) => { steps?: readonly S[]; encode?: Encode };
+  compile: (params: Filled<P> & SharedParameters<P>) => { steps?: readonly S[]; encode?: Encode };
 }
 
 /** A step whose arguments were checked against its operation by the TypeScript compiler. */
@@ -81,7 +81,7 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
       const params = filled(given) as Filled<P> & PassParameters;
       const { decode, encode } = passPartsOf(params);
       const made = compile(params);
-      return { decode, steps: [...(made.steps ?? [])] as Step[], encode: { ...encode, ...made.encode } };
+      return { decode, steps: [...(made.steps ?? [])] as OperationStep[], encode: { ...encode, ...made.encode } };
     },
   };
 }

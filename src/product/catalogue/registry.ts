@@ -1,5 +1,5 @@
 import { operationNamed, operations } from '../../../workers/image/operations/index.ts';
-import type { Step } from '../../../workers/protocol.ts';
+import type { OperationStep } from '../../../workers/protocol.ts';
 import { mendsAt, type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { meantWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
@@ -34,7 +34,7 @@ export function checkRegistryStep(
       mendsAt(mends, (param) => at(`params.${param}`)),
     );
   }
-  const checked = params as Step['params'];
+  const checked = params as OperationStep['params'];
   if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
   const refusal = entry.rule(checked);
   if (refusal !== undefined) throw at('params').refuse(refusal.message, refusal.details);
@@ -49,7 +49,7 @@ export interface Layer {
 }
 
 /** The layers that these steps read, in order. */
-export function layersOf(steps: readonly Step[]): Layer[] {
+export function layersOf(steps: readonly OperationStep[]): Layer[] {
   return steps.flatMap(({ operation, params }) => {
     const entry = operationNamed(operation);
     const key = entry?.kind === 'step' ? entry.readsSecondAsset : undefined;

@@ -1,7 +1,7 @@
 import { disposition, fileNameOf } from '../assets/content/sending.ts';
 import type { Address } from './address.ts';
 import { type Ordered, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './orders.ts';
-import type { Picture } from './pictures.ts';
+import type { KeptPicture } from './pictures.ts';
 
 /** Seconds in a year, which caches treat as unlimited. */
 const MAX_AGE_SECONDS = 31_536_000;
@@ -19,7 +19,7 @@ const built = new WeakMap<Ordered, { etag: string | null; headers: Headers }>();
  * The headers of a picture, but for those that depend on the time.
  * @param picture null where only its ETag is known.
  */
-export function headersOf(ordered: Ordered, picture: Picture | null): Headers {
+export function headersOf(ordered: Ordered, picture: KeptPicture | null): Headers {
   const etag = picture?.etag ?? null;
   const last = built.get(ordered);
   if (last?.etag === etag) return last.headers;
@@ -28,7 +28,7 @@ export function headersOf(ordered: Ordered, picture: Picture | null): Headers {
   return headers;
 }
 
-function build({ asset, etag, format, tags }: Ordered, picture: Picture | null): Headers {
+function build({ asset, etag, format, tags }: Ordered, picture: KeptPicture | null): Headers {
   const type = picture?.contentType ?? (format && `image/${format}`);
   return {
     etag: quoted(picture?.etag ?? etag ?? ''),

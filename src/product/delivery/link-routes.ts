@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import type { Links } from './links.ts';
+import type { SignedLinks } from './links.ts';
 import { type DeliveryLink, DeliveryLinks, NewDeliveryLinks } from './schema.ts';
 
 /** POST /delivery-links: addresses without cryptography. */
 export async function linkRoutes(
   app: FastifyInstance,
-  { links, gate }: { links: Links; gate: Gate },
+  { links, gate }: { links: SignedLinks; gate: Gate },
 ): Promise<void> {
   app.post<{ Body: NewDeliveryLinks }>(
     '/delivery-links',

@@ -11,7 +11,7 @@ import { isPixelOp } from '../catalogue/op.ts';
 import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import type { FoundPreset, Presets } from '../presets/open.ts';
+import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { checkWidths } from '../presets/rules.ts';
 import { parseSource } from '../transforms/input.ts';
 import { ADDRESS_PREFIX, MAX_OPS, messageOf } from './address.ts';
@@ -29,7 +29,7 @@ const USUAL_WIDTH_PX = 1_080;
 interface LinksOptions {
   keys: SigningKeysStore;
   recipes: Recipes;
-  presets: Pick<Presets, 'find' | 'saveOnce'>;
+  presets: Pick<PresetsSlice, 'find' | 'saveOnce'>;
   assets: Pick<AssetReader, 'find'>;
   publicUrl: () => string;
   now: () => Date;
@@ -55,7 +55,7 @@ interface LinkWork {
 }
 
 /** Signs addresses for callers without an HMAC of their own. */
-export class Links {
+export class SignedLinks {
   readonly #options: LinksOptions;
 
   constructor(options: LinksOptions) {

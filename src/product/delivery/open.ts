@@ -11,17 +11,17 @@ import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import type { Assets } from '../assets/open.ts';
+import type { AssetsSlice } from '../assets/open.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import type { Models } from '../models/models.ts';
-import type { Presets } from '../presets/open.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import { openPictureCache, type PictureCacheSettings } from './cache.ts';
 import { signingKeyRoutes } from './keys/routes.ts';
 import { Signers } from './keys/signers.ts';
 import { SigningKeysStore } from './keys/store.ts';
 import { KnownAddresses } from './known-addresses.ts';
 import { linkRoutes } from './link-routes.ts';
-import { Links } from './links.ts';
+import { SignedLinks } from './links.ts';
 import { Orders } from './orders.ts';
 import { Pictures } from './pictures.ts';
 import { Recipes } from './recipes.ts';
@@ -37,8 +37,8 @@ interface DeliveryOptions {
   processId: string;
   gate: Gate;
   accounts: AccountsStore;
-  assets: Pick<Assets, 'reader' | 'whenRemoved' | 'missingAssets'>;
-  presets: Presets;
+  assets: Pick<AssetsSlice, 'reader' | 'whenRemoved' | 'missingAssets'>;
+  presets: PresetsSlice;
   models: Models;
   imageWorkers: ImageWorkers;
   outbound: Outbound;
@@ -58,7 +58,7 @@ interface DeliveryParts {
   addresses: KnownAddresses;
   orders: Orders;
   pictures: Pictures;
-  links: Links;
+  links: SignedLinks;
   cache: FileCache;
   gate: Gate;
   now: () => Date;
@@ -67,7 +67,7 @@ interface DeliveryParts {
 }
 
 /** Delivery: signing keys, and the addresses of pictures for web pages. */
-export class Delivery implements Slice {
+export class DeliverySlice implements Slice {
   readonly #parts: DeliveryParts;
   readonly sweeps: readonly SweepTask[];
 
@@ -76,7 +76,7 @@ export class Delivery implements Slice {
     this.sweeps = [parts.removals.sweep];
   }
 
-  static async open(options: DeliveryOptions): Promise<Delivery> {
+  static async open(options: DeliveryOptions): Promise<DeliverySlice> {
     const { coordination, settings, presets, accounts, gate, now } = options;
     const keys = await SigningKeysStore.open(options.documents);
     const signers = await Signers.open({ keys, accounts, coordination, now });
@@ -91,10 +91,10 @@ export class Delivery implements Slice {
     const turns = await Turns.open({ coordination, among, processId, waitMs: timeoutMs });
     const pictures = new Pictures({ cache, turns, now });
     const orders = new Orders({ ...options, recipes, assets, timeoutMs });
-    const links = new Links({ ...options, keys, recipes, assets });
+    const links = new SignedLinks({ ...options, keys, recipes, assets });
     const removals = await Removals.open({ ...options, cache, among, pictures, recipes });
     const ours = { keys, signers, addresses, orders, pictures, links, removals, turns, cache };
-    return new Delivery({ ...ours, gate, now });
+    return new DeliverySlice({ ...ours, gate, now });
   }
 
   readonly routes = async (app: FastifyInstance): Promise<void> => {

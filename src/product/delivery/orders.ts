@@ -109,7 +109,7 @@ export class Orders {
     return { ordered, status };
   }
 
-  async #source({ source }: Address, { accountId }: Signer): Promise<Source> {
+  async #source({ source }: Address, { accountId }: Signer): Promise<PixelSource> {
     const { assets } = this.#options;
     if (source.kind === 'url') {
       const digest = hash('sha256', source.url, 'hex');
@@ -145,7 +145,7 @@ export class Orders {
   }
 
   /** Makes the picture as a run of the account, which takes turns with the others in the pool. */
-  #make({ signer, op, from, choosePasses, etag }: Making): Promise<MadePicture> {
+  #make({ signer, op, from, choosePasses, etag }: PlannedPicture): Promise<MadePicture> {
     const { allowance, imageWorkers, meters, timeoutMs } = this.#options;
     const { accountId, plan } = signer;
     const startedMs = performance.now();
@@ -172,10 +172,10 @@ export class Orders {
 }
 
 /** What is made for an order. */
-interface Making {
+interface PlannedPicture {
   signer: Signer;
   op: string;
-  from: Source;
+  from: PixelSource;
   /** The passes over the source, of which the smallest result is answered. */
   choosePasses: (facts: SourceFacts) => Pass[];
   /** Null: it is that of the bytes. */
@@ -183,7 +183,7 @@ interface Making {
 }
 
 /** Where the pixels of an address come from. */
-interface Source {
+interface PixelSource {
   source: Address['source'];
   /** Of its bytes; of a public address, of the address. */
   digest: string;

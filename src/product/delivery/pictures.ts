@@ -18,7 +18,7 @@ export interface MadePicture {
   etag: string;
 }
 
-export interface Picture extends MadePicture {
+export interface KeptPicture extends MadePicture {
   /** Epoch milliseconds. */
   madeAtMs: number;
 }
@@ -50,8 +50,8 @@ interface PicturesOptions {
 export class Pictures {
   readonly #options: PicturesOptions;
   /** The pictures that are being found or made, each until it is kept. */
-  readonly #running = new Map<string, Promise<Picture>>();
-  readonly #memory = new LRUCache<string, Picture>({
+  readonly #running = new Map<string, Promise<KeptPicture>>();
+  readonly #memory = new LRUCache<string, KeptPicture>({
     maxSize: MEMORY_BYTES,
     maxEntrySize: MAX_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
@@ -64,18 +64,18 @@ export class Pictures {
   }
 
   /** The picture if it is in memory and fresh, else null. */
-  inMemory(order: Pick<PictureOrder, 'path' | 'freshMs'>): Picture | null {
+  inMemory(order: Pick<PictureOrder, 'path' | 'freshMs'>): KeptPicture | null {
     const kept = this.#memory.get(order.path);
     return kept !== undefined && this.#isFresh(kept, order) ? this.#counted('memory', kept) : null;
   }
 
   /** The picture, made if it is not kept. @throws what its making throws; the next order tries anew. */
-  async get(order: PictureOrder): Promise<Picture> {
+  async get(order: PictureOrder): Promise<KeptPicture> {
     const kept = this.inMemory(order);
     if (kept !== null) return kept;
     const running = this.#running.get(order.path);
     if (running !== undefined) return this.#counted('joined', await running);
-    const answer = Promise.withResolvers<Picture>();
+    const answer = Promise.withResolvers<KeptPicture>();
     this.#running.set(order.path, answer.promise);
     this.#find(order, answer.resolve)
       .catch(answer.reject)
@@ -97,7 +97,7 @@ export class Pictures {
   }
 
   /** Answers with the picture as soon as it is there, and resolves when it is kept, too. */
-  async #find(order: PictureOrder, answer: (picture: Picture) => void): Promise<void> {
+  async #find(order: PictureOrder, answer: (picture: KeptPicture) => void): Promise<void> {
     const kept = await this.#read(order.path);
     if (kept !== null && this.#isFresh(kept, order)) return answer(this.#counted('kept', kept));
     try {
@@ -109,7 +109,7 @@ export class Pictures {
   }
 
   /** Makes the picture, or takes the one that another process has made meanwhile. */
-  async #makeOnce(order: PictureOrder, answer: (picture: Picture) => void): Promise<void> {
+  async #makeOnce(order: PictureOrder, answer: (picture: KeptPicture) => void): Promise<void> {
     const { cache, turns } = this.#options;
     if (cache.isOff) return answer(await this.#make(order));
     await turns.take(order.path, async () => {
@@ -121,14 +121,14 @@ export class Pictures {
     });
   }
 
-  async #make(order: PictureOrder): Promise<Picture> {
+  async #make(order: PictureOrder): Promise<KeptPicture> {
     const picture = { ...(await order.make()), madeAtMs: this.#options.now().getTime() };
     this.#memory.set(order.path, picture);
     return this.#counted('made', picture);
   }
 
   /** Keeps the picture for the other processes, unless what it was made of is gone meanwhile. */
-  async #keep({ path, isWanted }: PictureOrder, { bytes, ...facts }: Picture): Promise<void> {
+  async #keep({ path, isWanted }: PictureOrder, { bytes, ...facts }: KeptPicture): Promise<void> {
     const { cache } = this.#options;
     await cache.write(path, facts, bytes);
     if (await isWanted()) return;
@@ -137,23 +137,23 @@ export class Pictures {
   }
 
   /** Reads the cache; what is found there was asked for again, and is kept in memory. */
-  async #read(path: string): Promise<Picture | null> {
+  async #read(path: string): Promise<KeptPicture | null> {
     const found = await this.#options.cache.read(path);
     if (found === null) return null;
-    const picture = { ...(found.facts as Omit<Picture, 'bytes'>), bytes: found.bytes };
+    const picture = { ...(found.facts as Omit<KeptPicture, 'bytes'>), bytes: found.bytes };
     this.#memory.set(path, picture);
     return picture;
   }
 
-  #isFresh(picture: Picture, { freshMs }: Pick<PictureOrder, 'freshMs'>): boolean {
+  #isFresh(picture: KeptPicture, { freshMs }: Pick<PictureOrder, 'freshMs'>): boolean {
     return freshMs === null || this.#ageOf(picture) < freshMs;
   }
 
-  #ageOf({ madeAtMs }: Picture): number {
+  #ageOf({ madeAtMs }: KeptPicture): number {
     return this.#options.now().getTime() - madeAtMs;
   }
 
-  #counted(from: Parameters<DeliveryMeter['answered']>[0], picture: Picture): Picture {
+  #counted(from: Parameters<DeliveryMeter['answered']>[0], picture: KeptPicture): KeptPicture {
     this.#meter.answered(from);
     return picture;
   }

@@ -10,7 +10,7 @@ import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-ste
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import type { Models } from '../models/models.ts';
-import type { FoundPreset, Presets } from '../presets/open.ts';
+import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { cacheTagOf, type Fallback } from '../presets/preset.ts';
 import type { AddressOp, AddressWork, Rung } from './address.ts';
 
@@ -53,14 +53,14 @@ interface Addition {
 /** What addresses name, as steps, and the passes of these steps. */
 export class Recipes {
   readonly #models: Models;
-  readonly #presets: Pick<Presets, 'find'>;
+  readonly #presets: Pick<PresetsSlice, 'find'>;
   readonly #ofPresets: LRUCache<string, Promise<Recipe>>;
   /** Ops by their text, because the addresses of a page differ in their sources. */
   readonly #ofOps = new LRUCache<string, Recipe>({ max: MAX_RECIPES });
   /** The passes of a recipe, by what addresses add: at most one per width and format. */
   readonly #passes = new WeakMap<Recipe, Map<string, Pass>>();
 
-  constructor(models: Models, presets: Pick<Presets, 'find'>, now: () => Date) {
+  constructor(models: Models, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
     this.#models = models;
     this.#presets = presets;
     const perf = { now: () => now().getTime() };

@@ -5,8 +5,8 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { HOUR_MS } from '../../platform/values/units.ts';
 import { ACCOUNT_CHANGED } from '../accounts/revocations.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import type { Assets } from '../assets/open.ts';
-import type { Presets } from '../presets/open.ts';
+import type { AssetsSlice } from '../assets/open.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import { referenceOfTag } from '../presets/preset.ts';
 import { prefixOf, tagOfName } from './orders.ts';
 import type { Pictures } from './pictures.ts';
@@ -19,8 +19,8 @@ interface RemovalsOptions {
   pictures: Pick<Pictures, 'forget'>;
   recipes: Pick<Recipes, 'forget'>;
   accounts: Pick<AccountsStore, 'findStanding'>;
-  assets: Pick<Assets, 'whenRemoved' | 'missingAssets'>;
-  presets: Pick<Presets, 'whenRemoved' | 'find'>;
+  assets: Pick<AssetsSlice, 'whenRemoved' | 'missingAssets'>;
+  presets: Pick<PresetsSlice, 'whenRemoved' | 'find'>;
   coordination: Pick<Coordination, 'subscribe'>;
 }
 

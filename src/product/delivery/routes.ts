@@ -12,7 +12,7 @@ import { cacheControlOf, headersOf, quoted } from './headers.ts';
 import type { Signers } from './keys/signers.ts';
 import type { KnownAddress, KnownAddresses, SignedAddress } from './known-addresses.ts';
 import type { Orders } from './orders.ts';
-import type { Picture, Pictures } from './pictures.ts';
+import type { KeptPicture, Pictures } from './pictures.ts';
 
 interface DeliveryRoutesOptions {
   gate: Pick<Gate, 'isBlocked' | 'refuseWrong'>;
@@ -189,7 +189,7 @@ class DeliveryCalls {
     { headers }: FastifyRequest,
     reply: FastifyReply,
     known: KnownAddress,
-    picture: Picture | null,
+    picture: KeptPicture | null,
   ): FastifyReply {
     const etag = quoted(picture?.etag ?? known.ordered.etag ?? '');
     this.#withHeaders(reply, known, picture);
@@ -198,7 +198,7 @@ class DeliveryCalls {
     return reply.send(picture.bytes);
   }
 
-  #withHeaders(reply: FastifyReply, known: KnownAddress, picture: Picture | null): FastifyReply {
+  #withHeaders(reply: FastifyReply, known: KnownAddress, picture: KeptPicture | null): FastifyReply {
     const { address, ordered } = known;
     if (address.extension === 'auto') varyBy(reply, 'Accept');
     return reply

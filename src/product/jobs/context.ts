@@ -5,7 +5,7 @@ import type { Log } from '../../platform/tracing/log.ts';
 import type { AssetsForJobs } from '../assets/open.ts';
 import type { Holds } from '../billing/holds.ts';
 import type { Events } from '../events/open.ts';
-import { Definitions } from './definitions.ts';
+import { JobDefinitions } from './definitions.ts';
 import type { WorkKind } from './engine/active-job.ts';
 import { ItemsStore } from './items-store.ts';
 import type { JobDocument } from './job.ts';
@@ -15,12 +15,12 @@ import { JobsStore } from './store.ts';
 export interface JobStores {
   jobs: JobsStore;
   items: ItemsStore;
-  definitions: Definitions;
+  definitions: JobDefinitions;
 }
 
 export async function openJobStores(documents: Documents, now: () => Date): Promise<JobStores> {
   const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
-  return { jobs, items, definitions: new Definitions(jobs) };
+  return { jobs, items, definitions: new JobDefinitions(jobs) };
 }
 
 /** What every part of the slice may use: its stores, and its dependencies on other slices. Made in open.ts. */

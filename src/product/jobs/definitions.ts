@@ -162,7 +162,7 @@ function merged(shared: StoredParameters = {}, { set, without = [] }: ParameterD
 const MAX_CACHED_CHARACTERS = 16 * MEGABYTE;
 
 /** Reads definitions, and keeps those of the last jobs. */
-export class Definitions {
+export class JobDefinitions {
   readonly #jobs: JobsStore;
   readonly #kept = new LRUCache<string, Definition>({ maxSize: MAX_CACHED_CHARACTERS });
 

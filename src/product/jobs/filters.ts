@@ -3,7 +3,7 @@ import { readDate, readInstant } from '../../platform/http/fields.ts';
 import { parseReference } from '../../platform/ids/slugs.ts';
 import { present } from '../../platform/values/present.ts';
 import { DAY_MS } from '../../platform/values/units.ts';
-import type { Presets } from '../presets/open.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
@@ -19,7 +19,7 @@ const LAST_MS = Date.UTC(10_000, 0) - 1;
 export async function readFilters(
   accountId: string,
   { preset, op, rootJobId, ...sent }: JobFilterQuery,
-  presets: Pick<Presets, 'find'>,
+  presets: Pick<PresetsSlice, 'find'>,
 ): Promise<JobFilters> {
   return {
     ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
@@ -49,7 +49,7 @@ export function readWindow(
   });
 }
 
-async function presetFilter(accountId: string, reference: string, presets: Pick<Presets, 'find'>) {
+async function presetFilter(accountId: string, reference: string, presets: Pick<PresetsSlice, 'find'>) {
   const { preset, version } = await presets.find(accountId, reference, 'preset');
   const namesVersion = parseReference(reference)?.version !== undefined;
   return { presetId: preset._id, ...(namesVersion && { presetVersion: version.version }) };

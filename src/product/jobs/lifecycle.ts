@@ -5,7 +5,7 @@ import { Engine } from './engine/open.ts';
 import { notCancellable } from './errors.ts';
 import type { Perform } from './item-work.ts';
 import type { JobDocument } from './job.ts';
-import { Reading } from './reading.ts';
+import { JobReader } from './reading.ts';
 import { Resuming } from './resuming.ts';
 import { Submitting } from './submit/submitting.ts';
 import { Undoing } from './submit/undoing.ts';
@@ -17,7 +17,7 @@ import { Undoing } from './submit/undoing.ts';
 export class Lifecycle {
   readonly submit: Submitting['submit'];
   readonly resuming: Resuming;
-  readonly reading: Reading;
+  readonly reading: JobReader;
   readonly sweeps: readonly SweepTask[];
   readonly #context: JobsContext;
   readonly #engine: Engine;
@@ -27,7 +27,7 @@ export class Lifecycle {
     this.#engine = engine;
     const undoing = new Undoing(context);
     this.submit = new Submitting(context, { engine, undoing }).submit;
-    this.reading = new Reading(context, engine);
+    this.reading = new JobReader(context, engine);
     this.resuming = new Resuming(context, { reading: this.reading, submit: this.submit });
     this.sweeps = [...engine.sweeps, undoing.task];
   }

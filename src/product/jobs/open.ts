@@ -38,7 +38,7 @@ interface JobsOptions
   capacity: Capacity;
 }
 
-export interface Jobs extends Slice {
+export interface JobsSlice extends Slice {
   usageSource: UsageSource;
   usageOf: UsageOf;
   /** Median time of an op's items on a model, in whole seconds; undefined while too few are known. */
@@ -56,7 +56,7 @@ function tracedPerform(perform: Perform, tracing: Tracing): Perform {
 const MAX_WAITS_PER_HOST = 1_000;
 
 /** Asynchronous work over many items; see README.md here for the documents and their transitions. */
-export async function openJobs(options: JobsOptions): Promise<Jobs> {
+export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
   const { documents, gate, presets, providers, signatures, publicUrl, capacity, draining, fonts, now } =
     options;
   const waits = new Waits({ limit: () => Math.ceil(MAX_WAITS_PER_HOST / capacity.processes()), draining });

@@ -10,7 +10,7 @@ import type { JobFilters } from './store.ts';
  * Reads jobs for callers. A caller sees the end of a job only after its clean-up: a read that finds an ended job
  * without it cleans up first. Other reads cost nothing more.
  */
-export class Reading {
+export class JobReader {
   readonly #context: JobsContext;
   readonly #engine: Pick<Engine, 'completion' | 'outcomes'>;
 

@@ -16,11 +16,11 @@ import {
 } from './errors.ts';
 import { type ItemDocument, type JobDocument, wasNeverShown } from './job.ts';
 import type { ItemSeed, Order } from './order.ts';
-import type { Reading } from './reading.ts';
+import type { JobReader } from './reading.ts';
 import type { SubmitKey, SubmitResult, SubmitTerms, Submitting } from './submit/submitting.ts';
 
 interface ResumingOptions {
-  reading: Reading;
+  reading: JobReader;
   submit: Submitting['submit'];
 }
 
@@ -46,7 +46,7 @@ const MAX_POLLS = 40;
 /** Submits a new attempt of a job for its failed and cancelled items. */
 export class Resuming {
   readonly #context: JobsContext;
-  readonly #reading: Reading;
+  readonly #reading: JobReader;
   readonly #submit: Submitting['submit'];
 
   constructor(context: JobsContext, { reading, submit }: ResumingOptions) {

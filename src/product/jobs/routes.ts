@@ -9,7 +9,7 @@ import { keyOf } from '../../platform/http/hooks/idempotency.ts';
 import { addWarnings, clampedTo } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import type { Presets } from '../presets/open.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxModelsOf } from './definitions.ts';
 import { estimateOrder } from './estimate.ts';
@@ -57,7 +57,7 @@ interface JobRoutesOptions extends JobFonts {
   context: JobsContext;
   lifecycle: Lifecycle;
   gate: Gate;
-  presets: Pick<Presets, 'find'>;
+  presets: Pick<PresetsSlice, 'find'>;
   check: SubmitCheck;
   waits: Waits;
 }

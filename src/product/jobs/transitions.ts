@@ -7,14 +7,14 @@ import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
  */
 
 /** The fields that are the state of a document. */
-type State = Partial<Record<'phase' | 'shown' | 'status' | 'slot' | 'queue', unknown>>;
+type DocumentState = Partial<Record<'phase' | 'shown' | 'status' | 'slot' | 'queue', unknown>>;
 
 /** One row of a table. */
 export interface Transition {
   /** The states that it leads from: a value, or a list of values, for each field that decides. */
-  from: State;
+  from: DocumentState;
   /** The fields that it changes. Null removes a field. */
-  to: State;
+  to: DocumentState;
 }
 
 type AnyOf<T> = T | readonly T[];

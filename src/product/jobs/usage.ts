@@ -1,13 +1,13 @@
 import { present } from '../../platform/values/present.ts';
 import { CONSOLE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { UsageOf } from '../presets/responses.ts';
-import type { Reading } from './reading.ts';
+import type { JobReader } from './reading.ts';
 import type { JobsStore } from './store.ts';
 
 const FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
 /** The part of jobs in the usage of a window: they count by the instant of their submit. */
-export function jobUsage(reading: Reading): UsageSource {
+export function jobUsage(reading: JobReader): UsageSource {
   return async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
     const rows = await reading.sums(accountId, window, FIELDS[groupBy]);

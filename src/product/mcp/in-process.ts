@@ -3,7 +3,7 @@ import { Admission } from '../../imaging/images/admission.ts';
 import type { Slot } from '../../imaging/images/slots.ts';
 import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
 import type { InputSource } from './inputs.ts';
-import { type Send, Service } from './public-interface.ts';
+import { type SendRequest, Service } from './public-interface.ts';
 
 /** The most tools of a process that hold a picture at a time. */
 const MAX_HOLDERS = 4;
@@ -34,7 +34,7 @@ export class InProcessCalls {
   sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
     const caller = { ...credentialOf(request), 'x-request-id': request.id };
     let held: Slot | undefined;
-    const send: Send = async ({ method, path, headers, body, isPicture }) => {
+    const send: SendRequest = async ({ method, path, headers, body, isPicture }) => {
       signal.throwIfAborted();
       if (isPicture) held ??= await this.#holders.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
       const response = await this.#app.inject({

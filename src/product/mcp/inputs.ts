@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import type { Sent, Service } from './public-interface.ts';
+import type { SentPayload, Service } from './public-interface.ts';
 
 /** Uploads a file of the machine that the tools run on. */
 export interface LocalFiles {
@@ -73,7 +73,7 @@ export async function ensureAsset(image: Image, service: Service): Promise<strin
  * The body of a call with one image: a reference as JSON, or the bytes as a form.
  * @param fields the work beside the image.
  */
-export function bodyOf(image: Image, fields: Record<string, unknown> = {}): Sent {
+export function bodyOf(image: Image, fields: Record<string, unknown> = {}): SentPayload {
   if (!('bytes' in image)) return { json: { ...image, ...fields } };
   const form = new FormData();
   form.append('file', fileOf(image.bytes), 'image');

@@ -1,5 +1,5 @@
 import { unavailable } from '../../platform/http/errors/errors.ts';
-import type { Send } from './public-interface.ts';
+import type { SendRequest } from './public-interface.ts';
 
 /** A service at an address, and the key that its calls are made with. */
 export interface RemoteService {
@@ -12,7 +12,7 @@ export interface RemoteService {
  * Sends calls over HTTP.
  * @throws ApiError (from the calls) provider_unavailable when the service cannot be reached.
  */
-export function sendOverHttp({ url, apiKey }: RemoteService): Send {
+export function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
   return async ({ method, path, headers, body, signal }) => {
     try {
       const response = await fetch(url + path, {

@@ -20,7 +20,7 @@ export interface ServiceResponse {
 }
 
 /** Sends a call with the credential of the caller: within the process, or over HTTP. */
-export type Send = (request: ServiceRequest) => Promise<ServiceResponse>;
+export type SendRequest = (request: ServiceRequest) => Promise<ServiceResponse>;
 
 /** The error of the interface's envelope, or one of the same form. */
 export interface ServiceError {
@@ -35,8 +35,8 @@ export interface ServiceError {
 }
 
 /** A call that the interface refused. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal';
+export class InterfaceRefusal extends Error {
+  override readonly name = 'InterfaceRefusal';
   readonly error: ServiceError;
 
   constructor(error: ServiceError) {
@@ -46,7 +46,7 @@ export class Refusal extends Error {
 }
 
 /** What a call sends: JSON, or a form with a file. */
-export interface Sent {
+export interface SentPayload {
   json?: object;
   form?: FormData;
   headers?: Record<string, string>;
@@ -54,10 +54,10 @@ export interface Sent {
 
 /** The public interface, as the tools of one caller use it. */
 export class Service {
-  readonly #send: Send;
+  readonly #send: SendRequest;
   readonly #signal: AbortSignal;
 
-  constructor(send: Send, signal: AbortSignal) {
+  constructor(send: SendRequest, signal: AbortSignal) {
     this.#send = send;
     this.#signal = signal;
   }
@@ -65,12 +65,12 @@ export class Service {
   /**
    * A call that answers the envelope.
    * @param path as that of a ServiceRequest, below /api/v1.
-   * @throws Refusal
+   * @throws InterfaceRefusal
    */
   async call<T>(
     method: ServiceRequest['method'],
     path: string,
-    sent: Sent = {},
+    sent: SentPayload = {},
   ): Promise<{ data: T; headers: Headers }> {
     const { bytes, headers } = await this.#exchange(method, `/api/v1${path}`, sent);
     const { data } = JSON.parse(bytes.toString()) as { data: T };
@@ -79,15 +79,15 @@ export class Service {
 
   /**
    * A call that answers a picture.
-   * @throws Refusal
+   * @throws InterfaceRefusal
    */
-  picture(path: string, sent: Sent): Promise<ServiceResponse> {
+  picture(path: string, sent: SentPayload): Promise<ServiceResponse> {
     return this.#exchange('POST', `/api/v1${path}`, sent);
   }
 
   /**
    * The picture behind a path from the root, of any size.
-   * @throws Refusal
+   * @throws InterfaceRefusal
    */
   async read(path: string): Promise<Buffer> {
     return (await this.#exchange('GET', path, {}, true)).bytes;
@@ -96,13 +96,13 @@ export class Service {
   async #exchange(
     method: ServiceRequest['method'],
     path: string,
-    sent: Sent,
+    sent: SentPayload,
     isPicture = false,
   ): Promise<ServiceResponse> {
     const { body, type } = await encoded(sent);
     const headers = { ...sent.headers, ...(type !== null && { 'content-type': type }) };
     const response = await this.#send({ method, path, headers, body, isPicture, signal: this.#signal });
-    if (response.status >= 400) throw new Refusal(errorOf(response));
+    if (response.status >= 400) throw new InterfaceRefusal(errorOf(response));
     return response;
   }
 }
@@ -110,7 +110,7 @@ export class Service {
 async function encoded({
   json,
   form,
-}: Sent): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
+}: SentPayload): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
   if (json !== undefined) return { body: JSON.stringify(json), type: 'application/json' };
   if (form === undefined) return { body: null, type: null };
   const response = new Response(form);

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { ResultLink } from '../transforms/results.ts';
 import { fileOf, type InputSource, openInput } from './inputs.ts';
 import type { Service } from './public-interface.ts';
-import type { Picture } from './tool.ts';
+import type { ToolPicture } from './tool.ts';
 import { takePicture } from './tools/look.ts';
 
 /** The life of a link to a result that was saved, in seconds: the longest that the service gives. */
@@ -55,7 +55,7 @@ export async function takePreviews(
   link: string | undefined,
   { preview }: { preview?: boolean },
   source: InputSource,
-): Promise<Picture[]> {
+): Promise<ToolPicture[]> {
   if (preview !== true || link === undefined) return [];
   const { picture } = await takePicture(await openInput(link, source), source.service, {
     size: PREVIEW_EDGE_PX,

@@ -58,10 +58,10 @@ export async function mcpRoutes(
 }
 
 /** A message, or the answer to a body that is none. */
-type Read = { message: unknown } | { refusal: object };
+type ReadMessage = { message: unknown } | { refusal: object };
 
 /** @throws ApiError payload_too_large for a body beyond the bounds of JSON. */
-async function readMessage(request: FastifyRequest): Promise<Read> {
+async function readMessage(request: FastifyRequest): Promise<ReadMessage> {
   // The protocol refuses other types, and reads nothing of them.
   if (mediaTypeOf(request) !== 'application/json') return { message: undefined };
   try {

@@ -12,10 +12,10 @@ export interface ToolResult {
   /** The same for a reader, if JSON is not its shortest form. */
   text?: string;
   /** The pictures to show. */
-  pictures?: readonly Picture[];
+  pictures?: readonly ToolPicture[];
 }
 
-export interface Picture {
+export interface ToolPicture {
   data: Buffer;
   mimeType: string;
 }

@@ -20,7 +20,7 @@ export interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'rem
   coordination: Pick<Coordination, 'publish' | 'subscribe'>;
 }
 
-export interface Presets extends Slice {
+export interface PresetsSlice extends Slice {
   store: PresetsStore;
   /** The single pass of a preset that runs while its caller waits; see transform-pass.ts for the errors. */
   passOf: PresetPass;
@@ -39,7 +39,7 @@ export interface Presets extends Slice {
 /** The part of the content's hash in the slug of a preset that is saved once. */
 const SLUG_HASH_CHARACTERS = 12;
 
-export async function openPresets({ documents, coordination, ...options }: PresetsOptions): Promise<Presets> {
+export async function openPresets({ documents, coordination, ...options }: PresetsOptions): Promise<PresetsSlice> {
   const store = await PresetsStore.open(documents);
   const removals = new PresetRemovals(coordination);
   return {

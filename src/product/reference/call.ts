@@ -1,8 +1,8 @@
-import type { Sample } from '../../platform/pages/page.ts';
+import type { PageSample } from '../../platform/pages/page.ts';
 import { queryText } from '../catalogue/pages/query-text.ts';
 
 /** A call of the interface, as a reader makes it. Its address and its key are in BASE and KEY. */
-export interface Call {
+export interface SampleCall {
   method: string;
   path: string;
   query?: Readonly<Record<string, unknown>>;
@@ -23,11 +23,11 @@ export interface Call {
 const PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 
 /** The same call in every language. */
-export function samplesOf(call: Call): Sample[] {
+export function samplesOf(call: SampleCall): PageSample[] {
   return [curl(call), typeScript(call), python(call)];
 }
 
-function curl({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: Call): Sample {
+function curl({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: SampleCall): PageSample {
   const text = queryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
@@ -41,7 +41,7 @@ function curl({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, sav
   return { label: 'curl', language: 'sh', code: words.join(' \\\n  ') };
 }
 
-function curlBody(body: Call['body']): string[] {
+function curlBody(body: SampleCall['body']): string[] {
   if (body === undefined) return [];
   if ('file' in body) return [`-H "Content-Type: ${body.type}"`, `--data-binary @${body.file}`];
   if ('parts' in body)
@@ -58,7 +58,7 @@ function inShell(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
 
-function typeScript({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: Call): Sample {
+function typeScript({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: SampleCall): PageSample {
   const hasQuery = Object.keys(query).length > 0;
   const headers = [
     ...(needsKey ? [`authorization: \`${scheme} \${process.env.KEY}\``] : []),
@@ -100,14 +100,14 @@ function formLines(
   return ['const form = new FormData();', ...files, ...others];
 }
 
-function scriptBody(body: Call['body']): string[] {
+function scriptBody(body: SampleCall['body']): string[] {
   if (body === undefined) return [];
   if ('file' in body) return [`  body: readFileSync('${body.file}'),`];
   if ('parts' in body) return ['  body: form,'];
   return [`  body: JSON.stringify(${literal(body.json, SCRIPT, '  ')}),`];
 }
 
-function python({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: Call): Sample {
+function python({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: SampleCall): PageSample {
   const headers = [
     ...(needsKey ? [`"Authorization": "${scheme} " + os.environ["KEY"]`] : []),
     ...(body !== undefined && 'file' in body ? [`"Content-Type": "${body.type}"`] : []),
@@ -127,7 +127,7 @@ function python({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, s
   return { label: 'Python', language: 'python', code: lines.join('\n') };
 }
 
-function pythonBody(body: Call['body']): string[] {
+function pythonBody(body: SampleCall['body']): string[] {
   if (body === undefined) return [];
   if ('file' in body) return [`    data=open("${body.file}", "rb"),`];
   if ('json' in body) return [`    json=${literal(body.json, PYTHON, '    ')},`];

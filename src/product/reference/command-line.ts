@@ -1,4 +1,4 @@
-import type { Sample } from '../../platform/pages/page.ts';
+import type { PageSample } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 
 /** The longest command that stands in one line. */
@@ -8,7 +8,7 @@ const MAX_LINE_CHARACTERS = 64;
  * The op by the command line `darkroom`, which reads the address and the key from DARKROOM_URL and DARKROOM_KEY.
  * Undefined for an op without a command of its own.
  */
-export function commandSample(definition: OpDefinition): Sample | undefined {
+export function commandSample(definition: OpDefinition): PageSample | undefined {
   const words = commandWords(definition);
   return words && { label: 'Command line', language: 'sh', code: linesOf(words) };
 }

@@ -8,13 +8,13 @@ import {
   json,
   link,
   list,
-  type Page,
+  type DocumentationPage,
   type PlainCall,
   type Prose,
   paragraph,
   type TrialInput,
 } from '../../platform/pages/page.ts';
-import type { Call } from './call.ts';
+import type { SampleCall } from './call.ts';
 import { callSamples } from './call-samples.ts';
 import { SchemaReader } from './schema-reader.ts';
 
@@ -34,7 +34,7 @@ interface Parameter {
   schema?: Node;
 }
 
-type Answer = [status: string, answer: DocumentedOperation['responses'][string]];
+type DocumentedResponse = [status: string, answer: DocumentedOperation['responses'][string]];
 
 /** The parts of an operation of the OpenAPI document that its page uses. */
 export interface DocumentedOperation {
@@ -57,12 +57,12 @@ const MAX_FIELDS = 90;
 export function endpointPage(
   { path, method, operation }: { path: string; method: string; operation: DocumentedOperation },
   document: Node,
-): Page {
+): DocumentationPage {
   const { summary = '', description = '', security, parameters = [], requestBody, responses } = operation;
   const reader = new SchemaReader(document);
   const named = parameters.filter(({ name }) => name !== undefined);
   const takesKey = parameters.some(({ $ref }) => $ref?.endsWith('/IdempotencyKey'));
-  const answers: Answer[] = Object.entries(responses).filter(
+  const answers: DocumentedResponse[] = Object.entries(responses).filter(
     ([status, { $ref }]) => /^\d+$/.test(status) && $ref === undefined,
   );
   const bodies = Object.entries(requestBody?.content ?? {});
@@ -97,7 +97,7 @@ export function endpointPage(
 }
 
 /** The form that makes the call of the page, with the values of its example at first. */
-function trialOf(path: string, { method, query = {}, needsKey, body }: Call, named: Parameter[]): Block {
+function trialOf(path: string, { method, query = {}, needsKey, body }: SampleCall, named: Parameter[]): Block {
   const inputs = named
     .filter((one) => one.in === 'path' || one.in === 'query')
     .map(({ name = '', in: location, schema = {} }): TrialInput => {
@@ -110,7 +110,7 @@ function trialOf(path: string, { method, query = {}, needsKey, body }: Call, nam
   return { kind: 'trial', path, sends: { method, needsKey, ...bodyInForm(body) }, inputs };
 }
 
-function bodyInForm(body: Call['body']): Pick<PlainCall, 'body'> {
+function bodyInForm(body: SampleCall['body']): Pick<PlainCall, 'body'> {
   if (body === undefined) return {};
   if ('json' in body) return { body: { json: JSON.stringify(body.json, null, 2) } };
   return { body: 'file' in body ? 'file' : { files: Object.keys(body.parts) } };
@@ -125,7 +125,7 @@ function isOperators(security: DocumentedOperation['security'] = []): boolean {
 }
 
 /** The responses by status; fields that are already listed are not repeated. */
-function responseBlocks(answers: readonly Answer[], reader: SchemaReader): Block[] {
+function responseBlocks(answers: readonly DocumentedResponse[], reader: SchemaReader): Block[] {
   const listed = new Set<string>();
   return answers.flatMap(([status, { content = {} }]) =>
     Object.entries(content).flatMap(([type, media]) => {
@@ -146,7 +146,7 @@ function callOf(
   path: string,
   { parameters = [], security, requestBody, responses }: DocumentedOperation,
   reader: SchemaReader,
-): Call {
+): SampleCall {
   const filled = parameters.reduce(
     (text, { name, example }) => text.replace(`{${name}}`, String(example ?? name)),
     path,
@@ -165,7 +165,7 @@ function callOf(
   };
 }
 
-function bodyOf(content: Record<string, Media>, reader: SchemaReader): Call['body'] {
+function bodyOf(content: Record<string, Media>, reader: SchemaReader): SampleCall['body'] {
   const { 'multipart/form-data': form, 'application/json': media } = content;
   if (form !== undefined) {
     const files = (form.schema?.required ?? []) as string[];

@@ -1,6 +1,6 @@
 import { JSON_BOUNDS } from '../../platform/http/bodies/json.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
-import { heading, json, link, list, type Page, paragraph, table } from '../../platform/pages/page.ts';
+import { heading, json, link, list, type DocumentationPage, paragraph, table } from '../../platform/pages/page.ts';
 
 /** What a reader learns of an error code. */
 interface ErrorText {
@@ -280,7 +280,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
 export const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 /** All errors in one table. */
-export function errorsPage(): Page {
+export function errorsPage(): DocumentationPage {
   const rows = CODES.map((code) => {
     const { status, retryable } = ERROR_CODES[code];
     const address = link(code, `/docs/errors/${code}`);
@@ -303,7 +303,7 @@ export function errorsPage(): Page {
 }
 
 /** The page of one code. */
-export function errorPage(code: ErrorCode): Page {
+export function errorPage(code: ErrorCode): DocumentationPage {
   const { meaning, remedy, causes = [], example } = ERRORS[code];
   const { status, retryable } = ERROR_CODES[code];
   const { message, ...rest } = example;

@@ -1,6 +1,6 @@
 import { lineOf, SCENES, type Scene } from '../../../docs/gallery/scenes.ts';
 import type { StaticFiles } from '../../platform/http/static/files.ts';
-import type { Picture, Pictures } from '../../platform/pages/page.ts';
+import type { PagePicture, PagePictures } from '../../platform/pages/page.ts';
 
 const FOLDER = new URL('../../../docs/gallery/', import.meta.url);
 
@@ -13,11 +13,11 @@ export const GALLERY_FILES: readonly URL[] = [...new Set(OF_OPS.flatMap(filesOf)
 );
 
 /** What an op does to a picture: a pair for each of its scenes. */
-export function picturesFor(op: string, files: StaticFiles): Pictures[] {
+export function picturesFor(op: string, files: StaticFiles): PagePictures[] {
   return OF_OPS.filter((scene) => scene.op === op).map(({ source, picture, caption, call }) => {
     const { query } = call;
     const after = query === undefined ? caption : `${caption} \`${lineOf(call)}\``;
-    const before: Picture[] =
+    const before: PagePicture[] =
       source === undefined
         ? []
         : [{ label: 'Before', address: files.addressFor(source), alt: `The picture before ${op}` }];

@@ -4,8 +4,8 @@ import {
   heading,
   link,
   list,
-  type Page,
-  type Pictures,
+  type DocumentationPage,
+  type PagePictures,
   paragraph,
 } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
@@ -19,8 +19,8 @@ const SHOWN_FIRST = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 
 /** The first page of the documentation. */
 export function homePage(
   definitions: readonly OpDefinition[],
-  picturesOf: (op: string) => readonly Pictures[],
-): Page {
+  picturesOf: (op: string) => readonly PagePictures[],
+): DocumentationPage {
   const shown = SHOWN_FIRST.flatMap((name) => definitions.filter(({ op }) => op === name));
   return {
     title: 'Darkroom',
@@ -96,8 +96,8 @@ export function homePage(
 /** All ops by their kind, each with a picture if the gallery has one. */
 export function opsPage(
   definitions: readonly OpDefinition[],
-  picturesOf: (op: string) => readonly Pictures[],
-): Page {
+  picturesOf: (op: string) => readonly PagePictures[],
+): DocumentationPage {
   return {
     title: 'Ops',
     lead: 'What the service does to a picture. One op per call, several as steps, or a job over thousands of pictures.',
@@ -110,7 +110,7 @@ export function opsPage(
 
 function cardOf(
   { op, description }: OpDefinition,
-  picturesOf: (op: string) => readonly Pictures[],
+  picturesOf: (op: string) => readonly PagePictures[],
 ): Cards['cards'][number] {
   const picture = picturesOf(op)[0]?.pictures.at(-1);
   return { title: op, text: description, to: `/docs/ops/${op}`, ...(picture !== undefined && { picture }) };

@@ -1,8 +1,8 @@
 import type { StaticFiles } from '../../platform/http/static/files.ts';
 import { escaped } from '../../platform/pages/highlight.ts';
 import { htmlOf } from '../../platform/pages/html.ts';
-import type { Page } from '../../platform/pages/page.ts';
-import type { Library, Shelf } from './library.ts';
+import type { DocumentationPage } from '../../platform/pages/page.ts';
+import type { Library, PageShelf } from './library.ts';
 
 /** The address of a page in a browser. */
 export function addressOf(path: string): string {
@@ -13,7 +13,7 @@ export function addressOf(path: string): string {
  * A page of the documentation as a document of HTML, with the menu and the search.
  * @param path of the page below /docs.
  */
-export function documentOf(path: string, page: Page, library: Library, files: StaticFiles): string {
+export function documentOf(path: string, page: DocumentationPage, library: Library, files: StaticFiles): string {
   const title = path === 'index' ? 'Darkroom documentation' : `${page.title} · Darkroom documentation`;
   return `<!doctype html>
 <html lang="en">
@@ -50,7 +50,7 @@ const LOGO =
   '<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect width="32" height="32" rx="7"/><circle cx="16" cy="16" r="8"/></svg>';
 
 /** The shelves, with a heading where a group begins. */
-function menuHtml(shelves: readonly Shelf[], current: string): string {
+function menuHtml(shelves: readonly PageShelf[], current: string): string {
   return shelves
     .map((shelf, index) => {
       const begins = shelf.group !== shelves[index - 1]?.group;
@@ -59,7 +59,7 @@ function menuHtml(shelves: readonly Shelf[], current: string): string {
     .join('');
 }
 
-function shelfHtml({ group, title, entries }: Shelf, current: string): string {
+function shelfHtml({ group, title, entries }: PageShelf, current: string): string {
   const isOpen = group === 'Guides' || entries.some(({ path }) => path === current);
   const items = entries.map(({ path, title }) => {
     const marked = path === current ? ' aria-current="page"' : '';

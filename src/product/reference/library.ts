@@ -1,5 +1,5 @@
 import { type Node, operationsOf } from '../../platform/http/openapi/document.ts';
-import type { Page, Pictures } from '../../platform/pages/page.ts';
+import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
 import { CODES, errorPage, errorsPage } from './errors.ts';
@@ -9,37 +9,37 @@ import { opsByKind } from './op-kinds.ts';
 import { opPage } from './op-page.ts';
 
 /** What the pages are made of. */
-export interface Sources {
+export interface DocumentationSources {
   /** The OpenAPI document. */
   document: Node;
   definitions: readonly OpDefinition[];
-  guidelines: Page;
+  guidelines: DocumentationPage;
   /** What an op does to a picture. */
-  picturesOf: (op: string) => readonly Pictures[];
+  picturesOf: (op: string) => readonly PagePictures[];
 }
 
 /** A page by its path below /docs. It is made when it is first read. */
-export interface Entry {
+export interface PageEntry {
   path: string;
   title: string;
-  make: () => Page;
+  make: () => DocumentationPage;
 }
 
 /** Pages of one kind, in the order of the menu. */
-export interface Shelf {
+export interface PageShelf {
   /** The heading of the menu that it stands under. */
   group: 'Guides' | 'Ops' | 'Endpoints' | 'Errors';
   title: string;
-  entries: readonly Entry[];
+  entries: readonly PageEntry[];
 }
 
 /** Every page of the documentation. */
 export class Library {
-  readonly shelves: readonly Shelf[];
-  readonly #entries: ReadonlyMap<string, Entry>;
-  readonly #pages = new Map<string, Page>();
+  readonly shelves: readonly PageShelf[];
+  readonly #entries: ReadonlyMap<string, PageEntry>;
+  readonly #pages = new Map<string, DocumentationPage>();
 
-  constructor(sources: Sources) {
+  constructor(sources: DocumentationSources) {
     this.shelves = [
       { group: 'Guides', title: 'Start', entries: startEntries(sources) },
       ...opShelves(sources),
@@ -50,7 +50,7 @@ export class Library {
   }
 
   /** The page at a path below /docs, without `.md`; undefined if there is none. */
-  find(path: string): Page | undefined {
+  find(path: string): DocumentationPage | undefined {
     const known = this.#pages.get(path);
     if (known !== undefined) return known;
     const page = this.#entries.get(path)?.make();
@@ -59,14 +59,14 @@ export class Library {
   }
 
   /** Every page of some shelves, or of all. */
-  list(shelves = this.shelves): { path: string; page: Page }[] {
+  list(shelves = this.shelves): { path: string; page: DocumentationPage }[] {
     return shelves.flatMap(({ entries }) =>
       entries.map(({ path, make }) => ({ path, page: this.find(path) ?? make() })),
     );
   }
 }
 
-function startEntries({ definitions, guidelines, picturesOf }: Sources): Entry[] {
+function startEntries({ definitions, guidelines, picturesOf }: DocumentationSources): PageEntry[] {
   const guides = Object.entries(GUIDES).map(([name, page]) => ({
     path: `guides/${name}`,
     title: page.title,
@@ -79,9 +79,9 @@ function startEntries({ definitions, guidelines, picturesOf }: Sources): Entry[]
   ];
 }
 
-function opShelves({ definitions, picturesOf }: Sources): Shelf[] {
-  const all: Entry = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
-  return opsByKind(definitions).map(({ title, definitions }, index): Shelf => {
+function opShelves({ definitions, picturesOf }: DocumentationSources): PageShelf[] {
+  const all: PageEntry = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
+  return opsByKind(definitions).map(({ title, definitions }, index): PageShelf => {
     const entries = definitions.map((definition) => ({
       path: `ops/${definition.op}`,
       title: definition.op,
@@ -92,17 +92,17 @@ function opShelves({ definitions, picturesOf }: Sources): Shelf[] {
 }
 
 /** The endpoints by tag, in the order of the tags. */
-function endpointShelves(document: Node): Shelf[] {
+function endpointShelves(document: Node): PageShelf[] {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const operations = operationsOf(document);
   return tags
     .map(
-      ({ name }): Shelf => ({
+      ({ name }): PageShelf => ({
         group: 'Endpoints',
         title: name,
         entries: operations
           .filter(({ operation }) => ((operation.tags ?? []) as string[]).includes(name))
-          .map(({ path, method, operation }): Entry => {
+          .map(({ path, method, operation }): PageEntry => {
             const documented = operation as unknown as DocumentedOperation;
             return {
               path: documented.operationId,
@@ -115,7 +115,7 @@ function endpointShelves(document: Node): Shelf[] {
     .filter(({ entries }) => entries.length > 0);
 }
 
-function errorEntries(): Entry[] {
+function errorEntries(): PageEntry[] {
   return [
     { path: 'errors', title: 'All errors', make: errorsPage },
     ...CODES.map((code) => ({ path: `errors/${code}`, title: code, make: () => errorPage(code) })),

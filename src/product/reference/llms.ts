@@ -1,6 +1,6 @@
 import { type Node, operationsOf } from '../../platform/http/openapi/document.ts';
 import { markdownOf } from '../../platform/pages/markdown.ts';
-import type { Page } from '../../platform/pages/page.ts';
+import type { DocumentationPage } from '../../platform/pages/page.ts';
 import { GUIDES } from './guides/index.ts';
 import type { Library } from './library.ts';
 
@@ -70,7 +70,7 @@ export function llmsFullText(library: Library): string {
  * The guidelines as a skill: a file that agents with a shell keep, and read when its description fits their task.
  * @see https://agentskills.io/specification
  */
-export function skillText(guidelines: Page): string {
+export function skillText(guidelines: DocumentationPage): string {
   return `---
 name: darkroom
 description: Edits, converts, compresses, measures, reads, draws and generates pictures by calls of a Darkroom service. Use it for work on image files where DARKROOM_URL and DARKROOM_KEY are set.

@@ -6,8 +6,8 @@ import {
   json,
   link,
   list,
-  type Page,
-  type Pictures,
+  type DocumentationPage,
+  type PagePictures,
   paragraph,
   shell,
   type TrialInput,
@@ -18,7 +18,7 @@ import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
 import { isStepOfCalls } from '../catalogue/pages/sync-call.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
 import { JobRequest } from '../jobs/schema.ts';
-import type { Call } from './call.ts';
+import type { SampleCall } from './call.ts';
 import { callSamples } from './call-samples.ts';
 import { commandSample } from './command-line.ts';
 
@@ -37,7 +37,7 @@ const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected
  * The page of an op.
  * @param pictures what it does to a picture; none if the gallery shows nothing of it.
  */
-export function opPage(definition: OpDefinition, pictures: readonly Pictures[]): Page {
+export function opPage(definition: OpDefinition, pictures: readonly PagePictures[]): DocumentationPage {
   const { op, description, params, syncParams, example } = definition;
   const call = syncCallOf(definition);
   const command = commandSample(definition);
@@ -85,7 +85,7 @@ function syncCallOf({
   syncParams,
   syncExample = {},
   produces,
-}: OpDefinition): Call | undefined {
+}: OpDefinition): SampleCall | undefined {
   const path = endpoint ?? syncEndpoint;
   if (path === undefined) return undefined;
   const call = { method: 'POST', path: `/api/v1${path}`, needsKey: true };
@@ -110,7 +110,7 @@ function stepBlocks({ op, example }: OpDefinition): Block[] {
   ];
 }
 
-function jobCall(json: unknown): Call {
+function jobCall(json: unknown): SampleCall {
   return { method: 'POST', path: JOBS, query: { wait: 30 }, needsKey: true, body: { json } };
 }
 

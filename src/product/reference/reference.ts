@@ -2,7 +2,7 @@ import { StaticFiles } from '../../platform/http/static/files.ts';
 import { markdownOf } from '../../platform/pages/markdown.ts';
 import { GALLERY_FILES, picturesFor } from './gallery.ts';
 import { documentOf } from './layout.ts';
-import { Library, type Sources } from './library.ts';
+import { Library, type DocumentationSources } from './library.ts';
 import { llmsFullText, llmsText, skillText } from './llms.ts';
 import { searchIndex } from './search-index.ts';
 
@@ -18,10 +18,10 @@ const FILES = [
 ];
 
 /** What the documentation is generated from; the pictures are those of the gallery. */
-type Documented = Omit<Sources, 'picturesOf'>;
+type Documented = Omit<DocumentationSources, 'picturesOf'>;
 
 /** Every text of the documentation. Each is made when it is first read, and kept. */
-export class Reference {
+export class Documentation {
   /** The files that the pages load. */
   readonly files: StaticFiles;
   readonly #sources: Documented;

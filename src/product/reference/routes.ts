@@ -6,12 +6,12 @@ import { preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import type { Node } from '../../platform/http/openapi/document.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
-import type { Page } from '../../platform/pages/page.ts';
+import type { DocumentationPage } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 
 interface ReferenceOptions {
   definitions: () => readonly OpDefinition[];
-  guidelines: () => Page;
+  guidelines: () => DocumentationPage;
 }
 
 const MARKDOWN = 'text/markdown; charset=utf-8';

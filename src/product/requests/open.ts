@@ -23,7 +23,7 @@ interface RequestsOptions {
 }
 
 /** The recent requests: each process keeps those that it answered, and answers the searches of the others. */
-export class Requests implements Slice {
+export class RequestsSlice implements Slice {
   readonly #gate: Gate;
   readonly #now: () => Date;
   readonly #recent = new RecentRequests();
@@ -36,9 +36,9 @@ export class Requests implements Slice {
     this.#search = new RequestSearch(coordination);
   }
 
-  static async open(options: RequestsOptions): Promise<Requests> {
+  static async open(options: RequestsOptions): Promise<RequestsSlice> {
     const { coordination, hostId, processId, now } = options;
-    const requests = new Requests(options);
+    const requests = new RequestsSlice(options);
     requests.#endAnswers = await answerSearches(
       coordination,
       requests.#recent,

@@ -20,7 +20,7 @@ interface AccountRequests {
 }
 
 /** The limits of the memory, which tests make smaller. */
-interface Bounds {
+interface MemoryLimits {
   requests?: number;
   accountBytes?: number;
   bytes?: number;
@@ -36,7 +36,7 @@ export class RecentRequests {
   #bytes = 0;
   #lastNumber = 0;
 
-  constructor({ requests = MAX_REQUESTS, accountBytes = MAX_ACCOUNT_BYTES, bytes = MAX_BYTES }: Bounds = {}) {
+  constructor({ requests = MAX_REQUESTS, accountBytes = MAX_ACCOUNT_BYTES, bytes = MAX_BYTES }: MemoryLimits = {}) {
     this.#maxRequests = requests;
     this.#maxAccountBytes = accountBytes;
     this.#maxBytes = bytes;

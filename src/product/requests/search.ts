@@ -19,16 +19,16 @@ import { recordOf } from './responses.ts';
 import type { RequestErrorGroup, RequestListQuery, RequestRecord } from './schema.ts';
 
 /** Where a request stands among those of all processes. */
-interface Place {
+interface RowPosition {
   at: string;
   /** Orders the requests of one instant. */
   position: string;
 }
 
-interface Row extends RequestRecord, Place {}
+interface Row extends RequestRecord, RowPosition {}
 
 /** What a process is asked: its groups of errors, or its newest rows, or only their places. */
-interface Question {
+interface SearchQuestion {
   accountId: string;
   filters: RequestFilters;
   wants: 'groups' | 'rows' | 'places';
@@ -37,9 +37,9 @@ interface Question {
   limit: number;
 }
 
-interface Answer {
+interface SearchAnswer {
   rows: Row[];
-  places: Place[];
+  places: RowPosition[];
   groups: RequestErrorGroup[];
   /** The requests that pass the filters, whatever the limit. */
   total: number;
@@ -101,7 +101,7 @@ export class RequestSearch {
     return last === undefined ? null : [last.at, last.position];
   }
 
-  #ask(question: Question): Promise<Answer[]> {
+  #ask(question: SearchQuestion): Promise<SearchAnswer[]> {
     return askEveryProcess(this.#coordination, CHANNEL, question, ANSWER_MS);
   }
 }
@@ -116,11 +116,11 @@ export function answerSearches(
   process: string,
   now: () => Date,
 ): Promise<() => void> {
-  return answerQuestions(coordination, CHANNEL, (question: Question): Answer => {
+  return answerQuestions(coordination, CHANNEL, (question: SearchQuestion): SearchAnswer => {
     const { accountId, filters, wants, after, limit } = question;
     const kept = requests.newestFirst(accountId, now().getTime());
     const found = [...kept].filter((request) => passes(request, filters));
-    const answer: Answer = { rows: [], places: [], groups: [], total: found.length };
+    const answer: SearchAnswer = { rows: [], places: [], groups: [], total: found.length };
     if (wants === 'groups') {
       const refused = found.filter(({ refusal }) => refusal !== null);
       return { ...answer, groups: errorGroups(refused.map(recordOf)) };
@@ -134,12 +134,12 @@ export function answerSearches(
   });
 }
 
-function placeOf({ atMs, number }: NumberedRequest, process: string): Place {
+function placeOf({ atMs, number }: NumberedRequest, process: string): RowPosition {
   const position = `${process}/${String(number).padStart(NUMBER_CHARACTERS, '0')}`;
   return { at: new Date(atMs).toISOString(), position };
 }
 
-function byAge(one: Place, other: Place): number {
+function byAge(one: RowPosition, other: RowPosition): number {
   return one.at === other.at ? compared(other.position, one.position) : compared(other.at, one.at);
 }
 
@@ -148,6 +148,6 @@ function compared(one: string, other: string): number {
 }
 
 /** Whether a request is older than the one at a place. */
-function isAfter({ at, position }: Place, [lastAt, lastPosition]: readonly unknown[]): boolean {
+function isAfter({ at, position }: RowPosition, [lastAt, lastPosition]: readonly unknown[]): boolean {
   return at === lastAt ? position < String(lastPosition) : at < String(lastAt);
 }

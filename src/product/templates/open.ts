@@ -8,12 +8,12 @@ export interface TemplatesOptions extends Omit<TemplateRoutesOptions, 'store'> {
   documents: Documents;
 }
 
-export interface Templates extends Slice {
+export interface TemplatesSlice extends Slice {
   /** The template that a render names; see reading.ts for the errors. */
   findForRender(accountId: string, reference: string): Promise<RenderTemplate>;
 }
 
-export async function openTemplates({ documents, gate, now }: TemplatesOptions): Promise<Templates> {
+export async function openTemplates({ documents, gate, now }: TemplatesOptions): Promise<TemplatesSlice> {
   const store = await TemplatesStore.open(documents);
   return {
     routes: (app) => templateRoutes(app, { store, gate, now }),

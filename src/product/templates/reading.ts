@@ -13,7 +13,7 @@ import type { RenderPage } from './document.ts';
 import { builtInReadOnly, malformedVersion, templateNotFound, templateVersionNotFound } from './errors.ts';
 import { templateDataOf, versionDataOf } from './responses.ts';
 import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
-import type { PageStart, TemplatesStore } from './store.ts';
+import type { ListStart, TemplatesStore } from './store.ts';
 import { type Template, type TemplateVersion, versionOf } from './template.ts';
 
 /** The page of a stored template. */
@@ -121,7 +121,7 @@ export async function listTemplates(
   const listsOwn = filter !== 'builtin';
 
   /** @param skipped the number of built-ins before the page. */
-  async function rowsFrom(skipped: number, own: PageStart): Promise<TemplateSummary[]> {
+  async function rowsFrom(skipped: number, own: ListStart): Promise<TemplateSummary[]> {
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
     if (room === 0 || !listsOwn) return rows;

@@ -45,7 +45,7 @@ export interface TemplateDraft {
 }
 
 /** The start of a page: after the last row of the previous page, or after a number of rows. */
-export type PageStart = { after: { updatedAt: string; id: string } } | { skip: number };
+export type ListStart = { after: { updatedAt: string; id: string } } | { skip: number };
 
 export const TEMPLATES: DeclaredCollection = {
   name: 'templates',
@@ -166,7 +166,7 @@ export class TemplatesStore {
   }
 
   /** Rows of the listing, most recently updated first. */
-  async list(accountId: string, from: PageStart, limit: number): Promise<StoredSummary[]> {
+  async list(accountId: string, from: ListStart, limit: number): Promise<StoredSummary[]> {
     const filter: Filter = 'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
     const skip = 'skip' in from ? from.skip : 0;
     const sort = order('-updatedAt', '-_id');

@@ -9,14 +9,14 @@ import { type ApiError, invalidParam } from '../../platform/http/errors/errors.t
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { hintFirst, likely, meantWords } from '../../platform/ids/nearest.ts';
 import { isObject } from '../../platform/values/json.ts';
-import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type Source } from './input.ts';
+import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type ImageSource } from './input.ts';
 import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
 interface ImagePair {
-  one: Source;
-  other: Source;
+  one: ImageSource;
+  other: ImageSource;
   otherParam: string;
 }
 

@@ -39,13 +39,13 @@ export interface BodyFields {
 }
 
 /** The source of an image. */
-export type Source =
+export type ImageSource =
   | { kind: 'bytes'; bytes: Uint8Array<ArrayBuffer>; declaredType: string | null }
   | { kind: 'url'; url: string }
   | { kind: 'asset'; assetId: string };
 
 /** The source of a call's image, the fields of the body, and its files besides the image. */
-export type Input = Source & { fields: BodyFields; files: readonly FurtherFile[] };
+export type Input = ImageSource & { fields: BodyFields; files: readonly FurtherFile[] };
 
 /** The contents of a body: where the image is, and for a call that changes it, the work. */
 type BodyContents = 'image' | 'image and work';
@@ -130,7 +130,7 @@ function parseReference(body: unknown, contents: BodyContents): Input {
 export function parseSource(
   { assetId, url }: { assetId: unknown; url: unknown },
   names: { assetId: string; url: string },
-): Source | null {
+): ImageSource | null {
   if (assetId !== undefined && url !== undefined)
     throw invalidParam(names.url, `Give ${names.assetId} or ${names.url}, not both.`);
   if (url !== undefined) return { kind: 'url', url: parseAddress(url, names.url) };

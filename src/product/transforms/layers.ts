@@ -6,14 +6,14 @@ import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts
 import { isObject } from '../../platform/values/json.ts';
 import type { Given } from '../catalogue/op.ts';
 import { type SentStep, secondPictureIn } from '../catalogue/plan/sent-step.ts';
-import { MAX_MULTIPART_BYTES, parseAddress, type Source } from './input.ts';
+import { MAX_MULTIPART_BYTES, parseAddress, type ImageSource } from './input.ts';
 import { type CallTerms, loadImage, type MeteredCallOptions } from './metered-call.ts';
 
 /** A second picture that steps of a call read. */
 export interface SentLayer {
   /** The id by which the steps of the pass name it. */
   id: string;
-  source: { kind: 'part'; name: string } | Exclude<Source, { kind: 'bytes' }>;
+  source: { kind: 'part'; name: string } | Exclude<ImageSource, { kind: 'bytes' }>;
   /** The field of the call, or the part, that a refusal names. */
   param: string;
 }
@@ -126,7 +126,7 @@ export async function loadLayers(
   return { layers };
 }
 
-function takeSource(source: SentLayer['source'], files: readonly FurtherFile[]): Source {
+function takeSource(source: SentLayer['source'], files: readonly FurtherFile[]): ImageSource {
   if (source.kind !== 'part') return source;
   const file = files.find(({ name }) => name === source.name);
   if (file === undefined) throw new Error(`The part ${source.name} was not checked.`);

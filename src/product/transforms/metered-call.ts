@@ -14,9 +14,9 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { Allowance, Run } from '../billing/allowance.ts';
+import type { Allowance, AdmittedRun } from '../billing/allowance.ts';
 import { asDeclared, servedType } from './declared-type.ts';
-import { MAX_IMAGE_BYTES, type Source } from './input.ts';
+import { MAX_IMAGE_BYTES, type ImageSource } from './input.ts';
 
 export interface MeteredCallOptions {
   gate: Gate;
@@ -146,7 +146,7 @@ export interface LoadedImage {
  * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared type.
  */
 export async function loadImage(
-  source: Source,
+  source: ImageSource,
   { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
   { accountId, signal, deadlineMs }: CallTerms,
   param?: string,
@@ -194,7 +194,7 @@ export async function meteredEach<T>(
   ops: readonly string[],
   work: () => Promise<{ result: T; succeeded: readonly boolean[] }>,
 ): Promise<T> {
-  const runs: Run[] = [];
+  const runs: AdmittedRun[] = [];
   try {
     for (const _ of ops) runs.push(await allowance.begin(caller));
     const { result, succeeded } = await work();

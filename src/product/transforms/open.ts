@@ -4,7 +4,7 @@ import type { Signatures } from '../../platform/http/signatures.ts';
 import type { Slice } from '../../platform/http/slice.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import type { Models } from '../models/models.ts';
-import type { Presets } from '../presets/open.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import { compareRoutes } from './compare.ts';
 import { fontRoutes } from './fonts.ts';
 import { metadataRoutes } from './metadata.ts';
@@ -21,17 +21,17 @@ interface TransformsOptions
   objects: Objects;
   signatures: Signatures;
   models: Models;
-  presets: Pick<Presets, 'passOf' | 'find'>;
+  presets: Pick<PresetsSlice, 'passOf' | 'find'>;
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }
 
-interface Transforms extends Slice {
+interface TransformsSlice extends Slice {
   /** Routes of results by signed links, which are below / and need no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
 /** Opens the synchronous calls, each answered while its caller waits: transform, metadata, reading, compare, render. */
-export function openTransforms({ presets, settings, ...options }: TransformsOptions): Transforms {
+export function openTransforms({ presets, settings, ...options }: TransformsOptions): TransformsSlice {
   const results = new TemporaryResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
   return {

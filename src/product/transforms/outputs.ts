@@ -16,7 +16,7 @@ export const MIXED = 'multipart/mixed';
 export const ZIP = 'application/zip';
 
 /** One output of a call that was made: a picture with its warnings, or a refusal. */
-export type Output = { name: string } & (
+export type MadeOutput = { name: string } & (
   | { picture: Transformed; warnings: readonly Warning[] }
   | { refusal: ApiError }
 );
@@ -34,7 +34,7 @@ interface OutputFile {
 export async function sendOutputs(
   request: FastifyRequest,
   reply: FastifyReply,
-  outputs: readonly Output[],
+  outputs: readonly MadeOutput[],
   now: Date,
 ): Promise<FastifyReply> {
   const files = outputs.map((output) => fileOf(output, request.id));
@@ -54,7 +54,7 @@ export async function sendOutputs(
 /** The answer of `response=url`: a link to each picture, and the error of each output that failed. */
 export async function storeLinks(
   request: FastifyRequest,
-  outputs: readonly Output[],
+  outputs: readonly MadeOutput[],
   results: TemporaryResults,
 ) {
   const linked: ({ name: string } & (ResultLink | { error: unknown }))[] = [];
@@ -71,7 +71,7 @@ export async function storeLinks(
   return success('Outputs made.', { outputs: linked });
 }
 
-function fileOf(output: Output, requestId: string): OutputFile {
+function fileOf(output: MadeOutput, requestId: string): OutputFile {
   const { name } = output;
   if ('refusal' in output) {
     const data = Buffer.from(JSON.stringify(failureBody(output.refusal, requestId)));

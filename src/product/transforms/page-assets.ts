@@ -57,7 +57,7 @@ function assertLoadable(sizeBytes: number): void {
 }
 
 /** The dependencies of readAssets, which reads the assets of one call. */
-interface ReadOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
+interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
   terms: CallTerms;
   /** The result of work on an asset. */
   finish: SyncCall['finish'];
@@ -66,7 +66,7 @@ interface ReadOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
 /** Reads the assets of a page in a form that a browser can draw. */
 export async function readAssets(
   files: PageAssets['files'],
-  options: ReadOptions,
+  options: ReadAssetsOptions,
 ): Promise<RenderRequest['assets']> {
   const assets: RenderRequest['assets'] = {};
   let sizeBytes = 0;
@@ -91,7 +91,7 @@ async function makeDrawable(
   id: string,
   bytes: Uint8Array,
   mimeType: string,
-  { imageWorkers, terms, finish }: ReadOptions,
+  { imageWorkers, terms, finish }: ReadAssetsOptions,
 ): Promise<RenderRequest['assets'][string]> {
   if (!UNDRAWN.includes(mimeType)) return { data: bytes, contentType: mimeType };
   const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });

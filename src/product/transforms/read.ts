@@ -10,12 +10,12 @@ import { readFields, readInput } from './input.ts';
 import { beginCall, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
 import { ImageReference } from './transform-schema.ts';
 
-interface ReadOptions extends MeteredCallOptions {
+interface ReadRoutesOptions extends MeteredCallOptions {
   readers: Readers;
 }
 
 /** POST /images/read-text and /images/read-codes: what stands in an image, while the caller waits. */
-export async function readRoutes(app: FastifyInstance, options: ReadOptions): Promise<void> {
+export async function readRoutes(app: FastifyInstance, options: ReadRoutesOptions): Promise<void> {
   const { imageWorkers, readers } = options;
   addRoute(OPS.read_text, 'Read the text of an image', TextOfImage);
   addRoute(OPS.read_codes, 'Read the bar and QR codes of an image', CodesOfImage);

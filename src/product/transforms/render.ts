@@ -11,7 +11,7 @@ import { present } from '../../platform/values/present.ts';
 import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { fill, type RenderPage } from '../templates/document.ts';
 import { blockedWarnings, escapedInCssWarnings, variableWarnings } from '../templates/findings.ts';
-import type { Templates } from '../templates/open.ts';
+import type { TemplatesSlice } from '../templates/open.ts';
 import { sentPage } from '../templates/rules.ts';
 import { PAGE_FIELDS } from '../templates/schema.ts';
 import { withAssetScheme } from './asset-references.ts';
@@ -25,7 +25,7 @@ export interface RenderOptions
   extends Pick<MeteredCallOptions, 'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'>,
     FontOptions {
   renders: Renders;
-  templates: Pick<Templates, 'findForRender'>;
+  templates: Pick<TemplatesSlice, 'findForRender'>;
   publicUrl: () => string;
   results: TemporaryResults;
 }

@@ -27,10 +27,10 @@ import { areAssets, bindLayers, type SentLayer } from './layers.ts';
 import { checkOutputs, type SentBranches } from './sent-outputs.ts';
 import { type SentOutput, SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
 
-export type Query = Readonly<Record<string, string | string[] | undefined>>;
+export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The work of a transform: a preset by reference, or the one pass of an op or of steps. */
-export type TransformCall =
+export type SentTransform =
   | { kind: 'preset'; reference: string }
   | ({ kind: 'pass' } & CompiledCall)
   | ({ kind: 'outputs' } & SentBranches);
@@ -68,7 +68,7 @@ type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 export class CallCompiler {
   readonly #models: Models;
   /** Calls by the text of their query, because programs send a few queries repeatedly. */
-  readonly #kept = new LRUCache<string, TransformCall>({ max: MAX_KEPT_QUERIES });
+  readonly #kept = new LRUCache<string, SentTransform>({ max: MAX_KEPT_QUERIES });
 
   constructor(models: Models) {
     this.#models = models;
@@ -79,18 +79,18 @@ export class CallCompiler {
    * alone is compiled once for each distinct text.
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
-  compile({ url, query }: SentQuery, body: BodyFields = {}): TransformCall {
-    if (!isEmpty(body)) return this.#compiled(query as Query, body);
+  compile({ url, query }: SentQuery, body: BodyFields = {}): SentTransform {
+    if (!isEmpty(body)) return this.#compiled(query as RawQuery, body);
     const text = queryTextOf(url);
     const kept = this.#kept.get(text);
     if (kept !== undefined) return kept;
-    const call = this.#compiled(query as Query, body);
+    const call = this.#compiled(query as RawQuery, body);
     if (text.length <= MAX_KEPT_TEXT_CHARACTERS) this.#kept.set(text, call);
     return call;
   }
 
   /** The same for a call that is not kept: one that was mended. */
-  compileOnce(query: Query, body: BodyFields): TransformCall {
+  compileOnce(query: RawQuery, body: BodyFields): SentTransform {
     return this.#compiled(query, body);
   }
 
@@ -103,13 +103,13 @@ export class CallCompiler {
       this.compile(sent);
       return;
     }
-    const query = sent.query as Query;
+    const query = sent.query as RawQuery;
     refuseListsIn(query);
     const { op, preset } = namedIn(query, {});
     if (op !== undefined && preset === undefined) checkKeys(transformOp(op), query);
   }
 
-  #compiled(query: Query, body: BodyFields): TransformCall {
+  #compiled(query: RawQuery, body: BodyFields): SentTransform {
     if (Array.isArray(query.response)) parseText('response', query.response);
     checkDryRun(query);
     refuseListsIn(query);
@@ -179,7 +179,7 @@ export class CallCompiler {
     name: string,
     sent: readonly SentStep[],
     asJob: NonNullable<CompiledCall['asJob']>,
-  ): TransformCall {
+  ): SentTransform {
     const { steps, ...pass } = this.#compiledPass(sent);
     const paramOf = (passParam: string) => sentParamOf(steps, passParam);
     return { kind: 'pass', name, ...pass, paramOf, ...(areAssets(pass.layers) && { asJob }) };
@@ -200,7 +200,7 @@ export class CallCompiler {
 }
 
 /** A parameter of the op by its bare name, wherever it was sent: in the query, as a form field, or in `parameters`. */
-function parameterIn(query: Query, { parameters = {}, texts = {} }: BodyFields): (key: string) => SentField {
+function parameterIn(query: RawQuery, { parameters = {}, texts = {} }: BodyFields): (key: string) => SentField {
   return (key) => {
     const name = key.replace(/^parameters\./, '');
     const [root = ''] = name.split(/[.[]/);
@@ -210,7 +210,7 @@ function parameterIn(query: Query, { parameters = {}, texts = {} }: BodyFields):
 }
 
 /** @throws ApiError invalid_param on preset if both are named. */
-function namedIn(query: Query, body: BodyFields) {
+function namedIn(query: RawQuery, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined)
@@ -230,7 +230,7 @@ function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
 }
 
 /** The parameters of the op: those of the body, of the fields of a form, and of the query, which overrides them. */
-function readParameters(op: PixelOp, query: Query, body: BodyFields): Given {
+function readParameters(op: PixelOp, query: RawQuery, body: BodyFields): Given {
   return parametersInOwnSpelling(op, {
     ...body.parameters,
     ...parametersFromQuery(op, body.texts ?? {}),
@@ -238,7 +238,7 @@ function readParameters(op: PixelOp, query: Query, body: BodyFields): Given {
   });
 }
 
-function presetCall(reference: string, query: Query, body: BodyFields): TransformCall {
+function presetCall(reference: string, query: RawQuery, body: BodyFields): SentTransform {
   const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
   const extra = Object.keys(given)[0];
   if (extra === undefined) return { kind: 'preset', reference };
@@ -250,7 +250,7 @@ function presetCall(reference: string, query: Query, body: BodyFields): Transfor
 const checkShape = createCheck(Type.Object({ steps: SentSteps }), 'steps');
 
 /** Steps are all of the work, so a field that would add to them is refused by its name. */
-function readSteps(query: Query, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
+function readSteps(query: RawQuery, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
   const extra = extraIn(query, { ...fields, ...present({ texts }) });
   if (extra !== undefined) {
     const fix = ['op', 'preset', 'parameters'].includes(extra)
@@ -271,13 +271,13 @@ function checkedSteps(sent: unknown): PresetStep[] {
 }
 
 /** The first field of the query or the body that says something about the work. */
-function extraIn(query: Query, { texts, ...fields }: BodyFields): string | undefined {
+function extraIn(query: RawQuery, { texts, ...fields }: BodyFields): string | undefined {
   const { op, preset } = query;
   return Object.keys({ ...fields, ...texts, ...present({ op, preset }), ...parametersOf(query) })[0];
 }
 
 /** @throws ApiError invalid_param on outputs, `outputs[i]…` or the field that may not accompany them. */
-function readOutputs(query: Query, { outputs, steps, ...others }: BodyFields): SentBranches {
+function readOutputs(query: RawQuery, { outputs, steps, ...others }: BodyFields): SentBranches {
   const extra = extraIn(query, others);
   if (extra === 'op' || extra === 'preset') {
     const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;
@@ -291,7 +291,7 @@ function readOutputs(query: Query, { outputs, steps, ...others }: BodyFields): S
   return { first, outputs: checkOutputs(outputs) };
 }
 
-function refuseListsIn(query: Query): void {
+function refuseListsIn(query: RawQuery): void {
   const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
   if (list === undefined) return;
   const message = `${list} are not read in the query: send them as JSON text in a multipart field beside file, as in -F '${list}=[{"op": "flip"}]', or in a JSON body beside url or assetId.`;
@@ -299,7 +299,7 @@ function refuseListsIn(query: Query): void {
 }
 
 /** Refuses only keys that the op does not declare, because the body may still add missing parameters. */
-function checkKeys(op: PixelOp, query: Query): void {
+function checkKeys(op: PixelOp, query: RawQuery): void {
   for (const name of Object.keys(parametersOf(query))) {
     if (!(name in op.parameters.properties)) checkParameters(op, { [name]: query[name] });
   }
@@ -345,12 +345,12 @@ function transformOps(): string[] {
   return TRANSFORM_OPS.map(({ op }) => op);
 }
 
-function parametersOf(query: Query): Record<string, string | string[] | undefined> {
+function parametersOf(query: RawQuery): Record<string, string | string[] | undefined> {
   return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
 }
 
 /** @throws ApiError invalid_param on dryRun, whose text would otherwise be taken for no dry run. */
-function checkDryRun(query: Query): void {
+function checkDryRun(query: RawQuery): void {
   for (const name of DRY_RUN_NAMES) {
     const sent = query[name];
     if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;

@@ -21,7 +21,7 @@ import {
   warningsIn,
 } from './estimates.ts';
 import { type FontOptions, textOf } from './fonts.ts';
-import { type Input, readFields, readInput, type Source } from './input.ts';
+import { type Input, readFields, readInput, type ImageSource } from './input.ts';
 import { checkParts, loadLayers, type SentLayer } from './layers.ts';
 import {
   beginCall,
@@ -35,15 +35,15 @@ import {
   type SyncCall,
   sendPicture,
 } from './metered-call.ts';
-import { MIXED, type Output, sendOutputs, storeLinks, ZIP } from './outputs.ts';
+import { MIXED, type MadeOutput, sendOutputs, storeLinks, ZIP } from './outputs.ts';
 import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
 import type { SentBranches } from './sent-outputs.ts';
 import {
   CallCompiler,
   type CompiledCall,
   type CompiledOutput,
-  type Query,
-  type TransformCall,
+  type RawQuery,
+  type SentTransform,
 } from './transform-call.ts';
 import { SentOutputs, SentSteps, transformQuery, transformReference } from './transform-schema.ts';
 
@@ -59,7 +59,7 @@ interface TransformOptions extends MeteredCallOptions, FontOptions {
 /** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
   const calls = new TransformCalls(options);
-  app.post<{ Querystring: Query }>(
+  app.post<{ Querystring: RawQuery }>(
     '/images/transform',
     {
       config: {
@@ -86,7 +86,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   );
 }
 
-type TransformRequest = FastifyRequest<{ Querystring: Query }>;
+type TransformRequest = FastifyRequest<{ Querystring: RawQuery }>;
 
 /** A call whose image and work were read. */
 interface OpenCall {
@@ -134,7 +134,7 @@ class TransformCalls {
   /** Compiles a mended call, and forgets it. */
   readonly recheck = async (request: FastifyRequest, call: SentCall): Promise<void> => {
     const caller = this.#options.gate.requireCaller(request);
-    const sent = this.#compiler.compileOnce(call.query as Query, readFields(call));
+    const sent = this.#compiler.compileOnce(call.query as RawQuery, readFields(call));
     if (sent.kind === 'outputs') await this.#compiledOutputs(sent, caller);
     else await this.#compiled(sent, caller);
   };
@@ -222,8 +222,8 @@ class TransformCalls {
   }
 
   /** The outputs by their names, each with its warnings. */
-  async #nameOutputs(branches: readonly CompiledOutput[], made: readonly PassOutput[]): Promise<Output[]> {
-    const outputs: Output[] = [];
+  async #nameOutputs(branches: readonly CompiledOutput[], made: readonly PassOutput[]): Promise<MadeOutput[]> {
+    const outputs: MadeOutput[] = [];
     for (const [index, { name, pass, warnings }] of branches.entries()) {
       const all = [...callWarningsOf(warnings), ...(await this.#options.fonts.findWarnings(textOf(pass)))];
       outputs.push(asOutput(name, all, made[index]));
@@ -232,7 +232,7 @@ class TransformCalls {
   }
 
   async #compiled(
-    sent: Exclude<TransformCall, { kind: 'outputs' }>,
+    sent: Exclude<SentTransform, { kind: 'outputs' }>,
     { accountId }: Caller,
   ): Promise<CompiledCall> {
     if (sent.kind === 'pass') return sent;
@@ -253,7 +253,7 @@ class TransformCalls {
 /** The image of a call with the second pictures of its steps. */
 type LoadedPictures = LoadedImage & { layers?: Layers };
 
-function asOutput(name: string, warnings: readonly Warning[], made: PassOutput | undefined): Output {
+function asOutput(name: string, warnings: readonly Warning[], made: PassOutput | undefined): MadeOutput {
   if (made === undefined) throw new Error(`The output ${name} has no result.`);
   if (made instanceof ApiError) return { name, refusal: made };
   return { name, picture: made, warnings: [...warnings, ...(made.warnings ?? [])] };
@@ -263,7 +263,7 @@ function bytesSent({ bytes, layers = {} }: LoadedPictures): number {
   return Object.values(layers).reduce((sum, layer) => sum + layer.bytes.length, bytes.length);
 }
 
-function bytesOf(outputs: readonly Output[]): number {
+function bytesOf(outputs: readonly MadeOutput[]): number {
   return outputs.reduce((sum, output) => sum + ('picture' in output ? output.picture.data.length : 0), 0);
 }
 
@@ -274,7 +274,7 @@ const FORM_FIELDS = {
 };
 
 /** The assets of a job with the same image. It takes assets alone: another image has to be uploaded first. */
-function assetsOf(source: Source): { assetIds?: string[] } {
+function assetsOf(source: ImageSource): { assetIds?: string[] } {
   return source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
 }
 

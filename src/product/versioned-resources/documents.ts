@@ -32,7 +32,7 @@ export const NAMED_INDEXES: readonly IndexSpec[] = [
 ];
 
 /** A document that has no slot yet. */
-interface Draft<T extends Named> {
+interface DocumentDraft<T extends Named> {
   document: Omit<T, 'accountId' | 'slug' | 'slot'>;
   slug: string;
   /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
@@ -95,10 +95,10 @@ export async function insertNamed<T extends Named>(
   collection: Collection<T>,
   kind: ResourceKind,
   accountId: string,
-  drafts: readonly Draft<T>[],
+  drafts: readonly DocumentDraft<T>[],
 ): Promise<T[]> {
   if (drafts.length === 0) return [];
-  const stored = new Map<Draft<T>, T>();
+  const stored = new Map<DocumentDraft<T>, T>();
   try {
     // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
     for (let round = 0; round < 2 * kind.limit; round++) {
@@ -125,7 +125,7 @@ async function withSlots<T extends Named>(
   collection: Collection<T>,
   kind: ResourceKind,
   accountId: string,
-  drafts: readonly Draft<T>[],
+  drafts: readonly DocumentDraft<T>[],
 ): Promise<T[]> {
   const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
   const slots = freeSlots(kind.limit, new Set(held.map(({ slot }) => slot)));

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { History } from '../../../src/host/operator/history.ts';
+import { LoadHistory } from '../../../src/host/operator/history.ts';
 import { HostReporter } from '../../../src/host/operator/host-report.ts';
 import { LoadRecorder } from '../../../src/host/operator/recorder.ts';
 import type { LoadSnapshot } from '../../../src/platform/metrics/load.ts';
@@ -9,7 +9,7 @@ import { rowWith } from './rows.ts';
 const REQUESTS = 'darkroom_request_duration_seconds';
 
 t.test('an hour of samples is kept as columns, and the oldest make room', async (t) => {
-  const history = new History();
+  const history = new LoadHistory();
   for (let sample = 1; sample <= 400; sample += 1)
     history.record(
       sample * 10_000,
@@ -27,7 +27,7 @@ t.test('an hour of samples is kept as columns, and the oldest make room', async 
 t.test(
   'a reason of refusals has a series from its first refusal on, and their number is bounded',
   async (t) => {
-    const history = new History();
+    const history = new LoadHistory();
     history.record(10_000, rowWith());
     t.equal(history.since().series['refused/capacity'], undefined);
     history.record(20_000, rowWith({ refusals: { capacity: 2.5 } }));
@@ -41,7 +41,7 @@ t.test(
 
 t.test('what was done stays on the axis of time for as long as its samples', async (t) => {
   let nowMs = 10_000;
-  const history = new History();
+  const history = new LoadHistory();
   const recorder = new LoadRecorder({
     hostId: 'h',
     history,
@@ -87,7 +87,7 @@ function snapshot(calls: number): LoadSnapshot {
 t.test(
   'a sample is the load of all processes since the one before; one that hangs adds nothing',
   async (t) => {
-    const history = new History();
+    const history = new LoadHistory();
     let primary = 0;
     const recorder = new LoadRecorder({
       ...{ hostId: 'h', history, nowMs: () => primary * 1_000 },

@@ -6,7 +6,7 @@ import { estimatedBytes, estimatedMs as estimatedMsOf } from '../../../src/imagi
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
 import { Pace } from '../../../src/imaging/images/pools/pace.ts';
 import { CpuMeter } from '../../../src/imaging/images/pools/threads.ts';
-import type { Pass, Step } from '../../../workers/protocol.ts';
+import type { Pass, OperationStep } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 
 const LONG_MS = 2_000;
@@ -15,7 +15,7 @@ const headerOf = (file: Buffer) => readHeader(file) as Header;
 const passOf = (encode: Pass['encode'], ...steps: [string, object?][]): Pass => ({
   decode: {},
   encode,
-  steps: steps.map(([operation, params = {}]): Step => ({ operation, params: { ...params } })),
+  steps: steps.map(([operation, params = {}]): OperationStep => ({ operation, params: { ...params } })),
 });
 
 t.test('second pictures count in the estimates of time and of memory', (t) => {

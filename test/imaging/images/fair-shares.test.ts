@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import type { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../../src/platform/metrics/pools.ts';
-import type { Step } from '../../../workers/protocol.ts';
+import type { OperationStep } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { pngOf, svgOf } from './files.ts';
 import { GatedPass } from './gated-pass.ts';
@@ -13,7 +13,7 @@ import { openStandIns } from './stand-ins.ts';
 /** A pass that is estimated to take some milliseconds. */
 function quickCall(clock: ManualClock, accountId = 'b', behaviour = 'answer'): TransformCall {
   const deadlineMs = clock.nowMs() + 10_000;
-  const pass = { decode: {}, steps: [] as Step[], encode: { background: behaviour } };
+  const pass = { decode: {}, steps: [] as OperationStep[], encode: { background: behaviour } };
   return { bytes: pngOf(400, 400), accountId, deadlineMs, pass };
 }
 

@@ -4,20 +4,20 @@ import { imageMemoryBudgets } from '../../../src/imaging/images/budgets.ts';
 import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
 import { headerOf } from '../../../src/imaging/images/header/facts.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
-import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
+import type { OutputFormat, Pass, OperationStep } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 
 const MEGABYTE = 1_048_576;
 const estimatedBytes = (header: Header, pass: Pass) => estimatedBytesOf(header, [pass]);
 
-function megabytes(file: Uint8Array, steps: Step[], format: OutputFormat): number {
+function megabytes(file: Uint8Array, steps: OperationStep[], format: OutputFormat): number {
   const header = readHeader(file);
   if (header === null) throw new Error('no header');
   return estimatedBytes(header, { decode: {}, steps, encode: { format } }) / MEGABYTE;
 }
 
-const resize = (width: number): Step => ({ operation: 'resize', params: { width } });
-const rotate: Step = { operation: 'rotate', params: { angle: 45 } };
+const resize = (width: number): OperationStep => ({ operation: 'resize', params: { width } });
+const rotate: OperationStep = { operation: 'rotate', params: { angle: 45 } };
 
 /** Peaks that a process was seen to grow by, over 25-megapixel files. */
 const SEEN: readonly [string, number, () => number][] = [
@@ -65,9 +65,9 @@ t.test('an animation that has to be turned weighs its copies, whatever step come
 
 t.test('frames, depth and enlarging weigh', async (t) => {
   const page = { width: 1_000, height: 1_000 };
-  const flip: Step = { operation: 'flip', params: {} };
+  const flip: OperationStep = { operation: 'flip', params: {} };
   t.ok(megabytes(tiffOf(page, page, page), [flip], 'png') > megabytes(tiffOf(page), [flip], 'png'));
-  const enlarged: Step = { operation: 'resize', params: { width: 6_000, enlarge: true } };
+  const enlarged: OperationStep = { operation: 'resize', params: { width: 6_000, enlarge: true } };
   t.ok(megabytes(pngOf(100, 100), [enlarged], 'webp') > 500);
   t.ok(megabytes(pngOf(100, 100), [resize(6_000)], 'webp') < 20, 'nothing is enlarged unasked');
 });

@@ -3,17 +3,17 @@
 import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import { perform } from '../../../workers/image/perform.ts';
-import type { OutputFormat, Pass, Step } from '../../../workers/protocol.ts';
+import type { OutputFormat, Pass, OperationStep } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { pngOf } from './files.ts';
 import { GatedPass } from './gated-pass.ts';
 import { openStandIns } from './stand-ins.ts';
 
-const SHARPEN: Step = { operation: 'sharpen', params: { sigma: 2 } };
+const SHARPEN: OperationStep = { operation: 'sharpen', params: { sigma: 2 } };
 
 /** A call whose answer's width is the number of threads that libvips may use for it. */
-function callOf(clock: ManualClock, steps: Step[], encode: Pass['encode'] = {}, bytes = pngOf(2_000, 1_000)) {
+function callOf(clock: ManualClock, steps: OperationStep[], encode: Pass['encode'] = {}, bytes = pngOf(2_000, 1_000)) {
   const pass = { decode: {}, steps, encode: { ...encode, background: 'threads' } };
   return { bytes, accountId: 'acc', deadlineMs: clock.nowMs() + 10_000, pass } satisfies TransformCall;
 }
@@ -21,7 +21,7 @@ function callOf(clock: ManualClock, steps: Step[], encode: Pass['encode'] = {}, 
 t.test('a pass that is alone has a second thread where its steps gain by it', async (t) => {
   const { workers, clock } = openStandIns(t, { IMAGE_THREADS: 2 });
   const threadsOf = async (call: TransformCall) => (await workers.transform(call).result).width;
-  const resize = (width: number): Step => ({ operation: 'resize', params: { width } });
+  const resize = (width: number): OperationStep => ({ operation: 'resize', params: { width } });
 
   t.equal(await threadsOf(callOf(clock, [SHARPEN])), 2);
   t.equal(await threadsOf(callOf(clock, [resize(1_900)])), 2, 'a large picture that is scaled');

@@ -11,7 +11,7 @@ import { readSettings } from '../../../config/index.ts';
 import { useFontconfig } from '../../../src/imaging/fonts/fontconfig.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { Readers } from '../../../src/imaging/readers/readers.ts';
-import type { ReadCodes, Reading, ReadText } from '../../../src/imaging/readers/reading.ts';
+import type { ReadCodes, ReadingTask, ReadText } from '../../../src/imaging/readers/reading.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
 /** Floors below what is read today, so that a worse reader, or a worse preparation for it, is noticed. */
@@ -34,7 +34,7 @@ const imageWorkers = new ImageWorkers({
 const readers = new Readers(imageWorkers);
 t.teardown(() => Promise.all([readers.close(), imageWorkers.close()]));
 
-async function read(picture: Sharp, reading: Reading) {
+async function read(picture: Sharp, reading: ReadingTask) {
   const bytes = new Uint8Array(await picture.toBuffer());
   const terms = { accountId: 'acc_test', deadlineMs: Date.now() + DEADLINE_MS };
   return (await readers.read({ bytes, reading, ...terms }).result).output;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import type { Test } from 'tap';
-import type { Address } from '../../../src/platform/outbound/target.ts';
+import type { ResolvedAddress } from '../../../src/platform/outbound/target.ts';
 
 /** An HTTP server on loopback that ends with the test. Answers its base address and how often it was connected to. */
 export async function serve(t: Test, handler: RequestListener, host = '127.0.0.1', port = 0) {
@@ -35,7 +35,7 @@ export async function listen(t: Test, server: Server, host = '127.0.0.1', port =
 
 /** A resolver that answers the same addresses to every name. */
 export function always(...addresses: string[]) {
-  return async (): Promise<Address[]> =>
+  return async (): Promise<ResolvedAddress[]> =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 }
 

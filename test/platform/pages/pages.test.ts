@@ -9,14 +9,14 @@ import {
   heading,
   link,
   list,
-  type Page,
+  type DocumentationPage,
   paragraph,
   samples,
   shell,
   table,
 } from '../../../src/platform/pages/page.ts';
 
-const PAGE: Page = {
+const PAGE: DocumentationPage = {
   title: 'A <page>',
   lead: 'It has `code & more`.',
   blocks: [

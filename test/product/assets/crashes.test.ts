@@ -11,7 +11,7 @@ import { createSignatures } from '../../../src/platform/http/signatures.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { Gate } from '../../../src/product/accounts/gate/gate.ts';
 import type { AssetDocument } from '../../../src/product/assets/asset.ts';
-import { type Assets, openAssets } from '../../../src/product/assets/open.ts';
+import { type AssetsSlice, openAssets } from '../../../src/product/assets/open.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
 import { startServer } from '../../support/harness.ts';
@@ -45,7 +45,7 @@ const common = {
 };
 
 /** The routes of a slice, for one caller and without hooks. */
-async function serve(assets: Assets) {
+async function serve(assets: AssetsSlice) {
   const app = Fastify();
   installFailures(app);
   installValidation(app);
@@ -88,7 +88,7 @@ const DEEDS: Record<string, { given?: (app: App) => Promise<string>; deed: Deed 
 };
 
 /** Sweeps until nothing is left to do; bounded, for a sweep that never ends is a failure. */
-async function sweepAll(t: Test, { sweeps }: Assets): Promise<void> {
+async function sweepAll(t: Test, { sweeps }: AssetsSlice): Promise<void> {
   for (let round = 0; round < 10; round += 1) {
     let cleared = 0;
     for (const { sweep } of sweeps) cleared += await sweep(common.now());
@@ -98,7 +98,7 @@ async function sweepAll(t: Test, { sweeps }: Assets): Promise<void> {
 }
 
 /** Every object has an asset that is seen, every DONE asset its object, and the count is true. */
-async function checkWhole(t: Test, assets: Assets, message: string): Promise<void> {
+async function checkWhole(t: Test, assets: AssetsSlice, message: string): Promise<void> {
   const documents = await stores.documents.collection<AssetDocument>({ name: 'assets', indexes: [] });
   const all = await documents.find({});
   const keys = await stores.objects.listOlder('assets/', Number.MAX_SAFE_INTEGER, 1000);

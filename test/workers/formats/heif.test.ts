@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import type { ByteRange } from '../../../workers/formats/boxes.ts';
+import type { ByteSpan } from '../../../workers/formats/boxes.ts';
 import { Bytes } from '../../../workers/formats/bytes.ts';
 import {
   heifAssociations,
@@ -27,7 +27,7 @@ function fileOf(...boxes: Buffer[]): Buffer {
 }
 
 /** What a walk tells of a file's meta box; the walk is held to stay within the file. */
-function toldOf<P>(file: Uint8Array, walk: (bytes: Bytes, meta: ByteRange) => Iterable<P>) {
+function toldOf<P>(file: Uint8Array, walk: (bytes: Bytes, meta: ByteSpan) => Iterable<P>) {
   return bounded(file, (bytes) => {
     const meta = heifMeta(bytes);
     return meta === undefined ? [] : walk(bytes, meta);

@@ -23,7 +23,7 @@ export interface TiffSamples {
 }
 
 /** The rows of a page as bytes. Rows of subsampled YCbCr are rows of blocks, each with its Y samples, Cb and Cr. */
-interface Rows {
+interface TiffRows {
   width: number;
   height: number;
   rowsPerStrip: number;
@@ -54,7 +54,7 @@ export function isSubsampled({ photometric, subsampling: { across, down } }: Tif
   return photometric === PHOTOMETRIC.yCbCr && across * down > 1;
 }
 
-function rowsOf(page: TiffPage): Rows {
+function rowsOf(page: TiffPage): TiffRows {
   const { width, height, rowsPerStrip, tile, samples, bits } = page;
   const { across, down } = isSubsampled(page) ? page.subsampling : { across: 1, down: 1 };
   const blockBytes = (across * down > 1 ? across * down + 2 : samples) * (bits / 8);
@@ -70,7 +70,7 @@ function rowsOf(page: TiffPage): Rows {
 }
 
 /** The file with a first directory that describes the bytes of the page. */
-function asBytes(file: Uint8Array, directory: TiffDirectory, page: TiffPage, rows: Rows): Buffer {
+function asBytes(file: Uint8Array, directory: TiffDirectory, page: TiffPage, rows: TiffRows): Buffer {
   const { width, height, rowsPerStrip, tile } = rows;
   const copied = [
     TAG.compression,
@@ -120,7 +120,7 @@ function inMachineOrder(
 }
 
 /** Undoes the predictor (TIFF 6.0, section 14), which works on each row of a strip or tile. */
-function addDifferences(data: TiffSamples['data'], { samples, bits }: TiffPage, { width, tile }: Rows): void {
+function addDifferences(data: TiffSamples['data'], { samples, bits }: TiffPage, { width, tile }: TiffRows): void {
   const bytesPerSample = bits / 8;
   const rowLength = width / bytesPerSample;
   const partLength = (tile?.width ?? width) / bytesPerSample;

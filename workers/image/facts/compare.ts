@@ -91,7 +91,7 @@ function largestOf(one: Uint8Array, other: Uint8Array, at: number): number {
   return largest;
 }
 
-interface Bounds {
+interface TileBounds {
   left: number;
   top: number;
   right: number;
@@ -105,7 +105,7 @@ interface Bounds {
 class Tiles {
   readonly #columns: number;
   readonly #rows: number;
-  readonly #boxes = new Map<number, Bounds>();
+  readonly #boxes = new Map<number, TileBounds>();
 
   constructor(width: number, height: number) {
     this.#columns = Math.ceil(width / TILE_PX);
@@ -135,7 +135,7 @@ class Tiles {
   }
 
   /** The boxes around each group of adjacent tiles. */
-  #connected(boxes: ReadonlyMap<number, Bounds>): Bounds[] {
+  #connected(boxes: ReadonlyMap<number, TileBounds>): TileBounds[] {
     const seen = new Set<number>();
     return [...boxes.keys()].flatMap((tile) => (seen.has(tile) ? [] : [this.#around(tile, boxes, seen)]));
   }
@@ -144,8 +144,8 @@ class Tiles {
    * Every tile that a box covers, with that box. It joins boxes that overlap even if their changed pixels are not
    * adjacent.
    */
-  #covered(boxes: readonly Bounds[]): Map<number, Bounds> {
-    const covered = new Map<number, Bounds>();
+  #covered(boxes: readonly TileBounds[]): Map<number, TileBounds> {
+    const covered = new Map<number, TileBounds>();
     for (const box of boxes) {
       const [firstColumn, lastColumn] = [Math.floor(box.left / TILE_PX), Math.floor(box.right / TILE_PX)];
       const [firstRow, lastRow] = [Math.floor(box.top / TILE_PX), Math.floor(box.bottom / TILE_PX)];
@@ -157,12 +157,12 @@ class Tiles {
     return covered;
   }
 
-  #around(first: number, boxes: ReadonlyMap<number, Bounds>, seen: Set<number>): Bounds {
-    const box = { ...(boxes.get(first) as Bounds) };
+  #around(first: number, boxes: ReadonlyMap<number, TileBounds>, seen: Set<number>): TileBounds {
+    const box = { ...(boxes.get(first) as TileBounds) };
     const waiting = [first];
     seen.add(first);
     for (let tile = waiting.pop(); tile !== undefined; tile = waiting.pop()) {
-      grow(box, boxes.get(tile) as Bounds);
+      grow(box, boxes.get(tile) as TileBounds);
       for (const next of this.#neighbours(tile)) {
         if (seen.has(next) || !boxes.has(next)) continue;
         seen.add(next);
@@ -181,13 +181,13 @@ class Tiles {
 }
 
 /** Adds a box to that of its tile. */
-function include(boxes: Map<number, Bounds>, tile: number, box: Bounds): void {
+function include(boxes: Map<number, TileBounds>, tile: number, box: TileBounds): void {
   const there = boxes.get(tile);
   if (there === undefined) boxes.set(tile, { ...box });
   else grow(there, box);
 }
 
-function grow(box: Bounds, { left, top, right, bottom }: Bounds): void {
+function grow(box: TileBounds, { left, top, right, bottom }: TileBounds): void {
   box.left = Math.min(box.left, left);
   box.top = Math.min(box.top, top);
   box.right = Math.max(box.right, right);

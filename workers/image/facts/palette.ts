@@ -18,14 +18,14 @@ const SHARE_PARTS = 1_000_000;
 const toOklab = culori.converter('oklab');
 
 /** A place in OKLab. */
-interface Place {
+interface OklabPoint {
   l: number;
   a: number;
   b: number;
 }
 
 /** The pixels of one bin: the sum of their weights, and their mean colour. */
-interface Pile extends Place {
+interface Pile extends OklabPoint {
   weight: number;
   red: number;
   green: number;
@@ -33,13 +33,13 @@ interface Pile extends Place {
 }
 
 /** Piles around their mean place. */
-interface Cluster extends Place {
+interface Cluster extends OklabPoint {
   piles: Pile[];
   weight: number;
 }
 
 /** A colour as 0xrrggbb, and the weight of its pixels. */
-type Weighed = readonly [colour: number, weight: number];
+type WeighedColour = readonly [colour: number, weight: number];
 
 /**
  * The main colours of a picture with their shares, the largest first: at most `count`, fewer where it has fewer that
@@ -53,7 +53,7 @@ export function paletteOf(picture: Sample, count: number): PaletteColour[] {
 }
 
 /** The colours of a picture; undefined if it has more than `count`. */
-function fewColours({ data, channels }: Sample, count: number): Weighed[] | undefined {
+function fewColours({ data, channels }: Sample, count: number): WeighedColour[] | undefined {
   const weights = new Map<number, number>();
   for (let at = 0; at < data.length; at += channels) {
     const weight = channels === 4 ? (data[at + 3] as number) : 1;
@@ -114,7 +114,7 @@ function clustersOf(piles: readonly Pile[], count: number): Cluster[] {
  * The heaviest pile, and then again and again the one whose weight and distance from those before are largest. Of the
  * weight the root counts, so that a small bright accent is found beside large areas.
  */
-function seedsOf(piles: readonly Pile[], count: number): Place[] {
+function seedsOf(piles: readonly Pile[], count: number): OklabPoint[] {
   const seeds: Pile[] = [];
   const gaps = Float64Array.from(piles, () => 1);
   while (seeds.length < count) {
@@ -137,13 +137,13 @@ function seedsOf(piles: readonly Pile[], count: number): Place[] {
 }
 
 /** The piles by the centre that is nearest to them; a centre without any has no cluster. */
-function gathered(piles: readonly Pile[], centres: readonly Place[]): Cluster[] {
+function gathered(piles: readonly Pile[], centres: readonly OklabPoint[]): Cluster[] {
   const groups = centres.map((): Pile[] => []);
   for (const pile of piles) {
     let nearest = 0;
     let least = Number.POSITIVE_INFINITY;
     for (let index = 0; index < centres.length; index++) {
-      const distance = squaredDistance(pile, centres[index] as Place);
+      const distance = squaredDistance(pile, centres[index] as OklabPoint);
       if (distance >= least) continue;
       nearest = index;
       least = distance;
@@ -155,7 +155,7 @@ function gathered(piles: readonly Pile[], centres: readonly Place[]): Cluster[] 
 
 function clusterOf(piles: Pile[]): Cluster {
   const weight = piles.reduce((sum, pile) => sum + pile.weight, 0);
-  const mean = (axis: keyof Place) => meanOf(piles, weight, axis);
+  const mean = (axis: keyof OklabPoint) => meanOf(piles, weight, axis);
   return { piles, weight, l: mean('l'), a: mean('a'), b: mean('b') };
 }
 
@@ -163,7 +163,7 @@ function meanOf(piles: readonly Pile[], weight: number, field: keyof Pile): numb
   return piles.reduce((sum, pile) => sum + pile.weight * pile[field], 0) / weight;
 }
 
-function squaredDistance(one: Place, other: Place): number {
+function squaredDistance(one: OklabPoint, other: OklabPoint): number {
   return (one.l - other.l) ** 2 + (one.a - other.a) ** 2 + (one.b - other.b) ** 2;
 }
 
@@ -182,7 +182,7 @@ function weakest(clusters: readonly Cluster[]): Cluster | undefined {
  * The colour of a cluster: of its heaviest pile if that is most of it, so that a flat colour is not mixed with the
  * blends along its edges; else the mean.
  */
-function weighed({ piles, weight }: Cluster): Weighed {
+function weighed({ piles, weight }: Cluster): WeighedColour {
   const heaviest = piles.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
   const isFlat = heaviest.weight > weight / 2;
   const channel = (name: 'red' | 'green' | 'blue') =>
@@ -191,7 +191,7 @@ function weighed({ piles, weight }: Cluster): Weighed {
 }
 
 /** Colours with their rounded shares, the largest first. The largest share takes what rounding leaves of 1. */
-function withShares(colours: readonly Weighed[]): PaletteColour[] {
+function withShares(colours: readonly WeighedColour[]): PaletteColour[] {
   const total = colours.reduce((sum, [, weight]) => sum + weight, 0);
   const sorted = colours.toSorted(
     ([colour, weight], [other, otherWeight]) => otherWeight - weight || colour - other,

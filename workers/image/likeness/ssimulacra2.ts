@@ -83,11 +83,11 @@ function scalesOf({ width, height }: Level): number {
  * padded with zeros by the radius of the blur on both sides. The others are already blurred horizontally; `squares` is
  * the sum of both squares.
  */
-type Rows = Record<'a' | 'b' | 'meanA' | 'meanB' | 'squares' | 'product', Float32Array[]>;
+type ChannelRows = Record<'a' | 'b' | 'meanA' | 'meanB' | 'squares' | 'product', Float32Array[]>;
 
 /** One channel of both pictures at one scale, while its rows are processed. */
 interface ChannelComparison {
-  rows: Rows;
+  rows: ChannelRows;
   weights: readonly number[];
   /** Sums of the errors, and of their fourth powers. */
   sums: Float64Array;
@@ -133,7 +133,7 @@ function weighted({ weights, sums }: ChannelComparison, pixels: number): number 
   }, 0);
 }
 
-function createRows(width: number): Rows {
+function createRows(width: number): ChannelRows {
   const ring = (length: number) => Array.from({ length: RING_ROWS }, () => new Float32Array(length));
   const padded = () => ring(width + 2 * REACH_PX);
   const plain = () => ring(width);
@@ -175,7 +175,7 @@ function writeXyb(light: Float32Array, [intoX, intoY, intoB]: (Float32Array | un
   }
 }
 
-function blurAlong(rows: Rows, slot: number, { squares, product }: Scratch): void {
+function blurAlong(rows: ChannelRows, slot: number, { squares, product }: Scratch): void {
   const [a, b] = [rows.a[slot] as Float32Array, rows.b[slot] as Float32Array];
   for (let x = 0; x < a.length; x++) {
     const [one, other] = [a[x] as number, b[x] as number];
@@ -219,7 +219,7 @@ function blurAcross(ring: Float32Array[], middle: number, into: Float32Array): v
 }
 
 /** Adds the errors of one row to their sums, and their fourth powers to those of the 4-norms. */
-function addErrors(rows: Rows, middle: number, scratch: Scratch, sums: Float64Array): void {
+function addErrors(rows: ChannelRows, middle: number, scratch: Scratch, sums: Float64Array): void {
   const { meanA, meanB, sumSquares, sumProduct } = scratch;
   blurAcross(rows.meanA, middle, meanA);
   blurAcross(rows.meanB, middle, meanB);

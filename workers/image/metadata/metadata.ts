@@ -9,7 +9,7 @@ import {
   type RawPixels,
   type Readings,
 } from '../../protocol.ts';
-import { encodeLocalOutput, type Output } from '../../transport/output.ts';
+import { encodeLocalOutput, type PipelineOutput } from '../../transport/output.ts';
 import { measure } from '../facts/measure.ts';
 import { MAX_SAMPLE_EDGE_PX, type Sample } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
@@ -131,7 +131,7 @@ async function workingCopy(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
   { size, isWide }: { size: Size; isWide: boolean },
-): Promise<Sample & Pick<Output, 'data'>> {
+): Promise<Sample & Pick<PipelineOutput, 'data'>> {
   const within = fitInto(
     size,
     { width: MAX_SAMPLE_EDGE_PX, height: MAX_SAMPLE_EDGE_PX },

@@ -92,14 +92,14 @@ function linesFault(text: string, sizePx: number, width: number): BadArgument | 
   return new BadArgument('size', message);
 }
 
-interface Layout {
+interface TextLayout {
   font: string;
   width: number;
   align: Align;
 }
 
 /** Draws the letters as a mask: one channel, 255 for ink. */
-async function drawMask(text: string, layout: Layout, { sharp }: PassContext): Promise<Pixels> {
+async function drawMask(text: string, layout: TextLayout, { sharp }: PassContext): Promise<Pixels> {
   const letters = sharp({ text: { text: markupOf(text), ...layout, dpi: 72, wrap: 'word-char' } });
   return readPixels(letters.toColourspace('b-w'));
 }
@@ -107,7 +107,7 @@ async function drawMask(text: string, layout: Layout, { sharp }: PassContext): P
 /** Draws letters in a colour, and emoji in their own. A mask would show emoji as flat shapes. */
 async function drawColoured(
   text: string,
-  layout: Layout,
+  layout: TextLayout,
   { alpha, ...colour }: Rgba,
   { sharp }: PassContext,
 ): Promise<Pixels> {

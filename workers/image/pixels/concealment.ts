@@ -25,20 +25,20 @@ const ROUNDING = 32;
 type CoarseStyle = 'blur' | 'pixelate';
 
 /** Regions that are covered as one. */
-interface Group {
+interface RegionGroup {
   regions: Box[];
   /** The box around all regions. */
   box: Box;
 }
 
 /** Joins regions that touch, overlap or lie near each other. */
-export function groupsOf(regions: readonly Box[]): Group[] {
-  const groups: Group[] = [];
+export function groupsOf(regions: readonly Box[]): RegionGroup[] {
+  const groups: RegionGroup[] = [];
   for (const region of regions) {
-    let joined: Group = { regions: [region], box: region };
+    let joined: RegionGroup = { regions: [region], box: region };
     // A box that has grown may be near to other groups, so the search repeats until none is near.
     for (let near = groups.findIndex((one) => isNear(one, joined)); near !== -1; ) {
-      const [other] = groups.splice(near, 1) as [Group];
+      const [other] = groups.splice(near, 1) as [RegionGroup];
       joined = { regions: [...other.regions, ...joined.regions], box: union(other.box, joined.box) };
       near = groups.findIndex((one) => isNear(one, joined));
     }
@@ -47,21 +47,21 @@ export function groupsOf(regions: readonly Box[]): Group[] {
   return groups;
 }
 
-function isNear({ box }: Group, { box: other }: Group): boolean {
+function isNear({ box }: RegionGroup, { box: other }: RegionGroup): boolean {
   const gapAcross = Math.max(box.left, other.left) - Math.min(box.left + box.width, other.left + other.width);
   const gapDown = Math.max(box.top, other.top) - Math.min(box.top + box.height, other.top + other.height);
   return Math.max(gapAcross, gapDown) < NEAR_PX;
 }
 
 /** Whether a group is too small to keep any colour of its own. */
-export function mustBeFilled({ box }: Group): boolean {
+export function mustBeFilled({ box }: RegionGroup): boolean {
   return Math.min(box.width, box.height) < MIN_CELL_PX;
 }
 
 /** Covers a group in place. Only pixels in its regions are changed, and only those are read. */
 export function coarsen(
   pixels: Pixels,
-  { regions, box }: Group,
+  { regions, box }: RegionGroup,
   style: CoarseStyle,
   checkDeadline: () => void,
 ): void {

@@ -9,7 +9,7 @@ import type { DeepPixels, Pixels } from './pixels.ts';
  * because libvips samples off-centre when it reduces a picture.
  */
 
-type Kernel = Exclude<keyof KernelEnum, 'nearest'>;
+type ResampleKernel = Exclude<keyof KernelEnum, 'nearest'>;
 
 /** Number of rows between two checks of the deadline. */
 const ROWS_AT_ONCE = 64;
@@ -29,7 +29,7 @@ interface Weighing {
   weight(distance: number): number;
 }
 
-const KERNELS: Partial<Record<Kernel, Weighing>> = {
+const KERNELS: Partial<Record<ResampleKernel, Weighing>> = {
   linear: { radius: 1, weight: (x) => 1 - x },
   cubic: { radius: 2, weight: spline(0, 0.5) },
   mitchell: { radius: 2, weight: spline(1 / 3, 1 / 3) },
@@ -56,7 +56,7 @@ interface Taps {
 export function enlarged<P extends Pixels | DeepPixels>(
   pixels: P,
   { width, height }: Size,
-  kernel: Kernel,
+  kernel: ResampleKernel,
   checkDeadline: () => void,
   part: Box = { left: 0, top: 0, width: pixels.width, height: pixels.height * pixels.frames },
 ): P {

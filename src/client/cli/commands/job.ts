@@ -6,7 +6,7 @@ import type { Darkroom } from '../../client.ts';
 import type { Job, JobRequest, JobSummary } from '../../schema.ts';
 import type { Command, Context } from '../context.ts';
 import { EXIT, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
-import { findInputs, type Input } from '../inputs.ts';
+import { findInputs, type InputImage } from '../inputs.ts';
 import { type ParsedOp, parseOp } from '../parameters.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -105,7 +105,7 @@ function readRequest({ values, op, parameters }: ParsedOp): JobRequest {
 /** The ids of the inputs, each as an asset of the account. */
 async function uploadAll(
   client: Darkroom,
-  inputs: readonly Input[],
+  inputs: readonly InputImage[],
   collection: string | undefined,
   terminal: Terminal,
 ): Promise<string[]> {
@@ -145,7 +145,7 @@ function textOf({ id, status, completedItems, totalItems, errorMessage = '' }: J
 async function saveResults(
   client: Darkroom,
   { id, totalItems }: Job,
-  inputs: readonly Input[],
+  inputs: readonly InputImage[],
   folder: string,
   terminal: Terminal,
 ): Promise<void> {

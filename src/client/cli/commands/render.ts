@@ -23,7 +23,7 @@ const OPTIONS = {
 } as const;
 
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS }).values;
-type Values = ReturnType<typeof parse>;
+type RenderValues = ReturnType<typeof parse>;
 
 export const renderCommand: Command = {
   usage: `darkroom render --template ID [--set NAME=VALUE …] [--data FILE.json|-] -o FILE
@@ -63,7 +63,7 @@ Draws a template, or HTML, with one row of data.
   },
 };
 
-async function readRequest(values: Values): Promise<RenderRequest> {
+async function readRequest(values: RenderValues): Promise<RenderRequest> {
   const { template, html, css, output, format = extname(output).slice(1) || undefined } = values;
   if ((template === undefined) === (html === undefined))
     throw new UsageError('Say what to draw by one of --template and --html.');
@@ -81,7 +81,7 @@ async function readRequest(values: Values): Promise<RenderRequest> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function numberIn(values: Values, name: 'width' | 'height' | 'quality' | 'scale'): number | undefined {
+function numberIn(values: RenderValues, name: 'width' | 'height' | 'quality' | 'scale'): number | undefined {
   const given = values[name];
   if (given === undefined) return undefined;
   const value = Number(given);
@@ -90,7 +90,7 @@ function numberIn(values: Values, name: 'width' | 'height' | 'quality' | 'scale'
 }
 
 /** The row: that of --data, with the values of --set over it. */
-async function readData({ data, set = [] }: Values): Promise<Record<string, unknown>> {
+async function readData({ data, set = [] }: RenderValues): Promise<Record<string, unknown>> {
   const row =
     data === undefined
       ? {}

@@ -6,7 +6,7 @@ import type { TransformWork } from '../../nouns/images.ts';
 import type { Picture } from '../../picture.ts';
 import type { Command, Context } from '../context.ts';
 import { EXIT, exitCodeOf, UsageError } from '../exit-codes.ts';
-import { findInputs, type Input } from '../inputs.ts';
+import { findInputs, type InputImage } from '../inputs.ts';
 import { Journal } from '../journal.ts';
 import { inParallel } from '../parallel.ts';
 import { type ParsedOp, parseOp, readJson, readNamed } from '../parameters.ts';
@@ -89,7 +89,7 @@ async function isFolder(output: string | undefined): Promise<boolean> {
 
 async function transformOne(
   context: Context,
-  input: Input,
+  input: InputImage,
   work: TransformWork,
   output = '-',
 ): Promise<number> {
@@ -112,7 +112,7 @@ async function transformOne(
 /** Works on all images, whatever happens to one. @returns the highest exit code. */
 async function transformAll(
   context: Context,
-  inputs: readonly Input[],
+  inputs: readonly InputImage[],
   work: TransformWork,
   { folder, concurrency, again }: { folder: string; concurrency: number; again: boolean },
 ): Promise<number> {
@@ -146,7 +146,7 @@ async function transformAll(
   return code;
 }
 
-function tell(terminal: Terminal, { name }: Input, output: string, picture: Picture): void {
+function tell(terminal: Terminal, { name }: InputImage, output: string, picture: Picture): void {
   const { width, height, format, size, requestId, warnings } = picture;
   const facts = { input: name, output, width, height, format, bytes: size, requestId, warnings };
   const codes = warnings.map(({ code }) => ` (${code})`).join('');
@@ -156,7 +156,7 @@ function tell(terminal: Terminal, { name }: Input, output: string, picture: Pict
 async function estimateAll(
   client: Darkroom,
   terminal: Terminal,
-  inputs: readonly Input[],
+  inputs: readonly InputImage[],
   work: TransformWork,
 ): Promise<number> {
   for (const { name, open } of inputs) {

@@ -1,6 +1,6 @@
 import { mismatchOf, type Outlook, predict, unscorable } from '../../../../workers/image/bounds.ts';
 import {
-  type Batch,
+  type FrameBatch,
   batchesOf,
   isConsecutive,
   selectFrames,
@@ -67,7 +67,7 @@ export function framesOf(header: Header, pass: Pass): number {
 }
 
 /** The batches in which the file is decoded if the pass leaves out frames in between; undefined for any other pass. */
-export function skippingBatches(header: Header, pass: Pass): Batch[] | undefined {
+export function skippingBatches(header: Header, pass: Pass): FrameBatch[] | undefined {
   if (!selectsFrames(pass.decode) || framesOf(header, pass) === 1) return undefined;
   const { kept } = selectFrames(pass.decode, header);
   return isConsecutive(kept) ? undefined : batchesOf(kept, header.width * header.height);

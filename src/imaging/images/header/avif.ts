@@ -1,5 +1,5 @@
 import {
-  type ByteRange,
+  type ByteSpan,
   type IsoBox,
   isoBox,
   isoBoxes,
@@ -59,7 +59,7 @@ function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
  * The properties of all items, those of the primary one in the order in which they are applied, and the number of
  * pictures; null when the box says nothing about a picture.
  */
-function readItemProperties(bytes: Bytes, meta: ByteRange) {
+function readItemProperties(bytes: Bytes, meta: ByteSpan) {
   const primaryId = primaryItem(bytes, meta);
   const list = isoBox(bytes, meta, 'iprp', 'ipco');
   if (primaryId === undefined || list === undefined) return null;
@@ -69,7 +69,7 @@ function readItemProperties(bytes: Bytes, meta: ByteRange) {
 }
 
 /** Separate pictures: neither hidden, nor a thumbnail or a plane of another. */
-function countPages(bytes: Bytes, meta: ByteRange): number {
+function countPages(bytes: Bytes, meta: ByteSpan): number {
   const parts = new Set([...heifReferences(bytes, meta)].flatMap(dependentItemIds));
   const pages = heifItems(bytes, meta).filter(
     ({ id, type, isHidden }) => !isHidden && !parts.has(id) && IMAGE_TYPES.includes(type),

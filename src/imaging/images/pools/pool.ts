@@ -46,13 +46,13 @@ export interface Workers<Task, Result> {
 }
 
 /** What workers answer with: a result, or a failure with its reason. */
-interface Answer {
+interface WorkerAnswer {
   kind: string;
   details?: Record<string, unknown>;
 }
 
 /** Workers whose slots the accounts take in turn. */
-export class Pool<Task, Result extends Answer> {
+export class Pool<Task, Result extends WorkerAnswer> {
   readonly #admission: Admission;
   readonly #workers: Workers<Task, Result>;
 
@@ -130,7 +130,7 @@ function takeResult<Result>(work: Finished<Result>): Result {
   return work.result;
 }
 
-function endingOf(work: Finished<Answer>, { aborted }: AbortSignal): WorkEnding {
+function endingOf(work: Finished<WorkerAnswer>, { aborted }: AbortSignal): WorkEnding {
   if (aborted) return 'abandoned';
   if ('result' in work && work.result.kind !== 'failure') return 'done';
   // A worker may notice the deadline before the clock here does.

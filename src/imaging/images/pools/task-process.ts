@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ChildProcessTask, ProcessAnswer, Raster } from '../../../../workers/protocol.ts';
+import type { ChildProcessTask, ProcessAnswer, RasterInput } from '../../../../workers/protocol.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/oom-score.ts';
 import { DATA_PIPE, freeNow, readBytes } from '../../../../workers/transport/pipe.ts';
 
@@ -34,7 +34,7 @@ export interface TaskProcessOptions {
 /** The bytes of a task, which are sent apart from the rest of it. */
 export interface TaskFiles {
   input: Uint8Array;
-  layers?: Readonly<Record<string, Raster>>;
+  layers?: Readonly<Record<string, RasterInput>>;
 }
 
 interface ProcessEnd {
@@ -121,7 +121,7 @@ export class TaskProcess {
   }
 }
 
-function sizesOf(layers: Readonly<Record<string, Raster>>): ChildProcessTask<unknown>['layers'] {
+function sizesOf(layers: Readonly<Record<string, RasterInput>>): ChildProcessTask<unknown>['layers'] {
   return Object.entries(layers).map(([id, { input, ...raster }]) => ({
     id,
     sizeBytes: input.length,

@@ -5,7 +5,7 @@ import type { BusboyInstance } from '@fastify/busboy';
 type PartHeaders = Record<string, string[]>;
 
 /** What the parser does not declare: its reader of parts. */
-interface Undeclared {
+interface ParserInternals {
   _parser: { parser: EventEmitter<{ part: [part: EventEmitter<{ header: [PartHeaders] }>] }> };
 }
 
@@ -21,7 +21,7 @@ const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
  * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone takes the one that it reads first or last.
  */
 export function readFullNames(parser: BusboyInstance): void {
-  (parser as unknown as Undeclared)._parser.parser.on('part', (part) => {
+  (parser as unknown as ParserInternals)._parser.parser.on('part', (part) => {
     part.prependListener('header', (headers) => {
       const [disposition] = headers['content-disposition'] ?? [];
       if (disposition !== undefined) headers['content-disposition'] = [withFullName(disposition)];

@@ -13,12 +13,12 @@ import { failureBody } from '../errors/failures.ts';
 import { closeAfterResponse } from './closing.ts';
 
 /** The errors of Node's parser and of its timers for a connection. */
-interface ConnectionError extends Error {
+interface SocketError extends Error {
   code?: string;
 }
 
 /** For Fastify's `clientErrorHandler`: a request that cannot be parsed is refused in the error envelope as well. */
-export function refuseUnreadable(error: ConnectionError, socket: Socket): void {
+export function refuseUnreadable(error: SocketError, socket: Socket): void {
   const answering = (socket as { _httpMessage?: ServerResponse })._httpMessage;
   // If a response has begun, a second one would be read as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) {
@@ -57,7 +57,7 @@ export function refuseTunnels(server: Server): void {
   });
 }
 
-function refusalOf({ code = '' }: ConnectionError): ApiError {
+function refusalOf({ code = '' }: SocketError): ApiError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `The path and the headers are over ${maxHeaderSize} bytes together: send fewer or shorter ones.`;
     return new ApiError('payload_too_large', message, {

@@ -8,7 +8,7 @@ import { StoreTime, withinRequest } from '../../metrics/stores.ts';
 import { ApiError } from '../errors/errors.ts';
 import { refusalOf } from '../errors/failures.ts';
 
-interface MetricsOptions {
+interface HttpMetricsOptions {
   requests: RequestMeter;
   /** Returns the metrics of all processes as text. */
   collect: () => Promise<string>;
@@ -21,7 +21,7 @@ interface MetricsOptions {
 /** Measures every answer by route and status, and serves /metrics for Prometheus unless it has its own port. */
 export function installMetrics(
   app: FastifyInstance,
-  { requests, collect, port, token }: MetricsOptions,
+  { requests, collect, port, token }: HttpMetricsOptions,
 ): void {
   const storeTimes = new WeakMap<FastifyRequest, StoreTime>();
   app.addHook('onRequest', (request, _reply, done) => {
@@ -76,7 +76,7 @@ export function installMetrics(
  * the connection that it took.
  */
 export async function serveMetrics(
-  { collect, port, token }: Pick<MetricsOptions, 'collect' | 'port' | 'token'>,
+  { collect, port, token }: Pick<HttpMetricsOptions, 'collect' | 'port' | 'token'>,
   host: string,
 ): Promise<Server> {
   const server = createServer(async (request, response) => {

@@ -19,7 +19,7 @@ export function installRequestIds(app: FastifyInstance): void {
   });
 }
 
-type Line = [object: unknown, message?: string, ...values: unknown[]];
+type LogLine = [object: unknown, message?: string, ...values: unknown[]];
 
 /**
  * The logger of the server and of each request; that of a request adds its id to every line. The pino logger is created
@@ -41,31 +41,31 @@ export class RequestLog implements FastifyBaseLogger {
     this.#log.level = level;
   }
 
-  fatal(...line: Line): void {
+  fatal(...line: LogLine): void {
     this.#log.fatal(...line);
   }
 
-  error(...line: Line): void {
+  error(...line: LogLine): void {
     this.#log.error(...line);
   }
 
-  warn(...line: Line): void {
+  warn(...line: LogLine): void {
     this.#log.warn(...line);
   }
 
-  info(...line: Line): void {
+  info(...line: LogLine): void {
     this.#log.info(...line);
   }
 
-  debug(...line: Line): void {
+  debug(...line: LogLine): void {
     this.#log.debug(...line);
   }
 
-  trace(...line: Line): void {
+  trace(...line: LogLine): void {
     this.#log.trace(...line);
   }
 
-  silent(...line: Line): void {
+  silent(...line: LogLine): void {
     this.#log.silent(...line);
   }
 

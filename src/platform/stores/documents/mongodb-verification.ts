@@ -4,7 +4,7 @@ import { DUPLICATE_KEY, withPortErrors } from './mongodb-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
-interface Scratch {
+interface ScratchDocument {
   _id: string;
   value: string;
 }
@@ -32,7 +32,7 @@ export async function verifyMongoDB(url: string): Promise<void> {
  * @throws Error with one sentence when the server differs.
  */
 export async function verifyUniqueIndexes(database: Db): Promise<void> {
-  const scratch = database.collection<Scratch>(`verification_${randomText(12)}`);
+  const scratch = database.collection<ScratchDocument>(`verification_${randomText(12)}`);
   try {
     await scratch.createIndex({ value: 1 }, { unique: true });
     await scratch.insertMany([

@@ -11,14 +11,14 @@ interface SignInQueueOptions {
   mostWaitMs: number;
 }
 
-interface Waiter {
+interface WaitingSignIn {
   admit(): void;
   refuse(): void;
 }
 
-interface Line {
+interface NetworkLine {
   network: string;
-  waiters: Waiter[];
+  waiters: WaitingSignIn[];
 }
 
 const RETRY_AFTER_SECONDS = 2;
@@ -30,7 +30,7 @@ const RETRY_AFTER_SECONDS = 2;
 export class SignInQueue {
   readonly #options: SignInQueueOptions;
   /** The last line is served next. */
-  #lines: Line[] = [];
+  #lines: NetworkLine[] = [];
   #running = 0;
 
   constructor(options: SignInQueueOptions) {
@@ -60,7 +60,7 @@ export class SignInQueue {
     return this.#lines.reduce((sum, { waiters }) => sum + waiters.length, 0);
   }
 
-  #lineOf(network: string): Line | undefined {
+  #lineOf(network: string): NetworkLine | undefined {
     return this.#lines.find((line) => line.network === network);
   }
 
@@ -74,7 +74,7 @@ export class SignInQueue {
     next.admit();
   }
 
-  #remove(network: string, waiter: Waiter): void {
+  #remove(network: string, waiter: WaitingSignIn): void {
     const line = this.#lineOf(network);
     if (line === undefined) return;
     line.waiters = line.waiters.filter((other) => other !== waiter);
@@ -102,7 +102,7 @@ export class SignInQueue {
         settle();
       };
       const giveUp = () => end(() => reject(signal.reason));
-      const waiter: Waiter = {
+      const waiter: WaitingSignIn = {
         admit: () => end(resolve),
         refuse: () => end(() => reject(noRoom())),
       };

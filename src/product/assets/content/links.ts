@@ -6,7 +6,7 @@ import type { PutQuery } from '../schema.ts';
 type Grant = 'asset-content' | 'asset-put';
 
 /** Signed links to the content of an asset, which need no credential: the account is a signed part of each. */
-export class Links {
+export class AssetLinks {
   readonly #signatures: Signatures;
   readonly #publicUrl: () => string;
   readonly #now: () => Date;

@@ -34,7 +34,7 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
  * visible when its item has been recorded with it, and is discarded when another attempt was recorded for the item. So
  * each completed item has exactly one asset, even if several processes worked on it. The job has reserved its quota.
  */
-export class Outputs {
+export class JobOutputs {
   readonly #options: OutputsOptions;
 
   constructor(options: OutputsOptions) {

@@ -10,7 +10,7 @@ import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { assetOf, type Labels } from '../asset.ts';
-import type { Links } from '../content/links.ts';
+import type { AssetLinks } from '../content/links.ts';
 import { MAX_UPLOAD_FILES } from '../limits.ts';
 import { assetName, collectionName } from '../rules.ts';
 import {
@@ -36,7 +36,7 @@ interface UploadRoutesOptions {
   gate: Gate;
   uploads: Uploads;
   incoming: IncomingImages;
-  links: Links;
+  links: AssetLinks;
 }
 
 /** The routes that create assets: from a body, from a URL, or from a later PUT to a signed upload URL. */
@@ -184,7 +184,7 @@ interface RefusedFile {
   refusal: ApiError;
 }
 
-type Terms = Parameters<Uploads['finish']>;
+type FinishTerms = Parameters<Uploads['finish']>;
 
 interface Received {
   /** What became of each image, in the order of the body. */
@@ -205,7 +205,7 @@ async function receiveImages(
     owner,
     labels,
     options,
-  }: { body: IncomingBody; labels: Labels; owner: Terms[0]; options: Terms[2] },
+  }: { body: IncomingBody; labels: Labels; owner: FinishTerms[0]; options: FinishTerms[2] },
 ): Promise<Received> {
   const arrivals: (Arrival | RefusedFile)[] = [];
   let ignored: string[];

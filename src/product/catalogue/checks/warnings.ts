@@ -4,7 +4,7 @@ import {
   type StepOperation,
 } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
-import type { Encode, OutputFormat, Step } from '../../../../workers/protocol.ts';
+import type { Encode, OutputFormat, OperationStep } from '../../../../workers/protocol.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
 import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/pass.ts';
@@ -35,7 +35,7 @@ type PassSteps = readonly DeterministicStep[];
 
 interface PlacedStep {
   index: number;
-  step: Step;
+  step: OperationStep;
 }
 
 /** All warnings about a valid list of steps; each concerns one pass. */
@@ -96,11 +96,11 @@ function resizedTwice(earlier: PlacedStep, later: PlacedStep): StepWarning[] {
 }
 
 /** Whether a step is a resize that neither crops nor pads. Of several such steps, only the last one matters. */
-function isPlain({ operation, params }: Step): boolean {
+function isPlain({ operation, params }: OperationStep): boolean {
   return operation === 'resize' && params.fit !== 'cover' && params.fit !== 'contain';
 }
 
-function asksForMore(earlier: Step, later: Step): boolean {
+function asksForMore(earlier: OperationStep, later: OperationStep): boolean {
   if (later.params.enlarge === true || earlier.params.fit === 'outside') return false;
   const edges = (['width', 'height'] as const).filter((edge) => later.params[edge] !== undefined);
   return edges.every(
@@ -232,7 +232,7 @@ function distinct(...indexes: number[]): number[] {
 }
 
 /** The operation of a step; undefined for one that only controls how a file is read or written. */
-function operationOf({ operation: name }: Step): StepOperation | undefined {
+function operationOf({ operation: name }: OperationStep): StepOperation | undefined {
   const operation = operationNamed(name);
   return operation?.kind === 'step' ? operation : undefined;
 }

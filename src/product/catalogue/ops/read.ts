@@ -1,5 +1,5 @@
 import { choice, contract } from '../../../../workers/image/operations/parameter.ts';
-import { DEFAULT_LANGUAGE, installedLanguages, type Reading } from '../../../imaging/readers/reading.ts';
+import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
 import type { PixelOp } from '../op.ts';
 
 /** Both ops answer JSON about a picture, while the caller waits or as the last step of a job. */
@@ -14,7 +14,7 @@ const READ = {
   renamed: {},
 } as const;
 
-function fragment(reads: Reading) {
+function fragment(reads: ReadingTask) {
   return { decode: {}, steps: [], encode: {}, reads };
 }
 

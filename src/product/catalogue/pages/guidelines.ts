@@ -7,7 +7,7 @@ import {
   heading,
   list,
   numbered,
-  type Page,
+  type DocumentationPage,
   paragraph,
   shell,
 } from '../../../platform/pages/page.ts';
@@ -95,7 +95,7 @@ export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Da
 }
 
 /** The guidelines as a page of the documentation. */
-export function guidelinesPage(definitions: readonly OpDefinition[]): Page {
+export function guidelinesPage(definitions: readonly OpDefinition[]): DocumentationPage {
   return {
     title: 'Darkroom: guidelines for agents',
     lead: LEAD,

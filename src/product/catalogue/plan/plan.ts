@@ -1,5 +1,5 @@
-import type { Pass, Step } from '../../../../workers/protocol.ts';
-import type { Reading } from '../../../imaging/readers/reading.ts';
+import type { Pass, OperationStep } from '../../../../workers/protocol.ts';
+import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { creditsPerItem } from '../../models/prices.ts';
@@ -16,13 +16,13 @@ export interface PassSegment {
   stepIndexes: number[];
   pass: Pass;
   /** The pass as operations of the processing registry, as a job shows it. */
-  pipeline: Step[];
+  pipeline: OperationStep[];
   /** The second assets that its steps read. */
   layers: Layer[];
   /** The asset that the result of the pass is compared with. */
   compareWith?: string;
   /** What is read from the result of the pass. */
-  reads?: Reading;
+  reads?: ReadingTask;
   produces: 'image' | 'json';
 }
 
@@ -99,7 +99,7 @@ function passSegment(steps: readonly DeterministicStep[], index: number): PassSe
  * A pass as a list in the order of its execution: reading the input, the steps, writing the result. The last entry is
  * named after the output format, or `encode` when that is the format of the input.
  */
-function pipelineOf({ decode, steps, encode }: Pass): Step[] {
+function pipelineOf({ decode, steps, encode }: Pass): OperationStep[] {
   const { format, metadata, ...settings } = encode;
   const hasSettings = format !== undefined || Object.keys(settings).length > 0;
   return [

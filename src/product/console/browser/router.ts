@@ -2,7 +2,7 @@ import { useCallback } from './html.ts';
 import { Shared } from './shared.ts';
 
 /** Where the reader is. */
-export interface Place {
+export interface ScreenPlace {
   path: string;
   query: URLSearchParams;
 }
@@ -33,7 +33,7 @@ export function startRouter(): void {
   });
 }
 
-export function usePlace(): Place {
+export function usePlace(): ScreenPlace {
   return place.use();
 }
 
@@ -66,6 +66,6 @@ export function addressOf(path: string, query: URLSearchParams | Record<string, 
   return text === '' ? path : `${path}?${text}`;
 }
 
-function current(): Place {
+function current(): ScreenPlace {
   return { path: location.pathname.replace(/\/+$/, ''), query: new URLSearchParams(location.search) };
 }

@@ -12,7 +12,7 @@ export type Session =
   | { kind: 'cookie' | 'key'; account: Account };
 
 /** What other tabs of the console are told. */
-type Message = 'signed in' | 'signed out';
+type TabMessage = 'signed in' | 'signed out';
 
 const session = new Shared<Session>({ kind: 'unknown' });
 /** Whether the last call did not arrive. */
@@ -51,7 +51,7 @@ export function useSession(): Session {
 
 /** Finds out who is signed in, and hears of it from other tabs. */
 export function startSession(): void {
-  otherTabs.onmessage = ({ data }: MessageEvent<Message>) => {
+  otherTabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
     if (data === 'signed out') forget();
     else if (pastedKey === undefined) void refreshSession();
   };
@@ -96,13 +96,13 @@ export async function signOut(): Promise<void> {
   if (session.value.kind === 'cookie') await api.request('POST', '/auth/sign-out');
   pastedKey = undefined;
   session.set({ kind: 'none', isOver: false });
-  otherTabs.postMessage('signed out' satisfies Message);
+  otherTabs.postMessage('signed out' satisfies TabMessage);
 }
 
 function signedIn(account: Account): void {
   pastedKey = undefined;
   session.set({ kind: 'cookie', account });
-  otherTabs.postMessage('signed in' satisfies Message);
+  otherTabs.postMessage('signed in' satisfies TabMessage);
 }
 
 async function readAccount(kind: 'cookie' | 'key'): Promise<void> {

@@ -27,7 +27,7 @@ export interface Signer {
 }
 
 /** What an address says of its own truth. */
-interface Claim {
+interface SignedMessage {
   keyId: string;
   signature: string;
   /** What was signed. */
@@ -84,7 +84,7 @@ export class Signers {
    * @param looksUp whether a key that was never seen here is looked up in the store.
    */
   async verify(
-    { keyId, signature, message, expiresAt }: Claim,
+    { keyId, signature, message, expiresAt }: SignedMessage,
     { looksUp }: { looksUp: boolean },
   ): Promise<Signer | null> {
     const signer = await this.#find(keyId, looksUp);

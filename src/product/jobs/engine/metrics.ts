@@ -4,7 +4,7 @@ import type { JobsStore } from '../store.ts';
 /** What follows a claim whose process died: the item is tried again, or given up. */
 type ExpiredLease = 'again' | 'poison';
 
-interface MetricsOptions {
+interface JobsMetricsOptions {
   jobs: JobsStore;
   /** Items at work in this process, by the type of their jobs. */
   itemsAtWork: () => Record<string, number>;
@@ -30,7 +30,7 @@ export class JobMetrics {
   );
   readonly #gauges: Metric[];
 
-  constructor({ jobs, itemsAtWork, now }: MetricsOptions) {
+  constructor({ jobs, itemsAtWork, now }: JobsMetricsOptions) {
     // Starting at zero lets an alert see the first one as an increase.
     for (const followedBy of ['again', 'poison'] satisfies ExpiredLease[])
       this.#leases.inc({ followed_by: followedBy }, 0);

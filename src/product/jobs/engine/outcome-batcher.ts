@@ -9,7 +9,7 @@ import type { Decided, KnownJob, Outcomes } from './outcomes.ts';
 
 /** The outcomes of one job that this process has decided and not recorded yet. */
 interface JobBatch {
-  waiting: Waiting[];
+  waiting: WaitingOutcome[];
   isRecording: boolean;
   /** When the last recording began, by the clock's elapsedMs. */
   lastMs: number;
@@ -20,7 +20,7 @@ interface JobBatch {
   view: KnownJob;
 }
 
-interface Waiting {
+interface WaitingOutcome {
   decided: Decided;
   /** The readings of the job before the outcome was decided. */
   readings: number;
@@ -124,7 +124,7 @@ export class OutcomeBatcher {
     else if (this.#batches.size > MAX_KEPT_BATCHES) this.#batches.delete(jobId);
   }
 
-  async #recordTogether(jobId: string, batch: JobBatch, together: Waiting[]): Promise<void> {
+  async #recordTogether(jobId: string, batch: JobBatch, together: WaitingOutcome[]): Promise<void> {
     const { view } = batch;
     const decided = together.map((waiting) => waiting.decided);
     if (together.some(({ readings }) => readings !== view.readings)) view.job = null;

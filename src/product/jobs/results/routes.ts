@@ -7,13 +7,13 @@ import { isLink, linkQuery, verifyLink } from '../../assets/content/links.ts';
 import { sendRanged } from '../../assets/content/sending.ts';
 import { linkEnd } from '../../assets/rules.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
-import type { Reading } from '../reading.ts';
+import type { JobReader } from '../reading.ts';
 import { JobPath, ResultsQuery } from '../schema.ts';
 import { type JobResults, MAX_ARCHIVE_FILES } from './results.ts';
 
 export interface ResultRoutesOptions {
   gate: Gate;
-  reading: Reading;
+  reading: JobReader;
   results: JobResults;
   signatures: Signatures;
   publicUrl: () => string;

@@ -9,9 +9,9 @@ import { type ModelSegment, requirePrice } from '../../catalogue/plan/plan.ts';
 import { type JobWork, jobWithLiftedFields, type Variant } from '../../catalogue/plan/sent-job.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import type { Models } from '../../models/models.ts';
-import type { FoundPreset, Presets } from '../../presets/open.ts';
+import type { FoundPreset, PresetsSlice } from '../../presets/open.ts';
 import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
-import type { Templates } from '../../templates/open.ts';
+import type { TemplatesSlice } from '../../templates/open.ts';
 import { creditsOf, type Definition, runsOf } from '../definitions.ts';
 import {
   assetsMissing,
@@ -26,8 +26,8 @@ import { type JobRequest, MAX_ITEMS } from '../schema.ts';
 
 export interface CheckingOptions {
   models: Models;
-  presets: Pick<Presets, 'find'>;
-  templates: Pick<Templates, 'findForRender'>;
+  presets: Pick<PresetsSlice, 'find'>;
+  templates: Pick<TemplatesSlice, 'findForRender'>;
   assets: AssetsForJobs;
   answerSchemas: AnswerSchemas;
 }

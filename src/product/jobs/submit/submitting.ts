@@ -25,11 +25,11 @@ export interface SubmitKey {
 }
 
 /** The attempt that a job resumes. */
-type Parent = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
+type ResumedAttempt = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
 
 export interface SubmitTerms {
   key?: SubmitKey | null;
-  parent?: Parent | null;
+  parent?: ResumedAttempt | null;
 }
 
 export interface SubmitResult {
@@ -245,7 +245,7 @@ function keptBytesOf({ definition, totalItems, seeds }: Order): number {
 function newJob(
   { accountId, plan, apiKeyId }: Caller,
   order: Order,
-  { key, parent, retentionDays }: { key: SubmitKey | null; parent: Parent | null; retentionDays: number },
+  { key, parent, retentionDays }: { key: SubmitKey | null; parent: ResumedAttempt | null; retentionDays: number },
   now: Date,
 ): JobDocument {
   const _id = newId('job', now.getTime());

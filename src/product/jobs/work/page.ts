@@ -3,7 +3,7 @@ import type { Renders } from '../../../imaging/renders/renders.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import { fill } from '../../templates/document.ts';
-import type { Templates } from '../../templates/open.ts';
+import type { TemplatesSlice } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
 import { findAssets, readAssets } from '../../transforms/page-assets.ts';
 import type { JobFonts } from '../font-warnings.ts';
@@ -12,7 +12,7 @@ import { type ItemCall, ItemFailure, type SegmentResult } from './perform.ts';
 export interface PageWorkOptions extends JobFonts {
   renders: Renders;
   imageWorkers: ImageWorkers;
-  templates: Pick<Templates, 'findForRender'>;
+  templates: Pick<TemplatesSlice, 'findForRender'>;
   assets: AssetsForJobs;
   publicUrl: () => string;
 }

@@ -1,7 +1,7 @@
 import type { LayerFile, TransformCall, TransformResult } from '../../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Readers } from '../../../imaging/readers/readers.ts';
-import type { Reading } from '../../../imaging/readers/reading.ts';
+import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -93,7 +93,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
-    reading: Reading,
+    reading: ReadingTask,
   ): Promise<SegmentResult> {
     const bytes = await lossless(call, segment, input);
     const { output } = await readers.read({ ...terms(call), bytes, reading }).result;

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { fileOf, type Image, Input, openInput } from '../inputs.ts';
-import type { Sent, Service } from '../public-interface.ts';
+import type { SentPayload, Service } from '../public-interface.ts';
 import { AnyObject, Tool } from '../tool.ts';
 
 export const compare = Tool.of({
@@ -30,7 +30,7 @@ export const compare = Tool.of({
 });
 
 /** Both images as references, or both as bytes, because the call takes one form for both. */
-async function encodePair(one: Image, two: Image, service: Service): Promise<Sent> {
+async function encodePair(one: Image, two: Image, service: Service): Promise<SentPayload> {
   if (!('bytes' in one) && !('bytes' in two)) {
     const other = 'assetId' in two ? { otherAssetId: two.assetId } : { otherUrl: two.url };
     return { json: { ...one, ...other } };

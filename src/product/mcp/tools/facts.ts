@@ -8,7 +8,7 @@ import { linkTo } from '../results.ts';
 import { AnyObject, Tool } from '../tool.ts';
 
 const KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as const;
-type Kind = (typeof KINDS)[number];
+type FactsKind = (typeof KINDS)[number];
 
 const PALETTE_COLORS = 6;
 /** The tags of a file in an answer, as characters of JSON. */
@@ -25,7 +25,7 @@ export const facts = Tool.of({
     {
       input: Input,
       include: Type.Optional(
-        Type.Array(Type.Unsafe<Kind>({ type: 'string', enum: [...KINDS] }), {
+        Type.Array(Type.Unsafe<FactsKind>({ type: 'string', enum: [...KINDS] }), {
           minItems: 1,
           description: 'Default: image.',
         }),
@@ -47,7 +47,7 @@ export const facts = Tool.of({
   async run({ input, include }, source) {
     const { service } = source;
     const image = await openInput(input, source);
-    const kinds = new Set<Kind>(include ?? ['image']);
+    const kinds = new Set<FactsKind>(include ?? ['image']);
     return {
       structured: {
         ...(await measured(image, kinds, service)),
@@ -65,7 +65,7 @@ interface Measured {
 }
 
 /** What one call measures, as far as it was asked for. */
-async function measured(image: Image, kinds: ReadonlySet<Kind>, service: Service) {
+async function measured(image: Image, kinds: ReadonlySet<FactsKind>, service: Service) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
   const { data } = await service.call<Measured>('POST', `/images/metadata${query}`, bodyOf(image));

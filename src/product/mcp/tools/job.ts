@@ -11,7 +11,7 @@ const MAX_WAIT_SECONDS = 50;
 const MAX_SHOWN_ITEMS = 20;
 const MAX_INPUTS = 100;
 
-const Arguments = Type.Object(
+const JobArguments = Type.Object(
   {
     action: Type.Unsafe<'submit' | 'get' | 'cancel' | 'resume'>({
       type: 'string',
@@ -42,7 +42,7 @@ const Arguments = Type.Object(
   },
   { additionalProperties: false },
 );
-type Arguments = Static<typeof Arguments>;
+type JobArguments = Static<typeof JobArguments>;
 
 export const job = Tool.of({
   name: 'job',
@@ -50,7 +50,7 @@ export const job = Tool.of({
   description:
     'Batches and AI ops. submit: an op, preset or steps over inputs; generate takes prompt alone. get waits; cancel stops what has not begun; resume retries what did not complete. dryRun prices. Charges credits for AI ops.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  input: Arguments,
+  input: JobArguments,
   output: Type.Partial(
     Type.Object({
       id: Type.String(),
@@ -77,7 +77,7 @@ export const job = Tool.of({
   },
 });
 
-async function submit(args: Arguments, source: InputSource): Promise<ToolResult> {
+async function submit(args: JobArguments, source: InputSource): Promise<ToolResult> {
   const { action: _, id, inputs, preset, template, dryRun, wait, key, ...request } = args;
   if (id !== undefined) throw invalidParam('id', 'A new job has no id yet: leave it out, or use action get.');
   const images = dryRun === true ? countImages(inputs) : await ensureAssets(inputs, source);
@@ -87,14 +87,14 @@ async function submit(args: Arguments, source: InputSource): Promise<ToolResult>
   return { structured: 'id' in data ? viewOf(data as Job) : { ...data } };
 }
 
-async function read({ id, wait }: Arguments, source: InputSource): Promise<ToolResult> {
+async function read({ id, wait }: JobArguments, source: InputSource): Promise<ToolResult> {
   const { data } = await source.service.call<Job>('GET', `${requirePath(id)}?${queryOf({ wait })}`);
   return { structured: viewOf(data) };
 }
 
 async function change(
   action: 'cancel' | 'resume',
-  { id, key, dryRun, maxCredits }: Arguments,
+  { id, key, dryRun, maxCredits }: JobArguments,
   source: InputSource,
 ): Promise<ToolResult> {
   const path = `${requirePath(id)}/${action}?${queryOf({ dryRun: action === 'resume' ? dryRun : undefined })}`;

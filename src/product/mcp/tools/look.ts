@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { bodyOf, type Image, Input, openInput } from '../inputs.ts';
 import type { Service, ServiceResponse } from '../public-interface.ts';
-import { type Picture, Tool } from '../tool.ts';
+import { type ToolPicture, Tool } from '../tool.ts';
 
 /** The longest edge of a picture for a model, which costs tokens by its pixels. */
 export const MAX_EDGE_PX = 512;
@@ -48,7 +48,7 @@ export async function takePicture(
   image: Image,
   service: Service,
   { region, size }: { region?: object | undefined; size: number },
-): Promise<{ picture: Picture; width: number; height: number }> {
+): Promise<{ picture: ToolPicture; width: number; height: number }> {
   // A small region is enlarged, because it was asked for its details.
   const scaled = { width: size, height: size, fit: 'inside', enlarge: region !== undefined, frame: 'first' };
   const steps = [

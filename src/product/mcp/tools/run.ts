@@ -56,7 +56,7 @@ export const run = Tool.of({
       const { data } = await source.service.call<object>('POST', '/images/transform?dryRun=true', sent);
       return { structured: { ...data } };
     }
-    const { data, headers } = await source.service.call<ResultLink | { outputs: SentOutput[] }>(
+    const { data, headers } = await source.service.call<ResultLink | { outputs: AnsweredOutput[] }>(
       'POST',
       '/images/transform?response=url',
       sent,
@@ -71,10 +71,10 @@ export const run = Tool.of({
 });
 
 /** An output as the interface answers it. */
-type SentOutput = { name: string } & ((ResultLink & { warnings?: string }) | { error: object });
+type AnsweredOutput = { name: string } & ((ResultLink & { warnings?: string }) | { error: object });
 
 async function describeOutputs(
-  sent: readonly SentOutput[],
+  sent: readonly AnsweredOutput[],
   args: Static<typeof Arguments>,
   source: InputSource,
 ): Promise<ToolResult> {

@@ -1,6 +1,6 @@
-import { heading, list, type Page, paragraph, samples, shell } from '../../../platform/pages/page.ts';
+import { heading, list, type DocumentationPage, paragraph, samples, shell } from '../../../platform/pages/page.ts';
 
-export const agents: Page = {
+export const agents: DocumentationPage = {
   title: 'Tools for agents',
   lead: 'The service speaks the Model Context Protocol (MCP): nine tools by task, over the same interface, key and limits.',
   blocks: [

@@ -2,13 +2,13 @@ import {
   heading,
   list,
   numbered,
-  type Page,
+  type DocumentationPage,
   paragraph,
   samples,
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const cluster: Page = {
+export const cluster: DocumentationPage = {
   title: 'From one machine to a cluster',
   lead: 'One command runs the service on one machine; MongoDB, Redis and S3 carry it on many. Nothing changes for callers.',
   blocks: [

@@ -1,4 +1,4 @@
-import type { Sample } from '../../../platform/pages/page.ts';
+import type { PageSample } from '../../../platform/pages/page.ts';
 
 const NEXT = `// loader.js; in next.config.js: images: { loader: 'custom', loaderFile: './loader.js' }
 export default function loader({ src, width }) {
@@ -30,7 +30,7 @@ export const transformer = (src, { width = 1080 }) => {
 };`;
 
 /** The loaders of web frameworks, each of which adds a width to the address of a family. */
-export const LOADER_SAMPLES: readonly Sample[] = [
+export const LOADER_SAMPLES: readonly PageSample[] = [
   { label: 'next/image', language: 'js', code: NEXT },
   { label: 'Nuxt Image', language: 'js', code: NUXT },
   { label: 'Astro', language: 'js', code: ASTRO },

@@ -1,4 +1,4 @@
-import type { Sample } from '../../../platform/pages/page.ts';
+import type { PageSample } from '../../../platform/pages/page.ts';
 
 /** The key, the paths and the signatures that the samples print, so that a reader can check code of their own. */
 const NODE = `import { createHmac } from 'node:crypto';
@@ -111,7 +111,7 @@ signature = sign("#{family}/*.auto")
 puts [640, 1080].map { |width| "/d/#{KEY_ID}/#{signature}/#{family}/#{width}.auto #{width}w" }.join(', ')`;
 
 /** Signing in five languages: each script prints the same three lines. */
-export const SIGNING_SAMPLES: readonly Sample[] = [
+export const SIGNING_SAMPLES: readonly PageSample[] = [
   { label: 'Node', language: 'js', code: NODE },
   { label: 'Python', language: 'python', code: PYTHON },
   { label: 'PHP', language: 'php', code: PHP },

@@ -2,7 +2,7 @@ import {
   heading,
   link,
   list,
-  type Page,
+  type DocumentationPage,
   paragraph,
   samples,
   shell,
@@ -21,7 +21,7 @@ location /d/ {
     add_header X-Cache $upstream_cache_status;
 }`;
 
-export const delivery: Page = {
+export const delivery: DocumentationPage = {
   title: 'Pictures in web pages',
   lead: 'A signed address answers a changed picture to the browsers of your readers: made once, then kept.',
   blocks: [

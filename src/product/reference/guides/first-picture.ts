@@ -1,10 +1,10 @@
-import { heading, link, list, type Page, paragraph, shell } from '../../../platform/pages/page.ts';
+import { heading, link, list, type DocumentationPage, paragraph, shell } from '../../../platform/pages/page.ts';
 import { callSamples } from '../call-samples.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
 const TRANSFORM = { method: 'POST', path: '/api/v1/images/transform', needsKey: true, body: PHOTO };
 
-export const firstPicture: Page = {
+export const firstPicture: DocumentationPage = {
   title: 'First picture',
   lead: 'Send a picture, and get it back smaller: one call, nothing stored.',
   blocks: [

@@ -1,4 +1,4 @@
-import type { Page } from '../../../platform/pages/page.ts';
+import type { DocumentationPage } from '../../../platform/pages/page.ts';
 import { agents } from './agents.ts';
 import { cluster } from './cluster.ts';
 import { delivery } from './delivery.ts';
@@ -14,7 +14,7 @@ import { webhooks } from './webhooks.ts';
  * The guides by their names in the address, in the order of reading. Every command in them runs as it stands, one after
  * the other, once KEY, BASE and what the guide names are set.
  */
-export const GUIDES: Readonly<Record<string, Page>> = {
+export const GUIDES: Readonly<Record<string, DocumentationPage>> = {
   'first-picture': firstPicture,
   'several-results': severalResults,
   templates,

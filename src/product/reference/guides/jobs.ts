@@ -1,6 +1,6 @@
-import { heading, link, list, type Page, paragraph, shell } from '../../../platform/pages/page.ts';
+import { heading, link, list, type DocumentationPage, paragraph, shell } from '../../../platform/pages/page.ts';
 
-export const jobs: Page = {
+export const jobs: DocumentationPage = {
   title: 'Jobs',
   lead: 'An op, a preset or a chain of steps over up to 10,000 pictures, priced before it runs.',
   blocks: [

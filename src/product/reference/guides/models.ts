@@ -1,6 +1,6 @@
-import { heading, link, list, type Page, paragraph, shell } from '../../../platform/pages/page.ts';
+import { heading, link, list, type DocumentationPage, paragraph, shell } from '../../../platform/pages/page.ts';
 
-export const models: Page = {
+export const models: DocumentationPage = {
   title: 'Models',
   lead: 'Generate, edit, upscale, cut out, expand and analyze: AI ops run in jobs, on the models that the operator offers.',
   blocks: [

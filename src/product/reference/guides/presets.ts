@@ -1,6 +1,6 @@
-import { heading, link, list, type Page, paragraph, shell } from '../../../platform/pages/page.ts';
+import { heading, link, list, type DocumentationPage, paragraph, shell } from '../../../platform/pages/page.ts';
 
-export const presets: Page = {
+export const presets: DocumentationPage = {
   title: 'Presets',
   lead: 'Steps that are saved once, checked when they are saved, and run by name.',
   blocks: [

@@ -1,6 +1,6 @@
-import { heading, link, list, type Page, paragraph, shell } from '../../../platform/pages/page.ts';
+import { heading, link, list, type DocumentationPage, paragraph, shell } from '../../../platform/pages/page.ts';
 
-export const severalResults: Page = {
+export const severalResults: DocumentationPage = {
   title: 'Several results of one picture',
   lead: 'Several ops in a row, or several sizes at once, from one upload.',
   blocks: [

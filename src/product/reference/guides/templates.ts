@@ -1,6 +1,6 @@
-import { heading, link, list, type Page, paragraph, samples, shell } from '../../../platform/pages/page.ts';
+import { heading, link, list, type DocumentationPage, paragraph, samples, shell } from '../../../platform/pages/page.ts';
 
-export const templates: Page = {
+export const templates: DocumentationPage = {
   title: 'Templates',
   lead: 'HTML and CSS with placeholders become pictures: social cards, certificates, banners.',
   blocks: [

@@ -3,13 +3,13 @@ import {
   heading,
   link,
   list,
-  type Page,
+  type DocumentationPage,
   paragraph,
   shell,
 } from '../../../platform/pages/page.ts';
 import { VERIFICATION } from '../../webhooks/endpoints/verification.ts';
 
-export const webhooks: Page = {
+export const webhooks: DocumentationPage = {
   title: 'Webhooks',
   lead: 'The service calls you when a job ends: signed, and retried for 24 hours.',
   blocks: [

@@ -26,7 +26,7 @@ interface DispatcherOptions {
   log: Log;
 }
 
-interface Claim {
+interface EndpointClaim {
   holder: string;
   /** The end of the lease, on the monotonic clock of this process. */
   endsMs: number;
@@ -37,7 +37,7 @@ interface Claim {
 /** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #claimed = new Map<string, Claim>();
+  readonly #claimed = new Map<string, EndpointClaim>();
   readonly #running = new Set<Promise<void>>();
   #claims = 0;
   #isStopped = false;
@@ -112,7 +112,7 @@ export class Dispatcher {
     }
   }
 
-  #run(member: string, claim: Claim): void {
+  #run(member: string, claim: EndpointClaim): void {
     const slot = this.#claimed.has(member) ? null : this.#options.slots.begin(ownersOf(member)[0], member);
     if (slot === null) {
       // The account or the slow endpoints have no free slot, or this process still works on the endpoint under a lost
@@ -129,7 +129,7 @@ export class Dispatcher {
     this.#running.add(work);
   }
 
-  async #turn(member: string, claim: Claim, slot: Turn): Promise<void> {
+  async #turn(member: string, claim: EndpointClaim, slot: Turn): Promise<void> {
     const afterMs = await this.#options
       .worker(...ownersOf(member), {
         mayGoOn: async () => slot.mayGoOn() && (await this.#mayGoOn(member, claim)),
@@ -145,7 +145,7 @@ export class Dispatcher {
     await this.#giveBack(member, claim, afterMs);
   }
 
-  async #giveBack(member: string, { holder }: Claim, afterMs: number | null): Promise<void> {
+  async #giveBack(member: string, { holder }: EndpointClaim, afterMs: number | null): Promise<void> {
     const wasFull = this.#options.slots.free <= 1;
     try {
       const dueInMs = await this.#options.coordination.settleDue(SCHEDULE, member, holder, afterMs);
@@ -163,13 +163,13 @@ export class Dispatcher {
    * Decides before each attempt whether the turn goes on. From the second attempt on it renews the claim, so that after
    * a loss of the schedule two processes never go on with one endpoint: at most the current attempt is repeated.
    */
-  async #mayGoOn(member: string, claim: Claim): Promise<boolean> {
+  async #mayGoOn(member: string, claim: EndpointClaim): Promise<boolean> {
     if (!claim.isFresh) await this.#renew(member, claim);
     claim.isFresh = false;
     return !this.#isStopped && claim.endsMs - performance.now() >= MAX_ATTEMPT_MS;
   }
 
-  async #renew(member: string, claim: Claim): Promise<void> {
+  async #renew(member: string, claim: EndpointClaim): Promise<void> {
     const endsMs = performance.now() + LEASE_MS;
     const isHeld = await this.#options.coordination.renewDue(SCHEDULE, member, claim.holder, LEASE_MS);
     claim.endsMs = isHeld ? endsMs : 0;

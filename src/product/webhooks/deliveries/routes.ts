@@ -24,7 +24,7 @@ import { scheduleNow } from './schedule.ts';
 import type { AttemptSlots } from './slots.ts';
 import type { DeliveriesStore } from './store.ts';
 
-interface DeliveryRoutesOptions {
+interface DeliveriesRoutesOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   coordination: Coordination;
@@ -38,11 +38,11 @@ interface DeliveryRoutesOptions {
 const ROUTES = [sendTestEvent, list, read, redeliverAllFailed, redeliver];
 
 /** The deliveries of an endpoint: its owner lists them, and sends one again or a test. */
-export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
+export async function deliveryRoutes(app: FastifyInstance, options: DeliveriesRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
 
-function sendTestEvent(app: FastifyInstance, options: DeliveryRoutesOptions): void {
+function sendTestEvent(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
   const { endpoints, slots, attemptsPerAccount, gate } = options;
   app.post<{ Params: EndpointParams }>(
     '/webhook-endpoints/:endpointId/test',
@@ -70,7 +70,7 @@ function sendTestEvent(app: FastifyInstance, options: DeliveryRoutesOptions): vo
   );
 }
 
-function list(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveryRoutesOptions): void {
+function list(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
   app.get<{ Params: EndpointParams; Querystring: DeliveriesQuery }>(
     '/webhook-endpoints/:endpointId/deliveries',
     {
@@ -91,7 +91,7 @@ function list(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveryRou
   );
 }
 
-function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveryRoutesOptions): void {
+function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
   app.get<{ Params: DeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId',
     {
@@ -114,7 +114,7 @@ function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveryRou
 
 function redeliverAllFailed(
   app: FastifyInstance,
-  { endpoints, deliveries, coordination, gate, now }: DeliveryRoutesOptions,
+  { endpoints, deliveries, coordination, gate, now }: DeliveriesRoutesOptions,
 ): void {
   app.post<{ Params: EndpointParams; Body: RedeliverBody }>(
     '/webhook-endpoints/:endpointId/redeliver',
@@ -142,7 +142,7 @@ function redeliverAllFailed(
 
 function redeliver(
   app: FastifyInstance,
-  { endpoints, deliveries, coordination, gate, now }: DeliveryRoutesOptions,
+  { endpoints, deliveries, coordination, gate, now }: DeliveriesRoutesOptions,
 ): void {
   app.post<{ Params: DeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId/redeliver',
@@ -177,7 +177,7 @@ function redeliver(
 /** Makes the only attempt of a webhook.test at once, while the endpoint's worker continues. @returns its record. */
 async function sendTest(
   endpoint: EndpointDocument,
-  { attempt, deliveries, now }: DeliveryRoutesOptions,
+  { attempt, deliveries, now }: DeliveriesRoutesOptions,
 ): Promise<DeliveryDocument> {
   const test = newTest(endpoint, now());
   const { dueAt, ...result } = recordOf(test, await attempt(test, endpoint), now());

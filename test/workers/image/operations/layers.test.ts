@@ -1,6 +1,6 @@
 // needs: pixels
 import t from 'tap';
-import type { Raster as LayerRaster } from '../../../../workers/protocol.ts';
+import type { RasterInput as LayerRaster } from '../../../../workers/protocol.ts';
 import { BLACK, drawn, passOf, type Raster, RED, rasterOf, refused, WHITE } from '../passes.ts';
 import { four } from './rows.ts';
 

@@ -3,17 +3,17 @@ import { equalities, upsertId } from '../filter.ts';
 import type { Document, Filter, Update } from '../port.ts';
 import { ABSENT, keyOfValue } from './keys.ts';
 
-type Parent = Record<string, unknown>;
-type Operator = Exclude<keyof Update, '$setOnInsert'>;
+type ParentObject = Record<string, unknown>;
+type UpdateOperator = Exclude<keyof Update, '$setOnInsert'>;
 
 /** Changes one field of its parent object. */
-type ChangeField = (parent: Parent, name: string, argument: unknown) => void;
+type ChangeField = (parent: ParentObject, name: string, argument: unknown) => void;
 
 /** Names that would change the prototype of a document. */
 const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** The operators of the port, as MongoDB defines them. */
-const OPERATORS: Record<Operator, ChangeField> = {
+const OPERATORS: Record<UpdateOperator, ChangeField> = {
   $set(parent, name, value) {
     parent[name] = value;
   },
@@ -47,7 +47,7 @@ const OPERATORS: Record<Operator, ChangeField> = {
  *   value that the operator cannot change.
  */
 export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, ...operators }: Update): void {
-  const changes = Object.entries(operators) as Array<[Operator, Record<string, unknown>]>;
+  const changes = Object.entries(operators) as Array<[UpdateOperator, Record<string, unknown>]>;
   checkPaths(changes.flatMap(([, fields]) => Object.keys(fields)));
   for (const [operator, fields] of changes) {
     const change = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
@@ -92,10 +92,10 @@ function fieldAt(
   document: Document,
   path: string,
   creates: boolean,
-): { parent: Parent; name: string } | null {
+): { parent: ParentObject; name: string } | null {
   const names = path.split('.');
   const name = names.pop() as string;
-  let parent = document as Document & Parent as Parent;
+  let parent = document as Document & ParentObject as ParentObject;
   for (const step of names) {
     if (own(parent, step) === undefined) {
       if (!creates) return null;
@@ -106,7 +106,7 @@ function fieldAt(
       if (!creates) return null;
       throw new TypeError(`${path} leads through a value that has no fields.`);
     }
-    parent = next as Parent;
+    parent = next as ParentObject;
   }
   return { parent, name };
 }
@@ -123,7 +123,7 @@ function parseElements(argument: unknown): { each: unknown[]; slice?: number } {
 }
 
 /** The list of a field; an empty one if the field is missing. */
-function listAt(parent: Parent, name: string): readonly unknown[] {
+function listAt(parent: ParentObject, name: string): readonly unknown[] {
   const list = own(parent, name);
   if (list === undefined) return [];
   if (!Array.isArray(list)) throw new TypeError(`${name} is not a list.`);
@@ -131,7 +131,7 @@ function listAt(parent: Parent, name: string): readonly unknown[] {
 }
 
 /** Own fields are checked, because every object inherits some names. */
-function own(parent: Parent, name: string): unknown {
+function own(parent: ParentObject, name: string): unknown {
   return Object.hasOwn(parent, name) ? parent[name] : undefined;
 }
 
@@ -140,7 +140,7 @@ function isPulled(entry: unknown, condition: unknown): boolean {
   if (typeof condition !== 'object' || condition === null) return entry === condition;
   if (typeof entry !== 'object' || entry === null) return false;
   return Object.entries(condition).every(([name, value]) =>
-    isDeepStrictEqual(own(entry as Parent, name), value),
+    isDeepStrictEqual(own(entry as ParentObject, name), value),
   );
 }
 

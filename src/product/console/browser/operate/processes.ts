@@ -2,7 +2,7 @@ import { html } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, msText, Status } from '../parts/values.ts';
-import type { Host, Pool, Process } from './state.ts';
+import type { Host, PoolLoad, Process } from './state.ts';
 
 const POOL_TITLES: readonly [name: keyof NonNullable<Process['pools']>, title: string, isWide: boolean][] = [
   ['image', 'Image', false],
@@ -78,7 +78,7 @@ function stateView({ state, silentMs }: Process) {
 }
 
 /** What is busy of the threads, and what waits for one. */
-function poolView(pool: Pool | undefined) {
+function poolView(pool: PoolLoad | undefined) {
   if (pool === undefined) return '–';
   const { threads, busy, queued } = pool;
   return html`<span class=${busy >= threads && queued > 0 ? 'full-pool' : undefined}>
@@ -86,7 +86,7 @@ function poolView(pool: Pool | undefined) {
   </span>`;
 }
 
-function waitText(pool: Pool | undefined): string {
+function waitText(pool: PoolLoad | undefined): string {
   return pool?.waitMs === undefined ? '–' : msText(pool.waitMs);
 }
 

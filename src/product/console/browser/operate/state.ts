@@ -5,7 +5,7 @@ export interface Verdict {
   mend?: { setting: string; value: number };
 }
 
-export interface Pool {
+export interface PoolLoad {
   threads: number;
   busy: number;
   queued: number;
@@ -21,7 +21,7 @@ export interface Process {
   rssBytes?: number;
   logLevel?: string;
   clockDifferenceMs?: number;
-  pools?: Readonly<Record<'image' | 'slow' | 'heavy' | 'batch' | 'render', Pool>>;
+  pools?: Readonly<Record<'image' | 'slow' | 'heavy' | 'batch' | 'render', PoolLoad>>;
 }
 
 export interface Mark {
@@ -51,7 +51,7 @@ export interface Host {
   history: History;
 }
 
-export interface State {
+export interface ShownState {
   at: string;
   verdict: Verdict;
   hosts: readonly Host[];

@@ -30,7 +30,7 @@ export function Dialog({ title, onClose, actions, closes = 'Close', children }: 
   </dialog>`;
 }
 
-interface Question {
+interface DialogQuestion {
   title: string;
   text: View;
   /** The word of the button that agrees, which says what happens: `Delete 3 assets`. */
@@ -39,10 +39,10 @@ interface Question {
   isDangerous?: boolean;
 }
 
-const asked = new Shared<(Question & { answer: (isAgreed: boolean) => void }) | null>(null);
+const asked = new Shared<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
 
 /** Asks the reader, and answers whether they agree. */
-export function confirmed(question: Question): Promise<boolean> {
+export function confirmed(question: DialogQuestion): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value?.answer(false);
     asked.set({

@@ -6,7 +6,7 @@ interface DifferenceProps {
   label: string;
 }
 
-interface Line {
+interface DiffLine {
   kind: 'same' | 'gone' | 'new';
   text: string;
 }
@@ -23,14 +23,14 @@ export function TextDifference({ before, after, label }: DifferenceProps) {
   )}</pre>`;
 }
 
-function signOf(kind: Line['kind']): string {
+function signOf(kind: DiffLine['kind']): string {
   return { same: ' ', gone: '−', new: '+' }[kind];
 }
 
 /** The lines of both texts in one order, by their longest common subsequence. */
-function linesBetween(before: readonly string[], after: readonly string[]): Line[] {
-  const gone = (text: string): Line => ({ kind: 'gone', text });
-  const added = (text: string): Line => ({ kind: 'new', text });
+function linesBetween(before: readonly string[], after: readonly string[]): DiffLine[] {
+  const gone = (text: string): DiffLine => ({ kind: 'gone', text });
+  const added = (text: string): DiffLine => ({ kind: 'new', text });
   if (before.length * after.length > MAX_PAIRS) return [...before.map(gone), ...after.map(added)];
   const width = after.length + 1;
   /** The length of what both have in common from each pair of lines on. */
@@ -42,7 +42,7 @@ function linesBetween(before: readonly string[], after: readonly string[]): Line
         before[one] === after[other]
           ? at(one + 1, other + 1) + 1
           : Math.max(at(one + 1, other), at(one, other + 1));
-  const lines: Line[] = [];
+  const lines: DiffLine[] = [];
   let [one, other] = [0, 0];
   while (one < before.length || other < after.length) {
     const [old, fresh] = [before[one], after[other]];

@@ -1,6 +1,6 @@
 import { html, useEffect, useState } from '../html.ts';
 
-export interface Filter {
+export interface FilterField {
   /** Its name among the values. */
   name: string;
   label: string;
@@ -12,7 +12,7 @@ export interface Filter {
 }
 
 interface FiltersProps {
-  fields: readonly Filter[];
+  fields: readonly FilterField[];
   values: Readonly<Record<string, string>>;
   onChange: (change: Record<string, string>) => void;
 }
@@ -26,7 +26,7 @@ const MAX_UNFOLDED = 2;
 /** The filters of a list. What is typed is in force a moment after the last letter. */
 export function Filters({ fields, values, onChange }: FiltersProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const controlOf = (field: Filter) => {
+  const controlOf = (field: FilterField) => {
     const props = { key: field.name, field, value: values[field.name] ?? '', onChange };
     if (field.kind === 'choice') return html`<${Choice} ...${props} />`;
     return field.kind === 'instant' ? html`<${Instant} ...${props} />` : html`<${Typed} ...${props} />`;
@@ -56,7 +56,7 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
 }
 
 interface FilterProps {
-  field: Filter;
+  field: FilterField;
   value: string;
   onChange: (change: Record<string, string>) => void;
 }

@@ -24,14 +24,14 @@ export function Field({
   </div>`;
 }
 
-export type Values = Readonly<Record<string, unknown>>;
+export type FormValues = Readonly<Record<string, unknown>>;
 
 interface FormProps {
   /** As `params` of an op in GET /ops. */
   parameters: Readonly<Record<string, OpParameter>>;
   /** The values by name; a field without one is left out. */
-  values: Values;
-  onChange: (values: Values) => void;
+  values: FormValues;
+  onChange: (values: FormValues) => void;
   /** What refused the values: its sentence stands at the field that it names. */
   error?: unknown;
 }

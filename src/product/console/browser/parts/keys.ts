@@ -2,7 +2,7 @@ import { html, useEffect } from '../html.ts';
 import { Shared } from '../shared.ts';
 import { Dialog } from './dialog.ts';
 
-interface Key {
+interface KeyBinding {
   key: string;
   /** What it does, in a few words. */
   does: string;
@@ -11,7 +11,7 @@ interface Key {
 
 const isHelpOpen = new Shared(false);
 /** The keys of the screen that is shown. */
-const ofScreen = new Set<Key>();
+const ofScreen = new Set<KeyBinding>();
 
 /** A key that does something on this screen. It is listed by `?`, and rests while somebody types. */
 export function useKey(key: string, does: string, act: () => void): void {

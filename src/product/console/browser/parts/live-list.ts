@@ -1,8 +1,8 @@
 import type { Pages } from '../../../../client/pages.ts';
 import { useMemo } from '../html.ts';
-import { type Rows, usePages, usePoll } from './reading.ts';
+import { type ListReading, usePages, usePoll } from './reading.ts';
 
-interface LiveList<T> extends Rows<T> {
+interface LiveList<T> extends ListReading<T> {
   isPaused: boolean;
   setPaused(isPaused: boolean): void;
   /** When its newest page was read last, in epoch milliseconds. */

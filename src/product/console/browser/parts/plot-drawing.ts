@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import type { Drawing, PlotProps } from './plot-props.ts';
+import type { LivePlot, PlotProps } from './plot-props.ts';
 import { countText } from './values.ts';
 
 /** The colours of the series by their tokens. The legend has the same ones, in parts.css. */
@@ -15,7 +15,7 @@ export function draw(
   box: HTMLElement,
   given: PlotProps & { height: number },
   onMoment: (index: number | null) => void,
-): Drawing {
+): LivePlot {
   let props: PlotProps = given;
   const { height, series, textOf = countText } = given;
   const colour = (token: string) => getComputedStyle(box).getPropertyValue(token).trim();

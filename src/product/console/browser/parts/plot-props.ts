@@ -21,7 +21,7 @@ export interface PlotProps {
 }
 
 /** What keeps a drawing up to date. */
-export interface Drawing {
+export interface LivePlot {
   update(props: PlotProps): void;
   end(): void;
 }

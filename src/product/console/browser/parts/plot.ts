@@ -1,6 +1,6 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
 import { loadSheet } from '../loaded.ts';
-import type { Drawing, PlotProps, Series } from './plot-props.ts';
+import type { LivePlot, PlotProps, Series } from './plot-props.ts';
 import { ErrorBox } from './states.ts';
 import { countText, timeText } from './values.ts';
 
@@ -10,7 +10,7 @@ const HEIGHT_PX = 180;
 export function Plot(props: PlotProps) {
   const { label, times, series, height = HEIGHT_PX, textOf = countText } = props;
   const box = useRef<HTMLDivElement>(null);
-  const drawing = useRef<Drawing | null>(null);
+  const drawing = useRef<LivePlot | null>(null);
   const latest = useRef(props);
   latest.current = props;
   const [at, setAt] = useState<number | null>(null);

@@ -20,7 +20,7 @@ interface Poll<T> extends Reading<T> {
   readAt: number | undefined;
 }
 
-export interface Rows<T> {
+export interface ListReading<T> {
   rows: readonly T[];
   /** How many there are in all, where the service counts them. */
   total: number | undefined;
@@ -32,7 +32,7 @@ export interface Rows<T> {
   reload(): void;
 }
 
-type Read<T> = (signal: AbortSignal) => Promise<T>;
+type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 
 /** The longest pause between two readings that fail, as a multiple of the usual one. */
 const MAX_BACKOFF = 8;
@@ -41,7 +41,7 @@ const MAX_BACKOFF = 8;
  * Reads something, and again when one of `deps` changes; what was read for others is forgotten. A reading that failed
  * for want of a connection is repeated when it is back, and one that was refused is when somebody signs in.
  */
-export function useReading<T>(read: Read<T>, deps: readonly unknown[]): Reading<T> {
+export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): Reading<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({
     isLoading: true,
     key: undefined,
@@ -76,7 +76,7 @@ export function useReading<T>(read: Read<T>, deps: readonly unknown[]): Reading<
  * Reads something again and again. It rests while it is paused or the tab is hidden, and waits longer after failures.
  * @param everyMs the pause between an answer and the next question.
  */
-export function usePoll<T>(read: Read<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
+export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
   const [isPaused, setPaused] = useState(false);
   const [readAt, setReadAt] = useState<number>();
   const reading = useReading(async (signal) => {
@@ -108,8 +108,8 @@ export function usePoll<T>(read: Read<T>, deps: readonly unknown[], everyMs: num
 /**
  * Reads a list page by page, and from its start when one of `deps` changes; the old rows stay until the new ones come.
  */
-export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): Rows<T> {
-  const [state, setState] = useState<Omit<Rows<T>, 'more' | 'reload'>>({
+export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): ListReading<T> {
+  const [state, setState] = useState<Omit<ListReading<T>, 'more' | 'reload'>>({
     ...{ rows: [], total: undefined, hasMore: false, error: undefined, isLoading: true },
   });
   const [round, setRound] = useState(0);

@@ -2,11 +2,11 @@ import { html, useRef, useState, type View } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { useObjectUrl } from '../parts/object-url.ts';
 import { Tabs } from '../parts/tabs.ts';
-import type { MadePicture } from './run.ts';
+import type { ResultPicture } from './run.ts';
 
 interface ComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
-  after: MadePicture;
+  after: ResultPicture;
   /** What stays in view with the picture on a small screen. */
   facts: View;
 }

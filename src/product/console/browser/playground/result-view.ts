@@ -11,15 +11,15 @@ import { TimingBar } from '../parts/timing.ts';
 import { bytesText, Copy, Id, msText } from '../parts/values.ts';
 import { api } from '../session.ts';
 import { Comparison } from './comparison.ts';
-import type { MadePicture, Outcome } from './run.ts';
-import type { Source } from './source.ts';
-import { needsPicture, type Work } from './work.ts';
+import type { ResultPicture, RunOutcome } from './run.ts';
+import type { SourcePicture } from './source.ts';
+import { needsPicture, type PlaygroundWork } from './work.ts';
 
 interface ResultViewProps {
-  outcome: Outcome;
-  source: Source | undefined;
+  outcome: RunOutcome;
+  source: SourcePicture | undefined;
   definition: OpDefinition | undefined;
-  work: Work;
+  work: PlaygroundWork;
 }
 
 /** What the last run made, with its facts. */
@@ -52,8 +52,8 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
 }
 
 interface PictureViewProps {
-  picture: MadePicture;
-  before: Source | undefined;
+  picture: ResultPicture;
+  before: SourcePicture | undefined;
   pricing: string | undefined;
 }
 
@@ -105,7 +105,7 @@ const ACHIEVED: Readonly<Record<string, string>> = {
   trials: 'Trials',
 };
 
-function warningView({ code, name }: MadePicture['warnings'][number]): View {
+function warningView({ code, name }: ResultPicture['warnings'][number]): View {
   return html`<code>${code}</code>${name !== undefined && ` ${name}`}`;
 }
 
@@ -114,7 +114,7 @@ const MIN_SCORED_EDGE_PX = 8;
 const MAX_SCORED_PX = 4_000_000;
 
 /** How near the result comes to the original, which is measured on demand: it counts as a run. */
-function Likeness({ before, after }: { before: Source | undefined; after: MadePicture }) {
+function Likeness({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {
   const [found, setFound] = useState<Difference>();
   const { act, isActing, error } = useAct();
   if (before === undefined) return html`<span class="quiet">–</span>`;

@@ -6,10 +6,10 @@ import { readSize } from '../parts/picture-size.ts';
 import { rowOf } from '../saved/row.ts';
 import { api } from '../session.ts';
 import { jobRequestOf } from './job-request.ts';
-import type { Work } from './work.ts';
+import type { PlaygroundWork } from './work.ts';
 
 /** A picture that was made, with what its answer tells. */
-export interface MadePicture {
+export interface ResultPicture {
   name: string;
   blob: Blob;
   width: number;
@@ -23,8 +23,8 @@ export interface MadePicture {
 }
 
 /** What a run came to. */
-export interface Outcome {
-  pictures: readonly MadePicture[];
+export interface RunOutcome {
+  pictures: readonly ResultPicture[];
   /** Why some of several results were not made. */
   failures: readonly { name: string; error: DarkroomError }[];
   /** The answer of an op that reads. */
@@ -37,7 +37,7 @@ export interface Outcome {
   jobId?: string;
 }
 
-interface Terms {
+interface RunTerms {
   signal: AbortSignal;
   /** Is told how far a job is. */
   onProgress: (text: string) => void;
@@ -49,24 +49,24 @@ interface Terms {
  * @throws DarkroomError
  */
 export async function run(
-  work: Work,
+  work: PlaygroundWork,
   source: Blob | undefined,
   definition: OpDefinition | undefined,
-  terms: Terms,
-): Promise<Outcome> {
+  terms: RunTerms,
+): Promise<RunOutcome> {
   const startedAt = performance.now();
   const outcome = await makeOutcome(work, source ?? new Blob(), definition, terms);
   return { failures: [], isSample: false, ...outcome, tookMs: performance.now() - startedAt };
 }
 
-type Part = Pick<Outcome, 'pictures'> & Partial<Outcome>;
+type PartialOutcome = Pick<RunOutcome, 'pictures'> & Partial<RunOutcome>;
 
 async function makeOutcome(
-  work: Work,
+  work: PlaygroundWork,
   source: Blob,
   definition: OpDefinition | undefined,
-  terms: Terms,
-): Promise<Part> {
+  terms: RunTerms,
+): Promise<PartialOutcome> {
   const { signal } = terms;
   switch (work.kind) {
     case 'preset':
@@ -92,11 +92,11 @@ async function makeOutcome(
 }
 
 async function readOrJob(
-  work: Extract<Work, { kind: 'op' }>,
+  work: Extract<PlaygroundWork, { kind: 'op' }>,
   source: Blob,
   definition: OpDefinition | undefined,
-  terms: Terms,
-): Promise<Part> {
+  terms: RunTerms,
+): Promise<PartialOutcome> {
   const { signal } = terms;
   if (definition?.syncEndpoint === '/images/read-text')
     return { pictures: [], json: await api.images.readText(source, { ...work.values, signal }) };
@@ -106,10 +106,10 @@ async function readOrJob(
 }
 
 async function makeOutputs(
-  { steps, outputs }: Extract<Work, { kind: 'steps' }>,
+  { steps, outputs }: Extract<PlaygroundWork, { kind: 'steps' }>,
   source: Blob,
   signal: AbortSignal,
-): Promise<Part> {
+): Promise<PartialOutcome> {
   const before = steps.length === 0 ? {} : { steps: steps as readonly Step[] };
   const answer = await api.images.outputs(source, outputs as readonly Output[], { ...before, signal });
   const pictures = await Promise.all([...answer.pictures].map(([name, picture]) => made(name, picture)));
@@ -118,11 +118,11 @@ async function makeOutputs(
 
 /** Uploads the picture, runs a job over it, and fetches what it made. */
 async function runJob(
-  { op, values }: Extract<Work, { kind: 'op' }>,
+  { op, values }: Extract<PlaygroundWork, { kind: 'op' }>,
   source: Blob,
   definition: OpDefinition | undefined,
-  { signal, onProgress }: Terms,
-): Promise<Part> {
+  { signal, onProgress }: RunTerms,
+): Promise<PartialOutcome> {
   const assetIds: string[] = [];
   if (definition?.requiresAssets !== false) {
     onProgress('The picture is uploaded');
@@ -137,7 +137,7 @@ async function runJob(
   const items = job.items ?? [];
   const [failed] = items.filter(({ status }) => status === 'FAILED');
   if (failed !== undefined && items.length === 1) throw new Error(failed.errorMessage ?? 'The job failed.');
-  const pictures: MadePicture[] = [];
+  const pictures: ResultPicture[] = [];
   for (const { resultAssetId, index } of items) {
     if (resultAssetId === undefined) continue;
     const content = await api.assets.download(resultAssetId, { signal });
@@ -157,14 +157,14 @@ async function runJob(
 }
 
 /** Steps as the client takes them: one alone has its parameters in the query. */
-export function transformOf({ steps }: Extract<Work, { kind: 'steps' }>): TransformWork {
+export function transformOf({ steps }: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
   const [only] = steps;
   const isAlone = only !== undefined && steps.length === 1 && !('layerAssetId' in only.parameters);
   if (isAlone) return { op: only.op, ...only.parameters } as OpWork;
   return { steps: steps as readonly Step[] };
 }
 
-async function made(name: string, picture: Picture): Promise<MadePicture> {
+async function made(name: string, picture: Picture): Promise<ResultPicture> {
   const { width, height, format, warnings, timing, requestId } = picture;
   const achieved = picture.achieved as Readonly<Record<string, number>>;
   return { name, blob: await picture.blob(), width, height, format, warnings, timing, achieved, requestId };

@@ -1,10 +1,10 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
-import { type Call, samplesOf } from '../../../reference/call.ts';
+import { type SampleCall, samplesOf } from '../../../reference/call.ts';
 import { commandSample, commandText } from '../../../reference/command-line.ts';
 import type { CodeSample } from '../parts/code.ts';
 import { rowOf } from '../saved/row.ts';
 import { jobRequestOf } from './job-request.ts';
-import { needsPicture, type Work, type WorkStep } from './work.ts';
+import { needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
 
 const PHOTO = 'photo.jpg';
 const PHOTO_TYPE = 'image/jpeg';
@@ -15,7 +15,7 @@ const ASSET = 'ast_000000000000000000000000';
  * The call that the playground makes, as programs and agents make it.
  * @param definition of the op, of the first step, or of the op that draws templates.
  */
-export function samplesFor(work: Work, definition: OpDefinition | undefined): CodeSample[] {
+export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
   const [curl, typeScript, python] = samplesOf(callOf(work, definition)).map(({ label, code }) => ({
     label,
     code,
@@ -28,7 +28,7 @@ export function samplesFor(work: Work, definition: OpDefinition | undefined): Co
   ];
 }
 
-function callOf(work: Work, definition: OpDefinition | undefined): Call {
+function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): SampleCall {
   const transform = { method: 'POST', path: '/api/v1/images/transform', needsKey: true };
   switch (work.kind) {
     case 'preset':
@@ -72,7 +72,7 @@ function callOf(work: Work, definition: OpDefinition | undefined): Call {
   }
 }
 
-function opCall({ op, values }: Extract<Work, { kind: 'op' }>, definition: OpDefinition | undefined): Call {
+function opCall({ op, values }: Extract<PlaygroundWork, { kind: 'op' }>, definition: OpDefinition | undefined): SampleCall {
   const path = definition?.kind === 'ai' ? undefined : (definition?.endpoint ?? definition?.syncEndpoint);
   if (path !== undefined)
     return {
@@ -86,7 +86,7 @@ function opCall({ op, values }: Extract<Work, { kind: 'op' }>, definition: OpDef
   return { method: 'POST', path: '/api/v1/jobs', needsKey: true, query: { wait: 30 }, body: { json } };
 }
 
-function commandFor(work: Work, definition: OpDefinition | undefined): string | undefined {
+function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined): string | undefined {
   const transform = ['darkroom', 'transform', PHOTO];
   switch (work.kind) {
     case 'preset':
@@ -113,7 +113,7 @@ function exampleCommand(definition: OpDefinition, syncExample: Record<string, un
 }
 
 /** The call of a tool of /mcp. */
-function toolCallOf(work: Work, definition: OpDefinition | undefined): object {
+function toolCallOf(work: PlaygroundWork, definition: OpDefinition | undefined): object {
   const input = needsPicture(work, definition) ? { input: `./${PHOTO}` } : {};
   switch (work.kind) {
     case 'preset':

@@ -5,7 +5,7 @@ import { readSize } from '../parts/picture-size.ts';
 import { bytesText } from '../parts/values.ts';
 
 /** The picture that the reader works on. */
-export interface Source {
+export interface SourcePicture {
   blob: Blob;
   name: string;
   /** 0 where the browser cannot read it, such as a TIFF: the service may. */
@@ -14,8 +14,8 @@ export interface Source {
 }
 
 interface SourcePickerProps {
-  source: Source | undefined;
-  onPick: (source: Source) => void;
+  source: SourcePicture | undefined;
+  onPick: (source: SourcePicture) => void;
 }
 
 /** Takes a picture: dropped, pasted, chosen, or drawn as an example. */
@@ -78,12 +78,12 @@ export function SourcePicker({ source, onPick }: SourcePickerProps) {
 }
 
 /** Reads the size of a picture. */
-export async function openSource(blob: Blob, name: string): Promise<Source> {
+export async function openSource(blob: Blob, name: string): Promise<SourcePicture> {
   const size = await readSize(blob).catch(() => ({ width: 0, height: 0 }));
   return { blob, name, ...size };
 }
 
-async function openExample(): Promise<Source> {
+async function openExample(): Promise<SourcePicture> {
   const { drawExample } = await import('./example.ts');
   return openSource(await drawExample(), 'example.jpg');
 }

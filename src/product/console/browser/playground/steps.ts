@@ -1,14 +1,14 @@
 import type { OpDefinition, OpParameter } from '../../../../client/schema.ts';
 import { html, useState, type View } from '../html.ts';
 import { Button } from '../parts/button.ts';
-import { Field, Form, type Values } from '../parts/form.ts';
+import { Field, Form, type FormValues } from '../parts/form.ts';
 import { isStep, type WorkOutput, type WorkStep } from './work.ts';
 
-type Definitions = ReadonlyMap<string, OpDefinition>;
+type OpDefinitions = ReadonlyMap<string, OpDefinition>;
 
 interface StepListProps {
   steps: readonly WorkStep[];
-  definitions: Definitions;
+  definitions: OpDefinitions;
   onChange: (steps: readonly WorkStep[]) => void;
   /** What refused the work: it names the step in `steps[2].parameters.width` and the like. */
   error: unknown;
@@ -71,7 +71,7 @@ export function StepList({ steps, definitions, onChange, error, mayBeEmpty }: St
 
 interface OutputListProps {
   outputs: readonly WorkOutput[];
-  definitions: Definitions;
+  definitions: OpDefinitions;
   onChange: (outputs: readonly WorkOutput[]) => void;
   error: unknown;
 }
@@ -113,7 +113,7 @@ export function OutputList({ outputs, definitions, onChange, error }: OutputList
 
 interface StepFormProps {
   step: WorkStep;
-  definitions: Definitions;
+  definitions: OpDefinitions;
   onChange: (step: WorkStep) => void;
   error: unknown;
 }
@@ -123,7 +123,7 @@ function StepForm({ step: { op, parameters }, definitions, onChange, error }: St
   const definition = definitions.get(op);
   const choices = [...definitions.values()].filter(isStep);
   const [own, shared] = partsOf(definition?.params ?? {});
-  const change = (values: Values) => onChange({ op, parameters: values });
+  const change = (values: FormValues) => onChange({ op, parameters: values });
   return html`<div class="step-form">
     <${Field} label="Op" hint=${definition?.description}>
       <select value=${op} onChange=${(event: Event) => onChange({ op: (event.target as HTMLSelectElement).value, parameters: {} })}>
@@ -141,10 +141,10 @@ function StepForm({ step: { op, parameters }, definitions, onChange, error }: St
   </div>`;
 }
 
-type Parameters = Readonly<Record<string, OpParameter>>;
+type OpParameters = Readonly<Record<string, OpParameter>>;
 
 /** The parameters of an op itself, and those that most ops have. */
-function partsOf(parameters: Parameters): [own: Parameters, shared: Parameters] {
+function partsOf(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
   const entries = Object.entries(parameters);
   const own = entries.filter(([name]) => !SHARED.includes(name));
   // An op that only writes has no other parameters.
@@ -153,7 +153,7 @@ function partsOf(parameters: Parameters): [own: Parameters, shared: Parameters] 
 }
 
 /** Parameters in a few words. */
-export function summaryOf(parameters: Values): View {
+export function summaryOf(parameters: FormValues): View {
   return Object.entries(parameters)
     .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
     .join(', ');

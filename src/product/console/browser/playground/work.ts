@@ -1,10 +1,10 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
-import type { Values } from '../parts/form.ts';
+import type { FormValues } from '../parts/form.ts';
 
 /** An op with its parameters, as a list of steps has it. */
 export interface WorkStep {
   op: string;
-  parameters: Values;
+  parameters: FormValues;
 }
 
 /** A step that makes one of several results. */
@@ -13,29 +13,29 @@ export interface WorkOutput extends WorkStep {
 }
 
 /** What the playground does to a picture, or without one. */
-export type Work =
+export type PlaygroundWork =
   /** Steps one after the other; with outputs, each of them goes on from there. */
   | { kind: 'steps'; steps: readonly WorkStep[]; outputs: readonly WorkOutput[] }
   | { kind: 'preset'; slug: string }
-  | { kind: 'template'; id: string; data: Values }
+  | { kind: 'template'; id: string; data: FormValues }
   /** An op that reads a picture, or that a model runs. */
-  | { kind: 'op'; op: string; values: Values };
+  | { kind: 'op'; op: string; values: FormValues };
 
 /** The fields of the address that hold the work. */
 export const WORK_FIELDS = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
 type WorkFields = typeof WORK_FIELDS;
 
-const FIRST: Work = {
+const FIRST: PlaygroundWork = {
   kind: 'steps',
   steps: [{ op: 'resize', parameters: { width: 600, format: 'webp' } }],
   outputs: [],
 };
 
 /** The work that an address holds. */
-export function workIn({ steps, outputs, preset, template, op, values }: WorkFields): Work {
+export function workIn({ steps, outputs, preset, template, op, values }: WorkFields): PlaygroundWork {
   if (preset !== '') return { kind: 'preset', slug: preset };
-  if (template !== '') return { kind: 'template', id: template, data: parsed<Values>(values, {}) };
-  if (op !== '') return { kind: 'op', op, values: parsed<Values>(values, {}) };
+  if (template !== '') return { kind: 'template', id: template, data: parsed<FormValues>(values, {}) };
+  if (op !== '') return { kind: 'op', op, values: parsed<FormValues>(values, {}) };
   if (steps === '' && outputs === '') return FIRST;
   return {
     kind: 'steps',
@@ -48,7 +48,7 @@ export function workIn({ steps, outputs, preset, template, op, values }: WorkFie
 }
 
 /** The fields of an address that holds the work. */
-export function fieldsOf(work: Work): WorkFields {
+export function fieldsOf(work: PlaygroundWork): WorkFields {
   switch (work.kind) {
     case 'steps':
       return {
@@ -66,7 +66,7 @@ export function fieldsOf(work: Work): WorkFields {
 }
 
 /** The work that begins with an op, with the parameters of its example. */
-export function workOf(definition: OpDefinition): Work {
+export function workOf(definition: OpDefinition): PlaygroundWork {
   const { op, syncExample = {}, example = {} } = definition;
   if (isStep(definition)) {
     const { op: _, ...parameters } = syncExample;
@@ -78,7 +78,7 @@ export function workOf(definition: OpDefinition): Work {
     assetIds,
     parameters = {},
     ...fields
-  } = example as { parameters?: Values; [name: string]: unknown };
+  } = example as { parameters?: FormValues; [name: string]: unknown };
   return { kind: 'op', op, values: { ...fields, ...parameters } };
 }
 
@@ -94,7 +94,7 @@ export function isStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): 
 }
 
 /** Whether the work needs a picture. */
-export function needsPicture(work: Work, definition: OpDefinition | undefined): boolean {
+export function needsPicture(work: PlaygroundWork, definition: OpDefinition | undefined): boolean {
   if (work.kind === 'template') return false;
   return (
     work.kind !== 'op' || definition === undefined || definition.kind !== 'ai' || definition.requiresAssets

@@ -21,7 +21,7 @@ export interface RunFigures {
 }
 
 /** A part of a report. Reports come from a folder, and may be of any age: every field may be missing. */
-type Part = Readonly<Record<string, unknown>>;
+type ReportPart = Readonly<Record<string, unknown>>;
 
 /** Measures of which less is better. For the others, more is. */
 const LESS_IS_BETTER = / ms$|^CPU|^errors|MB$|^p\d/;
@@ -45,7 +45,7 @@ export function readFigures(report: unknown): RunFigures {
   throw new TypeError('This file is no report of bench or tune.');
 }
 
-function ofStages(stages: readonly Part[]): CaseFigures[] {
+function ofStages(stages: readonly ReportPart[]): CaseFigures[] {
   return stages.flatMap((stage) => {
     const cases = Object.entries(partOf(stage.cases));
     const right = cases.reduce((sum, [, one]) => sum + (numberOf(partOf(one).right) ?? 0), 0);
@@ -74,7 +74,7 @@ function ofStages(stages: readonly Part[]): CaseFigures[] {
   });
 }
 
-function ofCapacity(result: Part): CaseFigures {
+function ofCapacity(result: ReportPart): CaseFigures {
   const best = partOf(result.best);
   return {
     name: textOf(result.case) ?? '',
@@ -89,7 +89,7 @@ function ofCapacity(result: Part): CaseFigures {
   };
 }
 
-function ofTrial(trial: Part): CaseFigures[] {
+function ofTrial(trial: ReportPart): CaseFigures[] {
   const candidate = settingsText(partOf(trial.candidate));
   const ratio = (of: unknown) => numberOf(partOf(of).ratio);
   return [
@@ -117,7 +117,7 @@ function ofTrial(trial: Part): CaseFigures[] {
 }
 
 /** A row of a table: the texts before its first number name it. */
-function ofRow(row: Part): CaseFigures {
+function ofRow(row: ReportPart): CaseFigures {
   const fields = Object.entries(row).filter(([, value]) => typeof value !== 'object' || value === null);
   const first = fields.findIndex(([, value]) => typeof value === 'number' || value === null);
   const names = first <= 0 ? fields.slice(0, 1) : fields.slice(0, first);
@@ -137,7 +137,7 @@ function curveOf(curve: unknown): [number, number][] {
   });
 }
 
-function environmentOf(report: Part): Record<string, string> {
+function environmentOf(report: ReportPart): Record<string, string> {
   const { host, instance, settings, sides, current, weights } = report;
   const groups: readonly (readonly [prefix: string, of: unknown])[] = [
     ['', host],
@@ -158,7 +158,7 @@ function environmentOf(report: Part): Record<string, string> {
   return { ...Object.fromEntries(known.map(([name, value]) => [name, String(value)])), ...pictures };
 }
 
-function sentencesOf(report: Part): string[] {
+function sentencesOf(report: ReportPart): string[] {
   const { conclusion, reason, method, description } = report;
   const broken = Array.isArray(report.brokenThresholds)
     ? report.brokenThresholds.map((sentence) => `Threshold: ${String(sentence)}`)
@@ -178,16 +178,16 @@ function sentencesOf(report: Part): string[] {
     );
 }
 
-function settingsText(settings: Part): string {
+function settingsText(settings: ReportPart): string {
   const set = Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`);
   return set.length === 0 ? 'the default' : set.join(' ');
 }
 
-function partOf(value: unknown): Part {
-  return typeof value === 'object' && value !== null ? (value as Part) : {};
+function partOf(value: unknown): ReportPart {
+  return typeof value === 'object' && value !== null ? (value as ReportPart) : {};
 }
 
-function listOf(value: unknown): readonly Part[] {
+function listOf(value: unknown): readonly ReportPart[] {
   return Array.isArray(value) ? value.map(partOf) : [];
 }
 

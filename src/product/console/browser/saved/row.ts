@@ -1,11 +1,11 @@
 import type { OpParameter } from '../../../../client/schema.ts';
-import type { Values } from '../parts/form.ts';
+import type { FormValues } from '../parts/form.ts';
 
 /** A variable as a template declares it. */
-export type Variable = string | { name: string; optional?: boolean };
+export type TemplateVariable = string | { name: string; optional?: boolean };
 
 /** The fields of a form for the variables of a template, which its placeholders name. */
-export function parametersOf(variables: readonly Variable[]): Record<string, OpParameter> {
+export function parametersOf(variables: readonly TemplateVariable[]): Record<string, OpParameter> {
   return Object.fromEntries(
     variables.map((variable) => {
       const { name, optional = false } = typeof variable === 'string' ? { name: variable } : variable;
@@ -15,7 +15,7 @@ export function parametersOf(variables: readonly Variable[]): Record<string, OpP
 }
 
 /** A row that shows what each variable is: its own name. */
-export function rowFor(variables: readonly Variable[]): Values {
+export function rowFor(variables: readonly TemplateVariable[]): FormValues {
   const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
   return Object.fromEntries(
     names
@@ -33,7 +33,7 @@ function wordFor(name: string): string {
 }
 
 /** A row of data: `author.name` of a form is the field `name` within `author`. */
-export function rowOf(values: Values): Record<string, unknown> {
+export function rowOf(values: FormValues): Record<string, unknown> {
   const row = emptyObject();
   for (const [path, value] of Object.entries(values)) {
     const names = path.split('.');

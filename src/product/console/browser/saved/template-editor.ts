@@ -2,7 +2,7 @@ import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
-import { errorAt, Field, Form, type Values } from '../parts/form.ts';
+import { errorAt, Field, Form, type FormValues } from '../parts/form.ts';
 import { useKey } from '../parts/keys.ts';
 import { Page, Section } from '../parts/page.ts';
 import { useAct } from '../parts/reading.ts';
@@ -13,7 +13,7 @@ import { Id } from '../parts/values.ts';
 import { navigate } from '../router.ts';
 import { api } from '../session.ts';
 import { Preview } from './preview.ts';
-import { parametersOf, rowFor, rowOf, type Variable } from './row.ts';
+import { parametersOf, rowFor, rowOf, type TemplateVariable } from './row.ts';
 import { useUnsaved } from './unsaved.ts';
 import { variablesIn } from './variables.ts';
 
@@ -23,11 +23,11 @@ interface TemplateEditorProps {
   onSaved?: () => void;
 }
 
-type Draft = Required<Pick<NewTemplate, 'name' | 'description' | 'html' | 'css' | 'width' | 'height'>> & {
-  variables: readonly Variable[];
+type TemplateForm = Required<Pick<NewTemplate, 'name' | 'description' | 'html' | 'css' | 'width' | 'height'>> & {
+  variables: readonly TemplateVariable[];
 };
 
-const FIRST: Draft = {
+const FIRST: TemplateForm = {
   name: '',
   description: '',
   html: '<main>\n  <h1>{{ title }}</h1>\n  <p>{{ subtitle }}</p>\n</main>\n',
@@ -36,13 +36,13 @@ const FIRST: Draft = {
   height: 630,
   variables: [],
 };
-const FIRST_ROW: Values = { title: 'Hello', subtitle: 'Change this in the form' };
+const FIRST_ROW: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
 
 /** Edits a template, and draws it while it is typed. */
 export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
-  const before: Draft = template === undefined ? FIRST : draftOf(template);
-  const [draft, setDraft] = useState<Draft>(before);
-  const [values, setValues] = useState<Values>(
+  const before: TemplateForm = template === undefined ? FIRST : draftOf(template);
+  const [draft, setDraft] = useState<TemplateForm>(before);
+  const [values, setValues] = useState<FormValues>(
     template === undefined ? FIRST_ROW : rowFor(template.variables),
   );
   const [part, setPart] = useState('html');
@@ -51,7 +51,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   useUnsaved(isChanged);
   const isOwn = template !== undefined && !template.builtIn;
   const variables = variablesIn(draft.html, draft.css, draft.variables);
-  const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
+  const set = (change: Partial<TemplateForm>) => setDraft({ ...draft, ...change });
 
   const saved = { ...draft, variables };
   const save = () =>
@@ -148,9 +148,9 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
 }
 
 interface FactsFormProps {
-  draft: Draft;
+  draft: TemplateForm;
   error: unknown;
-  onChange: (change: Partial<Draft>) => void;
+  onChange: (change: Partial<TemplateForm>) => void;
 }
 
 function FactsForm({ draft: { name, description, width, height }, error, onChange }: FactsFormProps) {
@@ -172,7 +172,7 @@ function FactsForm({ draft: { name, description, width, height }, error, onChang
   </div>`;
 }
 
-function draftOf({ name, description = '', html, css, width, height, variables }: TemplateData): Draft {
+function draftOf({ name, description = '', html, css, width, height, variables }: TemplateData): TemplateForm {
   return { name, description, html, css, width, height, variables };
 }
 

@@ -19,7 +19,7 @@ import { ASSETS_PATH } from './assets/paths.ts';
 import { Tile } from './assets/tile.ts';
 
 const NO_FILTERS = { id: '', collection: '', status: '', origin: '', jobId: '', similarTo: '' };
-type Filtering = typeof NO_FILTERS;
+type AssetListFilters = typeof NO_FILTERS;
 
 /** The images that the account keeps, or one of them. */
 export function Screen({ rest }: ScreenProps) {
@@ -77,7 +77,7 @@ function Grid() {
     <${Filters}
       fields=${fieldsOf(collections.data ?? [], filters)}
       values=${filters}
-      onChange=${(change: Partial<Filtering>) => {
+      onChange=${(change: Partial<AssetListFilters>) => {
         setChosen(new Set());
         setFilters(change);
         if (change.id?.startsWith('ast_')) navigate(`${ASSETS_PATH}/${encodeURIComponent(change.id)}`);
@@ -157,14 +157,14 @@ interface MoreProps {
 }
 
 /** The filters that are set, as the interface takes them. Similar ones are asked for alone. */
-function queryOf({ id: _, ...filters }: Filtering): QueryOf<'GET /assets'> {
+function queryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
   if (filters.similarTo !== '') return { similarTo: filters.similarTo };
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
 }
 
 function fieldsOf(
   collections: readonly { name: string; assets: number }[],
-  { collection, jobId }: Filtering,
+  { collection, jobId }: AssetListFilters,
 ) {
   const names = new Set([...collections.map(({ name }) => name), ...(collection === '' ? [] : [collection])]);
   const choice = (value: string, label = value) => ({ value, label });

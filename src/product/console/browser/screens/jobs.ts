@@ -20,7 +20,7 @@ import { NewJob } from './jobs/new-job.ts';
 
 const POLL_MS = 2_500;
 const NO_FILTERS = { id: '', status: '', type: '', op: '', createdFrom: '', createdTo: '' };
-type Filtering = typeof NO_FILTERS;
+type JobListFilters = typeof NO_FILTERS;
 
 /** The jobs of the account: all of them, one of them, or a new one. */
 export function Screen({ rest }: ScreenProps) {
@@ -92,7 +92,7 @@ function List() {
     <${Filters}
       fields=${FIELDS}
       values=${filters}
-      onChange=${(change: Partial<Filtering>) => {
+      onChange=${(change: Partial<JobListFilters>) => {
         setChosen(new Set());
         setFilters(change);
         if (change.id?.startsWith('job_')) navigate(`${JOBS_PATH}/${encodeURIComponent(change.id)}`);
@@ -141,7 +141,7 @@ function List() {
 }
 
 /** The filters that are set, as the interface takes them. */
-function queryOf({ id: _, ...filters }: Filtering): QueryOf<'GET /jobs'> {
+function queryOf({ id: _, ...filters }: JobListFilters): QueryOf<'GET /jobs'> {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
 }
 

@@ -4,7 +4,7 @@ import { Doctor } from '../operate/findings.ts';
 import { OperatorOnly } from '../operate/gate.ts';
 import { Plots } from '../operate/plots.ts';
 import { Processes, Roles } from '../operate/processes.ts';
-import { type Host, joined, knownUntil, type State, type Verdict } from '../operate/state.ts';
+import { type Host, joined, knownUntil, type ShownState, type Verdict } from '../operate/state.ts';
 import { callOperator, endOperatorSession } from '../operator.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
@@ -32,7 +32,7 @@ function Operate() {
   const { data, error, isPaused, setPaused, reload } = usePoll(
     async (signal) => {
       const after = knownUntil([...known.current.values()]);
-      const state = await callOperator<State>('GET', '/state', {
+      const state = await callOperator<ShownState>('GET', '/state', {
         query: { after },
         signal,
         timeoutMs: TIMEOUT_MS,
@@ -72,7 +72,7 @@ function Operate() {
 }
 
 /** The most serious sentence large, the others below. */
-function Verdicts({ state: { verdict, hosts }, onDone }: { state: State; onDone: () => void }) {
+function Verdicts({ state: { verdict, hosts }, onDone }: { state: ShownState; onDone: () => void }) {
   const others = hosts
     .flatMap(({ verdicts }) => verdicts)
     .filter(({ sentence, tone }) => !verdict.sentence.endsWith(sentence) && tone !== 'good');

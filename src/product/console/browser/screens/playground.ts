@@ -3,16 +3,16 @@ import { html, useEffect, useMemo, useRef, useState, type View } from '../html.t
 import { loadedLater } from '../loaded.ts';
 import { Button } from '../parts/button.ts';
 import { Code } from '../parts/code.ts';
-import { Field, Form, type Values } from '../parts/form.ts';
+import { Field, Form, type FormValues } from '../parts/form.ts';
 import { useKey } from '../parts/keys.ts';
 import { Page, Section } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Progress, Waiting } from '../parts/states.ts';
-import type { Outcome } from '../playground/run.ts';
+import type { RunOutcome } from '../playground/run.ts';
 import { samplesFor } from '../playground/samples.ts';
-import { openSource, type Source, SourcePicker } from '../playground/source.ts';
+import { openSource, type SourcePicture, SourcePicker } from '../playground/source.ts';
 import { OutputList, StepList } from '../playground/steps.ts';
-import { fieldsOf, needsPicture, WORK_FIELDS, type Work, workIn, workOf } from '../playground/work.ts';
+import { fieldsOf, needsPicture, WORK_FIELDS, type PlaygroundWork, workIn, workOf } from '../playground/work.ts';
 import { useQuery } from '../router.ts';
 import { parametersOf } from '../saved/row.ts';
 import { api } from '../session.ts';
@@ -124,7 +124,7 @@ function Bench({ offer }: { offer: Offer }) {
 }
 
 /** The op whose definition says how the work is called. */
-function definitionOf(work: Work, { definitions }: Offer): OpDefinition | undefined {
+function definitionOf(work: PlaygroundWork, { definitions }: Offer): OpDefinition | undefined {
   if (work.kind === 'template') return definitions.get('render_template');
   if (work.kind === 'op') return definitions.get(work.op);
   return work.kind === 'steps' ? definitions.get(work.steps[0]?.op ?? '') : undefined;
@@ -132,7 +132,7 @@ function definitionOf(work: Work, { definitions }: Offer): OpDefinition | undefi
 
 /** The picture: of the reader, or an asset that the address names. */
 function useSource(assetId: string) {
-  const [source, setSource] = useState<Source>();
+  const [source, setSource] = useState<SourcePicture>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     if (assetId === '') return;
@@ -148,9 +148,9 @@ function useSource(assetId: string) {
 }
 
 /** Runs the work, one run at a time: a newer one ends the one before it. */
-function useRun(work: Work, blob: Blob | undefined, definition: OpDefinition | undefined) {
+function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefinition | undefined) {
   const [state, setState] = useState<{
-    outcome?: Outcome;
+    outcome?: RunOutcome;
     error?: unknown;
     progress: string;
     isRunning: boolean;
@@ -180,11 +180,11 @@ function useRun(work: Work, blob: Blob | undefined, definition: OpDefinition | u
 }
 
 /** Keeps what was changed, so that it can be taken back. */
-function useUndo(work: Work, set: (work: Work) => void) {
-  const [past, setPast] = useState<readonly Work[]>([]);
+function useUndo(work: PlaygroundWork, set: (work: PlaygroundWork) => void) {
+  const [past, setPast] = useState<readonly PlaygroundWork[]>([]);
   return {
     canUndo: past.length > 0,
-    change(next: Work) {
+    change(next: PlaygroundWork) {
       setPast([...past, work].slice(-MAX_UNDO));
       set(next);
     },
@@ -198,19 +198,19 @@ function useUndo(work: Work, set: (work: Work) => void) {
 }
 
 /** Choices of the picker under one title. */
-type Group = readonly [title: string, options: readonly (readonly [value: string, label: string])[]];
+type ChoiceGroup = readonly [title: string, options: readonly (readonly [value: string, label: string])[]];
 
 interface WorkPickerProps {
-  work: Work;
+  work: PlaygroundWork;
   offer: Offer;
-  onPick: (work: Work) => void;
+  onPick: (work: PlaygroundWork) => void;
 }
 
 /** Chooses what is done: an op, a preset or a template. */
 function WorkPicker({ work, offer, onPick }: WorkPickerProps) {
   const { definitions, presets, templates } = offer;
   const ops = [...definitions.values()].filter(({ op }) => op !== 'render_template');
-  const groups: readonly Group[] = [
+  const groups: readonly ChoiceGroup[] = [
     [
       'Ops on a picture',
       optionsOf(ops.filter(({ kind, produces }) => kind !== 'ai' && produces === 'image')),
@@ -243,17 +243,17 @@ function optionsOf(definitions: readonly OpDefinition[]) {
 }
 
 /** The work as a choice of the picker: steps by the first of them, several results by the first. */
-function nameOf(work: Work): string {
+function nameOf(work: PlaygroundWork): string {
   if (work.kind === 'preset') return `preset:${work.slug}`;
   if (work.kind === 'template') return `template:${work.id}`;
   return `op:${work.kind === 'op' ? work.op : ((work.steps[0] ?? work.outputs[0])?.op ?? '')}`;
 }
 
 interface WorkFormProps {
-  work: Work;
+  work: PlaygroundWork;
   offer: Offer;
   error: unknown;
-  onChange: (work: Work) => void;
+  onChange: (work: PlaygroundWork) => void;
 }
 
 /** What the work takes, as a form. */
@@ -275,7 +275,7 @@ function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
           key=${work.op}
           parameters=${parameters}
           values=${work.values}
-          onChange=${(values: Values) => onChange({ ...work, values })}
+          onChange=${(values: FormValues) => onChange({ ...work, values })}
           error=${error}
         />`;
     }
@@ -308,7 +308,7 @@ function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
   }
 }
 
-type Steps = Extract<Work, { kind: 'steps' }>;
+type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
 
 /** Two results in the place of one. What scaled the one picture would limit both. */
 function asSeveral(work: Steps): Steps {
@@ -335,9 +335,9 @@ function RowForm({
   offer,
   onChange,
 }: {
-  work: Extract<Work, { kind: 'template' }>;
+  work: Extract<PlaygroundWork, { kind: 'template' }>;
   offer: Offer;
-  onChange: (work: Work) => void;
+  onChange: (work: PlaygroundWork) => void;
 }) {
   const template = offer.templates.find(({ id }) => id === work.id);
   const parameters = parametersOf(template?.variables ?? []);
@@ -346,7 +346,7 @@ function RowForm({
       key=${work.id}
       parameters=${parameters}
       values=${work.data}
-      onChange=${(data: Values) => onChange({ ...work, data })}
+      onChange=${(data: FormValues) => onChange({ ...work, data })}
     />
     <p><a href=${`/console/templates/${work.id}`}>Edit this template</a></p>`;
 }

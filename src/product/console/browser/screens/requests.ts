@@ -31,7 +31,7 @@ const NO_FILTERS = {
   from: '',
   to: '',
 };
-type Filtering = typeof NO_FILTERS;
+type RequestListFilters = typeof NO_FILTERS;
 
 /** The recent calls of the account, and the errors among them. */
 export function Screen({ rest }: ScreenProps) {
@@ -73,11 +73,11 @@ const FIELDS = [
 ] as const;
 
 /** The filters that are set, as the interface takes them. */
-function queryOf({ view: _, ...filters }: Filtering): QueryOf<'GET /requests'> {
+function queryOf({ view: _, ...filters }: RequestListFilters): QueryOf<'GET /requests'> {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
 }
 
-function Calls({ filters }: { filters: Filtering }) {
+function Calls({ filters }: { filters: RequestListFilters }) {
   const query = queryOf(filters);
   const isFiltered = Object.keys(query).length > 0;
   const list = useLiveList<RequestRecord>((signal) => api.requests.list(query, { signal }), [query], {
@@ -176,7 +176,7 @@ function HttpStatus({ status }: { status: number }) {
   return html`<${Status} status=${String(status)} tone=${tone} />`;
 }
 
-function Errors({ filters }: { filters: Filtering }) {
+function Errors({ filters }: { filters: RequestListFilters }) {
   const query = queryOf(filters);
   const { data, error, isLoading, reload, ...live } = usePoll(
     (signal) => api.requests.errors(query, { signal }),

@@ -2,7 +2,7 @@ import { html, useState } from '../html.ts';
 import { OperatorOnly } from '../operate/gate.ts';
 import { callOperator } from '../operator.ts';
 import { Button } from '../parts/button.ts';
-import { type Filter, Filters } from '../parts/filters.ts';
+import { type FilterField, Filters } from '../parts/filters.ts';
 import { Page } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
@@ -15,7 +15,7 @@ import type { ScreenProps } from '../screen.ts';
 
 const PATH = '/console/runs';
 const KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];
-const FIELDS: readonly Filter[] = [
+const FIELDS: readonly FilterField[] = [
   { name: 'search', label: 'Name, command or commit', kind: 'search' },
   {
     name: 'kind',

@@ -180,12 +180,12 @@ function Items({ job, status }: { job: Job; status: string }) {
   `;
 }
 
-interface Span {
+interface BarSpan {
   startMs: number;
   lengthMs: number;
 }
 
-function columnsOf(span: Span) {
+function columnsOf(span: BarSpan) {
   return [
     {
       name: 'index',
@@ -232,7 +232,7 @@ function columnsOf(span: Span) {
 }
 
 /** When an item ran, within the time of its job. */
-function bar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: Span) {
+function bar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: BarSpan) {
   if (startedAt === undefined) return null;
   const share = (at: number) => Math.min(1, Math.max(0, (at - startMs) / lengthMs));
   const left = share(Date.parse(startedAt));

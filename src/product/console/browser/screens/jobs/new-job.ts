@@ -1,7 +1,7 @@
 import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
 import { html, useMemo, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
-import { errorAt, Field, Form, type Values } from '../../parts/form.ts';
+import { errorAt, Field, Form, type FormValues } from '../../parts/form.ts';
 import { Facts, Page, Section } from '../../parts/page.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { ErrorBox, Waiting } from '../../parts/states.ts';
@@ -12,16 +12,16 @@ import { api } from '../../session.ts';
 import { JOBS_PATH } from './facts.ts';
 
 /** What a reader has put into the form of a job. */
-interface Draft {
+interface JobDraft {
   prompt: string;
   assetIds: string;
   fromCollection: string;
   into: string;
-  values: Values;
+  values: FormValues;
   json: string;
 }
 
-const EMPTY: Draft = { prompt: '', assetIds: '', fromCollection: '', into: '', values: {}, json: '' };
+const EMPTY: JobDraft = { prompt: '', assetIds: '', fromCollection: '', into: '', values: {}, json: '' };
 const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
 
 /** A new job: it is priced by a dry run, and submitted as it was priced. */
@@ -34,7 +34,7 @@ export function NewJob() {
   const ops = useReading((signal) => api.ops.list({ signal }), []);
   const collections = useReading((signal) => api.request('GET', '/collections', { signal }), []);
   const definition = ops.data?.find((one) => one.op === op);
-  const change = (part: Partial<Draft>) => setDraft((last) => ({ ...last, ...part }));
+  const change = (part: Partial<JobDraft>) => setDraft((last) => ({ ...last, ...part }));
   const body = useMemo(
     () => (by === 'json' ? draft.json || EXAMPLE : JSON.stringify(bodyOf(op, definition, draft))),
     [by, op, definition, draft],
@@ -111,8 +111,8 @@ interface JobFormProps {
   ops: readonly OpDefinition[];
   definition: OpDefinition;
   collections: readonly { name: string; assets: number }[];
-  draft: Draft;
-  change: (part: Partial<Draft>) => void;
+  draft: JobDraft;
+  change: (part: Partial<JobDraft>) => void;
   chooseOp: (op: string) => void;
   error: unknown;
 }
@@ -175,7 +175,7 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
         <${Form}
           parameters=${definition.params as Record<string, OpParameter>}
           values=${draft.values}
-          onChange=${(values: Values) => change({ values })}
+          onChange=${(values: FormValues) => change({ values })}
           error=${error}
         />
       <//>`
@@ -206,7 +206,7 @@ function Estimate({ estimate }: { estimate: JobEstimate }) {
 }
 
 /** The body of the submit, with the fields that were filled in. */
-function bodyOf(op: string, definition: OpDefinition | undefined, draft: Draft): JobRequest {
+function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraft): JobRequest {
   const { prompt, assetIds, fromCollection, into, values } = draft;
   const ids = assetIds.split(/[\s,]+/).filter((id) => id !== '');
   const inputs = fromCollection === '' ? { assetIds: ids } : { from: { collection: fromCollection } };
