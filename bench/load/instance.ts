@@ -8,10 +8,10 @@ export interface InstanceFacts {
   /** Number of different accounts of the keys. */
   accounts: number;
   /** Limits of one account; null if the instance reports none. */
-  limits: AccountLimits | null;
+  limits: InstanceLimits | null;
 }
 
-interface AccountLimits {
+interface InstanceLimits {
   requestsPerMinute: number;
   syncConcurrency: number;
 }
@@ -27,14 +27,14 @@ const FASTEST_PER_SECOND = 2_000;
 export async function inspectInstance(url: string, keys: readonly string[]): Promise<InstanceFacts> {
   const version = await readVersion(url);
   if (version === null) return { version, accounts: keys.length, limits: null };
-  const accounts = new Map<string, AccountLimits>();
+  const accounts = new Map<string, InstanceLimits>();
   for (const [index, key] of keys.entries()) {
     const answer = await ask(`${url}/api/v1/account`, { authorization: `ApiKey ${key}` });
     if (!answer.ok)
       throw new Error(
         `${url} does not accept key ${index + 1} of ${keys.length}: it answered ${answer.status}.`,
       );
-    const { data } = (await answer.json()) as { data: { id: string; limits: AccountLimits } };
+    const { data } = (await answer.json()) as { data: { id: string; limits: InstanceLimits } };
     accounts.set(data.id, data.limits);
   }
   const [limits = null] = accounts.values();
@@ -51,7 +51,7 @@ export function remarksOn({ version, accounts, limits }: InstanceFacts, suite: L
 
 function tooMuchOf(
   suite: LoadSuite,
-  { accounts, limits }: { accounts: number; limits: AccountLimits },
+  { accounts, limits }: { accounts: number; limits: InstanceLimits },
 ): string[] {
   const remedy = 'Add accounts with --keys, or raise the limit of the instance';
   const mostPerSecond = (limits.requestsPerMinute * accounts) / 60;

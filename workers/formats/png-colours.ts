@@ -4,7 +4,8 @@ import { pngChunks } from './png.ts';
 
 /** The meaning of a PNG's colours (third edition, section 11.3.2), given by chunks before its palette and pixels. */
 
-type Chromaticity = readonly [x: number, y: number];
+/** A chromaticity of CIE 1931. */
+export type Chromaticity = readonly [x: number, y: number];
 
 export interface PngColours {
   bitDepth: number;

@@ -1,11 +1,8 @@
+import type { Size } from './size.ts';
+
 /*
  * Lengths of SVG in CSS pixels: 96 to an inch, and 16 to an em if no font size is given.
  */
-
-interface Size {
-  width: number;
-  height: number;
-}
 
 /** The font size of a drawing that gives none, as in browsers, in CSS pixels. */
 export const MEDIUM_FONT_PX = 16;

@@ -1,10 +1,11 @@
+import type { Size } from '../formats/size.ts';
 import type { Decode, Encode, Failure, OutputFormat, Pass, PassWarning } from '../protocol.ts';
 import { chooseFrames, isMoving } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
 import type { Footage } from './frames.ts';
 import { assertMeasurable, immeasurable } from './likeness/measurable.ts';
 import { operationNamed } from './operations/index.ts';
-import type { Shape, Size } from './pixels/geometry.ts';
+import type { Shape } from './pixels/geometry.ts';
 import { invalid, Refusal, refusedArgument } from './refusal.ts';
 import { assertReachable } from './search/smallest-file.ts';
 

@@ -1,6 +1,7 @@
+import type { Size } from '../formats/size.ts';
 import type { Sharp } from 'sharp';
 import type { Picture } from './picture.ts';
-import { type Box, type Size, scaledBy } from './pixels/geometry.ts';
+import { type Box, scaledBy } from './pixels/geometry.ts';
 import { cut, fillWithBytes, paste } from './pixels/paint.ts';
 import { type Pixels, readPixels } from './pixels/pixels.ts';
 import { enlarged } from './pixels/resample.ts';

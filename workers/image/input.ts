@@ -1,8 +1,8 @@
+import type { Size } from '../formats/size.ts';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import { type InputHeader, MAX_PIXELS, type TransformTask } from '../protocol.ts';
 import { type Chosen, isMoving } from './chosen-frames.ts';
 import { batchesOf } from './frames.ts';
-import type { Size } from './pixels/geometry.ts';
 import { type DeepPixels, framesOf, joinFrames, type Pixels, readPixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
 import { tooLarge, unreadable } from './refusal.ts';

@@ -1,9 +1,9 @@
+import type { Size } from '../formats/size.ts';
 import sharp, { type Sharp } from 'sharp';
 import type { RasterInput, TransformTask } from '../protocol.ts';
 import { isLate } from './failure.ts';
 import { openFile } from './input.ts';
 import type { PassContext } from './operations/operation.ts';
-import type { Size } from './pixels/geometry.ts';
 import { readPixels } from './pixels/pixels.ts';
 import { BadArgument } from './refusal.ts';
 import { secondsLeft } from './work.ts';

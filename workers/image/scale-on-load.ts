@@ -1,4 +1,5 @@
-import type { Size } from './pixels/geometry.ts';
+import type { Size } from '../formats/size.ts';
+
 
 /**
  * From this factor on, libjpeg makes a picture smaller while it decodes it. A factor of 2 and a little more would do,

@@ -1,8 +1,9 @@
+import type { Size } from '../formats/size.ts';
 import type { KernelEnum } from 'sharp';
 import { encodeOutput } from '../transport/output.ts';
 import type { Rgba } from './colour/colour.ts';
 import type { Picture } from './picture.ts';
-import { assertSize, type Box, type Size, scaledBy } from './pixels/geometry.ts';
+import { assertSize, type Box, scaledBy } from './pixels/geometry.ts';
 import { framesOf, isDeep, type Pixels, readDeepPixels, readPixels } from './pixels/pixels.ts';
 import { enlarged, sampled } from './pixels/resample.ts';
 

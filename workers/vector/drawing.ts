@@ -1,5 +1,5 @@
+import type { Size } from '../formats/size.ts';
 import { MEDIUM_FONT_PX, naturalSizeOf, viewBoxIn } from '../formats/svg.ts';
-import type { Size } from '../image/pixels/geometry.ts';
 
 /** An element as read; its values are not escaped. */
 export interface Element {

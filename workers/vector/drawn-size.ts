@@ -1,5 +1,5 @@
+import type { Size } from '../formats/size.ts';
 import { wholePixels } from '../formats/svg.ts';
-import type { Size } from '../image/pixels/geometry.ts';
 import type { Failure } from '../protocol.ts';
 import type { DrawingSize } from './protocol.ts';
 

@@ -1,6 +1,6 @@
+import type { Size } from '../formats/size.ts';
 import sharp from 'sharp';
 import { wholePixels } from '../formats/svg.ts';
-import type { Size } from '../image/pixels/geometry.ts';
 import type { Failure } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { Drawing } from './drawing.ts';

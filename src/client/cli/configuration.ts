@@ -3,7 +3,8 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { UsageError } from './exit-codes.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Variables of the environment, by their names. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a user keeps on his machine. */
 export interface Configuration {

@@ -1,15 +1,15 @@
 import { Darkroom } from '../client.ts';
-import { readConfiguration } from './configuration.ts';
+import { type Environment, readConfiguration } from './configuration.ts';
 import { UsageError } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What every command works with. */
 export class Context {
   readonly terminal: Terminal;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   #client: Darkroom | undefined;
 
-  constructor(terminal: Terminal, environment: Readonly<Record<string, string | undefined>>) {
+  constructor(terminal: Terminal, environment: Environment) {
     this.terminal = terminal;
     this.environment = environment;
   }

@@ -7,8 +7,6 @@ import { type CommandAnswer, UsageError } from './command.ts';
 import { migrate } from './migration.ts';
 import { table } from './table.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * Migrates from the stores of the current settings to those of a settings file, including the keys of its bucket. The
  * file is checked as the start checks its own, and each store has to respond before the first document is copied.
@@ -20,7 +18,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export async function migrateCommand(
   words: readonly string[],
   source: StoresSettings,
-  environment: Environment,
+  environment: NodeJS.ProcessEnv,
   onProgress: (line: string) => void,
 ): Promise<CommandAnswer> {
   const file = targetFile(words);

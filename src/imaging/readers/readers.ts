@@ -1,3 +1,4 @@
+import type { Size } from '../../../workers/formats/size.ts';
 import type { BoundingBox, CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Thread } from '../../platform/concurrency/thread.ts';
@@ -187,12 +188,6 @@ function readingTookTooLong({ kind }: ReadingTask): ApiError {
 }
 
 function ignore(): void {}
-
-/** The size of a picture, in pixels. */
-interface Size {
-  width: number;
-  height: number;
-}
 
 /** How far a picture was turned before it was read, clockwise, in degrees. */
 const ANGLES = [0, 90, 270, 180] as const;

@@ -1,3 +1,4 @@
+import type { Size } from '../../../workers/formats/size.ts';
 import type { Pass } from '../../../workers/protocol.ts';
 import { preview } from '../../imaging/images/preview.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
@@ -209,11 +210,6 @@ function familyOf(widths: readonly number[], addressOf: (width: number) => strin
     srcset: widths.map((width) => `${addressOf(width)} ${width}w`).join(', '),
     sizes: `(max-width: ${largest}px) 100vw, ${largest}px`,
   };
-}
-
-interface Size {
-  width: number;
-  height: number;
 }
 
 /** The size of the picture by the header of its source; null if only the pixels tell. */

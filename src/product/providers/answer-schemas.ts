@@ -20,7 +20,7 @@ const MAX_WAITING_SCHEMAS = 100;
 const RETRY_SECONDS = 5;
 
 /** A schema that a caller sent, and the parameter that a refusal of it names. */
-interface SentSchema {
+interface SchemaToCheck {
   schema: object;
   param: string;
 }
@@ -41,7 +41,7 @@ export class AnswerSchemas {
    * @throws ApiError invalid_param on the first schema that does not compile in time; rate_limited for an account with
    *   too many waiting schemas.
    */
-  async check(accountId: string, schemas: readonly SentSchema[]): Promise<void> {
+  async check(accountId: string, schemas: readonly SchemaToCheck[]): Promise<void> {
     if (this.#queue.waitingOf(accountId) + schemas.length > MAX_WAITING_SCHEMAS) throw tooManyWaiting();
     for (const { schema, param } of schemas) {
       const task: SchemaTask = { kind: 'check', schema: JSON.stringify(schema) };

@@ -1,16 +1,14 @@
 import { markdownOf } from '../../platform/pages/markdown.ts';
 import { usualWordsOf } from '../catalogue/usual-words.ts';
+import type { IndexedPage } from './indexed-page.ts';
 import { addressOf } from './layout.ts';
 import type { Library } from './library.ts';
-
-/** A page as the search in the browser reads it: address, title, first sentence, and its other words. */
-export type Indexed = [address: string, title: string, lead: string, words: string];
 
 const SAMPLE = /```[\s\S]*?```/g;
 const WORD = /[\p{L}\p{N}_]{2,}/gu;
 
 /** Every page with each of its words once, without its samples; those of ops also with what others call them. */
-export function searchIndex(library: Library): Indexed[] {
+export function searchIndex(library: Library): IndexedPage[] {
   return library.list().map(({ path, page }) => {
     const { title, lead } = page;
     const written = markdownOf(page).replaceAll(SAMPLE, '').toLowerCase();

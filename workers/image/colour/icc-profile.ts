@@ -1,11 +1,11 @@
+import type { Chromaticity } from '../../formats/png-colours.ts';
+
 /**
  * Builds ICC profiles (version 2.4) of displays. A profile is built from primaries, a white point and one curve for all
  * channels; that of a grey picture has the curve alone.
  */
 
 type Triple = readonly [number, number, number];
-/** A chromaticity of CIE 1931. */
-export type Chromaticity = readonly [x: number, y: number];
 
 /** The colours of a display, which give the numbers of a picture their meaning. */
 export interface Colours {

@@ -1,5 +1,6 @@
 import type { CodePoints } from '../../formats/code-points.ts';
-import { type Chromaticity, type Colours, isPossible } from './icc-profile.ts';
+import type { Chromaticity } from '../../formats/png-colours.ts';
+import { type Colours, isPossible } from './icc-profile.ts';
 import { linearOf } from './light.ts';
 
 /**

@@ -1,6 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import type { JpegOptions, WebpOptions } from 'sharp';
 import type { OutputFormat } from '../../protocol.ts';
-import type { Size } from '../pixels/geometry.ts';
 
 /*
  * The settings of the encoders at each effort from 0 to 9. Efforts were chosen from curves of CPU time against bytes at

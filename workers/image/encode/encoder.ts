@@ -1,6 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import type { Sharp } from 'sharp';
 import type { Encode, OutputFormat } from '../../protocol.ts';
-import type { Size } from '../pixels/geometry.ts';
 import { invalid } from '../refusal.ts';
 import { avifEffort, jpegEffort, scaled, webpEffort } from './effort.ts';
 import { movingEffort } from './moving-effort.ts';

@@ -1,5 +1,5 @@
+import type { Size } from '../../formats/size.ts';
 import { LIGHT_OF, shareOf } from '../colour/light.ts';
-import type { Size } from '../pixels/geometry.ts';
 
 /** The digits of base 83, in the order that the format defines. */
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';

@@ -1,5 +1,5 @@
+import type { Size } from '../../formats/size.ts';
 import { LIGHT_OF, shareOf } from '../colour/light.ts';
-import type { Size } from '../pixels/geometry.ts';
 import { LUMA } from './brightness.ts';
 
 /** One 8-bit channel. */

@@ -1,5 +1,5 @@
+import type { Size } from '../../formats/size.ts';
 import { LIGHT_OF } from '../colour/light.ts';
-import type { Size } from '../pixels/geometry.ts';
 
 /** 8-bit pixels in sRGB, not premultiplied. */
 export interface Raster extends Size {

@@ -1,4 +1,4 @@
-import type { Size } from '../pixels/geometry.ts';
+import type { Size } from '../../formats/size.ts';
 import { invalid, type Refusal } from '../refusal.ts';
 import { MIN_EDGE_PX } from './ssimulacra2.ts';
 

@@ -1,3 +1,4 @@
+import type { Size } from '../../formats/size.ts';
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import {
@@ -14,7 +15,7 @@ import { measure } from '../facts/measure.ts';
 import { MAX_SAMPLE_EDGE_PX, type Sample } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
 import { toSrgb } from '../input.ts';
-import { fitInto, type Size } from '../pixels/geometry.ts';
+import { fitInto } from '../pixels/geometry.ts';
 import { isFull } from '../pixels/pixels.ts';
 import { readableFile } from '../readable.ts';
 import { tooLarge, unreadable } from '../refusal.ts';

@@ -1,5 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import { backgroundOr, isTranslucent } from '../colour/colour.ts';
-import { type Size, sizeFault } from '../pixels/geometry.ts';
+import { sizeFault } from '../pixels/geometry.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, number, numbers, optional } from './parameter.ts';
 

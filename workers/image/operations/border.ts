@@ -1,5 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import { isTranslucent, parseColour } from '../colour/colour.ts';
-import { changedSizeFault, cornerRadius, isRound, type Size } from '../pixels/geometry.ts';
+import { changedSizeFault, cornerRadius, isRound } from '../pixels/geometry.ts';
 import { fillCorners, roundCorners } from '../pixels/paint.ts';
 import { pad } from '../sizing.ts';
 import { defineStep } from './operation.ts';

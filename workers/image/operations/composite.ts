@@ -1,6 +1,7 @@
+import type { Size } from '../../formats/size.ts';
 import { overlay } from '../overlay.ts';
 import { BLEND_MODES } from '../pixels/blend.ts';
-import { MAX_EDGE_PX, placeWithin, type Size, sizeFault } from '../pixels/geometry.ts';
+import { MAX_EDGE_PX, placeWithin, sizeFault } from '../pixels/geometry.ts';
 import { fade, repeat } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
 import { defineStep } from './operation.ts';

@@ -1,6 +1,7 @@
+import type { Size } from '../../formats/size.ts';
 import type { KernelEnum } from 'sharp';
 import type { Picture } from '../picture.ts';
-import { type Anchor, place, type Size } from '../pixels/geometry.ts';
+import { type Anchor, place } from '../pixels/geometry.ts';
 import {
   type InterestMeasure,
   interestingBox,

@@ -1,5 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import { Type } from '@sinclair/typebox';
-import { largestOfShape, type Size, sizeFault } from '../pixels/geometry.ts';
+import { largestOfShape, sizeFault } from '../pixels/geometry.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { defineStep } from './operation.ts';
 import { FOCAL, gravity, optional } from './parameter.ts';

@@ -1,5 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import { backgroundOr, opensUp } from '../colour/colour.ts';
-import { changedSizeFault, type Size } from '../pixels/geometry.ts';
+import { changedSizeFault } from '../pixels/geometry.ts';
 import { pad } from '../sizing.ts';
 import { defineStep } from './operation.ts';
 import { choice, colour, integer, optional } from './parameter.ts';

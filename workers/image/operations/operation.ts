@@ -1,10 +1,11 @@
+import type { Size } from '../../formats/size.ts';
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import type { Decode, Encode, PassWarning, PictureHashes } from '../../protocol.ts';
 import { isGreyColour, type Rgba } from '../colour/colour.ts';
 import type { Picture } from '../picture.ts';
-import type { Shape, Size } from '../pixels/geometry.ts';
+import type { Shape } from '../pixels/geometry.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { BadArgument } from '../refusal.ts';
 import { contract, type Filled, filler } from './parameter.ts';

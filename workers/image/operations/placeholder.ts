@@ -1,7 +1,8 @@
+import type { Size } from '../../formats/size.ts';
 import { hashesOf } from '../facts/hashes.ts';
 import { coloured, MAX_SAMPLE_EDGE_PX } from '../facts/sample.ts';
 import { blurBy } from '../gaussian.ts';
-import { fitInto, type Size } from '../pixels/geometry.ts';
+import { fitInto } from '../pixels/geometry.ts';
 import { scaleTo } from '../sizing.ts';
 import { defineStep } from './operation.ts';
 import { choice } from './parameter.ts';

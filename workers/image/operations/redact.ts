@@ -1,7 +1,8 @@
+import type { Size } from '../../formats/size.ts';
 import { type Static, Type } from '@sinclair/typebox';
 import { parseColour } from '../colour/colour.ts';
 import { coarsen, groupsOf, mustBeFilled } from '../pixels/concealment.ts';
-import { type Box, intersect, type Size } from '../pixels/geometry.ts';
+import { type Box, intersect } from '../pixels/geometry.ts';
 import { fill } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
 import { defineStep } from './operation.ts';

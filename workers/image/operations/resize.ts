@@ -1,6 +1,7 @@
+import type { Size } from '../../formats/size.ts';
 import type { PassWarning } from '../../protocol.ts';
 import { backgroundOr, isTranslucent } from '../colour/colour.ts';
-import { changedSizeFault, type Fit, fitInto, MAX_EDGE_PX, place, type Size } from '../pixels/geometry.ts';
+import { changedSizeFault, type Fit, fitInto, MAX_EDGE_PX, place } from '../pixels/geometry.ts';
 import { BadArgument } from '../refusal.ts';
 import { pad, scaleLinear, scaleTo } from '../sizing.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';

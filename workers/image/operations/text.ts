@@ -1,8 +1,9 @@
+import type { Size } from '../../formats/size.ts';
 import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
 import { parseColour, type Rgba, TRANSPARENT } from '../colour/colour.ts';
 import { escaped, printable } from '../markup.ts';
 import { overlay } from '../overlay.ts';
-import { MAX_AREA_PX, marginPx, type Place, placeWithin, roomWithin, type Size } from '../pixels/geometry.ts';
+import { MAX_AREA_PX, marginPx, type Place, placeWithin, roomWithin } from '../pixels/geometry.ts';
 import { type Pixels, readPixels } from '../pixels/pixels.ts';
 import { turned } from '../pixels/turn.ts';
 import { BadArgument } from '../refusal.ts';

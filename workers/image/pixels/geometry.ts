@@ -1,10 +1,5 @@
+import type { Size } from '../../formats/size.ts';
 import { BadArgument } from '../refusal.ts';
-
-/** Width and height of one frame, in pixels. */
-export interface Size {
-  width: number;
-  height: number;
-}
 
 export interface Box extends Size {
   left: number;

@@ -1,4 +1,5 @@
-import type { Box, Size } from './geometry.ts';
+import type { Size } from '../../formats/size.ts';
+import type { Box } from './geometry.ts';
 import type { Pixels, Rgba } from './pixels.ts';
 
 /**

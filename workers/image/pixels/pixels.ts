@@ -1,6 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import type { OutputInfo, Sharp } from 'sharp';
 import { encodeLocalOutput } from '../../transport/output.ts';
-import type { Size } from './geometry.ts';
 
 /** A colour as sharp takes it: channels 0 to 255, alpha 0 to 1. */
 export interface Rgba {

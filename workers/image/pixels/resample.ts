@@ -1,5 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import type { KernelEnum } from 'sharp';
-import type { Box, Size } from './geometry.ts';
+import type { Box } from './geometry.ts';
 import type { DeepPixels, Pixels } from './pixels.ts';
 
 /**

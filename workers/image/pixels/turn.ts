@@ -1,5 +1,6 @@
+import type { Size } from '../../formats/size.ts';
 import type sharp from 'sharp';
-import { type Size, turnedSize } from './geometry.ts';
+import { turnedSize } from './geometry.ts';
 import { cut } from './paint.ts';
 import { type Pixels, type Rgba, readPixels } from './pixels.ts';
 

@@ -1,5 +1,4 @@
-/** A page of the index: address, title, first sentence, and its other words. */
-type Indexed = [address: string, title: string, lead: string, words: string];
+import type { IndexedPage } from '../indexed-page.ts';
 
 const MAX_FOUND = 12;
 
@@ -8,7 +7,7 @@ export function startSearch(): void {
   const input = document.querySelector<HTMLInputElement>('search input');
   const list = document.querySelector<HTMLElement>('#found');
   if (input === null || list === null) return;
-  let index: Promise<Indexed[]> | undefined;
+  let index: Promise<IndexedPage[]> | undefined;
   const load = () => {
     index ??= fetch('/docs/search.json').then((response) => response.json());
     return index;
@@ -21,7 +20,7 @@ export function startSearch(): void {
     if (input?.value === query) fill(pages, query);
   }
 
-  function fill(pages: readonly Indexed[], query: string): void {
+  function fill(pages: readonly IndexedPage[], query: string): void {
     const found = find(pages, query);
     list?.replaceChildren(...found.map(entry));
     if (query.trim() !== '' && found.length === 0) list?.append(nothing());
@@ -56,7 +55,7 @@ function step(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement):
 }
 
 /** The pages that have every word of the query, the best first. */
-function find(pages: readonly Indexed[], query: string): Indexed[] {
+function find(pages: readonly IndexedPage[], query: string): IndexedPage[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
   if (words.length === 0) return [];
   return pages
@@ -68,7 +67,7 @@ function find(pages: readonly Indexed[], query: string): Indexed[] {
 }
 
 /** 0 for a page that lacks one of the words; a title counts more than a sentence, and that more than the rest. */
-function scoreOf([, title, lead, text]: Indexed, words: readonly string[]): number {
+function scoreOf([, title, lead, text]: IndexedPage, words: readonly string[]): number {
   const name = title.toLowerCase();
   let sum = 0;
   for (const word of words) {
@@ -84,7 +83,7 @@ function scoreOf([, title, lead, text]: Indexed, words: readonly string[]): numb
   return sum;
 }
 
-function entry([address, title, lead]: Indexed): HTMLElement {
+function entry([address, title, lead]: IndexedPage): HTMLElement {
   const item = document.createElement('li');
   const link = document.createElement('a');
   const name = document.createElement('strong');

@@ -1,12 +1,12 @@
 // needs: pixels
 import t from 'tap';
-import type { RasterInput as LayerRaster } from '../../../../workers/protocol.ts';
+import type { RasterInput } from '../../../../workers/protocol.ts';
 import { BLACK, drawn, passOf, type Raster, RED, rasterOf, refused, WHITE } from '../passes.ts';
 import { four } from './rows.ts';
 
 const RAW = { width: 2, height: 3, channels: 4 } as const;
 
-const layers: Record<string, LayerRaster> = {
+const layers: Record<string, RasterInput> = {
   logo: { input: new Uint8Array(await drawn(4, 4, () => [0, 0, 0, 255])) },
   mask: { input: new Uint8Array(await drawn(2, 1, (x) => [x * 255])) },
   tall: { input: new Uint8Array(await drawn(1, 2_000, () => [0, 0, 0, 255])) },

@@ -18,13 +18,12 @@ import { api } from '../../session.ts';
 import { Secret, WEBHOOKS_PATH } from './secret.ts';
 
 const POLL_MS = 3_000;
-type DeliveriesQuery = QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'>;
 
 /** An endpoint, what was sent to it, and what it answered. */
 export function EndpointPage({ endpointId }: { endpointId: string }) {
   const endpoint = useReading((signal) => api.webhooks.get(endpointId, { signal }), [endpointId]);
   const [{ status }, setFilters] = useQuery({ status: '' });
-  const query: DeliveriesQuery = status === '' ? {} : { status: status as Delivery['status'] };
+  const query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> = status === '' ? {} : { status: status as Delivery['status'] };
   const list = useLiveList<Delivery>(
     (signal) => api.webhooks.deliveries(endpointId, query, { signal }),
     [endpointId, status],
