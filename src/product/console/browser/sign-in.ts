@@ -1,6 +1,7 @@
 import { html, useEffect, useRef, useState } from './html.ts';
 import { Button } from './parts/button.ts';
 import { Field } from './parts/form.ts';
+import { submits } from './parts/handlers.ts';
 import { useAct } from './parts/reading.ts';
 import { ErrorBox } from './parts/states.ts';
 import { Tabs } from './parts/tabs.ts';
@@ -21,18 +22,15 @@ export function SignIn({ isOver }: { isOver: boolean }) {
     void act(() => signInByLink(token));
   }, []);
 
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const fields = new FormData(event.target as HTMLFormElement);
+  const signIn = (fields: FormData) => {
     const text = (name: string) => String(fields.get(name) ?? '');
-    void act(async () => {
-      if (way === 'key') await signInByKey(text('key'));
-      else await signInByPassword(text('email'), text('password'));
-    });
+    return act(() =>
+      way === 'key' ? signInByKey(text('key')) : signInByPassword(text('email'), text('password')),
+    );
   };
 
   const form = html`
-    <form class="sign-in" onSubmit=${submit}>
+    <form class="sign-in" onSubmit=${submits(signIn)}>
       <svg viewBox="0 0 32 32" width="36" height="36" aria-hidden="true" class="mark">
         <rect width="32" height="32" rx="7" />
         <circle cx="16" cy="16" r="8" />

@@ -1,3 +1,4 @@
+import { submits, takesText } from '../parts/handlers.ts';
 import { html, useEffect, useRef, useState, type View } from '../html.ts';
 import { callOperator } from '../operator.ts';
 import { Button } from '../parts/button.ts';
@@ -68,39 +69,28 @@ function SettingForm({ settings }: { settings: Host['settings'] }) {
     field.current?.focus();
     proposed.set(null);
   }, [proposal]);
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = new FormData(event.target as HTMLFormElement);
-    const isOn = (name: string) => form.get(name) !== null;
-    void act(async () => {
-      await changeSetting(setting, Number(typed), { save: isOn('save'), yes: isOn('yes') });
+  const change = (form: FormData) =>
+    act(async () => {
+      await changeSetting(setting, Number(typed), { save: form.has('save'), yes: form.has('yes') });
       setTyped('');
     });
-  };
-  return html`<form class="card" onSubmit=${submit}>
+  return html`<form class="card" onSubmit=${submits(change)}>
     <h3>Change a setting</h3>
     <div class="setting">
       <${Field} label="Setting">
         <select
           name="setting"
           value=${setting}
-          onChange=${(event: Event) => {
-            setSetting((event.target as HTMLSelectElement).value);
+          onChange=${takesText((name) => {
+            setSetting(name);
             clear();
-          }}
+          })}
         >
           ${Object.keys(settings).map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
         </select>
       <//>
       <${Field} label=${html`Value <span class="quiet">now ${settings[setting] ?? '–'}</span>`} error=${errorAt(error, 'value')}>
-        <input
-          ref=${field}
-          name="value"
-          type="number"
-          required
-          value=${typed}
-          onInput=${(event: InputEvent) => setTyped((event.target as HTMLInputElement).value)}
-        />
+        <input ref=${field} name="value" type="number" required value=${typed} onInput=${takesText(setTyped)} />
       <//>
     </div>
     <label class="check"><input type="checkbox" name="save" /> Keep it in the settings file of every host</label>
@@ -113,20 +103,15 @@ function SettingForm({ settings }: { settings: Host['settings'] }) {
 
 function LogForm({ level }: { level: string }) {
   const { act, isActing, error } = useAct();
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = new FormData(event.target as HTMLFormElement);
-    const [chosen, time] = ['level', 'for'].map((name) => String(form.get(name) ?? ''));
-    void act(async () => {
-      await callOperator('POST', '/log-level', {
-        body: { level: chosen, ...(time !== '' && { for: time }) },
-      });
+  const change = (form: FormData) =>
+    act(async () => {
+      const [chosen, time] = [form.get('level'), form.get('for')];
+      await callOperator('POST', '/log-level', { body: { level: chosen, ...(time && { for: time }) } });
       toast(html`The log level is ${chosen}.`);
     });
-  };
   const choices = (of: readonly (readonly [string, View])[]) =>
     of.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`);
-  return html`<form class="card" onSubmit=${submit}>
+  return html`<form class="card" onSubmit=${submits(change)}>
     <h3>Log more, or less</h3>
     <div class="setting">
       <${Field} label=${html`Level <span class="quiet">now ${level}</span>`}>

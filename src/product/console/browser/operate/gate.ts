@@ -2,6 +2,7 @@ import { html, useEffect, useState, type View } from '../html.ts';
 import { openOperatorSession, operatorSession } from '../operator.ts';
 import { Button } from '../parts/button.ts';
 import { Field } from '../parts/form.ts';
+import { submits } from '../parts/handlers.ts';
 import { Page } from '../parts/page.ts';
 import { useAct } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';
@@ -25,13 +26,10 @@ export function OperatorOnly({ title, children }: { title: string; children: () 
   if (session === 'open' || (session === 'unknown' && link === undefined)) return children();
   if (session === 'unknown') return html`<${Page} title=${title}><${Waiting} rows=${4} /><//>`;
 
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    const token = String(new FormData(event.target as HTMLFormElement).get('token') ?? '').trim();
-    void act(() => openOperatorSession({ token }));
-  };
+  const open = (fields: FormData) =>
+    act(() => openOperatorSession({ token: String(fields.get('token') ?? '').trim() }));
   return html`<${Page} title=${title} lead="For the person who runs this service.">
-    <form class="operator-sign-in card" onSubmit=${submit}>
+    <form class="operator-sign-in card" onSubmit=${submits(open)}>
       <${Field} label="Token of the operator" hint="OPERATOR_TOKEN, as the settings of the service have it.">
         <input name="token" type="password" autocomplete="off" required autofocus />
       <//>

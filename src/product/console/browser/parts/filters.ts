@@ -1,3 +1,4 @@
+import { takesText } from './handlers.ts';
 import { html, useEffect, useState } from '../html.ts';
 
 export interface FilterField {
@@ -55,6 +56,11 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
   </search>`;
 }
 
+/** The filters that are set, as the interface takes them. */
+export function withoutEmpty(filters: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+}
+
 interface FilterProps {
   field: FilterField;
   value: string;
@@ -78,7 +84,7 @@ function Typed({ field: { name, label, kind, placeholder }, value, onChange }: F
       value=${typed}
       autocomplete="off"
       spellcheck=${false}
-      onInput=${(event: InputEvent) => setTyped((event.target as HTMLInputElement).value)}
+      onInput=${takesText(setTyped)}
     />
   </label>`;
 }
@@ -86,7 +92,7 @@ function Typed({ field: { name, label, kind, placeholder }, value, onChange }: F
 function Choice({ field: { name, label, choices = [] }, value, onChange }: FilterProps) {
   return html`<label class="choice">
     <span>${label}</span>
-    <select value=${value} onChange=${(event: Event) => onChange({ [name]: (event.target as HTMLSelectElement).value })}>
+    <select value=${value} onChange=${takesText((text) => onChange({ [name]: text }))}>
       ${choices.map((choice) => html`<option key=${choice.value} value=${choice.value}>${choice.label}</option>`)}
     </select>
   </label>`;
@@ -94,10 +100,9 @@ function Choice({ field: { name, label, choices = [] }, value, onChange }: Filte
 
 /** The address holds the instant in UTC, so that readers of other zones see the same. */
 function Instant({ field: { name, label }, value, onChange }: FilterProps) {
-  const change = (event: Event) => {
-    const { value: local } = event.target as HTMLInputElement;
-    onChange({ [name]: local === '' ? '' : new Date(local).toISOString() });
-  };
+  const change = takesText((local) =>
+    onChange({ [name]: local === '' ? '' : new Date(local).toISOString() }),
+  );
   return html`<label class="choice">
     <span>${label}</span>
     <input type="datetime-local" value=${localText(value)} onChange=${change} />

@@ -1,19 +1,17 @@
 import { DarkroomError } from '../../../../client/errors.ts';
 import type { OpParameter } from '../../../../client/schema.ts';
 import { html, useEffect, useState, type View } from '../html.ts';
+import { takesText } from './handlers.ts';
 
-/** A control with its name above and a word below. */
-export function Field({
-  label,
-  hint,
-  error,
-  children,
-}: {
+interface FieldProps {
   label: View;
   hint?: View;
   error?: View;
   children?: View;
-}) {
+}
+
+/** A control with its name above and a word below. */
+export function Field({ label, hint, error, children }: FieldProps) {
   return html`<div class=${error === undefined ? 'field' : 'field wrong'}>
     <label>
       <span class="field-name">${label}</span>
@@ -76,7 +74,8 @@ interface ControlProps {
   onChange: (value: unknown) => void;
 }
 
-function Control({ name, parameter, value, onChange }: ControlProps) {
+function Control(props: ControlProps) {
+  const { name, parameter, value, onChange } = props;
   const { type, enum: choices, default: fallback } = parameter;
   const placeholder = fallback === undefined ? '' : String(fallback);
   if (type === 'boolean' || (choices !== undefined && type !== 'array')) {
@@ -86,55 +85,39 @@ function Control({ name, parameter, value, onChange }: ControlProps) {
       return html`<select
         name=${name}
         value=${value === undefined ? '' : String(value)}
-        onChange=${(event: Event) => {
-          const { value: chosen } = event.target as HTMLSelectElement;
-          onChange(options.find((option) => String(option) === chosen));
-        }}
+        onChange=${takesText((chosen) => onChange(options.find((option) => String(option) === chosen)))}
       >
         <option value="">${placeholder === '' ? 'not set' : `not set: ${placeholder}`}</option>
         ${options.map((option) => html`<option key=${option} value=${String(option)}>${String(option)}</option>`)}
       </select>`;
   }
   if (type === 'integer' || type === 'number')
-    return html`<${NumberControl} parameter=${parameter} name=${name} value=${value} onChange=${onChange} />`;
-  return html`<${TextControl} name=${name} parameter=${parameter} value=${value} onChange=${onChange} />`;
+    return html`<${NumberControl} ...${props} />`;
+  return html`<${TextControl} ...${props} />`;
 }
 
 /** A number with a slider where it has both bounds and the range can be hit by one. */
-function NumberControl({
-  name,
-  parameter: { type, min, max, default: fallback },
-  value,
-  onChange,
-}: ControlProps) {
+function NumberControl({ name, parameter, value, onChange }: ControlProps) {
+  const { type, min, max, default: fallback } = parameter;
   const hasSlider = min !== undefined && max !== undefined && max - min <= MAX_SLIDER_RANGE;
   const step = type === 'integer' ? 1 : (max ?? 1) - (min ?? 0) > 10 ? 0.1 : 0.01;
   const change = (event: Event) => {
     const { valueAsNumber } = event.target as HTMLInputElement;
     onChange(Number.isNaN(valueAsNumber) ? undefined : valueAsNumber);
   };
+  const bounds = { min, max, onInput: change };
   const number = html`<input
     type="number"
     name=${name}
     aria-label=${hasSlider ? name : undefined}
-    min=${min}
-    max=${max}
     step=${type === 'integer' ? 1 : 'any'}
     value=${value ?? ''}
     placeholder=${fallback ?? ''}
-    onInput=${change}
+    ...${bounds}
   />`;
   if (!hasSlider) return number;
   return html`<span class="with-slider">
-    <input
-      type="range"
-      aria-label=${`${name}, as a slider`}
-      min=${min}
-      max=${max}
-      step=${step}
-      value=${value ?? fallback ?? min}
-      onInput=${change}
-    />
+    <input type="range" aria-label=${`${name}, as a slider`} step=${step} value=${value ?? fallback ?? min} ...${bounds} />
     ${number}
   </span>`;
 }
@@ -142,12 +125,8 @@ function NumberControl({
 const MAX_SLIDER_RANGE = 400;
 
 /** A text; JSON where the value is no text. What is no JSON yet is kept as it is typed. */
-function TextControl({
-  name,
-  parameter: { type, enum: choices, default: fallback },
-  value,
-  onChange,
-}: ControlProps) {
+function TextControl({ name, parameter, value, onChange }: ControlProps) {
+  const { type, enum: choices, default: fallback } = parameter;
   const takesText = type.includes('string');
   const written = (given: unknown) =>
     given === undefined ? '' : typeof given === 'object' ? JSON.stringify(given) : String(given);
@@ -155,23 +134,16 @@ function TextControl({
   useEffect(() => {
     if (JSON.stringify(read(typed, type)) !== JSON.stringify(value)) setTyped(written(value));
   }, [value]);
-  const change = (event: InputEvent) => {
-    const { value: text } = event.target as HTMLInputElement;
+  const change = takesText((text) => {
     setTyped(text);
     onChange(read(text, type));
-  };
+  });
   const isLong = takesText && /\n/.test(typed);
   const options = choices?.length ? choices.join(', ') : '';
   const placeholder = fallback === undefined ? options : String(fallback);
   if (isLong) return html`<textarea name=${name} rows="4" value=${typed} onInput=${change}></textarea>`;
-  return html`<input
-    name=${name}
-    value=${typed}
-    placeholder=${placeholder}
-    autocomplete="off"
-    spellcheck=${false}
-    onInput=${change}
-  />`;
+  const input = { name, value: typed, placeholder, autocomplete: 'off', spellcheck: false, onInput: change };
+  return html`<input ...${input} />`;
 }
 
 /** What was typed as a value: undefined for nothing, JSON where the type asks for it. */
@@ -180,11 +152,7 @@ function read(text: string, type: string): unknown {
   if (type === 'string') return text;
   try {
     const value = JSON.parse(text);
-    return typeof value === 'string' || typeof value === 'object'
-      ? type.includes('string') && typeof value === 'string'
-        ? text
-        : value
-      : value;
+    return typeof value === 'string' && type.includes('string') ? text : value;
   } catch {
     return text;
   }

@@ -1,4 +1,5 @@
 import { html, useEffect, type View } from '../html.ts';
+import { ErrorBox, Waiting } from './states.ts';
 
 interface PageProps {
   title: string;
@@ -27,6 +28,18 @@ export function Page({ title, lead, actions, above, children }: PageProps) {
     </div>
     ${children}
   `;
+}
+
+interface UnreadPageProps extends Pick<PageProps, 'title' | 'above'> {
+  error: unknown;
+  reload: () => void;
+}
+
+/** A screen before its subject is read: the room that it takes, or why it could not be read. */
+export function UnreadPage({ error, reload, ...page }: UnreadPageProps) {
+  return html`<${Page} ...${page}>
+    ${error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`}
+  <//>`;
 }
 
 /** A part of a screen with a heading. */

@@ -29,7 +29,7 @@ interface TableProps<Row> {
   /** How many rows there are in all, if more than are read. */
   total?: number | undefined;
   hasMore?: boolean;
-  onMore?: () => void;
+  more?: () => void;
   isLoading?: boolean;
   /** What is shown without rows. */
   empty?: View;
@@ -44,7 +44,7 @@ const SPARE_ROWS = 12;
  * and End go through the rows, Enter opens one, Space chooses it.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total, hasMore, onMore, isLoading } =
+  const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total, hasMore, more, isLoading } =
     props;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ first: 0, last: 60 });
@@ -58,7 +58,7 @@ export function Table<Row>(props: TableProps<Row>) {
   };
   useEffect(look, [rows.length]);
   useEffect(() => {
-    if (hasMore && !isLoading && view.last + SPARE_ROWS > rows.length) onMore?.();
+    if (hasMore && !isLoading && view.last + SPARE_ROWS > rows.length) more?.();
   }, [view.last, rows.length, hasMore, isLoading]);
 
   if (rows.length === 0)

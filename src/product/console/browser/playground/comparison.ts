@@ -1,3 +1,4 @@
+import { takesText } from '../parts/handlers.ts';
 import { html, useRef, useState, type View } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { useObjectUrl } from '../parts/object-url.ts';
@@ -60,7 +61,7 @@ export function Comparison({ before, after, facts }: ComparisonProps) {
         min="0"
         max="100"
         value=${share}
-        onInput=${(event: Event) => setShare(Number((event.target as HTMLInputElement).value))}
+        onInput=${takesText((text) => setShare(Number(text)))}
       />`
       }
     </div>

@@ -1,3 +1,4 @@
+import { submits, takesText } from '../parts/handlers.ts';
 import type { BodyOf } from '../../../../client/calls.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
@@ -28,22 +29,18 @@ export function PresetDialog({ steps, onClose }: PresetDialogProps) {
       onClose();
       navigate(`/console/presets/${slug}`);
     });
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault();
-    void save();
-  };
   return html`<${Dialog}
     title="Save as a preset"
     closes="Cancel"
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} isDisabled=${name.trim() === ''} onClick=${save}>Save<//>`}
   >
-    <form class="form" onSubmit=${submit}>
+    <form class="form" onSubmit=${submits(save)}>
       <${Field} label="Name" error=${errorAt(error, 'name')} hint="Calls name it by a short form of this.">
-        <input value=${name} maxlength="200" onInput=${(event: Event) => setName((event.target as HTMLInputElement).value)} />
+        <input value=${name} maxlength="200" onInput=${takesText(setName)} />
       <//>
       <${Field} label="Description">
-        <input value=${description} onInput=${(event: Event) => setDescription((event.target as HTMLInputElement).value)} />
+        <input value=${description} onInput=${takesText(setDescription)} />
       <//>
       <button type="submit" class="unseen" tabindex="-1" aria-hidden="true">Save</button>
     </form>

@@ -1,3 +1,4 @@
+import { takesText } from '../parts/handlers.ts';
 import type { OpDefinition, OpParameter } from '../../../../client/schema.ts';
 import { html, useState, type View } from '../html.ts';
 import { Button } from '../parts/button.ts';
@@ -91,7 +92,7 @@ export function OutputList({ outputs, definitions, onChange, error }: OutputList
             <input
               aria-label=${`Name of result ${index + 1}`}
               value=${output.name}
-              onInput=${(event: Event) => set(index, { ...output, name: (event.target as HTMLInputElement).value })}
+              onInput=${takesText((text) => set(index, { ...output, name: text }))}
             />
             <${Button} kind="icon" label=${`Remove ${output.name}`} onClick=${() => onChange(outputs.toSpliced(index, 1))}>✕<//>
           </div>
@@ -126,7 +127,7 @@ function StepForm({ step: { op, parameters }, definitions, onChange, error }: St
   const change = (values: FormValues) => onChange({ op, parameters: values });
   return html`<div class="step-form">
     <${Field} label="Op" hint=${definition?.description}>
-      <select value=${op} onChange=${(event: Event) => onChange({ op: (event.target as HTMLSelectElement).value, parameters: {} })}>
+      <select value=${op} onChange=${takesText((text) => onChange({ op: text, parameters: {} }))}>
         ${choices.map((choice) => html`<option key=${choice.op} value=${choice.op}>${choice.op}</option>`)}
       </select>
     <//>

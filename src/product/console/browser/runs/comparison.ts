@@ -1,3 +1,4 @@
+import { takesText } from '../parts/handlers.ts';
 import { html, useState, type View } from '../html.ts';
 import { readReport } from '../operator.ts';
 import { Page, Section } from '../parts/page.ts';
@@ -140,7 +141,7 @@ function Choice({ label, value, choices, onChange }: ChoiceProps) {
   return html`<div class="filters">
     <label class="choice">
       <span>${label}</span>
-      <select value=${value} onChange=${(event: Event) => onChange((event.target as HTMLSelectElement).value)}>
+      <select value=${value} onChange=${takesText(onChange)}>
         ${choices.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
       </select>
     </label>

@@ -1,3 +1,4 @@
+import { takesText } from '../parts/handlers.ts';
 import type { BodyOf } from '../../../../client/calls.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
@@ -62,7 +63,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
               rows="16"
               spellcheck=${false}
               value=${text}
-              onInput=${(event: Event) => setText((event.target as HTMLTextAreaElement).value)}
+              onInput=${takesText(setText)}
             ></textarea>
           <//>`)
     }

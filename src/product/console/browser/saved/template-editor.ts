@@ -1,3 +1,4 @@
+import { takesText } from '../parts/handlers.ts';
 import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
@@ -126,7 +127,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
                 spellcheck=${false}
                 wrap="off"
                 value=${part === 'html' ? draft.html : draft.css}
-                onInput=${(event: Event) => set({ [part]: (event.target as HTMLTextAreaElement).value })}
+                onInput=${takesText((text) => set({ [part]: text }))}
               ></textarea>`
         }
       </div>
@@ -154,14 +155,13 @@ interface FactsFormProps {
 }
 
 function FactsForm({ draft: { name, description, width, height }, error, onChange }: FactsFormProps) {
-  const text = (event: Event) => (event.target as HTMLInputElement).value;
   const number = (event: Event) => (event.target as HTMLInputElement).valueAsNumber || 1;
   return html`<div class="form">
     <${Field} label="Name" error=${errorAt(error, 'name')}>
-      <input value=${name} maxlength="200" onInput=${(event: Event) => onChange({ name: text(event) })} />
+      <input value=${name} maxlength="200" onInput=${takesText((name) => onChange({ name }))} />
     <//>
     <${Field} label="Description">
-      <input value=${description} onInput=${(event: Event) => onChange({ description: text(event) })} />
+      <input value=${description} onInput=${takesText((description) => onChange({ description }))} />
     <//>
     <${Field} label="Width" hint="Pixels" error=${errorAt(error, 'width')}>
       <input type="number" min="1" max="4096" value=${width} onInput=${(event: Event) => onChange({ width: number(event) })} />

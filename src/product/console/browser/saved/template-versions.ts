@@ -1,3 +1,4 @@
+import { takesText } from '../parts/handlers.ts';
 import type { TemplateData } from '../../../../client/schema.ts';
 import { html } from '../html.ts';
 import { Button } from '../parts/button.ts';
@@ -49,7 +50,7 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
                 <select
                   aria-label=${side === 'one' ? 'Version at the left' : 'Version at the right'}
                   value=${version.version}
-                  onChange=${(event: Event) => setChosen({ [side]: (event.target as HTMLSelectElement).value })}
+                  onChange=${takesText((text) => setChosen({ [side]: text }))}
                 >
                   ${versions.map(({ version: number }) => html`<option key=${number} value=${number}>Version ${number}</option>`)}
                 </select>

@@ -4,9 +4,9 @@ import { html, useEffect, useRef, useState } from '../html.ts';
 import { useBulk } from '../parts/bulk.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
-import { Filters } from '../parts/filters.ts';
+import { Filters, withoutEmpty } from '../parts/filters.ts';
 import { Page } from '../parts/page.ts';
-import { usePages, useReading } from '../parts/reading.ts';
+import { type ListReading, usePages, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
 import { Count, countText } from '../parts/values.ts';
@@ -39,12 +39,8 @@ function Grid() {
     list.reload();
     collections.reload();
   };
-  const choose = (id: string, isChosen: boolean) => {
-    const next = new Set(chosen);
-    if (isChosen) next.add(id);
-    else next.delete(id);
-    setChosen(next);
-  };
+  const choose = (id: string, isChosen: boolean) =>
+    setChosen(new Set(isChosen ? [...chosen, id] : [...chosen].filter((other) => other !== id)));
   const removeChosen = async () => {
     const ids = [...chosen];
     const assets = `${countText(ids.length)} ${ids.length === 1 ? 'asset' : 'assets'}`;
@@ -131,12 +127,12 @@ function Grid() {
         />`,
       )}
     </ul>
-    <${More} hasMore=${list.hasMore} isLoading=${list.isLoading} more=${list.more} count=${list.rows.length} />
+    <${More} ...${list} />
   <//>`;
 }
 
 /** Reads the next page when the end of the list comes into view. */
-function More({ hasMore, isLoading, more, count }: MoreProps) {
+function More({ hasMore, isLoading, more, rows }: ListReading<ListedAsset>) {
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!hasMore || isLoading || end.current === null) return;
@@ -145,54 +141,34 @@ function More({ hasMore, isLoading, more, count }: MoreProps) {
     });
     observer.observe(end.current);
     return () => observer.disconnect();
-  }, [hasMore, isLoading, count]);
+  }, [hasMore, isLoading, rows.length]);
   return html`<div ref=${end} class="list-end">${hasMore && html`<${Button} onClick=${more}>Show more<//>`}</div>`;
 }
 
-interface MoreProps {
-  hasMore: boolean;
-  isLoading: boolean;
-  more: () => void;
-  count: number;
+/** The query of the filters. Similar assets are asked for alone. */
+function queryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
+  return filters.similarTo === '' ? withoutEmpty(filters) : { similarTo: filters.similarTo };
 }
 
-/** The filters that are set, as the interface takes them. Similar ones are asked for alone. */
-function queryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
-  if (filters.similarTo !== '') return { similarTo: filters.similarTo };
-  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
-}
+const choice = (value: string, label: string) => ({ value, label });
+const ORIGINS = [choice('', 'Anywhere'), choice('upload', 'Uploads'), choice('job', 'Jobs')];
+const STATES = [choice('', 'Any'), choice('DONE', 'Stored'), choice('PENDING', 'Pending'), choice('FAILED', 'Failed')];
 
 function fieldsOf(
   collections: readonly { name: string; assets: number }[],
   { collection, jobId }: AssetListFilters,
 ) {
   const names = new Set([...collections.map(({ name }) => name), ...(collection === '' ? [] : [collection])]);
-  const choice = (value: string, label = value) => ({ value, label });
   return [
     { name: 'id', label: 'Open an asset by its id', kind: 'search', placeholder: 'ast_… opens it' },
     {
       name: 'collection',
       label: 'Collection',
       kind: 'choice',
-      choices: [choice('', 'All'), ...[...names].map((name) => choice(name))],
+      choices: [choice('', 'All'), ...[...names].map((name) => choice(name, name))],
     },
-    {
-      name: 'origin',
-      label: 'From',
-      kind: 'choice',
-      choices: [choice('', 'Anywhere'), choice('upload', 'Uploads'), choice('job', 'Jobs')],
-    },
-    {
-      name: 'status',
-      label: 'Status',
-      kind: 'choice',
-      choices: [
-        choice('', 'Any'),
-        choice('DONE', 'Stored'),
-        choice('PENDING', 'Pending'),
-        choice('FAILED', 'Failed'),
-      ],
-    },
+    { name: 'origin', label: 'From', kind: 'choice', choices: ORIGINS },
+    { name: 'status', label: 'Status', kind: 'choice', choices: STATES },
     ...(jobId === '' ? [] : [{ name: 'jobId', label: 'Job', kind: 'text' }]),
   ];
 }

@@ -3,14 +3,15 @@ import type { JobSummary } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { useBulk } from '../parts/bulk.ts';
 import { Button } from '../parts/button.ts';
+import { countColumn, idColumn, statusColumn, timeColumn } from '../parts/columns.ts';
 import { confirmed } from '../parts/dialog.ts';
-import { Filters } from '../parts/filters.ts';
+import { Filters, withoutEmpty } from '../parts/filters.ts';
 import { Live } from '../parts/live.ts';
 import { useLiveList } from '../parts/live-list.ts';
 import { Page } from '../parts/page.ts';
 import { Empty, ErrorBox } from '../parts/states.ts';
-import { Table } from '../parts/table.ts';
-import { Count, countText, Id, Status, Time } from '../parts/values.ts';
+import { type Column, Table } from '../parts/table.ts';
+import { Count, countText } from '../parts/values.ts';
 import { navigate, useQuery } from '../router.ts';
 import type { ScreenProps } from '../screen.ts';
 import { api } from '../session.ts';
@@ -28,11 +29,28 @@ export function Screen({ rest }: ScreenProps) {
   return rest === '' ? html`<${List} />` : html`<${JobPage} key=${rest} jobId=${decodeURIComponent(rest)} />`;
 }
 
+/** What is done to many jobs at once. */
+const ACTS = {
+  Cancel: {
+    title: 'Cancelling jobs',
+    applies: canCancel,
+    does: (id: string, signal: AbortSignal) => api.jobs.cancel(id, { signal }),
+    says: 'those that have not ended are cancelled: items that have not started stop at once, running ones finish.',
+  },
+  Resume: {
+    title: 'Resuming jobs',
+    applies: canResume,
+    does: (id: string, signal: AbortSignal) => api.jobs.resume(id, { signal }),
+    says: 'those with items that failed or were cancelled run again as new jobs, at their price.',
+  },
+};
+
 function List() {
   const [filters, setFilters] = useQuery(NO_FILTERS);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const bulk = useBulk();
-  const query = queryOf(filters);
+  const { id: _, ...set } = filters;
+  const query: QueryOf<'GET /jobs'> = withoutEmpty(set);
   const list = useLiveList<JobSummary>((signal) => api.jobs.list(query, { signal }), [query], {
     keyOf: idOf,
     everyMs: POLL_MS,
@@ -46,33 +64,19 @@ function List() {
     const rows = list.rows.filter(({ id }) => chosen.has(id));
     return { count: rows.length, rows, what: 'that are chosen' };
   };
-  const actOnAll = async (act: 'Cancel' | 'Resume') => {
+  const actOnAll = async (act: keyof typeof ACTS) => {
     const { count, rows, what } = meant();
-    const [applies, does, doing] =
-      act === 'Cancel'
-        ? ([
-            canCancel,
-            (id: string, signal: AbortSignal) => api.jobs.cancel(id, { signal }),
-            'Cancelling',
-          ] as const)
-        : ([
-            canResume,
-            (id: string, signal: AbortSignal) => api.jobs.resume(id, { signal }),
-            'Resuming',
-          ] as const);
+    const { title, applies, does, says } = ACTS[act];
     const jobs = `${count === undefined ? 'the' : countText(count)} ${count === 1 ? 'job' : 'jobs'}`;
     const isAgreed = await confirmed({
       title: `${act} ${jobs}?`,
-      text:
-        act === 'Cancel'
-          ? `Of ${jobs} ${what}, those that have not ended are cancelled: items that have not started stop at once, running ones finish.`
-          : `Of ${jobs} ${what}, those with items that failed or were cancelled run again as new jobs, at their price.`,
+      text: `Of ${jobs} ${what}, ${says}`,
       act: `${act} ${jobs}`,
       isDangerous: act === 'Cancel',
     });
     if (!isAgreed) return;
     await bulk.run<JobSummary>({
-      title: `${doing} jobs`,
+      title,
       total: count,
       rows,
       nameOf: idOf,
@@ -118,15 +122,11 @@ function List() {
     <${Table}
       label="Jobs"
       columns=${COLUMNS}
-      rows=${list.rows}
+      ...${list}
       keyOf=${idOf}
       hrefOf=${({ id }: JobSummary) => `${JOBS_PATH}/${id}`}
       selected=${chosen}
       onSelect=${setChosen}
-      total=${list.total}
-      hasMore=${list.hasMore}
-      onMore=${list.more}
-      isLoading=${list.isLoading}
       empty=${
         isFiltered
           ? html`<${Empty} title="No job matches" text="Widen the filters, or take one away." />`
@@ -140,11 +140,6 @@ function List() {
   <//>`;
 }
 
-/** The filters that are set, as the interface takes them. */
-function queryOf({ id: _, ...filters }: JobListFilters): QueryOf<'GET /jobs'> {
-  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
-}
-
 function idOf({ id }: JobSummary): string {
   return id;
 }
@@ -152,12 +147,7 @@ function idOf({ id }: JobSummary): string {
 const word = (value: string) => ({ value, label: value === '' ? 'Any' : value.toLowerCase() });
 const FIELDS = [
   { name: 'id', label: 'Open a job by its id', kind: 'search', placeholder: 'job_… opens it' },
-  {
-    name: 'status',
-    label: 'Status',
-    kind: 'choice',
-    choices: ['', 'PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED', 'CANCELLING'].map(word),
-  },
+  statusColumn({ width: 'min(9.5em, 28vw)' }),
   {
     name: 'type',
     label: 'Type',
@@ -169,51 +159,32 @@ const FIELDS = [
   { name: 'createdTo', label: 'To', kind: 'instant' },
 ] as const;
 
-const COLUMNS = [
+const COLUMNS: readonly Column<JobSummary>[] = [
   {
     name: 'what',
     title: 'Job',
-    of: ({ op, type, presetName }: JobSummary) => html`${op ?? presetName ?? type}`,
+    of: ({ op, type, presetName }) => html`${op ?? presetName ?? type}`,
   },
   {
     name: 'status',
     title: 'Status',
     width: 'min(9.5em, 28vw)',
-    of: ({ status }: JobSummary) => html`<${Status} status=${status} />`,
+    of: ({ status }) => html`<${Status} status=${status} />`,
   },
   {
     name: 'items',
     title: 'Items',
     width: 'min(16em, 30vw)',
-    of: (job: JobSummary) => html`<${ItemCounts} job=${job} />`,
+    of: (job) => html`<${ItemCounts} job=${job} />`,
   },
   {
     name: 'reason',
     title: 'Reason',
     isWide: true,
-    of: ({ errorCode, errorMessage }: JobSummary) =>
+    of: ({ errorCode, errorMessage }) =>
       errorCode && html`<span title=${errorMessage}>${errorCode}</span>`,
   },
-  {
-    name: 'credits',
-    title: 'Credits',
-    isNumber: true,
-    isWide: true,
-    width: '7.5em',
-    of: ({ actualCredits }: JobSummary) => html`<${Count} value=${actualCredits} />`,
-  },
-  {
-    name: 'createdAt',
-    title: 'Created',
-    isWide: true,
-    width: '14em',
-    of: ({ createdAt }: JobSummary) => html`<${Time} at=${createdAt} />`,
-  },
-  {
-    name: 'id',
-    title: 'Id',
-    isWide: true,
-    width: '13em',
-    of: ({ id }: JobSummary) => html`<${Id} id=${id} />`,
-  },
+  countColumn('actualCredits', 'Credits', { width: '7.5em' }),
+  timeColumn('createdAt', 'Created'),
+  idColumn(),
 ];

@@ -8,9 +8,9 @@ import { type Host, joined, knownUntil, type ShownState, type Verdict } from '..
 import { callOperator, endOperatorSession } from '../operator.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
-import { Facts, Page, Section } from '../parts/page.ts';
+import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
 import { useAct, usePoll } from '../parts/reading.ts';
-import { ErrorBox, Waiting } from '../parts/states.ts';
+import { ErrorBox } from '../parts/states.ts';
 import { Tabs } from '../parts/tabs.ts';
 import { Timeline } from '../parts/timeline.ts';
 import { bytesText } from '../parts/values.ts';
@@ -54,7 +54,7 @@ function Operate() {
     <${Button} onClick=${() => endOperatorSession()}>Close these screens<//>
   `;
   if (data === undefined || host === undefined)
-    return html`<${Page} title="Operate">${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} rows=${10} />`}<//>`;
+    return html`<${UnreadPage} title="Operate" error=${error} reload=${reload} />`;
   return html`<${Page} title="Operate" actions=${actions}>
     <${Verdicts} state=${data} onDone=${reload} />
     ${error !== undefined && html`<${ErrorBox} error=${error} onRetry=${reload} />`}

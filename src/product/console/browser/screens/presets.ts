@@ -1,11 +1,12 @@
+import { takesText } from '../parts/handlers.ts';
 import type { PresetData } from '../../../../client/schema.ts';
 import { h, html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
 import { Filters } from '../parts/filters.ts';
-import { Facts, Page, Section } from '../parts/page.ts';
+import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
 import { useAct, useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
+import { Empty, ErrorBox } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { Copy, Id, Status, Time } from '../parts/values.ts';
@@ -87,9 +88,7 @@ const ABOVE = { title: 'Presets', path: '/console/presets' };
 function One({ slug }: { slug: string }) {
   const { data, error, reload } = useReading((signal) => readPreset(slug, signal), [slug]);
   if (data === undefined)
-    return html`<${Page} title="Preset" above=${ABOVE}>
-      ${error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`}
-    <//>`;
+    return html`<${UnreadPage} title="Preset" above=${ABOVE} error=${error} reload=${reload} />`;
   return html`<${PresetView} preset=${data} onSaved=${reload} />`;
 }
 
@@ -163,7 +162,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
         versions.length > 0 &&
         html`<label class="inline">
         <span class="quiet">Beside</span>
-        <select value=${chosen.with} onChange=${(event: Event) => setChosen({ with: (event.target as HTMLSelectElement).value })}>
+        <select value=${chosen.with} onChange=${takesText((text) => setChosen({ with: text }))}>
           <option value="">no other version</option>
           ${versions.toReversed().map((one) => html`<option key=${one.version} value=${one.version}>Version ${one.version}</option>`)}
         </select>

@@ -3,13 +3,14 @@ import type { Fix } from '../../../../client/errors.ts';
 import type { RequestErrorGroup, RequestRecord } from '../../../../client/schema.ts';
 import { html } from '../html.ts';
 import { Code } from '../parts/code.ts';
-import { Filters } from '../parts/filters.ts';
+import { idColumn, timeColumn } from '../parts/columns.ts';
+import { Filters, withoutEmpty } from '../parts/filters.ts';
 import { Live } from '../parts/live.ts';
 import { useLiveList } from '../parts/live-list.ts';
-import { Facts, Page, Section } from '../parts/page.ts';
+import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
 import { usePoll, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, fixView, Waiting } from '../parts/states.ts';
-import { Table } from '../parts/table.ts';
+import { type Column, Table } from '../parts/table.ts';
 import { Tabs } from '../parts/tabs.ts';
 import { TimingBar } from '../parts/timing.ts';
 import { Bytes, Count, Id, Milliseconds, Status, Time, type Tone } from '../parts/values.ts';
@@ -72,9 +73,8 @@ const FIELDS = [
   { name: 'to', label: 'To', kind: 'instant' },
 ] as const;
 
-/** The filters that are set, as the interface takes them. */
 function queryOf({ view: _, ...filters }: RequestListFilters): QueryOf<'GET /requests'> {
-  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+  return withoutEmpty(filters);
 }
 
 function Calls({ filters }: { filters: RequestListFilters }) {
@@ -93,13 +93,9 @@ function Calls({ filters }: { filters: RequestListFilters }) {
     <${Table}
       label="Calls"
       columns=${COLUMNS}
-      rows=${list.rows}
+      ...${list}
       keyOf=${keyOfRequest}
       hrefOf=${({ id }: RequestRecord) => `${PATH}/${encodeURIComponent(id)}`}
-      total=${list.total}
-      hasMore=${list.hasMore}
-      onMore=${list.more}
-      isLoading=${list.isLoading}
       empty=${
         isFiltered
           ? html`<${Empty} title="No call of the last hour matches" text="Widen the filters, or take one away." />`
@@ -118,25 +114,25 @@ function keyOfRequest({ id, at }: RequestRecord): string {
   return `${id} ${at}`;
 }
 
-const COLUMNS = [
+const COLUMNS: readonly Column<RequestRecord>[] = [
   {
     name: 'call',
     title: 'Call',
-    of: ({ method, path }: RequestRecord) =>
+    of: ({ method, path }) =>
       html`<span class="method">${method}</span> <code class="path" title=${path}>${path}</code>`,
   },
   {
     name: 'status',
     title: 'Status',
     width: '6em',
-    of: ({ status }: RequestRecord) => html`<${HttpStatus} status=${status} />`,
+    of: ({ status }) => html`<${HttpStatus} status=${status} />`,
   },
   {
     name: 'reason',
     title: 'Error',
     isWide: true,
     width: '13em',
-    of: ({ error }: RequestRecord) =>
+    of: ({ error }) =>
       error &&
       html`<span title=${error.message}>${error.reason ?? error.code}${error.param && ` at ${error.param}`}</span>`,
   },
@@ -145,30 +141,11 @@ const COLUMNS = [
     title: 'Took',
     isNumber: true,
     width: '7em',
-    of: ({ durationMs }: RequestRecord) => html`<${Milliseconds} value=${durationMs} />`,
+    of: ({ durationMs }) => html`<${Milliseconds} value=${durationMs} />`,
   },
-  {
-    name: 'out',
-    title: 'Sent',
-    isNumber: true,
-    isWide: true,
-    width: '7.5em',
-    of: ({ bytesOut }: RequestRecord) => html`<${Bytes} value=${bytesOut} />`,
-  },
-  {
-    name: 'at',
-    title: 'At',
-    isWide: true,
-    width: '14em',
-    of: ({ at }: RequestRecord) => html`<${Time} at=${at} />`,
-  },
-  {
-    name: 'id',
-    title: 'Id',
-    isWide: true,
-    width: '11em',
-    of: ({ id }: RequestRecord) => html`<${Id} id=${id} />`,
-  },
+  { name: 'out', title: 'Sent', isNumber: true, isWide: true, width: '7.5em', of: ({ bytesOut }) => html`<${Bytes} value=${bytesOut} />` },
+  timeColumn('at', 'At'),
+  idColumn({ width: '11em' }),
 ];
 
 function HttpStatus({ status }: { status: number }) {
@@ -241,9 +218,7 @@ function Request({ id }: { id: string }) {
   const above = { title: 'Requests', path: PATH };
   const { data, error, reload } = useReading((signal) => api.requests.get(id, { signal }), [id]);
   if (data === undefined)
-    return html`<${Page} title="Request" above=${above}>
-      ${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`}
-    <//>`;
+    return html`<${UnreadPage} title="Request" above=${above} error=${error} reload=${reload} />`;
   const { method, route, operation, path, status, at, durationMs, bytesIn, bytesOut, apiKeyId, warnings } =
     data;
   return html`<${Page} title=${`${method} ${route}`} above=${above}>

@@ -2,12 +2,13 @@ import { html, useState } from '../html.ts';
 import { OperatorOnly } from '../operate/gate.ts';
 import { callOperator } from '../operator.ts';
 import { Button } from '../parts/button.ts';
+import { timeColumn } from '../parts/columns.ts';
 import { type FilterField, Filters } from '../parts/filters.ts';
 import { Page } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
-import { bytesText, Status, Time } from '../parts/values.ts';
+import { bytesText, Status } from '../parts/values.ts';
 import { addressOf, navigate, useQuery } from '../router.ts';
 import { Comparison, MAX_COMPARED } from '../runs/comparison.ts';
 import type { Run, Runs } from '../runs/run.ts';
@@ -33,7 +34,7 @@ const COLUMNS: readonly Column<Run>[] = [
     isWide: true,
     width: '112px',
   },
-  { name: 'at', title: 'When', of: ({ at }) => html`<${Time} at=${at} />`, width: '150px' },
+  timeColumn('at', 'When', { isWide: false, width: '150px' }),
   {
     name: 'commit',
     title: 'Commit',

@@ -1,11 +1,12 @@
 import type { TemplateSummary } from '../../../../client/schema.ts';
 import { h, html } from '../html.ts';
+import { idColumn, timeColumn } from '../parts/columns.ts';
 import { Filters } from '../parts/filters.ts';
-import { Page } from '../parts/page.ts';
+import { Page, UnreadPage } from '../parts/page.ts';
 import { usePages, useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
+import { Empty, ErrorBox } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
-import { Id, Status, Time } from '../parts/values.ts';
+import { Status } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 import { listFields } from '../saved/list-fields.ts';
 import { TemplateEditor } from '../saved/template-editor.ts';
@@ -23,7 +24,7 @@ export function Screen({ rest }: ScreenProps) {
 
 const COLUMNS: readonly Column<TemplateSummary>[] = [
   { name: 'name', title: 'Name', of: ({ name }) => name },
-  { name: 'id', title: 'Id', of: ({ id }) => html`<${Id} id=${id} />`, width: '15em', isWide: true },
+  idColumn({ width: '15em' }),
   {
     name: 'size',
     title: 'Size',
@@ -46,13 +47,7 @@ const COLUMNS: readonly Column<TemplateSummary>[] = [
     isNumber: true,
     width: '7em',
   },
-  {
-    name: 'saved',
-    title: 'Saved',
-    of: ({ updatedAt }) => html`<${Time} at=${updatedAt} />`,
-    isWide: true,
-    width: '13em',
-  },
+  timeColumn('updatedAt', 'Saved', { width: '13em' }),
 ];
 
 function Listing() {
@@ -82,7 +77,7 @@ function Listing() {
       keyOf: ({ id }) => id,
       hrefOf: ({ id }) => `/console/templates/${id}`,
       hasMore,
-      onMore: more,
+      more,
       isLoading,
       empty: html`<${Empty}
         title="No template here"
@@ -95,10 +90,9 @@ function Listing() {
 
 function One({ id, part }: { id: string; part: string | undefined }) {
   const { data, error, reload } = useReading((signal) => api.templates.get(id, { signal }), [id]);
+  const above = { title: 'Templates', path: '/console/templates' };
   if (data === undefined)
-    return html`<${Page} title="Template" above=${{ title: 'Templates', path: '/console/templates' }}>
-      ${error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`}
-    <//>`;
+    return html`<${UnreadPage} title="Template" above=${above} error=${error} reload=${reload} />`;
   if (part === 'versions') return html`<${TemplateVersions} template=${data} />`;
   return html`<${TemplateEditor} template=${data} onSaved=${reload} />`;
 }

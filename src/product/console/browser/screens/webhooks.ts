@@ -1,13 +1,15 @@
+import { submits, takesText } from '../parts/handlers.ts';
 import type { WebhookEndpoint } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
+import { countColumn, idColumn, timeColumn } from '../parts/columns.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { errorAt, Field } from '../parts/form.ts';
 import { Page } from '../parts/page.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox } from '../parts/states.ts';
-import { Table } from '../parts/table.ts';
-import { Count, Id, Status, Time } from '../parts/values.ts';
+import { type Column, Table } from '../parts/table.ts';
+import { Status } from '../parts/values.ts';
 import { navigate } from '../router.ts';
 import type { ScreenProps } from '../screen.ts';
 import { api } from '../session.ts';
@@ -53,42 +55,18 @@ function Endpoints() {
   <//>`;
 }
 
-const COLUMNS = [
-  { name: 'url', title: 'Address', of: ({ url }: WebhookEndpoint) => html`<span title=${url}>${url}</span>` },
+const COLUMNS: readonly Column<WebhookEndpoint>[] = [
+  { name: 'url', title: 'Address', of: ({ url }) => html`<span title=${url}>${url}</span>` },
   {
     name: 'enabled',
     title: 'Status',
     width: '9.5em',
-    of: ({ enabled }: WebhookEndpoint) => html`<${Status} status=${enabled ? 'enabled' : 'disabled'} />`,
+    of: ({ enabled }) => html`<${Status} status=${enabled ? 'enabled' : 'disabled'} />`,
   },
-  {
-    name: 'failures',
-    title: 'Failed in a row',
-    isNumber: true,
-    isWide: true,
-    width: '11em',
-    of: ({ consecutiveFailures }: WebhookEndpoint) => html`<${Count} value=${consecutiveFailures} />`,
-  },
-  {
-    name: 'description',
-    title: 'Description',
-    isWide: true,
-    of: ({ description }: WebhookEndpoint) => description,
-  },
-  {
-    name: 'createdAt',
-    title: 'Registered',
-    isWide: true,
-    width: '14em',
-    of: ({ createdAt }: WebhookEndpoint) => html`<${Time} at=${createdAt} />`,
-  },
-  {
-    name: 'id',
-    title: 'Id',
-    isWide: true,
-    width: '13em',
-    of: ({ id }: WebhookEndpoint) => html`<${Id} id=${id} />`,
-  },
+  countColumn('consecutiveFailures', 'Failed in a row', { width: '11em' }),
+  { name: 'description', title: 'Description', isWide: true, of: ({ description }) => description },
+  timeColumn('createdAt', 'Registered'),
+  idColumn(),
 ];
 
 function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () => void }) {
@@ -114,25 +92,12 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${register}>Register<//>`}
   >
-    <form
-      class="form"
-      onSubmit=${(event: Event) => {
-        event.preventDefault();
-        void register();
-      }}
-    >
+    <form class="form" onSubmit=${submits(register)}>
       <${Field} label="Address" hint="https on port 443, reachable from the service." error=${errorAt(error, 'url')}>
-        <input
-          type="url"
-          value=${url}
-          onInput=${(event: InputEvent) => setUrl((event.target as HTMLInputElement).value)}
-        />
+        <input type="url" value=${url} onInput=${takesText(setUrl)} />
       <//>
       <${Field} label="Description">
-        <input
-          value=${description}
-          onInput=${(event: InputEvent) => setDescription((event.target as HTMLInputElement).value)}
-        />
+        <input value=${description} onInput=${takesText(setDescription)} />
       <//>
       <fieldset class="choices">
         <legend>Events</legend>

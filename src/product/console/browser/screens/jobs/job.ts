@@ -2,12 +2,13 @@ import type { Job, JobItem } from '../../../../../client/schema.ts';
 import { html, useEffect, useRef } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { Code } from '../../parts/code.ts';
+import { statusColumn } from '../../parts/columns.ts';
 import { confirmed } from '../../parts/dialog.ts';
 import { Live } from '../../parts/live.ts';
-import { Facts, Page, Section } from '../../parts/page.ts';
+import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAct, usePages, usePoll } from '../../parts/reading.ts';
-import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
-import { Table } from '../../parts/table.ts';
+import { Empty, ErrorBox } from '../../parts/states.ts';
+import { type Column, Table } from '../../parts/table.ts';
 import { Tabs } from '../../parts/tabs.ts';
 import { Thumb } from '../../parts/thumb.ts';
 import { type Happening, Timeline } from '../../parts/timeline.ts';
@@ -28,10 +29,7 @@ export function JobPage({ jobId }: { jobId: string }) {
   const { data } = job;
   everyMs.current = data !== undefined && hasEnded(data) ? ENDED_POLL_MS : POLL_MS;
   const above = { title: 'Jobs', path: JOBS_PATH };
-  if (data === undefined)
-    return html`<${Page} title="Job" above=${above}>
-      ${job.error ? html`<${ErrorBox} error=${job.error} onRetry=${job.reload} />` : html`<${Waiting} />`}
-    <//>`;
+  if (data === undefined) return html`<${UnreadPage} title="Job" above=${above} ...${job} />`;
   return html`<${Page}
     title=${data.op ?? data.presetName ?? data.type}
     above=${above}
@@ -169,12 +167,8 @@ function Items({ job, status }: { job: Job; status: string }) {
     <${Table}
       label="Items"
       columns=${columnsOf(span)}
-      rows=${list.rows}
+      ...${list}
       keyOf=${({ index }: JobItem) => String(index)}
-      total=${list.total}
-      hasMore=${list.hasMore}
-      onMore=${list.more}
-      isLoading=${list.isLoading}
       empty=${html`<${Empty} title="No such items" />`}
     />
   `;
@@ -185,19 +179,19 @@ interface BarSpan {
   lengthMs: number;
 }
 
-function columnsOf(span: BarSpan) {
+function columnsOf(span: BarSpan): Column<JobItem>[] {
   return [
     {
       name: 'index',
       title: 'Item',
       width: 'min(8.5em, 18vw)',
-      of: ({ index, variant }: JobItem) => html`<span class="figure">${index}</span> ${variant}`,
+      of: ({ index, variant }) => html`<span class="figure">${index}</span> ${variant}`,
     },
     {
       name: 'result',
       title: 'Result',
       width: 'min(6.5em, 16vw)',
-      of: ({ resultAssetId, output, index }: JobItem) => {
+      of: ({ resultAssetId, output, index }) => {
         if (resultAssetId !== undefined)
           return html`<a href=${`/console/assets/${resultAssetId}`} aria-label=${`Result of item ${index}`}>
             <${Thumb} id=${resultAssetId} edge=${64} />
@@ -205,28 +199,23 @@ function columnsOf(span: BarSpan) {
         return output !== undefined && html`<code title=${JSON.stringify(output)}>JSON</code>`;
       },
     },
-    {
-      name: 'status',
-      title: 'Status',
-      width: 'min(9.5em, 28vw)',
-      of: (item: JobItem) => html`<${Status} status=${item.status} />`,
-    },
+    statusColumn({ width: 'min(9.5em, 28vw)' }),
     {
       name: 'reason',
       title: 'Reason',
-      of: ({ errorCode, errorMessage, warnings }: JobItem) =>
+      of: ({ errorCode, errorMessage, warnings }) =>
         errorCode
           ? html`<span title=${errorMessage}><code>${errorCode}</code> ${errorMessage}</span>`
           : warnings?.map(({ code, name }) => html`<code key=${code + name}>${code}: ${name}</code> `),
     },
-    { name: 'when', title: 'When', isWide: true, width: '16em', of: (item: JobItem) => bar(item, span) },
+    { name: 'when', title: 'When', isWide: true, width: '16em', of: (item) => bar(item, span) },
     {
       name: 'took',
       title: 'Took',
       isNumber: true,
       isWide: true,
       width: '7.5em',
-      of: ({ durationMs }: JobItem) => html`<${Milliseconds} value=${durationMs} />`,
+      of: ({ durationMs }) => html`<${Milliseconds} value=${durationMs} />`,
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { takesText } from '../../parts/handlers.ts';
 import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
 import { html, useMemo, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
@@ -76,7 +77,7 @@ export function NewJob() {
               rows="14"
               spellcheck=${false}
               value=${draft.json || EXAMPLE}
-              onInput=${(event: InputEvent) => change({ json: (event.target as HTMLTextAreaElement).value })}
+              onInput=${takesText((json) => change({ json }))}
             ></textarea>
           <//>`
         : definition === undefined
@@ -118,15 +119,11 @@ interface JobFormProps {
 }
 
 function JobForm({ ops, definition, collections, draft, change, chooseOp, error }: JobFormProps) {
-  const typed = (name: 'prompt' | 'assetIds' | 'into') => (event: InputEvent) =>
-    change({ [name]: (event.target as HTMLInputElement).value });
+  const typed = (name: 'prompt' | 'assetIds' | 'into') => takesText((text) => change({ [name]: text }));
   return html`
     <div class="form">
       <${Field} label="Op" hint=${definition.description} error=${errorAt(error, 'op')}>
-        <select
-          value=${definition.op}
-          onChange=${(event: Event) => chooseOp((event.target as HTMLSelectElement).value)}
-        >
+        <select value=${definition.op} onChange=${takesText(chooseOp)}>
           ${ops
             .filter(({ kind }) => kind !== 'sync')
             .map((one) => html`<option key=${one.op} value=${one.op}>${one.op}</option>`)}
@@ -142,10 +139,7 @@ function JobForm({ ops, definition, collections, draft, change, chooseOp, error 
         definition.requiresAssets &&
         html`
           <${Field} label="Assets of a collection" error=${errorAt(error, 'from')}>
-            <select
-              value=${draft.fromCollection}
-              onChange=${(event: Event) => change({ fromCollection: (event.target as HTMLSelectElement).value })}
-            >
+            <select value=${draft.fromCollection} onChange=${takesText((fromCollection) => change({ fromCollection }))}>
               <option value="">none: by their ids</option>
               ${collections.map(
                 ({ name, assets }) =>

@@ -1,13 +1,15 @@
+import { submits, takesText } from '../../parts/handlers.ts';
 import type { ApiKey } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
+import { idColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed, Dialog } from '../../parts/dialog.ts';
 import { Field } from '../../parts/form.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox } from '../../parts/states.ts';
-import { Table } from '../../parts/table.ts';
+import { type Column, Table } from '../../parts/table.ts';
 import { toast } from '../../parts/toast.ts';
-import { Copy, Id, sinceText, Time } from '../../parts/values.ts';
+import { Copy, sinceText, Time } from '../../parts/values.ts';
 import { addressOf } from '../../router.ts';
 import { api, useSession } from '../../session.ts';
 
@@ -67,51 +69,39 @@ function columnsOf(revoke: (key: ApiKey) => void) {
     {
       name: 'name',
       title: 'Name',
-      of: ({ name }: ApiKey) => name || html`<span class="quiet">without a name</span>`,
+      of: ({ name }) => name || html`<span class="quiet">without a name</span>`,
     },
     {
       name: 'hint',
       title: 'Key',
       isWide: true,
       width: '11em',
-      of: ({ hint }: ApiKey) => html`<code>${hint}</code>`,
+      of: ({ hint }) => html`<code>${hint}</code>`,
     },
     {
       name: 'used',
       title: 'Last used',
       width: '14em',
-      of: ({ lastUsedAt }: ApiKey) =>
+      of: ({ lastUsedAt }) =>
         lastUsedAt === undefined
           ? html`<span class="quiet">never</span>`
           : html`<${Time} at=${lastUsedAt} />`,
     },
-    {
-      name: 'created',
-      title: 'Issued',
-      isWide: true,
-      width: '14em',
-      of: ({ createdAt }: ApiKey) => html`<${Time} at=${createdAt} />`,
-    },
-    {
-      name: 'id',
-      title: 'Id',
-      isWide: true,
-      width: '13em',
-      of: ({ id }: ApiKey) => html`<${Id} id=${id} />`,
-    },
+    timeColumn('createdAt', 'Issued'),
+    idColumn(),
     {
       name: 'calls',
       title: 'Calls',
       isWide: true,
       width: '6.5em',
-      of: ({ id, name, hint }: ApiKey) =>
+      of: ({ id, name, hint }) =>
         html`<a href=${addressOf('/console/requests', { apiKeyId: id })} aria-label=${`Calls of ${name || hint}`}>show</a>`,
     },
     {
       name: 'revoke',
       title: 'Revoke',
       width: '6em',
-      of: (key: ApiKey) =>
+      of: (key) =>
         html`<${Button} kind="link" label=${`Revoke ${key.name || key.hint}`} onClick=${() => revoke(key)}>Revoke<//>`,
     },
   ];
@@ -137,18 +127,9 @@ function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${issue}>Issue<//>`}
   >
-    <form
-      onSubmit=${(event: Event) => {
-        event.preventDefault();
-        void issue();
-      }}
-    >
+    <form onSubmit=${submits(issue)}>
       <${Field} label="Name" hint="Where it is used, such as the name of a program.">
-        <input
-          maxlength="100"
-          value=${name}
-          onInput=${(event: InputEvent) => setName((event.target as HTMLInputElement).value)}
-        />
+        <input maxlength="100" value=${name} onInput=${takesText(setName)} />
       <//>
     </form>
     <${ErrorBox} error=${error} />

@@ -1,10 +1,11 @@
 import type { LedgerEntry } from '../../../../../client/schema.ts';
 import { html } from '../../html.ts';
+import { countColumn, timeColumn } from '../../parts/columns.ts';
 import { Facts } from '../../parts/page.ts';
 import { usePages, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox } from '../../parts/states.ts';
-import { Table } from '../../parts/table.ts';
-import { Count, countText, Id, Status, Time } from '../../parts/values.ts';
+import { type Column, Table } from '../../parts/table.ts';
+import { Count, countText, Id, Status } from '../../parts/values.ts';
 import { api } from '../../session.ts';
 
 /** The balance, and each movement of it. */
@@ -26,12 +27,8 @@ export function Ledger() {
     <${Table}
       label="Movements of credits"
       columns=${COLUMNS}
-      rows=${list.rows}
+      ...${list}
       keyOf=${({ id }: LedgerEntry) => id}
-      total=${list.total}
-      hasMore=${list.hasMore}
-      onMore=${list.more}
-      isLoading=${list.isLoading}
       empty=${html`<${Empty} title="No movements yet" text="Jobs of models are charged in credits; the operator grants them." />`}
     />
   `;
@@ -39,42 +36,30 @@ export function Ledger() {
 
 const TONES: Readonly<Record<string, string>> = { grant: 'good', charge: 'quiet', overage: 'warn' };
 
-const COLUMNS = [
+const COLUMNS: readonly Column<LedgerEntry>[] = [
   {
     name: 'type',
     title: 'Movement',
     width: '7.5em',
-    of: ({ type }: LedgerEntry) => html`<${Status} status=${type} tone=${TONES[type] ?? 'quiet'} />`,
+    of: ({ type }) => html`<${Status} status=${type} tone=${TONES[type] ?? 'quiet'} />`,
   },
   {
     name: 'credits',
     title: 'Credits',
     isNumber: true,
     width: '6.5em',
-    of: ({ credits, held }: LedgerEntry) => html`<span class="figure">${signed(credits || held)}</span>`,
+    of: ({ credits, held }) => html`<span class="figure">${signed(credits || held)}</span>`,
   },
-  {
-    name: 'balance',
-    title: 'Balance after',
-    isNumber: true,
-    isWide: true,
-    width: '9.5em',
-    of: ({ balanceAfter }: LedgerEntry) => html`<${Count} value=${balanceAfter} />`,
-  },
-  { name: 'note', title: 'Note', isWide: true, of: ({ note }: LedgerEntry) => note },
+  countColumn('balanceAfter', 'Balance after', { width: '9.5em' }),
+  { name: 'note', title: 'Note', isWide: true, of: ({ note }) => note },
   {
     name: 'job',
     title: 'Job',
     isWide: true,
     width: '13em',
-    of: ({ jobId }: LedgerEntry) => jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`,
+    of: ({ jobId }) => jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`,
   },
-  {
-    name: 'at',
-    title: 'At',
-    width: '14em',
-    of: ({ createdAt }: LedgerEntry) => html`<${Time} at=${createdAt} />`,
-  },
+  timeColumn('createdAt', 'At', { isWide: false }),
 ];
 
 function signed(value: number): string {

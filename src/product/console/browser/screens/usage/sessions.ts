@@ -1,12 +1,13 @@
 import type { Session } from '../../../../../client/schema.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
+import { idColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed } from '../../parts/dialog.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { ErrorBox } from '../../parts/states.ts';
-import { Table } from '../../parts/table.ts';
+import { type Column, Table } from '../../parts/table.ts';
 import { toast } from '../../parts/toast.ts';
-import { Id, Status, Time, timeText } from '../../parts/values.ts';
+import { Status, timeText } from '../../parts/values.ts';
 import { api, signOut, useSession } from '../../session.ts';
 import { ForSessions } from './keys.ts';
 
@@ -50,41 +51,24 @@ function List() {
   `;
 }
 
-function columnsOf(end: (session: Session) => void) {
+function columnsOf(end: (session: Session) => void): Column<Session>[] {
   return [
     {
       name: 'which',
       title: 'Session',
-      of: ({ isCurrent }: Session) =>
+      of: ({ isCurrent }) =>
         isCurrent
           ? html`<${Status} status="this one" tone="good" />`
           : html`<span class="quiet">another one</span>`,
     },
-    {
-      name: 'since',
-      title: 'Signed in',
-      width: '14em',
-      of: ({ createdAt }: Session) => html`<${Time} at=${createdAt} />`,
-    },
-    {
-      name: 'until',
-      title: 'Ends by itself',
-      isWide: true,
-      width: '14em',
-      of: ({ expiresAt }: Session) => html`<${Time} at=${expiresAt} />`,
-    },
-    {
-      name: 'id',
-      title: 'Id',
-      isWide: true,
-      width: '13em',
-      of: ({ id }: Session) => html`<${Id} id=${id} />`,
-    },
+    timeColumn('createdAt', 'Signed in', { isWide: false }),
+    timeColumn('expiresAt', 'Ends by itself'),
+    idColumn(),
     {
       name: 'end',
       title: 'End',
       width: '6.5em',
-      of: (session: Session) =>
+      of: (session) =>
         html`<${Button} kind="link" onClick=${() => end(session)}>${session.isCurrent ? 'Sign out' : 'End'}<//>`,
     },
   ];

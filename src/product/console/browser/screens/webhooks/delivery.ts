@@ -1,9 +1,9 @@
 import { html } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { Code } from '../../parts/code.ts';
-import { Facts, Page, Section } from '../../parts/page.ts';
+import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAct, usePoll } from '../../parts/reading.ts';
-import { ErrorBox, Waiting } from '../../parts/states.ts';
+import { ErrorBox } from '../../parts/states.ts';
 import { toast } from '../../parts/toast.ts';
 import { Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate } from '../../router.ts';
@@ -23,9 +23,7 @@ export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; d
   const path = `${WEBHOOKS_PATH}/${encodeURIComponent(endpointId)}`;
   const above = { title: 'Deliveries of the endpoint', path };
   if (data === undefined)
-    return html`<${Page} title="Delivery" above=${above}>
-      ${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`}
-    <//>`;
+    return html`<${UnreadPage} title="Delivery" above=${above} error=${error} reload=${reload} />`;
   const resend = () =>
     resending.act(async () => {
       const { id } = await api.webhooks.redeliver(endpointId, deliveryId);

@@ -1,15 +1,17 @@
+import { takesText } from '../../parts/handlers.ts';
 import type { QueryOf } from '../../../../../client/calls.ts';
 import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
+import { countColumn, idColumn, statusColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed, Dialog } from '../../parts/dialog.ts';
 import { Field } from '../../parts/form.ts';
 import { Live } from '../../parts/live.ts';
 import { useLiveList } from '../../parts/live-list.ts';
-import { Facts, Page, Section } from '../../parts/page.ts';
+import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
-import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
-import { Table } from '../../parts/table.ts';
+import { Empty, ErrorBox } from '../../parts/states.ts';
+import { type Column, Table } from '../../parts/table.ts';
 import { Tabs } from '../../parts/tabs.ts';
 import { toast } from '../../parts/toast.ts';
 import { Copy, Count, countText, Id, Status, Time } from '../../parts/values.ts';
@@ -31,10 +33,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
   );
   const above = { title: 'Webhooks', path: WEBHOOKS_PATH };
   const { data } = endpoint;
-  if (data === undefined)
-    return html`<${Page} title="Endpoint" above=${above}>
-      ${endpoint.error ? html`<${ErrorBox} error=${endpoint.error} onRetry=${endpoint.reload} />` : html`<${Waiting} />`}
-    <//>`;
+  if (data === undefined) return html`<${UnreadPage} title="Endpoint" above=${above} ...${endpoint} />`;
   const reload = () => {
     endpoint.reload();
     list.reload();
@@ -71,13 +70,9 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
       <${Table}
         label="Deliveries"
         columns=${COLUMNS}
-        rows=${list.rows}
+        ...${list}
         keyOf=${({ id }: Delivery) => id}
         hrefOf=${({ id }: Delivery) => `${WEBHOOKS_PATH}/${endpointId}/${id}`}
-        total=${list.total}
-        hasMore=${list.hasMore}
-        onMore=${list.more}
-        isLoading=${list.isLoading}
         empty=${
           status === ''
             ? html`<${Empty} title="Nothing was sent yet" text="Send a test, or run a job." />`
@@ -95,48 +90,18 @@ const CHOICES = [
   { name: 'FAILED', label: 'Failed' },
 ];
 
-const COLUMNS = [
-  { name: 'event', title: 'Event', of: ({ eventType }: Delivery) => eventType },
-  {
-    name: 'status',
-    title: 'Status',
-    width: '9.5em',
-    of: ({ status }: Delivery) => html`<${Status} status=${status} />`,
-  },
+const COLUMNS: readonly Column<Delivery>[] = [
+  { name: 'event', title: 'Event', of: ({ eventType }) => eventType },
+  statusColumn(),
   {
     name: 'answer',
     title: 'Answer',
-    of: ({ responseStatus, error }: Delivery) => html`<span title=${error}>${error ?? responseStatus}</span>`,
+    of: ({ responseStatus, error }) => html`<span title=${error}>${error ?? responseStatus}</span>`,
   },
-  {
-    name: 'attempts',
-    title: 'Attempts',
-    isNumber: true,
-    isWide: true,
-    width: '8.5em',
-    of: ({ attempts }: Delivery) => html`<${Count} value=${attempts} />`,
-  },
-  {
-    name: 'createdAt',
-    title: 'Queued',
-    isWide: true,
-    width: '14em',
-    of: ({ createdAt }: Delivery) => html`<${Time} at=${createdAt} />`,
-  },
-  {
-    name: 'next',
-    title: 'Next attempt',
-    isWide: true,
-    width: '14em',
-    of: ({ nextAttemptAt }: Delivery) => html`<${Time} at=${nextAttemptAt} />`,
-  },
-  {
-    name: 'id',
-    title: 'Id',
-    isWide: true,
-    width: '13em',
-    of: ({ id }: Delivery) => html`<${Id} id=${id} />`,
-  },
+  countColumn('attempts', 'Attempts', { width: '8.5em' }),
+  timeColumn('createdAt', 'Queued'),
+  timeColumn('nextAttemptAt', 'Next attempt'),
+  idColumn(),
 ];
 
 function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
@@ -232,7 +197,7 @@ function ResendFailed({ endpoint, onSent }: { endpoint: WebhookEndpoint; onSent:
       >
         <p>Each event whose last delivery failed is sent once more, oldest first. Tests are left out.</p>
         <${Field} label="Queued within the last">
-          <select value=${hours} onChange=${(event: Event) => setHours((event.target as HTMLSelectElement).value)}>
+          <select value=${hours} onChange=${takesText(setHours)}>
             ${SPANS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
           </select>
         <//>
