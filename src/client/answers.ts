@@ -8,7 +8,7 @@ export interface Warning {
   name?: string;
 }
 
-/** A JSON answer with what stands in its headers. */
+/** A JSON answer with what is in its headers. */
 export interface Answer<T> {
   data: T;
   /** Paging facts of a list. */
@@ -34,7 +34,7 @@ function envelopeIn<T>(text: string, status: number): Pick<Answer<T>, 'data' | '
     const envelope = JSON.parse(text);
     if (envelope?.success === true) return envelope;
   } catch {
-    // A body that is no JSON is none of the service's either.
+    // A body that is not JSON is none of the service's either.
   }
   throw notOfService(status);
 }

@@ -228,7 +228,7 @@ export function failureFrom(facts: FailureFacts): DarkroomError {
   return new (CLASSES[facts.code as ErrorCode] ?? DarkroomError)(facts);
 }
 
-/** Reads an answer that is no success. @param baseUrl makes the path of a page an address. */
+/** Reads an answer that is not a success. @param baseUrl makes the path of a page an address. */
 export async function readFailure(response: Response, baseUrl: string): Promise<DarkroomError> {
   const { status, headers } = response;
   const text = await response.text();

@@ -21,7 +21,7 @@ export function fromEnvironment(name: string): string | undefined {
   return runtime?.env?.[name] || undefined;
 }
 
-/** A module of Node, which bundlers for browsers do not look for. @throws TypeError where there is none. */
+/** A module of Node, which bundlers for browsers do not look for. @throws TypeError if there is none. */
 export function builtin<N extends keyof Builtins>(name: N): Builtins[N] {
   const found = runtime?.getBuiltinModule?.(name);
   if (found === undefined)

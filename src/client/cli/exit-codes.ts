@@ -1,9 +1,9 @@
 import { DarkroomError } from '../errors.ts';
 
-/** How a program that calls the command learns what came of it. */
+/** How a program that calls the command learns its outcome. */
 export const EXIT = {
   done: 0,
-  /** Something that is no fault of the call, such as a disk that is full. */
+  /** Something that is not a fault of the call, such as a disk that is full. */
   broken: 1,
   /** The arguments are wrong; nothing was sent. */
   usage: 2,

@@ -10,7 +10,7 @@ export interface InputImage {
   name: string;
   /** Its path below the output folder, without an extension. */
   stem: string;
-  /** Identifies the version of a file; absent for what is no file. */
+  /** Identifies the version of a file; absent for what is not a file. */
   version?: string;
   open(): Promise<ImageInput>;
 }
@@ -22,7 +22,7 @@ const ASSET = /^ast_\w+$/;
 /**
  * The images that arguments name: files, folders with all images below them, `-` for stdin, addresses, and ids of
  * assets.
- * @param output a folder for results: where it lies within a folder of images, it is no part of that.
+ * @param output a folder for results: where it lies within a folder of images, it is not a part of that.
  * @throws UsageError for a file that does not exist, or a folder without an image.
  */
 export async function findInputs(

@@ -51,7 +51,7 @@ export class Journal {
   }
 }
 
-/** A line that broke off when its process ended is no entry, and neither is one that something else wrote. */
+/** A line that broke off when its process ended is not an entry, and neither is one that something else wrote. */
 function parseEntry(line: string): JournalEntry[] {
   try {
     const entry = JSON.parse(line);

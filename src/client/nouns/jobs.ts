@@ -5,7 +5,7 @@ import type { Job, JobEstimate, JobItem, JobRequest, JobSummary, ResumedJob } fr
 import type { CallOptions, Transport } from '../transport.ts';
 
 export interface WaitOptions extends CallOptions {
-  /** Is told how the job stands, whenever its counts have changed. */
+  /** Called with how the job stands, whenever its counts have changed. */
   onProgress?: (job: Job) => void;
   /** Seconds of one question; the service answers as soon as the job ends. Default 2 with onProgress, otherwise 30. */
   waitSeconds?: number;

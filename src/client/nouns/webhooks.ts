@@ -47,7 +47,7 @@ export class Webhooks {
     return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/rotate-secret', fields, options);
   }
 
-  /** Sends a test event now, and answers what came of it. */
+  /** Sends a test event now, and answers its outcome. */
   test(endpointId: string, options?: CallOptions): Promise<Delivery> {
     const fields = { path: { endpointId } };
     return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/test', fields, options);

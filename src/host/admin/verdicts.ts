@@ -56,7 +56,7 @@ export function verdictsOn({ row, silent = [], restart }: HostCondition): Verdic
   return found.length === 0 || cause.tone !== 'good' ? [...found, cause] : found;
 }
 
-/** What is wrong with each host, after its name where there are several; otherwise one sentence on all of them. */
+/** What is wrong with each host, after its name if there are several; otherwise one sentence on all of them. */
 export function verdictsOnAll(rows: readonly LoadRow[]): Verdict[] {
   const hosts = rows.filter(({ scope }) => scope === 'host');
   const wrong = hosts.flatMap((row) => {
@@ -177,7 +177,7 @@ function largestPart(row: LoadRow): Verdict {
   );
 }
 
-/** The threads of each process that use all cores, where there are fewer image threads than cores. */
+/** The threads of each process that use all cores, if there are fewer image threads than cores. */
 function moreThreads({ imageThreads, cores, processes }: LoadRow): Verdict['mend'] {
   if (processes === 0 || imageThreads >= Math.floor(cores)) return undefined;
   return { setting: 'IMAGE_THREADS', value: Math.ceil(Math.floor(cores) / processes) };

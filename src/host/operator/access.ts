@@ -80,7 +80,7 @@ export class OperatorAccess {
     }
     const session = this.#cookie.tokenOf(request);
     if (session === undefined) throw this.#refusal(request, 'A credential of the operator is missing');
-    // A session that is over is no attack, but a guess would look the same.
+    // A session that is over is not an attack, but a guess would look the same.
     const headers = this.#cookie.ending(request);
     if (!(await this.#options.sessions.isOpen(session)))
       await this.#verify(request, async () => false, headers);

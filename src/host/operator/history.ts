@@ -25,7 +25,7 @@ export interface Mark {
 export interface HistoryPart {
   /** Epoch milliseconds, ascending. */
   at: number[];
-  /** The values by name, such as `p99` or `refused/capacity`; null where there was none. */
+  /** The values by name, such as `p99` or `refused/capacity`; null if there was none. */
   series: Record<string, Array<number | null>>;
   marks: Mark[];
 }

@@ -26,7 +26,7 @@ export class Reports {
     this.folder = resolve(folder);
   }
 
-  /** The reports that match, the newest first; none where there is no such folder. */
+  /** The reports that match, the newest first; none if there is no such folder. */
   async list({ kind, suite, search }: RunsQuery): Promise<{ runs: Run[]; total: number }> {
     const words = search?.toLowerCase() ?? '';
     const matching = (await this.#all()).filter(
@@ -41,7 +41,7 @@ export class Reports {
 
   /**
    * The bytes of one report.
-   * @throws ApiError not_found for a name that is no file of the folder.
+   * @throws ApiError not_found for a name that is not a file of the folder.
    */
   async read(name: string): Promise<{ bytes: number; stream: Readable }> {
     const file = await this.#fileAt(name);
@@ -101,7 +101,7 @@ async function readHead(path: string): Promise<string> {
   }
 }
 
-/** A report by the first fields of its file; null for a file that is no report. */
+/** A report by the first fields of its file; null for a file that is not a report. */
 function runOf(name: string, head: string, { size, mtime }: { size: number; mtime: Date }): Run | null {
   const fields = Object.fromEntries(
     [...head.matchAll(FIELD)].map(([, field = '', value = 'null']) => [field, JSON.parse(value) as unknown]),

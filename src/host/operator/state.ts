@@ -57,7 +57,7 @@ function detailsOf({
   return { rssBytes, logLevel, clockDifferenceMs, pools };
 }
 
-/** The most serious verdict of all hosts, after the name of its host where there are several. */
+/** The most serious verdict of all hosts, after the name of its host if there are several. */
 function worstOf(hosts: readonly OperatorHost[]): Verdict {
   const named = hosts.flatMap(({ hostId, verdicts }) =>
     verdicts.map((verdict) => ({

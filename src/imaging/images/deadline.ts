@@ -52,7 +52,7 @@ export class Deadline {
   }
 
   /**
-   * Marks that the work begins now, or begins anew.
+   * Marks that the work begins now, or begins again.
    * @param tookTooLong the refusal at the deadline, where the work takes longer than the wait for it.
    */
   begin(tookTooLong: () => ApiError): void {

@@ -8,7 +8,7 @@ import type { BranchPass, PassOutput } from './image-call.ts';
 export class FormatRuns {
   readonly #groups: readonly { pass: Pass; runs: BranchPass[] }[];
 
-  /** @param header of the file; null if it is no image. */
+  /** @param header of the file; null if it is not an image. */
   constructor(branches: readonly BranchPass[], header: Header | null) {
     this.#groups = branches.map(({ pass, paramOf }) => ({
       pass,

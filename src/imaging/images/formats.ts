@@ -13,7 +13,7 @@ export function encodesOf({ formats, ...encode }: Encode): Encode[] {
  * are the formats that hold most of its frames, and of them those that carry the metadata that it keeps. Whether the
  * picture is transparent is known from its pixels: a pass whose format keeps less of that than another one is refused
  * by its worker then.
- * @param header of the file; null if it is no image.
+ * @param header of the file; null if it is not an image.
  */
 export function passesOf(pass: Pass, header: Header | null): Pass[] {
   const passes = encodesOf(pass.encode).map((encode) => ({ ...pass, encode }));

@@ -14,7 +14,7 @@ export interface ImageCall {
   header?: Header | null;
   /** The account of the call; accounts take turns. */
   accountId: string;
-  /** Jobs yield to calls, wait without a limit, and are never refused for want of capacity. Absent: a call. */
+  /** Jobs yield to calls, wait without a limit, and are never refused for lack of capacity. Absent: a call. */
   work?: WorkClass;
   /** The call as `expect` let it in, before its body was received. */
   incoming?: IncomingCall;
@@ -29,7 +29,7 @@ export interface ImageCall {
   signal?: AbortSignal;
   /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
   paramOf?: (passParam: string) => string;
-  /** The body of a job that does the same as the call, without its assetIds where the file is no asset. */
+  /** The body of a job that does the same as the call, without its assetIds where the file is not an asset. */
   asJob?: Record<string, unknown>;
 }
 

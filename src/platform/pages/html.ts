@@ -22,7 +22,7 @@ export function htmlOf({ title, lead, blocks }: DocumentationPage): string {
 }
 
 /**
- * Rows of text with what stands beside it, in the order of the page, so that a narrow screen shows the same order. A
+ * Rows of text with what is beside it, in the order of the page, so that a narrow screen shows the same order. A
  * heading of the second level begins a row.
  */
 function rowsOf(blocks: readonly Block[], start: string[]): string {

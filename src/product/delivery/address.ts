@@ -57,7 +57,7 @@ const MAX_DPR = 4;
  * Reads an address: `/d/<key id>/<signature>/<what>/<source>[.<ext>][?exp=<epoch seconds>]`, or that of a family,
  * `/d/<key id>/<signature>/<preset>@<version>/<source>/<width>[@<dpr>].<ext>`.
  * @param url the path and the query as sent.
- * @returns null when it is no address.
+ * @returns null when it is not an address.
  */
 export function parseAddress(url: string): Address | null {
   const [path = '', query = ''] = splitOnce(url, '?');
@@ -80,7 +80,7 @@ export function parseAddress(url: string): Address | null {
   };
 }
 
-/** What is signed. @param end the expiry as it stands in the address. */
+/** What is signed. @param end the expiry as it is in the address. */
 export function messageOf(path: string, end: string | number | null): string {
   return end === null ? path : `${path}?exp=${end}`;
 }

@@ -63,7 +63,7 @@ export class SignedLinks {
     this.#options = options;
   }
 
-  /** The newest key of the account; one is made where there is none. */
+  /** The newest key of the account; one is made if there is none. */
   async signingKey(accountId: string): Promise<SigningKeyDocument> {
     const { keys, now } = this.#options;
     const [newest] = await keys.list(accountId);

@@ -233,7 +233,7 @@ function factsOf({ bytes, header }: LoadedImage): SourceFacts {
   return { format, hasAlpha, frames };
 }
 
-/** The smallest of the files. @throws ApiError the first refusal where there is none. */
+/** The smallest of the files. @throws ApiError the first refusal if there is none. */
 function smallest(outputs: readonly (Transformed | ApiError)[]): Transformed {
   const made = outputs.filter((output): output is Transformed => !(output instanceof ApiError));
   const [first, ...others] = made;

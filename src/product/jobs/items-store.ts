@@ -228,7 +228,7 @@ export class ItemsStore {
   }
 
   /**
-   * Gives an item back for a retry after an instant: after a failed try, a store outage, or for want of a slot.
+   * Gives an item back for a retry after an instant: after a failed try, a store outage, or for lack of a slot.
    */
   async retryLater(item: ClaimKey, notBefore: Date, counter: 'tries' | 'waits' | null): Promise<void> {
     await this.#moveClaimed(item, ITEM.retryLater, {

@@ -30,7 +30,7 @@ export class UploadedFiles implements LocalFiles {
   }
 }
 
-/** @throws ApiError invalid_param for what is no file, or one that is too large. */
+/** @throws ApiError invalid_param for what is not a file, or one that is too large. */
 async function checkFile(whole: string, path: string, argument: string) {
   const facts = await stat(whole).catch(() => null);
   if (facts === null) throw noFile(argument, `There is no file ${path} in ${process.cwd()}`);

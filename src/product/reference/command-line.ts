@@ -1,7 +1,7 @@
 import type { PageSample } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 
-/** The longest command that stands in one line. */
+/** The longest command that is in one line. */
 const MAX_LINE_CHARACTERS = 64;
 
 /**

@@ -89,7 +89,7 @@ export function endpointPage(
         ? []
         : [heading('Parameters'), fieldList(named.map((one) => parameterField(one, reader)))]),
       ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
-      // The form sends a key of an account, which is no credential of the operator.
+      // The form sends a key of an account, which is not a credential of the operator.
       ...(isOperators(security) ? [] : [trialOf(path, call, named)]),
       ...responseBlocks(answers, reader),
     ],

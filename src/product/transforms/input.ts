@@ -103,7 +103,7 @@ export async function readPart({ bytes, declaredType }: FilePart) {
 const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
-/** Which files are second pictures is known when the steps are, which may stand behind them. */
+/** Which files are second pictures is known when the steps are, which may follow them. */
 const LAYERS = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
   keeps: (name: string) => !WORK_FIELDS.includes(name),

@@ -168,7 +168,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
 
 /**
  * The template that a call without html names.
- * @throws ApiError invalid_param on `templateId` where there is none; on `css`, `width` or `height` beside it.
+ * @throws ApiError invalid_param on `templateId` if there is none; on `css`, `width` or `height` beside it.
  */
 function requireTemplate({ templateId, css, width, height }: RenderBody): string {
   if (templateId === undefined)

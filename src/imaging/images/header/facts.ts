@@ -28,7 +28,7 @@ export interface Header {
   indexed?: true;
   /** Why no pixel of the file is read, and what to send instead, as a sentence. */
   unread?: string;
-  /** The worker writes its pixels anew before it reads them. */
+  /** The worker writes its pixels again before it reads them. */
   rewritten?: true;
 }
 

@@ -193,7 +193,7 @@ export class Pools {
     await Promise.all(Object.values(this.#pools).map((pool) => pool.close()));
   }
 
-  /** A call whose deadline passed before it had a slot of a process is refused for want of capacity. */
+  /** A call whose deadline passed before it had a slot of a process is refused for lack of capacity. */
   async #startIn(
     name: PoolName,
     call: PoolCall,
@@ -238,7 +238,7 @@ export class Pools {
     const outcome = await started.ended;
     const cpuMs = await started.busyMs;
     if (cpuMs === null) return outcome;
-    // Work that was refused or abandoned ended early, and is no measure of the pace unless it was slow.
+    // Work that was refused or abandoned ended early, and is not a measure of the pace unless it was slow.
     if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
     if (work !== 'job') workerTime.spent(accountId, cpuMs);
     if (outcome === 'abandoned')

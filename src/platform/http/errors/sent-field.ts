@@ -24,7 +24,7 @@ export function sentAs(param: string, path = param): SentField {
 }
 
 /**
- * Mends of a part of the call as mends of the call. A new name stands beside the old one, wherever that was sent.
+ * Mends of a part of the call as mends of the call. A new name is beside the old one, wherever that was sent.
  * @param at a field of the part.
  */
 export function mendsAt(mends: readonly Mend[], at: (param: string) => SentField): Mend[] {

@@ -46,7 +46,7 @@ export async function takeSignInLink(store: AccountsStore, token: string, now: D
 
 /**
  * An address that signs in the owner of the service once: the oldest account, or the one with this id.
- * @returns null where there is no such account.
+ * @returns null if there is no such account.
  */
 export async function createSignInAddress(
   store: AccountsStore,
@@ -60,7 +60,7 @@ export async function createSignInAddress(
   return account === undefined ? null : signInAddress(url, await createSignInLink(store, account._id, now));
 }
 
-/** The address that signs in who opens it. The token stands behind #, so that no server gets it by the address. */
+/** The address that signs in who opens it. The token follows #, so that no server gets it by the address. */
 function signInAddress(url: string, token: string): string {
   return `${url}/console/sign-in#${token}`;
 }

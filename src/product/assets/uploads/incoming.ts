@@ -30,7 +30,7 @@ export interface IncomingBody extends Disposable {
   images: Iterable<IncomingImage> | AsyncIterable<IncomingImage>;
   /**
    * Must be called when the images have been read: reads the rest of the body.
-   * @returns the names of its parts that are no images.
+   * @returns the names of its parts that are not images.
    * @throws ApiError for a fault in the rest of the body.
    */
   end(): Promise<string[]>;

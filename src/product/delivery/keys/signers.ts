@@ -55,7 +55,7 @@ interface SignersOptions {
  */
 export class Signers {
   readonly #options: SignersOptions;
-  /** The last look at each key that was good, however old: its id is no made-up one. */
+  /** The last look at each key that was good, however old: its id is not a made-up one. */
   readonly #looks = new LRUCache<string, Look>({ max: MAX_SIGNERS });
   readonly #unknown: LRUCache<string, true>;
   readonly #running = new Map<string, Promise<Signer | null>>();

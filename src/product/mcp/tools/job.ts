@@ -131,7 +131,7 @@ async function ensureAssets(inputs: readonly string[] | undefined, source: Input
   return { assetIds };
 }
 
-/** The same for a dry run, which uploads nothing: images that are no assets yet are priced by their number. */
+/** The same for a dry run, which uploads nothing: images that are not assets yet are priced by their number. */
 function countImages(inputs: readonly string[] | undefined) {
   if (inputs === undefined) return {};
   const assetIds = inputs.flatMap((input) => assetIn(input) ?? []);

@@ -135,7 +135,7 @@ function queryOf(form: HTMLFormElement): URLSearchParams {
   return new URLSearchParams(filled(form).map(({ dataset, value }) => [dataset.parameter ?? '', value]));
 }
 
-/** The values of inputs by their names. One that is no JSON goes as text: the answer says what is wrong with it. */
+/** The values of inputs by their names. One that is not JSON goes as text: the answer says what is wrong with it. */
 function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> {
   const values = inputs.map(({ dataset, value }) => [
     dataset.parameter,

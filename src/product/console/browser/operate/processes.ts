@@ -33,7 +33,7 @@ export function Processes({ host, onDrain }: ProcessesProps) {
         title,
         isNumber: true,
         isWide,
-        // What waits stands behind what is busy.
+        // What waits follows what is busy.
         ...(name === 'image' && { width: '96px' }),
         of: ({ pools }) => poolView(pools?.[name]),
       }),

@@ -13,7 +13,7 @@ interface BulkWork<T> {
   /** Names a thing in the list of what failed. */
   nameOf: (row: T) => string;
   act: (row: T, signal: AbortSignal) => Promise<unknown>;
-  /** Is told when it has ended, or was stopped. */
+  /** Called when it has ended, or was stopped. */
   onEnd?: () => void;
 }
 

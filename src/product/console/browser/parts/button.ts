@@ -2,11 +2,11 @@ import { html, type View } from '../html.ts';
 
 interface ButtonProps {
   kind?: 'plain' | 'primary' | 'danger' | 'link' | 'icon';
-  /** Whether it sends the form that it stands in. */
+  /** Whether it sends the form that it is in. */
   submits?: boolean;
   isBusy?: boolean;
   isDisabled?: boolean;
-  /** Its name where its content is no text. */
+  /** Its name where its content is not text. */
   label?: string;
   onClick?: (event: MouseEvent) => void;
   children?: View;

@@ -124,7 +124,7 @@ function NumberControl({ name, parameter, value, onChange }: ControlProps) {
 
 const MAX_SLIDER_RANGE = 400;
 
-/** A text; JSON where the value is no text. What is no JSON yet is kept as it is typed. */
+/** A text; JSON where the value is not text. What is not JSON yet is kept as it is typed. */
 function TextControl({ name, parameter, value, onChange }: ControlProps) {
   const { type, enum: choices, default: fallback } = parameter;
   const takesText = type.includes('string');

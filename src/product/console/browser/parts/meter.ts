@@ -1,6 +1,6 @@
 import { html, type View } from '../html.ts';
 
-/** How much of a limit is used, as a bar with its words. @param limit -1 where there is none. */
+/** How much of a limit is used, as a bar with its words. @param limit -1 if there is none. */
 export function Allowance({ label, used, limit, children }: AllowanceProps) {
   const share = limit > 0 ? Math.min(1, used / limit) : 0;
   return html`<div class="allowance">

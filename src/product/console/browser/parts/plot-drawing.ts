@@ -9,7 +9,7 @@ const AXIS_WIDTH_PX = 62;
 
 /**
  * Draws values over time into a box, as wide as it is.
- * @param onMoment is told the index of the moment under the pointer; null when it leaves.
+ * @param onMoment called with the index of the moment under the pointer; null when it leaves.
  */
 export function draw(
   box: HTMLElement,

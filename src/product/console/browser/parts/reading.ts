@@ -39,7 +39,7 @@ const MAX_BACKOFF = 8;
 
 /**
  * Reads something, and again when one of `deps` changes; what was read for others is forgotten. A reading that failed
- * for want of a connection is repeated when it is back, and one that was refused is when somebody signs in.
+ * for lack of a connection is repeated when it is back, and one that was refused is when somebody signs in.
  */
 export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): Reading<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({
@@ -141,7 +141,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
         })
         .catch((error) => {
           if (end.signal.aborted) return;
-          // A generator that failed is over: the next attempt begins anew.
+          // A generator that failed is over: the next attempt begins again.
           pages = open(end.signal).pages();
           rows = [];
           setState((last) => ({ ...last, error, isLoading: false }));

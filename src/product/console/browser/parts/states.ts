@@ -5,7 +5,7 @@ import { Copy } from './values.ts';
 
 const SLOW_MS = 1_000;
 
-/** What is shown in the place of a list or a result that has nothing: what the first step is. */
+/** What is shown in place of a list or a result that has nothing: what the first step is. */
 export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
   return html`<div class="empty">
     <p class="empty-title">${title}</p>

@@ -39,7 +39,7 @@ export interface RunOutcome {
 
 interface RunTerms {
   signal: AbortSignal;
-  /** Is told how far a job is. */
+  /** Called with how far a job is. */
   onProgress: (text: string) => void;
 }
 

@@ -31,7 +31,7 @@ export function isBetter(measure: string, before: number, after: number): boolea
   return LESS_IS_BETTER.test(measure) ? after < before : after > before;
 }
 
-/** Reads a report of any kind. @throws TypeError for a file that is no report. */
+/** Reads a report of any kind. @throws TypeError for a file that is not a report. */
 export function readFigures(report: unknown): RunFigures {
   const part = partOf(report);
   const environment = environmentOf(part);

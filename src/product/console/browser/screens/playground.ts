@@ -310,7 +310,7 @@ function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
 
 type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
 
-/** Two results in the place of one. What scaled the one picture would limit both. */
+/** Two results in place of one. What scaled the one picture would limit both. */
 function asSeveral(work: Steps): Steps {
   const [only] = work.steps;
   return {

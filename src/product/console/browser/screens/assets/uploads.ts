@@ -27,7 +27,7 @@ export const uploads = new Shared<readonly Upload[]>([]);
 const ends = new Map<number, AbortController>();
 let lastId = 0;
 
-/** Sends files to a collection; an empty name is none. @param onDone is told of every asset that is stored. */
+/** Sends files to a collection; an empty name is none. @param onDone called with every asset that is stored. */
 export function sendFiles(files: readonly File[], collection: string, onDone: () => void): void {
   const added = files.map((file): Upload => {
     lastId += 1;

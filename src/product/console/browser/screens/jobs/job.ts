@@ -21,7 +21,7 @@ import { canCancel, canResume, hasEnded, ItemCounts, JOBS_PATH } from './facts.t
 const POLL_MS = 1_500;
 const ENDED_POLL_MS = 60_000;
 
-/** One job: what it does, where it stands, and what came of each item. */
+/** One job: what it does, where it stands, and the outcome of each item. */
 export function JobPage({ jobId }: { jobId: string }) {
   const [{ items: status }, setFilters] = useQuery({ items: '' });
   const everyMs = useRef(POLL_MS);

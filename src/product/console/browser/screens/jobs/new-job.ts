@@ -213,7 +213,7 @@ function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraf
   };
 }
 
-/** @throws Error for a text that is no JSON. */
+/** @throws Error for a text that is not JSON. */
 function requestIn(body: string): JobRequest {
   try {
     return JSON.parse(body) as JobRequest;
