@@ -1,6 +1,9 @@
 import type { Figures } from '../load/tally.ts';
 
-/** A rate that is this much above the capacity lengthens the queue by as much in each second. */
+/**
+ * From this share above the capacity on, a rate is an overload: the queue grows by that share of a second in each
+ * second.
+ */
 const OVERLOAD = 0.03;
 const THIRD = 1 / 3;
 

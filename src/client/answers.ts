@@ -1,7 +1,7 @@
 import { brokenOff, notOfService } from './errors.ts';
 import type { ListMeta } from './schema.ts';
 
-/** Something that succeeded and should be looked at. */
+/** A finding about a call that succeeded. */
 export interface Warning {
   code: string;
   /** Its subject: a variable, an asset, a parameter. */
@@ -19,7 +19,7 @@ export interface Answer<T> {
   headers: Headers;
 }
 
-/** Reads an answer that is a success. @throws ConnectionError where it broke off, or has no envelope. */
+/** Reads an answer that is a success. @throws ConnectionError if it broke off, or has no envelope. */
 export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   const { status, headers } = response;
   const text = await response.text().catch((error) => Promise.reject(brokenOff(error)));
@@ -34,7 +34,7 @@ function envelopeIn<T>(text: string, status: number): Pick<Answer<T>, 'data' | '
     const envelope = JSON.parse(text);
     if (envelope?.success === true) return envelope;
   } catch {
-    // A body that is not JSON is none of the service's either.
+    // A body that is not JSON does not come from the service either.
   }
   throw notOfService(status);
 }

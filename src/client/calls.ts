@@ -13,7 +13,7 @@ export type PathOf<M extends HttpMethod> = CallName extends infer N
     : never
   : never;
 
-/** A part of a call; never where it has none. */
+/** A part of a call, such as its query; `never` for a call without it. */
 type PartOf<N extends CallName, K extends string> = Calls[N] extends { [key in K]: infer Part }
   ? Part
   : never;
@@ -62,7 +62,7 @@ export function send<N extends CallName>(
   );
 }
 
-/** The same, and what the answer is about. */
+/** As `send`, with the facts of the answer: paging, warnings, request id and headers. */
 export async function read<N extends CallName>(
   transport: Transport,
   name: N,

@@ -16,7 +16,7 @@ export interface ClientOptions {
   /** Sends the requests in place of the global `fetch`. */
   fetch?: typeof fetch;
   clock?: Clock;
-  /** Is told of every attempt. The credential in it is masked. */
+  /** Called with every attempt. The credential in it is masked. */
   onDebug?: (event: DebugEvent) => void;
 }
 

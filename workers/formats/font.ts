@@ -112,7 +112,7 @@ function groupsIn(table: Buffer): FontFace['ranges'] {
   const ranges: FontFace['ranges'] = [];
   for (let index = 0, at = 16; index < count; index += 1, at += 12) {
     const [first, last, glyph] = [0, 4, 8].map((field) => table.readUInt32BE(at + field)) as Three;
-    // Glyph 0 is the one for what is missing.
+    // Glyph 0 is drawn for characters that the font lacks.
     if (last <= MAX_CODE_POINT && first <= last) ranges.push([glyph === 0 ? first + 1 : first, last]);
   }
   return ranges;

@@ -102,14 +102,14 @@ interface SharedPicture {
 }
 
 /**
- * What passes over one file have in common: the decoded picture, and the pictures after the steps with which several of
- * them begin. Each is made by the first pass that needs it, and freed by the last.
+ * The shared pictures of passes over one file: the decoded one, and those after the steps with which several passes
+ * begin. Each is made by the first pass that needs it, and freed by the last.
  */
 class Trunk {
-  /** The numbers of steps behind which each pass takes a shared picture, rising. */
+  /** For each pass, the numbers of steps after which it takes a shared picture, ascending. */
   readonly #stops: ReadonlyMap<PassWork, readonly number[]>;
   readonly #sharedPictures = new Map<string, Promise<SharedPicture>>();
-  /** How often each picture has still to be taken: by passes, and for the next shared picture. */
+  /** How often each picture will still be taken: by passes, and to make the next shared picture. */
   readonly #takers = new Map<string, number>();
 
   constructor(works: readonly PassWork[]) {
@@ -183,7 +183,7 @@ class Trunk {
 }
 
 /**
- * The numbers of steps after which a pass parts from others that have the same picture.
+ * The numbers of steps after which a pass no longer shares its picture with all the same passes.
  * @param names of its pictures.
  * @param sharing how many passes have the picture of each name.
  */

@@ -63,7 +63,7 @@ export function selectFrames(decode: Decode, { frames, delays }: Footage): Selec
   return { kept, end };
 }
 
-/** Answers for rising times whether a frame is due: so long after the one before that there are `fps` in a second. */
+/** Returns a function that says, for ascending times, whether a frame is due at a rate of `fps` frames per second. */
 function pacedBy(fps: number): (atMs: number) => boolean {
   const intervalMs = 1000 / fps;
   let dueMs = 0;

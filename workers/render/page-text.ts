@@ -39,7 +39,7 @@ export const READ_TEXT = `(() => {
   return { characters: [...characters].join(''), families: [...families] };
 })()`;
 
-/** The text of several documents as of one. */
+/** Joins the texts of several documents. */
 export function joined(texts: readonly PageText[]): PageText {
   return {
     characters: texts.map(({ characters }) => characters).join(''),

@@ -6,7 +6,7 @@ import { UsageError } from './exit-codes.ts';
 /** Variables of the environment, by their names. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a user keeps on his machine. */
+/** The settings that a user keeps on this machine. */
 export interface Configuration {
   url?: string;
   key?: string;

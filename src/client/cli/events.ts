@@ -12,7 +12,9 @@ export interface JobEvent {
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** The event of a job that has ended. One job always has the same id of it, which is not the one of the service. */
+/**
+ * The event of a job that has ended. Its id is the same for each event of a job, and differs from that of the service.
+ */
 export function eventOf(job: JobSummary): JobEvent {
   const { id, status, outcome, errorCode, retryable } = job;
   const isCompleted = status === 'COMPLETED';

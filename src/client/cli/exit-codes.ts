@@ -1,6 +1,6 @@
 import { DarkroomError } from '../errors.ts';
 
-/** How a program that calls the command learns its outcome. */
+/** The exit codes, which tell a calling program the outcome. */
 export const EXIT = {
   done: 0,
   /** Something that is not a fault of the call, such as a disk that is full. */

@@ -22,7 +22,7 @@ const ASSET = /^ast_\w+$/;
 /**
  * The images that arguments name: files, folders with all images below them, `-` for stdin, addresses, and ids of
  * assets.
- * @param output a folder for results: where it lies within a folder of images, it is not a part of that.
+ * @param output the folder of the results, which is left out of a folder of images that contains it.
  * @throws UsageError for a file that does not exist, or a folder without an image.
  */
 export async function findInputs(

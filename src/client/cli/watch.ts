@@ -16,7 +16,7 @@ export class JobWatch {
   /** When the newest job was created, by the clock of the service. */
   #newest = BEGINNING;
   #running: ReadonlySet<string> = new Set();
-  /** Jobs that were told, or had ended before, of those that the next list may show again. */
+  /** Ended jobs that need no report any more, of those that the next list may show again. */
   #known: ReadonlySet<string> = new Set();
 
   private constructor(client: Darkroom, clock: Clock) {
@@ -24,7 +24,7 @@ export class JobWatch {
     this.#clock = clock;
   }
 
-  /** Begins to watch: every job that ends after this has resolved is told. */
+  /** Begins to watch: every job that ends after this has resolved is reported. */
   static async open(client: Darkroom, clock: Clock, signal: AbortSignal): Promise<JobWatch> {
     const watch = new JobWatch(client, clock);
     const { rows } = await client.jobs.list({ perPage: 1 }, { signal }).first();

@@ -2,7 +2,7 @@ import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import type { LoadRow } from './top.ts';
 
-/** What an operator is told of a host, in one sentence with its remedy. */
+/** The state of a host in one sentence for its operator, with the remedy. */
 export interface Verdict {
   /** `bad`: calls fail. `warn`: calls are slow, or soon fail. `good`: nothing is to be done. */
   tone: 'good' | 'warn' | 'bad';
@@ -32,7 +32,7 @@ const FLOOD_FROM_PER_SECOND = 1;
 const FLOOD_SHARE = 0.5;
 /** A heartbeat comes each second; a busy process is late by some. */
 const SILENT_FROM_MS = 4_000;
-/** How long a process that died is told of. */
+/** How long the death of a process is reported. */
 const RESTART_TOLD_MS = 120_000;
 const NOT_YET: Verdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
 
@@ -45,7 +45,7 @@ interface HostCondition {
   restart?: { text: string; agoMs: number } | undefined;
 }
 
-/** Everything that is wrong with a host, the most serious first; one sentence that nothing is, otherwise. */
+/** Everything that is wrong with a host, the most serious first; if nothing is, one sentence that says so. */
 export function verdictsOn({ row, silent = [], restart }: HostCondition): Verdict[] {
   const found = [
     ...silent.map(hung),

@@ -7,9 +7,9 @@ import type { Findings } from './schema.ts';
 
 const DOCTOR = new URL('../doctor.ts', import.meta.url).pathname;
 const TIMEOUT_MS = 90_000;
-/** A repeated question within this time gets the examination before. */
+/** Within this time, a repeated question gets the previous examination. */
 const MIN_AGE_MS = 10_000;
-/** Below everything that serves calls. */
+/** A lower priority than that of the processes that serve calls. */
 const NICENESS = 15;
 const NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
 

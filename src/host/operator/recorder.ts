@@ -5,7 +5,7 @@ import { type LoadRow, type Observed, rowsBetween } from '../admin/top.ts';
 import type { ProcessMessage } from '../processes/supervisor.ts';
 import { type LoadHistory, SAMPLE_MS } from './history.ts';
 
-/** The latest snapshots that are kept of a process: the row of now spans the time between the first and the last. */
+/** The snapshots that are kept of a process: the current row spans the time from the first to the last of them. */
 const MAX_SNAPSHOTS = 4;
 const PRIMARY = 'primary';
 

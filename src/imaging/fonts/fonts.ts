@@ -22,7 +22,7 @@ export interface DrawnText {
   families: readonly string[];
 }
 
-/** What was drawn otherwise than it was asked for. */
+/** A difference between the text that was asked for and the text that was drawn. */
 export interface FontWarning {
   code: 'missing_glyph' | 'font_replaced';
   /** The code point in hex digits, or the family. */

@@ -1,8 +1,8 @@
 import type { ShelvedFile } from './shelf.ts';
 
 /**
- * The files to delete, so that the others take at most `keptBytes`: of the owner with the most bytes the one that was
- * used least recently, again and again.
+ * The files to delete, so that the others take at most `keptBytes`: repeatedly, of the owner with the most bytes, the
+ * one that was used least recently.
  */
 export function filesToEvict(files: readonly ShelvedFile[], keptBytes: number): ShelvedFile[] {
   const owners = [...Map.groupBy(files, ownerOf).values()].map((owned) => ({

@@ -1,7 +1,7 @@
 import { Counter } from 'prom-client';
 import { Durations, type Observer } from './durations.ts';
 
-/** One answer over HTTP. */
+/** One HTTP response, as the metrics count it. */
 interface Answered {
   method: string;
   /** The pattern of the route, never the path of the request. */

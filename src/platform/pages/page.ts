@@ -56,12 +56,12 @@ export interface Field {
   takes: string;
   /** Where it is sent, and whether it must be. */
   note?: string;
-  /** What holds when it is left out. */
+  /** The default. */
   fallback?: string;
   description: string;
 }
 
-/** The same in several languages. Readers of HTML see one at a time. */
+/** One sample in several languages. Readers of HTML see one language at a time. */
 export interface Samples {
   kind: 'samples';
   samples: readonly PageSample[];
@@ -86,7 +86,7 @@ export interface PagePicture {
   alt: string;
 }
 
-/** Links that are looked at, each with a sentence. */
+/** Links as cards, each with a sentence. */
 export interface Cards {
   kind: 'cards';
   cards: readonly { title: string; text: string; to: string; picture?: PagePicture }[];

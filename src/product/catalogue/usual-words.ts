@@ -1,9 +1,9 @@
 import { type MeantWord, meantWord } from '../../platform/http/errors/violations.ts';
 import { OP_NAMES } from './index.ts';
 
-/** What callers name as an op because other services do, each with the way to do it here as a sentence. */
+/** Names of ops in other services, each with a sentence on how to do the same here. */
 const WAYS = new Map<string, string>();
-/** The same words by the ops that do it. */
+/** The same names, by the op of this service that does the work. */
 const WORDS_OF_OPS = new Map<string, string[]>();
 
 function way(words: readonly string[], ops: readonly string[], sentence: string): void {

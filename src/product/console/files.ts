@@ -27,7 +27,7 @@ export function openFiles(prefix: string): StaticFiles {
     preact: new URL(import.meta.resolve('preact')),
     'preact/hooks': new URL(import.meta.resolve('preact/hooks')),
     htm: new URL(import.meta.resolve('htm')),
-    // Node would take the module for CommonJS.
+    // Node would load the file of the package as CommonJS.
     uplot: new URL('dist/uPlot.esm.js', uplot),
   });
 }

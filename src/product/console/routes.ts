@@ -12,7 +12,7 @@ const HTML = 'text/html; charset=utf-8';
  * account: its scripts call the interface, as every other program does.
  */
 export async function consoleRoutes(app: FastifyInstance): Promise<void> {
-  // A start loads nothing of it.
+  // Nothing of the console is loaded at the start.
   const opened = lazy(async () => {
     const [{ openFiles }, { shellOf }] = await Promise.all([import('./files.ts'), import('./shell.ts')]);
     const files = openFiles(STATIC_PREFIX);

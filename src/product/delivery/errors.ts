@@ -26,7 +26,7 @@ export function asDelivered(refusal: ApiError): ApiError {
   });
 }
 
-/** Whether a refusal says that the source of a picture is away, or cannot be read. */
+/** Whether a refusal says that the source of a picture cannot be reached or read. */
 export function isOfSource(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { code, param, details } = error;

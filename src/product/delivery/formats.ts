@@ -25,7 +25,7 @@ export function formatsForReader(accept: string | undefined, source: SourceFacts
   return modern.includes(own) ? modern : [...modern, own];
 }
 
-/** What of Accept decides about the formats of `auto`. */
+/** The part of Accept that decides on the formats of `auto`. */
 export function readerOf(accept: string | undefined): OutputFormat[] {
   return formatsForReader(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
 }

@@ -27,7 +27,7 @@ const KEEP_MS = 500;
 /** The effort of AVIF where a reader takes any format: its fastest, because every other takes longer than WebP. */
 const FASTEST = 0;
 
-/** What is made of a source, before the address adds a width and a format. */
+/** The work on a source, before the address adds a width and a format. */
 export interface Recipe {
   /** The op under which usage counts it, `steps`, or `preset`. */
   op: string;

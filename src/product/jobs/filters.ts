@@ -9,7 +9,7 @@ import type { JobFilters } from './store.ts';
 
 const EPOCH_MS = /^-?\d{1,15}$/;
 const LAST_OF_DAY_MS = DAY_MS - 1;
-/** Instants are compared as text, and the text of a later year is longer. */
+/** The last instant of the year 9999. Instants are compared as text, and the text of a later year is longer. */
 const LAST_MS = Date.UTC(10_000, 0) - 1;
 
 /**

@@ -2,7 +2,7 @@ import type { Fonts, FontWarning } from '../../imaging/fonts/fonts.ts';
 import { textOf } from '../transforms/fonts.ts';
 import type { DefinedVariant } from './definitions.ts';
 
-/** The fonts that jobs ask for what they lack. */
+/** The part of the fonts that tells which characters and families are missing. */
 export interface JobFonts {
   fonts: Pick<Fonts, 'findWarnings'>;
 }
@@ -13,8 +13,8 @@ export interface StepFontWarning extends FontWarning {
 }
 
 /**
- * What the passes of variants write otherwise than it was asked for, each once. The text of a page is only known when
- * the page is drawn.
+ * The characters and families that the fonts lack for the passes of variants, each once. The text of a page is only
+ * known when the page is drawn.
  */
 export async function findFontWarnings(
   { fonts }: JobFonts,

@@ -9,8 +9,8 @@ import type { Service } from './public-interface.ts';
 const MAX_CACHED = 1_000;
 
 /**
- * Uploads files of this machine. A file that was uploaded and has not changed since is not sent again, because the
- * tools of a task name the same file several times.
+ * Uploads files of this machine. An unchanged file is not sent again, because the tools of one task often name the same
+ * file.
  */
 export class UploadedFiles implements LocalFiles {
   /** Ids of assets by path, size and time of the last change. */

@@ -57,7 +57,7 @@ export async function mcpRoutes(
   }
 }
 
-/** A message, or the answer to a body that is none. */
+/** A message, or the refusal of a body that is not a message. */
 type ReadMessage = { message: unknown } | { refusal: object };
 
 /** @throws ApiError payload_too_large for a body beyond the bounds of JSON. */

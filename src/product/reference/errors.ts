@@ -2,7 +2,7 @@ import { JSON_BOUNDS } from '../../platform/http/bodies/json.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import { heading, json, link, list, type DocumentationPage, paragraph, table } from '../../platform/pages/page.ts';
 
-/** What a reader learns of an error code. */
+/** The texts on the page of an error code. */
 interface ErrorText {
   /** When it is answered. */
   meaning: string;

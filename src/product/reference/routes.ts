@@ -38,7 +38,7 @@ const CONTENT_POLICY = [
  * GET /llms.txt and /llms-full.txt: the same for language models.
  */
 export async function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): Promise<void> {
-  // A start loads nothing of it.
+  // Nothing of the documentation is loaded at the start.
   const reference = lazy(async () => {
     const { Reference } = await import('./reference.ts');
     const document = app.swagger() as unknown as Node;

@@ -5,7 +5,7 @@ import { refusalOf } from '../../platform/http/errors/failures.ts';
 import type { KeptRefusal, KeptRequest } from './kept-request.ts';
 import { pathWithoutSecrets, textWithoutSecrets } from './secrets.ts';
 
-/** What is kept of an answered call. Its body and its headers are not. */
+/** The part of an answered call that is kept: neither its body nor its headers. */
 export function keptOf(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -34,7 +34,7 @@ export interface KeptRefusal {
   fix: string | null;
 }
 
-/** What an object costs beside its texts. It is the size of both objects with their numbers and pointers. */
+/** The memory of a kept request without its texts: of its objects, numbers and pointers. */
 const OBJECT_BYTES = 300;
 
 /** An estimate of the memory of a kept request. Texts have one byte per character, or two if they are not Latin. */

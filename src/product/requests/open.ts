@@ -52,7 +52,7 @@ export class RequestsSlice implements Slice {
   install(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {
       const caller = this.#gate.callerIfAny(request);
-      // Reading the options of a route copies them.
+      // They are read once, because reading them copies them.
       const { url: route, config } = request.routeOptions;
       if (caller !== null && route !== undefined && !config.isUnlisted) {
         const { accountId, apiKeyId } = caller;

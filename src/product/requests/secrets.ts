@@ -2,7 +2,7 @@ const HIDDEN = '[redacted]';
 /** Names of query fields whose values are secrets: those of signed links, and what callers send by mistake. */
 const SECRET_NAME =
   /signature|token|secret|passw|passphrase|pwd|credential|authorization|bearer|cookie|jwt|(?:api|access|private|signing|subscription)[-_]?key$|^(?:key|auth|sig|pass)$/i;
-/** What this service itself gives out as a secret; its ids are shorter. */
+/** The secrets that this service issues; its ids are shorter. */
 const OWN_SECRET = /(?:drk|ses|lnk|ops|opl)_[0-9A-Za-z]{32,}|whsec_[0-9A-Za-z+/=%_-]{32,}/g;
 /**
  * An address within a text: its scheme, the user and password before the host, its host and path, its query. The scheme

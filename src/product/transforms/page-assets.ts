@@ -72,7 +72,7 @@ export async function readAssets(
   let sizeBytes = 0;
   for (const [id, file] of files) {
     const bytes = await file.read().catch(unlessAbsent);
-    // It was deleted a moment ago.
+    // It was deleted in the meantime.
     if (bytes === null) continue;
     const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
     // A converted one may be larger than its file.

@@ -1,4 +1,4 @@
-// This entry is one file; see colour/css-colour.ts.
+// This entry point of the package is one file: see colour/css-colour.ts.
 import culori from 'culori/require';
 import type { PaletteColour } from '../../protocol.ts';
 import type { Sample } from './sample.ts';

@@ -7,7 +7,7 @@
 const FILE = /\xff\xd8\xff|\x89PNG\r\n|RIFF.{4}WEBP|GIF8[79]a|ftyp(?:avi[fs]|mif1|hei[cx])/s;
 /** Enough digits of base64, or of hexadecimal, to hold the first bytes of a file and some of its content. */
 const DIGITS = /[\w+/-]{60,}/g;
-/** What may stand between digits: ends of lines, and the other halves of letters in UTF-16. */
+/** Characters between digits: ends of lines, and the zero bytes of letters in UTF-16. */
 const BETWEEN_DIGITS = /[\s\0]+/g;
 
 /** @param block bytes, or text that may hold bytes as base64 or in hexadecimal. */

@@ -23,7 +23,7 @@ const OPTIONS = {
 
 const ENDPOINT = '/images/transform';
 const MAX_CONCURRENCY = 64;
-/** The account cannot make any call then: the other images are left. */
+/** Errors after which no call of the account can succeed: the other images are left out. */
 const ENDS_ALL = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
 export const transformCommand: Command = {
@@ -74,7 +74,7 @@ async function readWork({ values, op, parameters }: ParsedOp): Promise<Transform
   return { op: op.op, ...parameters } as TransformWork;
 }
 
-/** The name of a file says its format, where the op takes one and none is given. */
+/** Takes the format from the name of the output file, if the op has a format and none was given. */
 function withFormatOf(output: string | undefined, work: TransformWork, { op }: ParsedOp): TransformWork {
   const extension = extname(output ?? '').slice(1);
   const takes = op?.params.format !== undefined && !('format' in work);

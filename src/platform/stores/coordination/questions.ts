@@ -1,7 +1,7 @@
 import { randomText } from '../../ids/ids.ts';
 import type { Coordination } from './port.ts';
 
-/** What questions and answers are sent by. */
+/** The methods of coordination by which questions and answers are sent. */
 export type Channels = Pick<Coordination, 'publish' | 'subscribe'>;
 
 /**

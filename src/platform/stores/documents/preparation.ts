@@ -3,7 +3,7 @@ import type { CollectionSpec, Documents } from './port.ts';
 
 /** A build of an index that takes longer is logged. */
 const SLOW_MS = 2_000;
-/** The interval of further log lines about the same build. */
+/** The interval between repeated log lines about the same build of an index. */
 const REPEATED_MS = 30_000;
 
 interface PreparationOptions {

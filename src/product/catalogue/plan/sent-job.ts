@@ -118,8 +118,8 @@ export function variantsOfOp(body: JobWork, op: JobOp): SentVariant[] {
 const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
 
 /**
- * A job of a preset is its list, with the overrides of each variant in the single AI step. A model that is no longer
- * offered is refused as `model`, which can name another.
+ * A job of a preset runs the steps of the preset. Each variant overrides fields of the single AI step. A model that is
+ * no longer offered is refused on `model`, because another one can be sent there.
  */
 export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): SentVariant[] {
   const aiIndex = overriddenStep(body, stored);

@@ -9,7 +9,7 @@ startRouter();
 startKeys();
 render(h(Frame, {}), document.body);
 startSession();
-// The screen comes while the service is asked who is signed in; if it does not, the frame says so.
+// The screen is loaded while the service is asked who is signed in. The frame shows an error if it cannot be loaded.
 screenAt(location.pathname)
   ?.screen.load()
   .catch(() => undefined);

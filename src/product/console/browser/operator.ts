@@ -85,7 +85,7 @@ async function ask(
   throw failure;
 }
 
-/** Whether there is no session: without OPERATOR_TOKEN the whole interface is not there for others. */
+/** Whether an answer means that there is no session. Without OPERATOR_TOKEN it is a 404. */
 function isClosed({ status }: DarkroomError, path: string): boolean {
   return status === 401 || (status === 404 && !path.startsWith('/runs/'));
 }

@@ -1,7 +1,7 @@
 import { useCallback } from './html.ts';
 import { Shared } from './shared.ts';
 
-/** Where the reader is. */
+/** The address of the present screen. */
 export interface ScreenPlace {
   path: string;
   query: URLSearchParams;
@@ -9,7 +9,7 @@ export interface ScreenPlace {
 
 const place = new Shared(current());
 
-/** Goes to an address of the console. @param replaces whether the present one leaves the history. */
+/** Goes to an address of the console. @param replaces whether it replaces the present one in the history. */
 export function navigate(to: string, { replaces = false } = {}): void {
   if (replaces) history.replaceState(null, '', to);
   else history.pushState(null, '', to);

@@ -11,7 +11,7 @@ export type Session =
   | { kind: 'none'; isOver: boolean }
   | { kind: 'cookie' | 'key'; account: Account };
 
-/** What other tabs of the console are told. */
+/** A message to the other tabs of the console. */
 type TabMessage = 'signed in' | 'signed out';
 
 const session = new Shared<Session>({ kind: 'unknown' });
@@ -49,7 +49,7 @@ export function useSession(): Session {
   return session.use();
 }
 
-/** Finds out who is signed in, and hears of it from other tabs. */
+/** Finds out who is signed in, and listens for sign-ins and sign-outs in other tabs. */
 export function startSession(): void {
   otherTabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
     if (data === 'signed out') forget();

@@ -19,7 +19,7 @@ export class Shared<T> {
     for (const listener of this.#listeners) listener(value);
   }
 
-  /** Calls back at every change. @returns what ends it. */
+  /** Calls the listener at every change. @returns a function that removes the listener. */
   listen(listener: (value: T) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

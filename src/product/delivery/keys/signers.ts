@@ -11,7 +11,7 @@ const MAX_SIGNERS = 10_000;
 const MAX_UNKNOWN = 10_000;
 /** How long a key may be used without another look at it, by every process of every host. */
 const KEEP_MS = 500;
-/** How long a key that does not exist is not looked up again. An id is told when its key exists, never before. */
+/** How long a key that does not exist is not looked up again. No caller knows an id before its key exists. */
 const UNKNOWN_MS = 30_000;
 
 const KEY_ID = /^sgk_[0-9A-Za-z]{24}$/;
@@ -26,7 +26,7 @@ export interface Signer {
   secret: string;
 }
 
-/** What an address says of its own truth. */
+/** The signature of an address, with what was signed. */
 interface SignedMessage {
   keyId: string;
   signature: string;
@@ -36,7 +36,7 @@ interface SignedMessage {
   expiresAt: number | null;
 }
 
-/** A look at a key that was good. */
+/** A key as it was last read from the store. */
 interface Look {
   signer: Signer;
   atMs: number;

@@ -72,7 +72,7 @@ export class Runner {
     this.#renewing.unref();
   }
 
-  /** Checks a job that may have items to claim. */
+  /** Looks for items to claim, of a job that may have some. */
   wake = (jobId: string): void => {
     this.#checkJob(jobId).catch(this.#warn('A job was not checked; the sweep finds it'));
   };

@@ -226,7 +226,7 @@ export class ItemWork {
     return this.#storeOutcome(call, result, { ...NOTHING_DONE, runs: 1 });
   }
 
-  /** A failure with the usage of its item until then, and in a chain with its step. */
+  /** Adds to a failure what its item has used so far, and in a chain the step at which it failed. */
   #atSegment(
     error: unknown,
     segment: Segment | undefined,

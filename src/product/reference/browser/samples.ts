@@ -1,4 +1,4 @@
-/** Where the language is kept that a reader chose last. */
+/** The key in local storage of the language that a reader chose last. */
 const CHOICE = 'darkroom-language';
 const SHOWN_MS = 1_500;
 

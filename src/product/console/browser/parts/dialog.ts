@@ -55,7 +55,7 @@ export function confirmed(question: DialogQuestion): Promise<boolean> {
   });
 }
 
-/** The place of the questions of `confirmed`. */
+/** Draws the open question of `confirmed`. */
 export function Dialogs() {
   const question = asked.use();
   if (question === null) return null;

@@ -30,7 +30,7 @@ interface FormProps {
   /** The values by name; a field without one is left out. */
   values: FormValues;
   onChange: (values: FormValues) => void;
-  /** What refused the values: its sentence stands at the field that it names. */
+  /** The refusal of the values: its message is shown at the field that it names. */
   error?: unknown;
 }
 
@@ -54,7 +54,7 @@ export function Form({ parameters, values, onChange, error }: FormProps) {
   </div>`;
 }
 
-/** The sentence of a refusal that names this field, also as a part of a list of steps. */
+/** The message of a refusal that names this field, also within a list of steps. */
 export function errorAt(error: unknown, name: string): string | undefined {
   if (!(error instanceof DarkroomError) || error.param === undefined) return undefined;
   const named = error.param.split('.').at(-1);

@@ -13,7 +13,7 @@ const isHelpOpen = new Shared(false);
 /** The keys of the screen that is shown. */
 const ofScreen = new Set<KeyBinding>();
 
-/** A key that does something on this screen. It is listed by `?`, and rests while somebody types. */
+/** Assigns a key to an action of this screen. `?` lists it, and it does nothing while somebody types. */
 export function useKey(key: string, does: string, act: () => void): void {
   useEffect(() => {
     const added = { key, does, act };
@@ -22,7 +22,7 @@ export function useKey(key: string, does: string, act: () => void): void {
   });
 }
 
-/** Hears the keys of the whole page: `/` goes to the search, `?` lists the keys. */
+/** Listens to the keys of the whole page: `/` moves to the search, `?` lists the keys. */
 export function startKeys(): void {
   document.addEventListener('keydown', (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;

@@ -10,8 +10,8 @@ interface LiveList<T> extends ListReading<T> {
 }
 
 /**
- * A list, newest first, whose first page is read again and again: what came meanwhile is on top, and what is known is
- * as it is now. Further pages are read as the reader scrolls.
+ * A list, newest first, whose first page is read again and again: new rows appear at the top, and known rows are
+ * updated. Further pages are read as the reader scrolls.
  */
 export function useLiveList<T>(
   open: (signal: AbortSignal) => Pages<T>,

@@ -9,7 +9,7 @@ interface LiveProps {
   readAt: number | undefined;
 }
 
-/** Says whether a list follows what happens, and lets the reader hold it. */
+/** Says whether a list is updated, and lets the reader pause it. */
 export function Live({ isPaused, setPaused, readAt }: LiveProps) {
   useKey('p', 'hold the list, or follow again', () => setPaused(!isPaused));
   return html`<span class="live">

@@ -1,6 +1,6 @@
 export interface Series {
   label: string;
-  /** One per time; null where nothing is known. */
+  /** One value for each time; null if it is not known. */
   values: readonly (number | null)[];
 }
 
@@ -20,7 +20,7 @@ export interface PlotProps {
   isStacked?: boolean;
 }
 
-/** What keeps a drawing up to date. */
+/** A plot that can be updated and removed. */
 export interface LivePlot {
   update(props: PlotProps): void;
   end(): void;

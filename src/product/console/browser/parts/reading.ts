@@ -38,8 +38,8 @@ type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 const MAX_BACKOFF = 8;
 
 /**
- * Reads something, and again when one of `deps` changes; what was read for others is forgotten. A reading that failed
- * for lack of a connection is repeated when it is back, and one that was refused is when somebody signs in.
+ * Reads something, and again when one of `deps` changes; data for the previous `deps` is dropped. After a lost
+ * connection it is read again when the connection is back, and after a 401 when somebody signs in.
  */
 export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): Reading<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean; key: unknown }>({
@@ -141,7 +141,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
         })
         .catch((error) => {
           if (end.signal.aborted) return;
-          // A generator that failed is over: the next attempt begins again.
+          // A generator that failed has ended, so the next attempt opens the list again.
           pages = open(end.signal).pages();
           rows = [];
           setState((last) => ({ ...last, error, isLoading: false }));
@@ -158,7 +158,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
   return { ...state, more, reload };
 }
 
-/** Runs what a button or a form does, once at a time. */
+/** Runs the action of a button or a form, one at a time. */
 export function useAct() {
   const [state, setState] = useState<{ isActing: boolean; error: unknown }>({
     isActing: false,

@@ -5,7 +5,7 @@ import { Copy } from './values.ts';
 
 const SLOW_MS = 1_000;
 
-/** What is shown in place of a list or a result that has nothing: what the first step is. */
+/** Shown in place of an empty list or result: what the first step is. */
 export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
   return html`<div class="empty">
     <p class="empty-title">${title}</p>
@@ -49,7 +49,7 @@ export function fixView({ param, rename, replace, add, remove }: Fix): View {
 }
 
 /**
- * How far something is. It is shown after a second.
+ * The progress of some work. It is shown after a second.
  * @param value 0 to 1; left out where it is not known.
  */
 export function Progress({ value, label = 'Working' }: { value?: number; label?: string }) {
@@ -66,7 +66,7 @@ export function Progress({ value, label = 'Working' }: { value?: number; label?:
   </div>`;
 }
 
-/** Keeps the room of what is being read. @param rows how many rows it will have, about. */
+/** A placeholder for what is being read. @param rows about how many rows it will have. */
 export function Waiting({ rows = 6 }: { rows?: number }) {
   return html`<div class="waiting" role="status">
     <span class="unseen">Loading</span>

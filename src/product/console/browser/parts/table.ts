@@ -31,7 +31,7 @@ interface TableProps<Row> {
   hasMore?: boolean;
   more?: () => void;
   isLoading?: boolean;
-  /** What is shown without rows. */
+  /** Shown if there are no rows. */
   empty?: View;
 }
 
@@ -185,7 +185,7 @@ function classOf(isNumber = false, isWide = false): string | undefined {
   return names.length === 0 ? undefined : names.join(' ');
 }
 
-/** Whether a press was on the row itself, and chose no text. */
+/** Whether a click was on the row itself, and did not select text. */
 function isOnRow({ target }: MouseEvent): boolean {
   const isOnControl = target instanceof Element && target.closest('a, button, input, summary') !== null;
   return !isOnControl && getSelection()?.isCollapsed !== false;

@@ -2,7 +2,7 @@ import { html, useEffect, useRef, useState } from '../html.ts';
 import { api } from '../session.ts';
 
 interface ThumbProps {
-  /** An asset. */
+  /** The id of an asset. */
   id: string;
   /** The longest that an edge of the picture may be, in pixels of the file. */
   edge?: 64 | 128 | 256;
@@ -10,9 +10,9 @@ interface ThumbProps {
   alt?: string;
 }
 
-/** Previews that are kept while the page is open. Each has an address of its own, which is given back with it. */
+/** The most previews that are kept while the page is open. Each has an object URL, which is revoked with it. */
 const MAX_KEPT = 400;
-/** Previews that are asked for at once: they take slots for calls of the account. */
+/** The most previews that are fetched at once, because each takes a slot of the account. */
 const MAX_ASKED = 2;
 
 const kept = new Map<string, string>();

@@ -28,7 +28,7 @@ function remove(id: number): void {
   shown.set(shown.value.filter((one) => one.id !== id));
 }
 
-/** The place of the words of `toast`. */
+/** Draws the messages of `toast`. */
 export function Toasts() {
   const undone = ({ id, undo }: Toast) => {
     remove(id);

@@ -74,11 +74,11 @@ export function Count({ value }: { value: number | null | undefined }) {
   return html`<span class="figure">${countText(value)}</span>`;
 }
 
-/** Marks are drawn, because few fonts have them. */
+/** The icons of the button, as SVG paths, because few fonts have them. */
 const TWO_SHEETS = 'M10 10v4.5H1.5V6H6M6 1.5h8.5V10H6z';
 const TICK = 'M2 8.5l4 4L14 4';
 
-/** A text that a press copies. @param label what is shown in its place. */
+/** A text with a button that copies it. @param label what is shown in place of the text. */
 export function Copy({ text, label }: { text: string; label?: View }) {
   const [isCopied, setIsCopied] = useState(false);
   const copy = async (event: MouseEvent) => {
@@ -116,7 +116,8 @@ export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
 }
 
 /**
- * The kind of an id and its end: ids of one time begin alike. An id of words, such as that of a preset, stays whole.
+ * The kind of an id and its last characters, because ids of one time begin with the same ones. An id of words, such as
+ * that of a preset, stays whole.
  */
 export function shortId(id: string): string {
   if (/^[a-z]{3,}(-[a-z]+)+$/.test(id)) return id;

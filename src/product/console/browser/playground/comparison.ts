@@ -8,7 +8,7 @@ import type { ResultPicture } from './run.ts';
 interface ComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
   after: ResultPicture;
-  /** What stays in view with the picture on a small screen. */
+  /** Shown with the picture, also on a small screen. */
   facts: View;
 }
 

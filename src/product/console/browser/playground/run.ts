@@ -22,7 +22,7 @@ export interface ResultPicture {
   requestId: string;
 }
 
-/** What a run came to. */
+/** The results of a run. */
 export interface RunOutcome {
   pictures: readonly ResultPicture[];
   /** Why some of several results were not made. */
@@ -39,13 +39,12 @@ export interface RunOutcome {
 
 interface RunTerms {
   signal: AbortSignal;
-  /** Called with how far a job is. */
+  /** Called with the progress of a job. */
   onProgress: (text: string) => void;
 }
 
 /**
- * Does the work.
- * @param source the picture; without one for work that needs none.
+ * Runs the work of the playground. @param source the picture; undefined for work that needs none.
  * @throws DarkroomError
  */
 export async function run(

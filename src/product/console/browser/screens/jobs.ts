@@ -57,7 +57,7 @@ function List() {
   });
   const isFiltered = Object.values(filters).some((value) => value !== '');
 
-  /** What an act is about: the rows that are chosen, or else all that the filters let through. */
+  /** The jobs of a bulk action: the rows that are chosen, or else all that pass the filters. */
   const meant = () => {
     if (chosen.size === 0)
       return { count: list.total, rows: api.jobs.list(query), what: 'that the filters show' };

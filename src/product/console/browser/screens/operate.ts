@@ -17,7 +17,7 @@ import { bytesText } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;
-/** Longer than a process takes that is not hung. */
+/** A process that is not hung answers within this time. */
 const TIMEOUT_MS = 4_000;
 const MAX_LISTED_MARKS = 12;
 const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;

@@ -134,7 +134,7 @@ function assetsIn(collection: string): string {
   return `/console/assets?${new URLSearchParams({ collection })}`;
 }
 
-/** The life of a job as what happened when. */
+/** The events in the life of a job, with their times. */
 function happeningsOf(job: Job): Happening[] {
   const { status, createdAt, completedAt, errorCode, errorMessage, totalItems, outcome } = job;
   const submitted: Happening = { at: createdAt, title: `Submitted with ${countText(totalItems)} items` };

@@ -12,7 +12,7 @@ import { navigate, useQuery } from '../../router.ts';
 import { api } from '../../session.ts';
 import { JOBS_PATH } from './facts.ts';
 
-/** What a reader has put into the form of a job. */
+/** The contents of the form of a new job. */
 interface JobDraft {
   prompt: string;
   assetIds: string;

@@ -11,7 +11,7 @@ import { Status, timeText } from '../../parts/values.ts';
 import { api, signOut, useSession } from '../../session.ts';
 import { ForSessions } from './keys.ts';
 
-/** Where this account is signed in, and the end of it. */
+/** The sessions of this account, each with a button that ends it. */
 export function Sessions() {
   const { kind } = useSession();
   if (kind === 'key') return html`<${ForSessions} what="sessions" />`;
