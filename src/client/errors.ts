@@ -256,7 +256,7 @@ function redirected({ status, headers }: Response): ConnectionError {
 }
 
 function foreign(status: number): string {
-  return `The answer has status ${status} and is none of Darkroom's: look at what stands between, such as a proxy.`;
+  return `The answer has status ${status} and does not come from Darkroom: look at what is between, such as a proxy.`;
 }
 
 /** The error object of an envelope; undefined where the text is no such envelope. */

@@ -1933,7 +1933,7 @@ export interface TextOfImage {
   /** Of the image as displayed, or of a vector drawing as drawn to be read. Boxes are in its pixels. */
   width: number;
   height: number;
-  /** All of it, in reading order; empty where there is none. */
+  /** All of it, in reading order; empty if there is none. */
   text: string;
   /** 0 to 1. */
   confidence: number;
@@ -1974,7 +1974,7 @@ export interface UploadTicketRequest {
 export interface Uploaded extends Partial<Asset> {
   /** Of several files, instead of the other fields: the asset of each, in their order. */
   assets?: Asset[];
-  /** The files of several that are no assets. The others are not affected. */
+  /** The files of several that are not assets. The others are not affected. */
   errors?: {
     /** Of the file, from 0. */
     index: number;

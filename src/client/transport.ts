@@ -94,7 +94,7 @@ export class Transport {
   constructor(options: ClientOptions) {
     this.baseUrl = (options.baseUrl ?? fromEnvironment('DARKROOM_URL') ?? DEFAULT_URL).replace(/\/+$/, '');
     if (!/^https?:$/.test(URL.parse(this.baseUrl)?.protocol ?? ''))
-      throw new TypeError(`baseUrl (DARKROOM_URL) is no http or https address: ${this.baseUrl}`);
+      throw new TypeError(`baseUrl (DARKROOM_URL) is not an http or https address: ${this.baseUrl}`);
     const key = options.key ?? fromEnvironment('DARKROOM_KEY');
     this.#credential = key && `${key.startsWith('ses_') ? 'Bearer' : 'ApiKey'} ${key}`;
     this.clock = options.clock ?? systemClock;

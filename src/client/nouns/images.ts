@@ -108,7 +108,7 @@ export class Images {
   }
 }
 
-/** Steps are no field of a query: they go beside the image. */
+/** Steps are not fields of a query: they are sent beside the image. */
 function transformCall(input: ImageInput, work: TransformWork): ApiCall & { query: Query } {
   const base = { method: 'POST', path: '/images/transform' };
   if (work.steps !== undefined) return { ...base, query: {}, body: imageBody(input, { steps: work.steps }) };

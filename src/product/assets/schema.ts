@@ -81,7 +81,7 @@ export const Uploaded = component('Uploaded', {
         name: Type.Optional(Type.String()),
         error: Type.Unknown({ description: 'As the error of a call with this file alone.' }),
       }),
-      { description: 'The files of several that are no assets. The others are not affected.' },
+      { description: 'The files of several that are not assets. The others are not affected.' },
     ),
   ),
 });

@@ -12,7 +12,7 @@ const CACHED_BRIEFLY = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECO
  */
 export function noSuchPicture(): ApiError {
   const message =
-    'There is no picture at this address: it was altered, has expired, or what it names is gone. Sign it anew.';
+    'There is no picture at this address: it was altered, has expired, or what it names is gone. Sign it again.';
   return new ApiError('not_found', message, { headers: CACHED_BRIEFLY });
 }
 

@@ -21,7 +21,7 @@ export async function linkRoutes(
       schema: {
         summary: 'Sign addresses of pictures',
         description:
-          'Answers an address for an `<img>`, with `widths` a family with its srcset. Signed by the newest signing key of the account; one is made where there is none. Nothing is made or counted until the picture is asked for.',
+          'Answers an address for an `<img>`, with `widths` a family with its srcset. Signed by the newest signing key of the account; one is made if there is none. Nothing is made or counted until the picture is asked for.',
         body: NewDeliveryLinks,
         response: { 200: envelopeOf(DeliveryLinks) },
       },

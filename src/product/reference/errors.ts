@@ -49,7 +49,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   unsupported_format: {
     meaning:
-      'The bytes are no picture that this service reads, or not of the type under which they were sent.',
+      'The bytes are not a picture that this service reads, or not of the type under which they were sent.',
     remedy:
       'Send a JPEG, PNG, WebP, GIF, AVIF, TIFF or SVG of at most 50 megapixels, with its own Content-Type.',
     causes: [

@@ -82,7 +82,7 @@ const BOX = { x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), heigh
 const TextOfImage = Type.Object(
   {
     ...SIZE,
-    text: Type.String({ description: 'All of it, in reading order; empty where there is none.' }),
+    text: Type.String({ description: 'All of it, in reading order; empty if there is none.' }),
     confidence: Type.Number({ description: '0 to 1.' }),
     lines: Type.Array(Type.Object({ text: Type.String(), confidence: Type.Number(), ...BOX })),
   },

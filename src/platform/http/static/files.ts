@@ -123,7 +123,7 @@ export class StaticFiles {
     return code.replaceAll(NAMED, (specifier, statement) => {
       const imported = specifier.startsWith('.') ? new URL(specifier, source) : this.#packages[specifier];
       if (imported === undefined)
-        throw new Error(`${source.pathname} imports ${specifier}, which is no package for browsers.`);
+        throw new Error(`${source.pathname} imports ${specifier}, which is not a package for browsers.`);
       if (statement !== undefined) imports.push(imported);
       return this.#addressOf(imported).address;
     });

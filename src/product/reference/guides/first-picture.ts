@@ -15,7 +15,7 @@ export const firstPicture: DocumentationPage = {
     shell('export BASE=http://127.0.0.1:3000\nexport KEY=drk_…'),
     heading('A smaller picture'),
     paragraph(
-      'The picture is the body, with its own Content-Type. What is to be done stands in the query: an op, and its parameters. The answer is the new picture.',
+      'The picture is the body, with its own Content-Type. What is to be done is in the query: an op, and its parameters. The answer is the new picture.',
     ),
     callSamples({
       ...TRANSFORM,
@@ -46,7 +46,7 @@ export const firstPicture: DocumentationPage = {
     ),
     heading('The facts of a picture'),
     paragraph(
-      'What a picture is costs nothing to ask: its size, its colours, its metadata. `read-text` and `read-codes` in place of `metadata` read what stands in it.',
+      'What a picture is costs nothing to ask: its size, its colours, its metadata. `read-text` and `read-codes` in place of `metadata` read what is in it.',
     ),
     callSamples({ ...TRANSFORM, path: '/api/v1/images/metadata' }),
     heading('Next'),

@@ -42,7 +42,7 @@ export function readFigures(report: unknown): RunFigures {
   if (Array.isArray(part.trials))
     return { cases: listOf(part.trials).flatMap(ofTrial), environment, sentences };
   if (Array.isArray(part.rows)) return { cases: listOf(part.rows).map(ofRow), environment, sentences };
-  throw new TypeError('This file is no report of bench or tune.');
+  throw new TypeError('This file is not a report of bench or tune.');
 }
 
 function ofStages(stages: readonly ReportPart[]): CaseFigures[] {

@@ -101,7 +101,7 @@ function Calls({ filters }: { filters: RequestListFilters }) {
           ? html`<${Empty} title="No call of the last hour matches" text="Widen the filters, or take one away." />`
           : html`<${Empty}
               title="No calls within the last hour"
-              text="Make one with a key, and it stands here a moment later."
+              text="Make one with a key, and it appears here a moment later."
               action=${html`<a class="button primary" href="/console/playground">Open the playground</a>`}
             />`
       }
@@ -169,7 +169,7 @@ function Errors({ filters }: { filters: RequestListFilters }) {
     <${ErrorBox} error=${error} onRetry=${reload} />
     ${
       data?.length === 0 &&
-      html`<${Empty} title="Nothing was refused" text="Errors of the last hour stand here, grouped by what refused them where." />`
+      html`<${Empty} title="Nothing was refused" text="Errors of the last hour are listed here, grouped by operation and cause." />`
     }
     <ul class="cards">
       ${data?.map(

@@ -218,6 +218,6 @@ function requestIn(body: string): JobRequest {
   try {
     return JSON.parse(body) as JobRequest;
   } catch (error) {
-    throw new Error(`This is no JSON: ${(error as Error).message}.`);
+    throw new Error(`This is not JSON: ${(error as Error).message}.`);
   }
 }

@@ -83,7 +83,7 @@ function Figures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey: Usa
   const names = new Map(keys.data?.map(({ id, name, hint }) => [id, name || hint]));
   const { total } = byDay;
   if (byDay.groups.length === 0)
-    return html`<${Empty} title="Nothing was done in this time" text="Calls that count and jobs stand here, by day." />`;
+    return html`<${Empty} title="Nothing was done in this time" text="Calls that count and jobs are shown here, by day." />`;
   return html`
     <${Facts}
       of=${[

@@ -58,7 +58,7 @@ export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; d
     <//>
     <${Section} title="Request">
       <p class="quiet">
-        A POST with the headers Service-Event-Id, Service-Signature and webhook-timestamp. The signature is made anew at
+        A POST with the headers Service-Event-Id, Service-Signature and webhook-timestamp. The signature is made again at
         each attempt.
       </p>
       <${Code} samples=${[{ label: 'Body', code: indented(data.body) }]} />
