@@ -76,6 +76,6 @@ def read_failure(response: httpx.Response) -> DarkroomError:
         return failure_of(response.json()["error"], status, retry_after)
     except (ValueError, KeyError, TypeError):
         code = _CODES.get(status, "provider_unavailable" if status >= 500 else "invalid_param")
-        message = f"The answer has status {status} and does not come from Darkroom: look at what is between, such as a proxy."
+        message = f"The answer has status {status} and does not come from Darkroom: look at what is between."
         is_retryable = status >= 500 or status == 429
         return DarkroomError(code, message, status=status, retryable=is_retryable, retry_after=retry_after)
