@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { freeSlug } from '../../platform/ids/slugs.ts';
 import {
@@ -8,6 +7,7 @@ import {
   type IndexSpec,
   order,
 } from '../../platform/stores/documents/port.ts';
+import { freeSlots, SLOT_INDEX } from '../../platform/stores/documents/slots.ts';
 
 /**
  * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
@@ -16,7 +16,7 @@ import {
 export interface Named extends Document {
   accountId: string;
   slug: string;
-  /** The number of the document's slot in the account, from 0; a unique index over the slots enforces the limit. */
+  /** The number of the document's slot in the account, from 0. */
   slot: number;
   updatedAt: string;
   version: number;
@@ -27,7 +27,7 @@ export interface Named extends Document {
 /** The indexes of a named collection: the limits, and the order of its listing. */
 export const NAMED_INDEXES: readonly IndexSpec[] = [
   { name: 'slug', fields: order('accountId', 'slug'), unique: true },
-  { name: 'slot', fields: order('accountId', 'slot'), unique: true },
+  SLOT_INDEX,
   { name: 'updated', fields: order('accountId', '-updatedAt', '-_id') },
 ];
 
@@ -128,7 +128,7 @@ async function withSlots<T extends Named>(
   drafts: readonly DocumentDraft<T>[],
 ): Promise<T[]> {
   const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
-  const slots = freeSlots(kind.limit, new Set(held.map(({ slot }) => slot)));
+  const slots = freeSlots(kind.limit, held);
   if (drafts.length > slots.length) throw tooMany(kind, slots.length);
   const slugs = new Set(held.map(({ slug }) => slug));
   return drafts.map((draft, index) => {
@@ -137,13 +137,6 @@ async function withSlots<T extends Named>(
     slugs.add(slug);
     return { ...draft.document, accountId, slug, slot: slots[index] } as T;
   });
-}
-
-/** The free slots of an account, beginning with a random one, so that racing writes seldom try the same. */
-function freeSlots(limit: number, taken: ReadonlySet<number>): number[] {
-  const offset = randomInt(limit);
-  const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);
-  return slots.filter((slot) => !taken.has(slot));
 }
 
 /** A kind of named documents. */

@@ -5,6 +5,7 @@ import {
   type Documents,
   order,
 } from '../../../platform/stores/documents/port.ts';
+import { insertInSlot, SLOT_INDEX } from '../../../platform/stores/documents/slots.ts';
 import { tooContended, tooManySigningKeys } from '../errors.ts';
 import { MAX_SIGNING_KEYS } from '../schema.ts';
 
@@ -13,7 +14,7 @@ const SECRET_CHARACTERS = 40;
 export interface SigningKeyDocument {
   _id: string;
   accountId: string;
-  /** The number of the key's slot in the account, from 0; a unique index over the slots enforces the limit. */
+  /** The number of the key's slot in the account, from 0. */
   slot: number;
   name: string;
   /** Kept as it was told, because it computes signatures. */
@@ -23,7 +24,7 @@ export interface SigningKeyDocument {
 
 export const SIGNING_KEYS: DeclaredCollection = {
   name: 'signingKeys',
-  indexes: [{ name: 'slot', fields: order('accountId', 'slot'), unique: true }],
+  indexes: [SLOT_INDEX],
   onAccountDeletion: 'delete',
 };
 
@@ -41,29 +42,10 @@ export class SigningKeysStore {
 
   /** Makes a key. @throws ApiError resource_limit_exceeded when the account has as many as it may. */
   async insert(accountId: string, name: string, now: Date): Promise<SigningKeyDocument> {
-    // One of the racing writers wins every round: only more writers than this at once can exhaust it.
-    for (let round = 0; round < 2 * MAX_SIGNING_KEYS; round += 1) {
-      const key = {
-        _id: newId('sgk', now.getTime()),
-        accountId,
-        slot: await this.#freeSlot(accountId),
-        name,
-        secret: `sgs_${randomText(SECRET_CHARACTERS)}`,
-        createdAt: now.toISOString(),
-      };
-      const { duplicates } = await this.#keys.insertMany([key]);
-      if (duplicates.length === 0) return key;
-    }
-    throw tooContended();
-  }
-
-  async #freeSlot(accountId: string): Promise<number> {
-    const held = await this.#keys.find({ accountId }, { fields: ['slot'] });
-    const taken = new Set(held.map(({ slot }) => slot));
-    let free = 0;
-    while (taken.has(free)) free += 1;
-    if (free >= MAX_SIGNING_KEYS) throw tooManySigningKeys();
-    return free;
+    const secret = `sgs_${randomText(SECRET_CHARACTERS)}`;
+    const key = { _id: newId('sgk', now.getTime()), accountId, name, secret, createdAt: now.toISOString() };
+    const slots = { limit: MAX_SIGNING_KEYS, tooMany: tooManySigningKeys, tooContended };
+    return insertInSlot(this.#keys, slots, key);
   }
 
   /** Newest first. */

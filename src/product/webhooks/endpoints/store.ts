@@ -5,6 +5,7 @@ import {
   type Documents,
   order,
 } from '../../../platform/stores/documents/port.ts';
+import { insertInSlot, SLOT_INDEX } from '../../../platform/stores/documents/slots.ts';
 import { ENDPOINTS_COLLECTION } from '../../events/subscriptions.ts';
 import { endpointNotFound, tooContended, tooManyEndpoints } from '../errors.ts';
 import { MAX_ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
@@ -16,7 +17,7 @@ export const MAX_CONSECUTIVE_FAILURES = 5;
 export const ENDPOINTS: DeclaredCollection = {
   name: ENDPOINTS_COLLECTION,
   indexes: [
-    { name: 'slot', fields: order('accountId', 'slot'), unique: true },
+    SLOT_INDEX,
     { name: 'disabled', fields: order('enabled') },
     { name: 'notice', fields: order('noticeDueAt'), whenPresent: ['noticeDueAt'] },
   ],
@@ -44,23 +45,8 @@ export class EndpointsStore {
     fields: EndpointFields & { secret: string },
     now: Date,
   ): Promise<EndpointDocument> {
-    // One of the racing writers wins every round: only more writers than this at once can exhaust it.
-    for (let round = 0; round < 2 * MAX_ENDPOINTS_PER_ACCOUNT; round += 1) {
-      const slot = await this.#freeSlot(accountId);
-      const endpoint = { ...newEndpoint(fields, now), accountId, slot };
-      const { duplicates } = await this.#endpoints.insertMany([endpoint]);
-      if (duplicates.length === 0) return endpoint;
-    }
-    throw tooContended();
-  }
-
-  async #freeSlot(accountId: string): Promise<number> {
-    const held = await this.#endpoints.find({ accountId }, { fields: ['slot'] });
-    const taken = new Set(held.map(({ slot }) => slot));
-    let free = 0;
-    while (taken.has(free)) free += 1;
-    if (free >= MAX_ENDPOINTS_PER_ACCOUNT) throw tooManyEndpoints();
-    return free;
+    const slots = { limit: MAX_ENDPOINTS_PER_ACCOUNT, tooMany: tooManyEndpoints, tooContended };
+    return insertInSlot(this.#endpoints, slots, { ...newEndpoint(fields, now), accountId });
   }
 
   /** Newest first. */

@@ -1,0 +1,47 @@
+import { randomInt } from 'node:crypto';
+import { type Collection, type Document, type IndexSpec, order } from './port.ts';
+
+/** A document in one of the numbered slots of an account, whose number limits how many of them it may have. */
+interface Slotted extends Document {
+  accountId: string;
+  /** From 0. */
+  slot: number;
+}
+
+/** The index that enforces the limit, also against writers at the same time. */
+export const SLOT_INDEX: IndexSpec = { name: 'slot', fields: order('accountId', 'slot'), unique: true };
+
+/** The number of slots of an account, and the errors of a document that gets none. */
+interface SlotLimit {
+  limit: number;
+  /** Every slot is taken. */
+  tooMany: () => Error;
+  /** Other writers took every slot that was tried. */
+  tooContended: () => Error;
+}
+
+/** Stores a document in a free slot of its account. @throws the errors of the limit. */
+export async function insertInSlot<T extends Slotted>(
+  collection: Collection<T>,
+  { limit, tooMany, tooContended }: SlotLimit,
+  document: Omit<T, 'slot'> & Pick<T, 'accountId'>,
+): Promise<T> {
+  // One of the racing writers wins every round: only more writers than this at once can exhaust it.
+  for (let round = 0; round < 2 * limit; round += 1) {
+    const held = await collection.find({ accountId: document.accountId }, { fields: ['slot'] });
+    const [slot] = freeSlots(limit, held);
+    if (slot === undefined) throw tooMany();
+    const placed = { ...document, slot } as unknown as T;
+    const { duplicates } = await collection.insertMany([placed]);
+    if (duplicates.length === 0) return placed;
+  }
+  throw tooContended();
+}
+
+/** The free slots of an account, beginning with a random one, so that racing writes seldom try the same. */
+export function freeSlots(limit: number, held: readonly Slotted[]): number[] {
+  const taken = new Set(held.map(({ slot }) => slot));
+  const offset = randomInt(limit);
+  const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);
+  return slots.filter((slot) => !taken.has(slot));
+}
