@@ -67,22 +67,17 @@ async function makeOutcome(
   terms: RunTerms,
 ): Promise<PartialOutcome> {
   const { signal } = terms;
+  const transform = (what: TransformWork) => api.images.transform(source, what, { signal });
   switch (work.kind) {
     case 'preset':
-      return {
-        pictures: [
-          await made('result', await api.images.transform(source, { preset: work.slug }, { signal })),
-        ],
-      };
-    case 'template': {
-      const picture = await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal });
-      return { pictures: [await made('result', picture)] };
-    }
+      return onlyResult(await transform({ preset: work.slug }));
+    case 'template':
+      return onlyResult(
+        await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal }),
+      );
     case 'steps':
       if (work.outputs.length > 0) return makeOutputs(work, source, signal);
-      return {
-        pictures: [await made('result', await api.images.transform(source, transformOf(work), { signal }))],
-      };
+      return onlyResult(await transform(transformOf(work)));
     case 'op':
       return definition?.kind === 'ai' || definition?.endpoint === undefined
         ? readOrJob(work, source, definition, terms)
@@ -161,6 +156,10 @@ export function transformOf({ steps }: Extract<PlaygroundWork, { kind: 'steps' }
   const isAlone = only !== undefined && steps.length === 1 && !('layerAssetId' in only.parameters);
   if (isAlone) return { op: only.op, ...only.parameters } as OpWork;
   return { steps: steps as readonly Step[] };
+}
+
+async function onlyResult(picture: Picture): Promise<PartialOutcome> {
+  return { pictures: [await made('result', picture)] };
 }
 
 async function made(name: string, picture: Picture): Promise<ResultPicture> {

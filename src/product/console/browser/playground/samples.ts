@@ -7,7 +7,7 @@ import { jobRequestOf } from './job-request.ts';
 import { needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
 
 const PHOTO = 'photo.jpg';
-const PHOTO_TYPE = 'image/jpeg';
+const PHOTO_BODY = { file: PHOTO, type: 'image/jpeg' };
 /** The asset of examples, in whose place a sample reads ASSET. */
 const ASSET = 'ast_000000000000000000000000';
 
@@ -16,13 +16,11 @@ const ASSET = 'ast_000000000000000000000000';
  * @param definition of the op, of the first step, or of the op that draws templates.
  */
 export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
-  const [curl, typeScript, python] = samplesOf(callOf(work, definition)).map(({ label, code }) => ({
-    label,
-    code,
-  }));
   const command = commandFor(work, definition);
   return [
-    ...[curl, typeScript, python].filter((sample) => sample !== undefined),
+    ...samplesOf(callOf(work, definition))
+      .slice(0, 3)
+      .map(({ label, code }) => ({ label, code })),
     ...(command === undefined ? [] : [{ label: 'Command line', code: command }]),
     { label: 'MCP', code: JSON.stringify(toolCallOf(work, definition), null, 2) },
   ];
@@ -32,32 +30,16 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
   const transform = { method: 'POST', path: '/api/v1/images/transform', needsKey: true };
   switch (work.kind) {
     case 'preset':
-      return {
-        ...transform,
-        query: { preset: work.slug },
-        body: { file: PHOTO, type: PHOTO_TYPE },
-        saves: 'result.jpg',
-      };
+      return { ...transform, query: { preset: work.slug }, body: PHOTO_BODY, saves: 'result.jpg' };
     case 'template': {
       const json = { templateId: work.id, data: rowOf(work.data) };
-      return {
-        method: 'POST',
-        path: '/api/v1/images/render',
-        needsKey: true,
-        body: { json },
-        saves: 'result.png',
-      };
+      return { ...transform, path: '/api/v1/images/render', body: { json }, saves: 'result.png' };
     }
     case 'steps': {
       const [only] = work.steps;
       const saves = `result.${formatOf(work.steps)}`;
       if (only !== undefined && work.steps.length === 1 && work.outputs.length === 0)
-        return {
-          ...transform,
-          query: { op: only.op, ...only.parameters },
-          body: { file: PHOTO, type: PHOTO_TYPE },
-          saves,
-        };
+        return { ...transform, query: { op: only.op, ...only.parameters }, body: PHOTO_BODY, saves };
       const texts = {
         ...(work.steps.length > 0 && { steps: JSON.stringify(work.steps) }),
         ...(work.outputs.length > 0 && { outputs: JSON.stringify(work.outputs) }),
@@ -75,13 +57,7 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
 function opCall({ op, values }: Extract<PlaygroundWork, { kind: 'op' }>, definition: OpDefinition | undefined): SampleCall {
   const path = definition?.kind === 'ai' ? undefined : (definition?.endpoint ?? definition?.syncEndpoint);
   if (path !== undefined)
-    return {
-      method: 'POST',
-      path: `/api/v1${path}`,
-      needsKey: true,
-      query: values,
-      body: { file: PHOTO, type: PHOTO_TYPE },
-    };
+    return { method: 'POST', path: `/api/v1${path}`, needsKey: true, query: values, body: PHOTO_BODY };
   const json = { ...jobRequestOf(op, values), ...(definition?.requiresAssets && { assetIds: [ASSET] }) };
   return { method: 'POST', path: '/api/v1/jobs', needsKey: true, query: { wait: 30 }, body: { json } };
 }

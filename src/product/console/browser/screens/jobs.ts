@@ -160,11 +160,7 @@ const FIELDS = [
 ] as const;
 
 const COLUMNS: readonly Column<JobSummary>[] = [
-  {
-    name: 'what',
-    title: 'Job',
-    of: ({ op, type, presetName }) => html`${op ?? presetName ?? type}`,
-  },
+  { name: 'what', title: 'Job', of: ({ op, type, presetName }) => html`${op ?? presetName ?? type}` },
   {
     name: 'status',
     title: 'Status',

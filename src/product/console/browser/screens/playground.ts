@@ -5,9 +5,9 @@ import { Button } from '../parts/button.ts';
 import { Code } from '../parts/code.ts';
 import { Field, Form, type FormValues } from '../parts/form.ts';
 import { useKey } from '../parts/keys.ts';
-import { Page, Section } from '../parts/page.ts';
+import { Page, Section, UnreadPage } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox, Progress, Waiting } from '../parts/states.ts';
+import { Empty, ErrorBox, Progress } from '../parts/states.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { samplesFor } from '../playground/samples.ts';
 import { openSource, type SourcePicture, SourcePicker } from '../playground/source.ts';
@@ -38,10 +38,7 @@ interface Offer {
  */
 export function Screen() {
   const offer = useReading(readOffer, []);
-  if (offer.data === undefined)
-    return html`<${Page} title="Playground">
-      ${offer.error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${offer.error} onRetry=${offer.reload} />`}
-    <//>`;
+  if (offer.data === undefined) return html`<${UnreadPage} title="Playground" ...${offer} />`;
   return html`<${Bench} offer=${offer.data} />`;
 }
 
@@ -154,10 +151,7 @@ function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefi
     error?: unknown;
     progress: string;
     isRunning: boolean;
-  }>({
-    progress: '',
-    isRunning: false,
-  });
+  }>({ progress: '', isRunning: false });
   const running = useRef<AbortController | null>(null);
   useEffect(() => () => running.current?.abort(), []);
   const start = async () => {

@@ -71,13 +71,7 @@ function columnsOf(revoke: (key: ApiKey) => void) {
       title: 'Name',
       of: ({ name }) => name || html`<span class="quiet">without a name</span>`,
     },
-    {
-      name: 'hint',
-      title: 'Key',
-      isWide: true,
-      width: '11em',
-      of: ({ hint }) => html`<code>${hint}</code>`,
-    },
+    { name: 'hint', title: 'Key', isWide: true, width: '11em', of: ({ hint }) => html`<code>${hint}</code>` },
     {
       name: 'used',
       title: 'Last used',

@@ -117,40 +117,26 @@ function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => v
       });
       reload();
     });
+  const agreed = (title: string, act: string, text: string) =>
+    confirmed({ title, text, act, isDangerous: true });
   const toggle = () =>
     act(async () => {
       const text = 'What is queued for it is closed, and nothing is sent to it until it is enabled again.';
-      const isAgreed =
-        !enabled ||
-        (await confirmed({ title: 'Disable this endpoint?', text, act: 'Disable', isDangerous: true }));
-      if (!isAgreed) return;
+      if (enabled && !(await agreed('Disable this endpoint?', 'Disable', text))) return;
       await api.webhooks.update(id, { enabled: !enabled });
       reload();
     });
   const rotate = () =>
     act(async () => {
-      const text =
-        'Every later attempt is signed with the new one, retries too: put it into your receiver at once.';
-      const isAgreed = await confirmed({
-        title: 'Replace the secret?',
-        text,
-        act: 'Replace',
-        isDangerous: true,
-      });
-      if (!isAgreed) return;
+      const text = 'Every later attempt is signed with the new one, retries too: put it into your receiver at once.';
+      if (!(await agreed('Replace the secret?', 'Replace', text))) return;
       setSecret((await api.webhooks.rotateSecret(id)).secret);
       reload();
     });
   const remove = () =>
     act(async () => {
       const text = 'What is queued is not sent, and its deliveries can no longer be read.';
-      const isAgreed = await confirmed({
-        title: 'Delete this endpoint?',
-        text,
-        act: 'Delete',
-        isDangerous: true,
-      });
-      if (!isAgreed) return;
+      if (!(await agreed('Delete this endpoint?', 'Delete', text))) return;
       await api.webhooks.delete(id);
       toast('The endpoint is deleted.');
       navigate(WEBHOOKS_PATH);
