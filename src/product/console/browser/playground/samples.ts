@@ -18,9 +18,7 @@ const ASSET = 'ast_000000000000000000000000';
 export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
   const command = commandFor(work, definition);
   return [
-    ...samplesOf(callOf(work, definition))
-      .slice(0, 3)
-      .map(({ label, code }) => ({ label, code })),
+    ...samplesOf(callOf(work, definition)).map(({ label, code }) => ({ label, code })),
     ...(command === undefined ? [] : [{ label: 'Command line', code: command }]),
     { label: 'MCP', code: JSON.stringify(toolCallOf(work, definition), null, 2) },
   ];
