@@ -62,7 +62,7 @@ export function send<N extends CallName>(
   );
 }
 
-/** As `send`, with the facts of the answer: paging, warnings, request id and headers. */
+/** Makes a call by its name, and returns the `data` of its answer. */
 export async function read<N extends CallName>(
   transport: Transport,
   name: N,

@@ -1,6 +1,6 @@
 import { list, type QueryOf, read } from '../calls.ts';
 import type { Pages } from '../pages.ts';
-import type { Credits, LedgerEntry, UsageReports as UsageOfWindow } from '../schema.ts';
+import type { Credits, LedgerEntry, Usage } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
 /** What was done, and what it cost. */
@@ -12,7 +12,7 @@ export class UsageReports {
   }
 
   /** By op, by API key or by day. */
-  read(query: QueryOf<'GET /usage'> = {}, options?: CallOptions): Promise<UsageOfWindow> {
+  read(query: QueryOf<'GET /usage'> = {}, options?: CallOptions): Promise<Usage> {
     return read(this.#transport, 'GET /usage', { query }, options);
   }
 
