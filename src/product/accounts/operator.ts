@@ -4,12 +4,6 @@ import { ACCOUNT_CHANGED, invalidateCredentials } from './revocations.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountsStore } from './store.ts';
 
-interface OperatorOptions {
-  store: AccountsStore;
-  coordination: Coordination;
-  now: () => Date;
-}
-
 /**
  * The operator's commands on an account. Every process sees a change at once: the account's credentials are flagged,
  * and a process that reads a flag looks them up again. Each command returns false when there is no such account.
@@ -19,7 +13,7 @@ export class Operator {
   readonly #coordination: Coordination;
   readonly #now: () => Date;
 
-  constructor(options: OperatorOptions) {
+  constructor(options: { store: AccountsStore; coordination: Coordination; now: () => Date }) {
     this.#store = options.store;
     this.#coordination = options.coordination;
     this.#now = options.now;

@@ -9,17 +9,12 @@ import { collectionNotFound } from './errors.ts';
 import { collectionName } from './rules.ts';
 import { AssetCollection, CollectionPath, NewCollection } from './schema.ts';
 
-interface CollectionRoutesOptions {
-  gate: Gate;
-  collections: AssetCollections;
-}
-
 const writeCollection = rowWriter(AssetCollection);
 
 /** The routes of collections, which group the assets of an account by name. */
 export async function collectionRoutes(
   app: FastifyInstance,
-  { gate, collections }: CollectionRoutesOptions,
+  { gate, collections }: { gate: Gate; collections: AssetCollections },
 ): Promise<void> {
   app.get(
     '/collections',

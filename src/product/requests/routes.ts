@@ -13,15 +13,10 @@ import {
 } from './schema.ts';
 import type { RequestSearch } from './search.ts';
 
-interface RequestRoutesOptions {
-  gate: Gate;
-  search: RequestSearch;
-}
-
 /** The recent calls of an account. They are not in the list that they read. */
 export async function requestRoutes(
   app: FastifyInstance,
-  { gate, search }: RequestRoutesOptions,
+  { gate, search }: { gate: Gate; search: RequestSearch },
 ): Promise<void> {
   app.get<{ Querystring: RequestListQuery }>(
     '/requests',

@@ -4,11 +4,6 @@ import { DUPLICATE_KEY, withPortErrors } from './mongodb-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
-interface ScratchDocument {
-  _id: string;
-  value: string;
-}
-
 /**
  * Tests over a separate connection whether the server at an address has the guarantees that this service needs.
  * @throws Error with one sentence when it lacks one; StoreUnavailableError when it does not respond.
@@ -32,7 +27,7 @@ export async function verifyMongoDB(url: string): Promise<void> {
  * @throws Error with one sentence when the server differs.
  */
 export async function verifyUniqueIndexes(database: Db): Promise<void> {
-  const scratch = database.collection<ScratchDocument>(`verification_${randomText(12)}`);
+  const scratch = database.collection<{ _id: string; value: string }>(`verification_${randomText(12)}`);
   try {
     await scratch.createIndex({ value: 1 }, { unique: true });
     await scratch.insertMany([

@@ -6,11 +6,6 @@ const SLOW_MS = 2_000;
 /** The interval between repeated log lines about the same build of an index. */
 const REPEATED_MS = 30_000;
 
-interface PreparationOptions {
-  log: { info(context: object, message: string): void };
-  clock: Clock;
-}
-
 /**
  * Creates all collections and their indexes in sequence. The index of a large collection takes minutes, and the log
  * names the one that the start waits for.
@@ -18,7 +13,7 @@ interface PreparationOptions {
 export async function prepareCollections(
   documents: Documents,
   specs: readonly CollectionSpec[],
-  { log, clock }: PreparationOptions,
+  { log, clock }: { log: { info(context: object, message: string): void }; clock: Clock },
 ): Promise<void> {
   for (const spec of specs) {
     const startedMs = clock.elapsedMs();

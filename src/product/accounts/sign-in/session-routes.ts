@@ -6,16 +6,10 @@ import type { Gate } from '../gate/gate.ts';
 import { Session, SessionPath } from '../schema.ts';
 import type { AccountsStore } from '../store.ts';
 
-interface SessionListRoutesOptions {
-  store: AccountsStore;
-  gate: Gate;
-  now: () => Date;
-}
-
 /** The console sessions of an account: its owner lists them, and ends one that is not its own any more. */
 export async function sessionListRoutes(
   app: FastifyInstance,
-  { store, gate, now }: SessionListRoutesOptions,
+  { store, gate, now }: { store: AccountsStore; gate: Gate; now: () => Date },
 ): Promise<void> {
   app.get(
     '/auth/sessions',

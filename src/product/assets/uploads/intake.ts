@@ -18,12 +18,6 @@ export interface DescribedImage {
   metadata: ImageTags;
 }
 
-interface IntakeOptions {
-  objects: Objects;
-  imageWorkers: ImageWorkers;
-  capacity: Capacity;
-}
-
 /** The timeout from the last byte to the description, including the wait in the queue. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 const MAX_WAITING = 10_000;
@@ -43,7 +37,7 @@ export class Intake {
    */
   readonly #queue: Admission;
 
-  constructor(options: IntakeOptions) {
+  constructor(options: { objects: Objects; imageWorkers: ImageWorkers; capacity: Capacity }) {
     this.#objects = options.objects;
     this.#imageWorkers = options.imageWorkers;
     this.#queue = new Admission({ ...sizeOf(options.capacity), limits: () => ({ calls: MAX_WAITING }) });

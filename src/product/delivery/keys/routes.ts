@@ -8,17 +8,10 @@ import { NewSigningKey, NewSigningKeyBody, SigningKey, SigningKeyPath } from '..
 import type { Signers } from './signers.ts';
 import type { SigningKeyDocument, SigningKeysStore } from './store.ts';
 
-interface SigningKeyRoutesOptions {
-  keys: SigningKeysStore;
-  signers: Signers;
-  gate: Gate;
-  now: () => Date;
-}
-
 /** Signing keys: made, listed and revoked by the account, whose own server signs with them. */
 export async function signingKeyRoutes(
   app: FastifyInstance,
-  { keys, signers, gate, now }: SigningKeyRoutesOptions,
+  { keys, signers, gate, now }: { keys: SigningKeysStore; signers: Signers; gate: Gate; now: () => Date },
 ): Promise<void> {
   app.get(
     '/signing-keys',

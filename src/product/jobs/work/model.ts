@@ -8,15 +8,10 @@ import { Abandoned } from '../item-work.ts';
 import { type ItemCall, ItemFailure, PutBack, type ReadInput, type SegmentResult } from './perform.ts';
 import type { TypicalSeconds } from './typical-seconds.ts';
 
-interface ModelWorkOptions {
-  providers: Pick<Providers, 'run'>;
-  typicalSeconds: TypicalSeconds;
-}
-
 /** Runs a model over an item, one try per claim. The provider says when to retry. */
 export function createModelWork(
   { items, assets }: Pick<JobsContext, 'items' | 'assets'>,
-  { providers, typicalSeconds }: ModelWorkOptions,
+  { providers, typicalSeconds }: { providers: Pick<Providers, 'run'>; typicalSeconds: TypicalSeconds },
 ) {
   async function readReferences({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
     if (!showsSubjects(segment)) return [];

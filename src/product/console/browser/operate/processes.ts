@@ -12,13 +12,8 @@ const POOL_TITLES: readonly [name: keyof NonNullable<Process['pools']>, title: s
   ['render', 'Render', true],
 ];
 
-interface ProcessesProps {
-  host: Host;
-  onDrain: (process: Process) => void;
-}
-
 /** The API processes of a host: what each has in hand, and what waits. */
-export function Processes({ host, onDrain }: ProcessesProps) {
+export function Processes({ host, onDrain }: { host: Host; onDrain: (process: Process) => void }) {
   const columns: Column<Process>[] = [
     {
       name: 'name',

@@ -1,11 +1,5 @@
 import { html } from '../html.ts';
 
-interface DifferenceProps {
-  before: string;
-  after: string;
-  label: string;
-}
-
 interface DiffLine {
   kind: 'same' | 'gone' | 'new';
   text: string;
@@ -15,7 +9,7 @@ interface DiffLine {
 const MAX_PAIRS = 4_000_000;
 
 /** What changed from one text to another, line by line. */
-export function TextDifference({ before, after, label }: DifferenceProps) {
+export function TextDifference({ before, after, label }: { before: string; after: string; label: string }) {
   if (before === after) return html`<p class="quiet">Nothing changed in ${label}.</p>`;
   const lines = linesBetween(before.split('\n'), after.split('\n'));
   return html`<pre class="difference" tabindex="0" role="group" aria-label=${`What changed in ${label}`}>${lines.map(

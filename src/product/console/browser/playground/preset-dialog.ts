@@ -11,13 +11,8 @@ import { navigate } from '../router.ts';
 import { api } from '../session.ts';
 import type { WorkStep } from './work.ts';
 
-interface PresetDialogProps {
-  steps: readonly WorkStep[];
-  onClose: () => void;
-}
-
 /** Saves steps as a preset, which every call can then name. */
-export function PresetDialog({ steps, onClose }: PresetDialogProps) {
+export function PresetDialog({ steps, onClose }: { steps: readonly WorkStep[]; onClose: () => void }) {
   const [name, setName] = useState('');
   const [description, setDescription] = useState('');
   const { act, isActing, error } = useAct();
