@@ -1,4 +1,4 @@
-import type { BrowserContext, CDPSession, BrowserPage as Tab } from 'playwright';
+import type { BrowserContext, CDPSession, Page as Tab } from 'playwright';
 import type { Browser } from './browser.ts';
 import {
   type AllowedRequests,

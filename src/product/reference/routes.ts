@@ -40,10 +40,10 @@ const CONTENT_POLICY = [
 export async function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): Promise<void> {
   // Nothing of the documentation is loaded at the start.
   const reference = lazy(async () => {
-    const { Reference } = await import('./reference.ts');
+    const { Documentation } = await import('./reference.ts');
     const document = app.swagger() as unknown as Node;
     const [definitions, guidelines] = [options.definitions(), options.guidelines()];
-    return new Reference({ document, definitions, guidelines }, STATIC_PREFIX);
+    return new Documentation({ document, definitions, guidelines }, STATIC_PREFIX);
   });
 
   /** Sends a page in the form that the caller reads. */

@@ -127,7 +127,7 @@ const MAX_SLIDER_RANGE = 400;
 /** A text; JSON where the value is not text. What is not JSON yet is kept as it is typed. */
 function TextControl({ name, parameter, value, onChange }: ControlProps) {
   const { type, enum: choices, default: fallback } = parameter;
-  const takesText = type.includes('string');
+  const isText = type.includes('string');
   const written = (given: unknown) =>
     given === undefined ? '' : typeof given === 'object' ? JSON.stringify(given) : String(given);
   const [typed, setTyped] = useState(written(value));
@@ -138,7 +138,7 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
     setTyped(text);
     onChange(read(text, type));
   });
-  const isLong = takesText && /\n/.test(typed);
+  const isLong = isText && /\n/.test(typed);
   const options = choices?.length ? choices.join(', ') : '';
   const placeholder = fallback === undefined ? options : String(fallback);
   if (isLong) return html`<textarea name=${name} rows="4" value=${typed} onInput=${change}></textarea>`;

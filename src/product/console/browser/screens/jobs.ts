@@ -147,7 +147,12 @@ function idOf({ id }: JobSummary): string {
 const word = (value: string) => ({ value, label: value === '' ? 'Any' : value.toLowerCase() });
 const FIELDS = [
   { name: 'id', label: 'Open a job by its id', kind: 'search', placeholder: 'job_… opens it' },
-  statusColumn({ width: 'min(9.5em, 28vw)' }),
+  {
+    name: 'status',
+    label: 'Status',
+    kind: 'choice',
+    choices: ['', 'PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED', 'CANCELLING'].map(word),
+  },
   {
     name: 'type',
     label: 'Type',
@@ -161,12 +166,7 @@ const FIELDS = [
 
 const COLUMNS: readonly Column<JobSummary>[] = [
   { name: 'what', title: 'Job', of: ({ op, type, presetName }) => html`${op ?? presetName ?? type}` },
-  {
-    name: 'status',
-    title: 'Status',
-    width: 'min(9.5em, 28vw)',
-    of: ({ status }) => html`<${Status} status=${status} />`,
-  },
+  statusColumn({ width: 'min(9.5em, 28vw)' }),
   {
     name: 'items',
     title: 'Items',

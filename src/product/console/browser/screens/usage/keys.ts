@@ -64,7 +64,7 @@ function List() {
   `;
 }
 
-function columnsOf(revoke: (key: ApiKey) => void) {
+function columnsOf(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
   return [
     {
       name: 'name',
