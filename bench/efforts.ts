@@ -2,7 +2,7 @@ import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
 import { encoded, photographs, pictureSets, readPicture, WIDTH_PX } from './encoded-pictures.ts';
 import type { RasterPicture } from './encoder-tools.ts';
-import { type PlotData, mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
+import { mean, type PlotData, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const FORMATS = listOf('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];
 const WIDTHS = listOf('BENCH_WIDTHS', [String(WIDTH_PX)]).map(Number);

@@ -101,7 +101,11 @@ function fileBy(format: ToolFormat, picture: RasterPicture, quality: number): Ui
   return file;
 }
 
-function written({ program, command, reads }: EncoderTool, picture: RasterPicture, quality: number): Uint8Array {
+function written(
+  { program, command, reads }: EncoderTool,
+  picture: RasterPicture,
+  quality: number,
+): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'encoder-'));
   try {
     const [source, result] = [join(folder, `picture.${reads}`), join(folder, 'result.avif')] as const;

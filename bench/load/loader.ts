@@ -2,7 +2,7 @@ import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { openApi } from '../api.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, runStage, type StageProgress, type StageResult } from './stage.ts';
-import type { HttpCall, LoadCase, LoadSuite, BenchPicture, Rate, Stage } from './suite.ts';
+import type { BenchPicture, HttpCall, LoadCase, LoadSuite, Rate, Stage } from './suite.ts';
 
 /**
  * The loading process. It is separate from the instance and from the process that draws the terminal, so that its own

@@ -1,5 +1,5 @@
 import { readHeader } from '../../src/imaging/images/header/header.ts';
-import type { HttpCall, CallResponse, Expectation, LoadCase } from './suite.ts';
+import type { CallResponse, Expectation, HttpCall, LoadCase } from './suite.ts';
 
 /**
  * The error of a complete answer, or null when it is right: its status, its content type, the type and the width of its

@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { errorOf, readServerTiming } from './response.ts';
-import type { HttpCall, CallResponse, LoadCase } from './suite.ts';
+import type { CallResponse, HttpCall, LoadCase } from './suite.ts';
 
 /** A call with the API key of its account. */
 export interface KeyedCall extends HttpCall {

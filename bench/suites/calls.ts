@@ -1,6 +1,13 @@
 import { readHeader } from '../../src/imaging/images/header/header.ts';
 import { cameraFiles } from '../load/pictures.ts';
-import type { HttpCall, CallResponse, CaseContext, Expectation, LoadCase, BenchPicture } from '../load/suite.ts';
+import type {
+  BenchPicture,
+  CallResponse,
+  CaseContext,
+  Expectation,
+  HttpCall,
+  LoadCase,
+} from '../load/suite.ts';
 
 /** The kinds of calls that several suites send. */
 

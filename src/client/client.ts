@@ -1,9 +1,9 @@
 import type { Answer } from './answers.ts';
 import {
   type Arguments,
+  type CallFields,
   type CallName,
   type DataOf,
-  type CallFields,
   type HttpMethod,
   type PathOf,
   send,

@@ -116,7 +116,11 @@ export class Transport {
    * @param read reads what succeeded; a connection that breaks meanwhile is a failure of the attempt.
    * @throws DarkroomError, or the reason of the signal.
    */
-  async #exchange<T>(call: ApiCall, options: CallOptions, read: (response: Response) => Promise<T>): Promise<T> {
+  async #exchange<T>(
+    call: ApiCall,
+    options: CallOptions,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
     const request = this.#prepare(call, options);
     const { signal, maxRetries = this.#options.maxRetries ?? DEFAULT_RETRIES } = options;
     const retries = request.duplex === undefined ? maxRetries : 0;

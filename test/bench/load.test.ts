@@ -8,7 +8,7 @@ import { errorOf, readServerTiming, refusalOf } from '../../bench/load/response.
 import { resolveRates } from '../../bench/load/run.ts';
 import type { CallEnd } from '../../bench/load/sender.ts';
 import { loaderLoad, runStage } from '../../bench/load/stage.ts';
-import type { HttpCall, CallResponse, LoadCase, Stage } from '../../bench/load/suite.ts';
+import type { CallResponse, HttpCall, LoadCase, Stage } from '../../bench/load/suite.ts';
 import { openTarget } from '../../bench/load/target.ts';
 import { Timeline } from '../../bench/load/timeline.ts';
 import { parsePools } from '../../bench/load/watch.ts';

@@ -26,10 +26,7 @@ export interface IsoBox extends Part {
 export type ByteSpan = Pick<Part, 'start' | 'end'>;
 
 /** The boxes in a range of the file, up to the first whose length is less than that of its own head. */
-export function isoBoxes(
-  bytes: Bytes,
-  within: ByteSpan = { start: 0, end: bytes.length },
-): Iterable<IsoBox> {
+export function isoBoxes(bytes: Bytes, within: ByteSpan = { start: 0, end: bytes.length }): Iterable<IsoBox> {
   const limit = Math.min(within.end, bytes.length);
   return partsBetween(within.start, limit, (at) => boxAt(bytes, at, limit));
 }

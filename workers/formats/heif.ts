@@ -81,10 +81,7 @@ export function* heifReferences(bytes: Bytes, meta: ByteSpan): Generator<HeifRef
 }
 
 /** @throws TooManyParts */
-export function* heifAssociations(
-  bytes: Bytes,
-  meta: ByteSpan,
-): Generator<HeifAssociation, void, undefined> {
+export function* heifAssociations(bytes: Bytes, meta: ByteSpan): Generator<HeifAssociation, void, undefined> {
   const list = fullBox(bytes, meta, 'iprp', 'ipma');
   if (list === undefined) return;
   const { content, end: limit } = list;

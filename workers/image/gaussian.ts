@@ -1,5 +1,5 @@
-import type { Size } from '../formats/size.ts';
 import type { Sharp } from 'sharp';
+import type { Size } from '../formats/size.ts';
 import type { Picture } from './picture.ts';
 import { type Box, scaledBy } from './pixels/geometry.ts';
 import { cut, fillWithBytes, paste } from './pixels/paint.ts';

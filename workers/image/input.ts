@@ -1,5 +1,5 @@
-import type { Size } from '../formats/size.ts';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
+import type { Size } from '../formats/size.ts';
 import { type InputHeader, MAX_PIXELS, type TransformTask } from '../protocol.ts';
 import { type Chosen, isMoving } from './chosen-frames.ts';
 import { batchesOf } from './frames.ts';

@@ -1,5 +1,5 @@
-import type { Size } from '../formats/size.ts';
 import sharp, { type Sharp } from 'sharp';
+import type { Size } from '../formats/size.ts';
 import type { RasterInput, TransformTask } from '../protocol.ts';
 import { isLate } from './failure.ts';
 import { openFile } from './input.ts';

@@ -1,4 +1,5 @@
 import type { Sharp } from 'sharp';
+import type { Size } from '../formats/size.ts';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels, toSrgb } from './input.ts';
 import { assertSize, type Size, UPRIGHT } from './pixels/geometry.ts';

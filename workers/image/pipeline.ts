@@ -3,9 +3,9 @@ import type {
   Decode,
   Encode,
   Failure,
+  OperationStep,
   Pass,
   PassWarning,
-  OperationStep,
   Transformed,
   TransformTask,
 } from '../protocol.ts';

@@ -1,6 +1,5 @@
 import type { Size } from '../formats/size.ts';
 
-
 /**
  * From this factor on, libjpeg makes a picture smaller while it decodes it. A factor of 2 and a little more would do,
  * but sharp reads such a picture whole, because of the rounding of libjpeg.

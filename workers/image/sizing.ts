@@ -1,5 +1,5 @@
-import type { Size } from '../formats/size.ts';
 import type { KernelEnum } from 'sharp';
+import type { Size } from '../formats/size.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { Rgba } from './colour/colour.ts';
 import type { Picture } from './picture.ts';

@@ -1,4 +1,4 @@
-import type { Encode, OutputFormat, OperationStep, TransformTask } from '../protocol.ts';
+import type { Encode, OperationStep, OutputFormat, TransformTask } from '../protocol.ts';
 import type { Chosen } from './chosen-frames.ts';
 import type { Rgba } from './colour/colour.ts';
 import { TooLate } from './failure.ts';

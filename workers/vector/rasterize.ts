@@ -1,5 +1,5 @@
-import type { Size } from '../formats/size.ts';
 import sharp from 'sharp';
+import type { Size } from '../formats/size.ts';
 import { wholePixels } from '../formats/svg.ts';
 import type { Failure } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
@@ -24,7 +24,11 @@ interface DrawingReply {
 }
 
 /** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
-export async function rasterize({ input, size, limitPixels }: RasterizeTask): Promise<DrawingReply | Failure> {
+export async function rasterize({
+  input,
+  size,
+  limitPixels,
+}: RasterizeTask): Promise<DrawingReply | Failure> {
   try {
     const drawing = sanitize(input);
     const tooLarge = await tooLargePicture(drawing, limitPixels);

@@ -96,7 +96,10 @@ function withDistinctStems(inputs: InputImage[]): InputImage[] {
   return renameRepeated(renamed, ({ stem }, index) => `${stem}-${index + 1}`);
 }
 
-function renameRepeated(inputs: InputImage[], rename: (input: InputImage, index: number) => string): InputImage[] {
+function renameRepeated(
+  inputs: InputImage[],
+  rename: (input: InputImage, index: number) => string,
+): InputImage[] {
   const counts = new Map<string, number>();
   for (const { stem } of inputs) counts.set(stem, (counts.get(stem) ?? 0) + 1);
   return inputs.map((input, index) =>

@@ -3,7 +3,7 @@ import type { RestartReason } from '../../platform/metrics/restarts.ts';
 import { type SilentProcess, type Verdict, verdictsOn } from '../admin/verdicts.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
-import type { LoadHistory, HistoryPart, Mark } from './history.ts';
+import type { HistoryPart, LoadHistory, Mark } from './history.ts';
 import type { LoadRecorder } from './recorder.ts';
 
 /** What a primary says of its host. */

@@ -30,7 +30,10 @@ type KnownFile = Pick<ImageCall, 'bytes' | 'header'>;
  * @returns for each pass its result, or the refusal that it would end with.
  * @throws ApiError unsupported_format, or what the reading of a stored file throws.
  */
-export async function preview(file: KnownFile, passes: readonly BranchPass[]): Promise<(Preview | ApiError)[]> {
+export async function preview(
+  file: KnownFile,
+  passes: readonly BranchPass[],
+): Promise<(Preview | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
   for (const { pass } of passes) checkPixels(header, pass);
   const tryPreview = (pass: BranchPass): Preview | ApiError => {

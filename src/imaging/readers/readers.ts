@@ -106,7 +106,11 @@ export class Readers {
     }
   }
 
-  async #readCodes({ png, ...read }: PreparedPicture, original: Size, signal: AbortSignal): Promise<ReadCodes> {
+  async #readCodes(
+    { png, ...read }: PreparedPicture,
+    original: Size,
+    signal: AbortSignal,
+  ): Promise<ReadCodes> {
     const { codes } = await this.#codes.run({ picture: png }, signal);
     const placed = codes.map((code) => ({ ...code, ...originalBox(code, 0, read, original) }));
     return { ...sizeOf(original), codes: placed.sort((one, other) => one.y - other.y || one.x - other.x) };

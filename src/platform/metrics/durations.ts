@@ -45,7 +45,11 @@ export class Durations<L extends string> {
   /** Creates an observer for these labels, which the caller must keep: each call of it begins a new series. */
   observerOf(labels: Record<L, string>): Observer {
     const bounds = this.#bounds;
-    const series: HistogramSeries = { labels, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 };
+    const series: HistogramSeries = {
+      labels,
+      counts: Array.from({ length: bounds.length + 1 }, () => 0),
+      sum: 0,
+    };
     const { counts } = series;
     this.#all.push(series);
     return (seconds) => {

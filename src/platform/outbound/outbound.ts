@@ -5,7 +5,7 @@ import { subnets } from './addresses.ts';
 import { refusalOf } from './errors.ts';
 import { exchange } from './exchange.ts';
 import { type FetchedImage, type FetchOptions, fetchImage } from './image.ts';
-import { type ResolvedAddress, type Network, type Resolve, type TargetRules, vet } from './target.ts';
+import { type Network, type Resolve, type ResolvedAddress, type TargetRules, vet } from './target.ts';
 
 export interface OutboundOptions {
   /** CIDRs that may be reached although they are not public. */

@@ -2,9 +2,9 @@ import { escaped, highlighted } from './highlight.ts';
 import type {
   Block,
   Cards,
+  DocumentationPage,
   Field,
   Fields,
-  DocumentationPage,
   PagePicture,
   Prose,
   Samples,
@@ -179,7 +179,11 @@ ${fields === '' ? '' : `<fieldset><legend>Parameters</legend>${fields}</fieldset
 }
 
 /** What a form of a trial has beside its inputs: its data for the script, and the fields of the body. */
-function formOf(sends: TrialForm['sends']): { data: Record<string, string>; body: string; needsKey: boolean } {
+function formOf(sends: TrialForm['sends']): {
+  data: Record<string, string>;
+  body: string;
+  needsKey: boolean;
+} {
   if (sends === 'file') return { data: { sends }, body: fileHtml('file', 'File'), needsKey: true };
   if (sends === 'json') return { data: { sends }, body: '', needsKey: true };
   if ('op' in sends) {

@@ -1,4 +1,4 @@
-import type { Block, Field, Fields, DocumentationPage, PagePicture, Prose } from './page.ts';
+import type { Block, DocumentationPage, Field, Fields, PagePicture, Prose } from './page.ts';
 
 interface MarkdownOptions {
   /**
@@ -9,7 +9,10 @@ interface MarkdownOptions {
 }
 
 /** A page as Markdown. Its links lead to Markdown as well. */
-export function markdownOf({ title, lead, blocks }: DocumentationPage, options: MarkdownOptions = {}): string {
+export function markdownOf(
+  { title, lead, blocks }: DocumentationPage,
+  options: MarkdownOptions = {},
+): string {
   const parts = [`# ${title}`, lead, ...blocks.map((block) => blockText(block, options))];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }

@@ -17,7 +17,16 @@ export interface Link {
 /** Text and links in their order. A text may have code between backticks, and no other mark. */
 export type Prose = readonly (string | Link)[];
 
-export type Block = Heading | Paragraph | List | TableBlock | Fields | Samples | PagePictures | Cards | TrialForm;
+export type Block =
+  | Heading
+  | Paragraph
+  | List
+  | TableBlock
+  | Fields
+  | Samples
+  | PagePictures
+  | Cards
+  | TrialForm;
 
 interface Heading {
   kind: 'heading';

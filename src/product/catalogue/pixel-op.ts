@@ -81,7 +81,11 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
       const params = filled(given) as Filled<P> & PassParameters;
       const { decode, encode } = passPartsOf(params);
       const made = compile(params);
-      return { decode, steps: [...(made.steps ?? [])] as OperationStep[], encode: { ...encode, ...made.encode } };
+      return {
+        decode,
+        steps: [...(made.steps ?? [])] as OperationStep[],
+        encode: { ...encode, ...made.encode },
+      };
     },
   };
 }

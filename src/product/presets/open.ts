@@ -39,7 +39,11 @@ export interface PresetsSlice extends Slice {
 /** The part of the content's hash in the slug of a preset that is saved once. */
 const SLUG_HASH_CHARACTERS = 12;
 
-export async function openPresets({ documents, coordination, ...options }: PresetsOptions): Promise<PresetsSlice> {
+export async function openPresets({
+  documents,
+  coordination,
+  ...options
+}: PresetsOptions): Promise<PresetsSlice> {
   const store = await PresetsStore.open(documents);
   const removals = new PresetRemovals(coordination);
   return {

@@ -27,7 +27,15 @@ export function samplesOf(call: SampleCall): PageSample[] {
   return [curl(call), typeScript(call), python(call)];
 }
 
-function curl({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: SampleCall): PageSample {
+function curl({
+  method,
+  path,
+  query = {},
+  needsKey,
+  scheme = 'ApiKey',
+  body,
+  saves,
+}: SampleCall): PageSample {
   const text = queryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
@@ -58,7 +66,15 @@ function inShell(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
 
-function typeScript({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: SampleCall): PageSample {
+function typeScript({
+  method,
+  path,
+  query = {},
+  needsKey,
+  scheme = 'ApiKey',
+  body,
+  saves,
+}: SampleCall): PageSample {
   const hasQuery = Object.keys(query).length > 0;
   const headers = [
     ...(needsKey ? [`authorization: \`${scheme} \${process.env.KEY}\``] : []),
@@ -107,7 +123,15 @@ function scriptBody(body: SampleCall['body']): string[] {
   return [`  body: JSON.stringify(${literal(body.json, SCRIPT, '  ')}),`];
 }
 
-function python({ method, path, query = {}, needsKey, scheme = 'ApiKey', body, saves }: SampleCall): PageSample {
+function python({
+  method,
+  path,
+  query = {},
+  needsKey,
+  scheme = 'ApiKey',
+  body,
+  saves,
+}: SampleCall): PageSample {
   const headers = [
     ...(needsKey ? [`"Authorization": "${scheme} " + os.environ["KEY"]`] : []),
     ...(body !== undefined && 'file' in body ? [`"Content-Type": "${body.type}"`] : []),

@@ -1,6 +1,7 @@
 import type { Node } from '../../platform/http/openapi/document.ts';
 import {
   type Block,
+  type DocumentationPage,
   describedBlocks,
   type Field,
   fieldList,
@@ -8,7 +9,6 @@ import {
   json,
   link,
   list,
-  type DocumentationPage,
   type PlainCall,
   type Prose,
   paragraph,
@@ -97,7 +97,11 @@ export function endpointPage(
 }
 
 /** The form that makes the call of the page, with the values of its example at first. */
-function trialOf(path: string, { method, query = {}, needsKey, body }: SampleCall, named: Parameter[]): Block {
+function trialOf(
+  path: string,
+  { method, query = {}, needsKey, body }: SampleCall,
+  named: Parameter[],
+): Block {
   const inputs = named
     .filter((one) => one.in === 'path' || one.in === 'query')
     .map(({ name = '', in: location, schema = {} }): TrialInput => {

@@ -1,6 +1,14 @@
 import { JSON_BOUNDS } from '../../platform/http/bodies/json.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
-import { heading, json, link, list, type DocumentationPage, paragraph, table } from '../../platform/pages/page.ts';
+import {
+  type DocumentationPage,
+  heading,
+  json,
+  link,
+  list,
+  paragraph,
+  table,
+} from '../../platform/pages/page.ts';
 
 /** The texts on the page of an error code. */
 interface ErrorText {

@@ -1,10 +1,10 @@
 import {
   type Block,
   type Cards,
+  type DocumentationPage,
   heading,
   link,
   list,
-  type DocumentationPage,
   type PagePictures,
   paragraph,
 } from '../../platform/pages/page.ts';

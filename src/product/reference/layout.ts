@@ -13,7 +13,12 @@ export function addressOf(path: string): string {
  * A page of the documentation as a document of HTML, with the menu and the search.
  * @param path of the page below /docs.
  */
-export function documentOf(path: string, page: DocumentationPage, library: Library, files: StaticFiles): string {
+export function documentOf(
+  path: string,
+  page: DocumentationPage,
+  library: Library,
+  files: StaticFiles,
+): string {
   const title = path === 'index' ? 'Darkroom documentation' : `${page.title} · Darkroom documentation`;
   return `<!doctype html>
 <html lang="en">

@@ -1,12 +1,12 @@
 import {
   type Block,
+  type DocumentationPage,
   type Field,
   fieldList,
   heading,
   json,
   link,
   list,
-  type DocumentationPage,
   type PagePictures,
   paragraph,
   shell,

@@ -2,7 +2,7 @@ import { StaticFiles } from '../../platform/http/static/files.ts';
 import { markdownOf } from '../../platform/pages/markdown.ts';
 import { GALLERY_FILES, picturesFor } from './gallery.ts';
 import { documentOf } from './layout.ts';
-import { Library, type DocumentationSources } from './library.ts';
+import { type DocumentationSources, Library } from './library.ts';
 import { llmsFullText, llmsText, skillText } from './llms.ts';
 import { searchIndex } from './search-index.ts';
 

@@ -36,7 +36,11 @@ export class RecentRequests {
   #bytes = 0;
   #lastNumber = 0;
 
-  constructor({ requests = MAX_REQUESTS, accountBytes = MAX_ACCOUNT_BYTES, bytes = MAX_BYTES }: MemoryLimits = {}) {
+  constructor({
+    requests = MAX_REQUESTS,
+    accountBytes = MAX_ACCOUNT_BYTES,
+    bytes = MAX_BYTES,
+  }: MemoryLimits = {}) {
     this.#maxRequests = requests;
     this.#maxAccountBytes = accountBytes;
     this.#maxBytes = bytes;

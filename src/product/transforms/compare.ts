@@ -9,7 +9,7 @@ import { type ApiError, invalidParam } from '../../platform/http/errors/errors.t
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { hintFirst, likely, meantWords } from '../../platform/ids/nearest.ts';
 import { isObject } from '../../platform/values/json.ts';
-import { MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart, type ImageSource } from './input.ts';
+import { type ImageSource, MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart } from './input.ts';
 import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 

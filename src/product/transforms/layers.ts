@@ -6,7 +6,7 @@ import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts
 import { isObject } from '../../platform/values/json.ts';
 import type { Given } from '../catalogue/op.ts';
 import { type SentStep, secondPictureIn } from '../catalogue/plan/sent-step.ts';
-import { MAX_MULTIPART_BYTES, parseAddress, type ImageSource } from './input.ts';
+import { type ImageSource, MAX_MULTIPART_BYTES, parseAddress } from './input.ts';
 import { type CallTerms, loadImage, type MeteredCallOptions } from './metered-call.ts';
 
 /** A second picture that steps of a call read. */

@@ -14,9 +14,9 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { Allowance, AdmittedRun } from '../billing/allowance.ts';
+import type { AdmittedRun, Allowance } from '../billing/allowance.ts';
 import { asDeclared, servedType } from './declared-type.ts';
-import { MAX_IMAGE_BYTES, type ImageSource } from './input.ts';
+import { type ImageSource, MAX_IMAGE_BYTES } from './input.ts';
 
 export interface MeteredCallOptions {
   gate: Gate;

@@ -200,7 +200,10 @@ export class CallCompiler {
 }
 
 /** A parameter of the op by its bare name, wherever it was sent: in the query, as a form field, or in `parameters`. */
-function parameterIn(query: RawQuery, { parameters = {}, texts = {} }: BodyFields): (key: string) => SentField {
+function parameterIn(
+  query: RawQuery,
+  { parameters = {}, texts = {} }: BodyFields,
+): (key: string) => SentField {
   return (key) => {
     const name = key.replace(/^parameters\./, '');
     const [root = ''] = name.split(/[.[]/);

@@ -6,11 +6,14 @@ import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import type { StoredFile } from '../../../src/imaging/images/source.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { transform } from '../../../workers/image/pipeline.ts';
-import type { Encode, Pass, OperationStep } from '../../../workers/protocol.ts';
+import type { Encode, OperationStep, Pass } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf, tiffOf, webpOf } from './files.ts';
 import { openStandIns } from './stand-ins.ts';
 
-const step = (operation: string, params: OperationStep['params'] = {}): OperationStep => ({ operation, params });
+const step = (operation: string, params: OperationStep['params'] = {}): OperationStep => ({
+  operation,
+  params,
+});
 const passOf = (steps: OperationStep[], encode: Encode = {}): Pass => ({ decode: {}, steps, encode });
 
 /** Opaque, 40 × 30 as it is shown. */

@@ -6,7 +6,7 @@ import { estimatedBytes, estimatedMs as estimatedMsOf } from '../../../src/imagi
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
 import { Pace } from '../../../src/imaging/images/pools/pace.ts';
 import { CpuMeter } from '../../../src/imaging/images/pools/threads.ts';
-import type { Pass, OperationStep } from '../../../workers/protocol.ts';
+import type { OperationStep, Pass } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 
 const LONG_MS = 2_000;

@@ -4,7 +4,7 @@ import { imageMemoryBudgets } from '../../../src/imaging/images/budgets.ts';
 import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
 import { headerOf } from '../../../src/imaging/images/header/facts.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
-import type { OutputFormat, Pass, OperationStep } from '../../../workers/protocol.ts';
+import type { OperationStep, OutputFormat, Pass } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 
 const MEGABYTE = 1_048_576;

@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import { perform } from '../../../workers/image/perform.ts';
-import type { OutputFormat, Pass, OperationStep } from '../../../workers/protocol.ts';
+import type { OperationStep, OutputFormat, Pass } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { pngOf } from './files.ts';
@@ -13,7 +13,12 @@ import { openStandIns } from './stand-ins.ts';
 const SHARPEN: OperationStep = { operation: 'sharpen', params: { sigma: 2 } };
 
 /** A call whose answer's width is the number of threads that libvips may use for it. */
-function callOf(clock: ManualClock, steps: OperationStep[], encode: Pass['encode'] = {}, bytes = pngOf(2_000, 1_000)) {
+function callOf(
+  clock: ManualClock,
+  steps: OperationStep[],
+  encode: Pass['encode'] = {},
+  bytes = pngOf(2_000, 1_000),
+) {
   const pass = { decode: {}, steps, encode: { ...encode, background: 'threads' } };
   return { bytes, accountId: 'acc', deadlineMs: clock.nowMs() + 10_000, pass } satisfies TransformCall;
 }

@@ -4,12 +4,12 @@ import { highlighted } from '../../../src/platform/pages/highlight.ts';
 import { htmlOf } from '../../../src/platform/pages/html.ts';
 import { markdownOf } from '../../../src/platform/pages/markdown.ts';
 import {
+  type DocumentationPage,
   describedBlocks,
   fieldList,
   heading,
   link,
   list,
-  type DocumentationPage,
   paragraph,
   samples,
   shell,

@@ -1,7 +1,14 @@
 import sharp from 'sharp';
 import { closeOtherLoaders } from '../../../workers/image/input.ts';
 import { transform } from '../../../workers/image/pipeline.ts';
-import type { Encode, Failure, Pass, OperationStep, Transformed, TransformTask } from '../../../workers/protocol.ts';
+import type {
+  Encode,
+  Failure,
+  OperationStep,
+  Pass,
+  Transformed,
+  TransformTask,
+} from '../../../workers/protocol.ts';
 
 closeOtherLoaders();
 
@@ -9,7 +16,11 @@ export type StepText = [operation: string, params?: Record<string, unknown>];
 
 /** A pass of these steps. */
 export function passOf(steps: StepText[], encode: Encode = {}, decode: Pass['decode'] = {}): Pass {
-  return { decode, encode, steps: steps.map(([operation, params = {}]): OperationStep => ({ operation, params })) };
+  return {
+    decode,
+    encode,
+    steps: steps.map(([operation, params = {}]): OperationStep => ({ operation, params })),
+  };
 }
 
 export function run(

@@ -120,7 +120,11 @@ function inMachineOrder(
 }
 
 /** Undoes the predictor (TIFF 6.0, section 14), which works on each row of a strip or tile. */
-function addDifferences(data: TiffSamples['data'], { samples, bits }: TiffPage, { width, tile }: TiffRows): void {
+function addDifferences(
+  data: TiffSamples['data'],
+  { samples, bits }: TiffPage,
+  { width, tile }: TiffRows,
+): void {
   const bytesPerSample = bits / 8;
   const rowLength = width / bytesPerSample;
   const partLength = (tile?.width ?? width) / bytesPerSample;

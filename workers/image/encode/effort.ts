@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import type { JpegOptions, WebpOptions } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import type { OutputFormat } from '../../protocol.ts';
 
 /*

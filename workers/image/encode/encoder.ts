@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import type { Sharp } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import type { Encode, OutputFormat } from '../../protocol.ts';
 import { invalid } from '../refusal.ts';
 import { avifEffort, jpegEffort, scaled, webpEffort } from './effort.ts';

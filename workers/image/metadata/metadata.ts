@@ -1,6 +1,6 @@
-import type { Size } from '../../formats/size.ts';
 import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import {
   type Described,
   type DescribeTask,

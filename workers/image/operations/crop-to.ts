@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import type { KernelEnum } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import type { Picture } from '../picture.ts';
 import { type Anchor, place } from '../pixels/geometry.ts';
 import {

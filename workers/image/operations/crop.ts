@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import { Type } from '@sinclair/typebox';
+import type { Size } from '../../formats/size.ts';
 import { largestOfShape, sizeFault } from '../pixels/geometry.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { defineStep } from './operation.ts';

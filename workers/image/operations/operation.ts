@@ -1,7 +1,7 @@
-import type { Size } from '../../formats/size.ts';
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import type { Decode, Encode, PassWarning, PictureHashes } from '../../protocol.ts';
 import { isGreyColour, type Rgba } from '../colour/colour.ts';
 import type { Picture } from '../picture.ts';

@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import { type Static, Type } from '@sinclair/typebox';
+import type { Size } from '../../formats/size.ts';
 import { parseColour } from '../colour/colour.ts';
 import { coarsen, groupsOf, mustBeFilled } from '../pixels/concealment.ts';
 import { type Box, intersect } from '../pixels/geometry.ts';

@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import type { Raw } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import type { PassContext } from './operation.ts';
 
 /** The second asset named in `assetId` as raw pixels with `channels` channels, stretched to a size. */

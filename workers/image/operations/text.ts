@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
+import type { Size } from '../../formats/size.ts';
 import { parseColour, type Rgba, TRANSPARENT } from '../colour/colour.ts';
 import { escaped, printable } from '../markup.ts';
 import { overlay } from '../overlay.ts';

@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import type { OutputInfo, Sharp } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
 
 /** A colour as sharp takes it: channels 0 to 255, alpha 0 to 1. */

@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import type { KernelEnum } from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import type { Box } from './geometry.ts';
 import type { DeepPixels, Pixels } from './pixels.ts';
 

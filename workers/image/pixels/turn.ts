@@ -1,5 +1,5 @@
-import type { Size } from '../../formats/size.ts';
 import type sharp from 'sharp';
+import type { Size } from '../../formats/size.ts';
 import { turnedSize } from './geometry.ts';
 import { cut } from './paint.ts';
 import { type Pixels, type Rgba, readPixels } from './pixels.ts';

@@ -1,7 +1,7 @@
 import { mismatchOf, type Outlook, predict, unscorable } from '../../../../workers/image/bounds.ts';
 import {
-  type FrameBatch,
   batchesOf,
+  type FrameBatch,
   isConsecutive,
   selectFrames,
   selectsFrames,

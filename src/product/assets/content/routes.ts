@@ -8,7 +8,7 @@ import { findOp } from '../../catalogue/index.ts';
 import { findDone } from '../records.ts';
 import { AssetParams, ContentQuery } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
-import { isLink, type AssetLinks } from './links.ts';
+import { type AssetLinks, isLink } from './links.ts';
 import type { Previews } from './preview.ts';
 import { openContent } from './reader.ts';
 import { disposition, fileNameOf, sendRanged } from './sending.ts';

@@ -4,7 +4,7 @@ import {
   type StepOperation,
 } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
-import type { Encode, OutputFormat, OperationStep } from '../../../../workers/protocol.ts';
+import type { Encode, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
 import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/pass.ts';

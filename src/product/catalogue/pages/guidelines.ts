@@ -4,10 +4,10 @@ import { JSON_BOUNDS } from '../../../platform/http/bodies/json.ts';
 import { markdownOf } from '../../../platform/pages/markdown.ts';
 import {
   type Block,
+  type DocumentationPage,
   heading,
   list,
   numbered,
-  type DocumentationPage,
   paragraph,
   shell,
 } from '../../../platform/pages/page.ts';

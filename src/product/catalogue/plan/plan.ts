@@ -1,4 +1,4 @@
-import type { Pass, OperationStep } from '../../../../workers/protocol.ts';
+import type { OperationStep, Pass } from '../../../../workers/protocol.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';

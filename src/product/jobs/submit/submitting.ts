@@ -245,7 +245,11 @@ function keptBytesOf({ definition, totalItems, seeds }: Order): number {
 function newJob(
   { accountId, plan, apiKeyId }: Caller,
   order: Order,
-  { key, parent, retentionDays }: { key: SubmitKey | null; parent: ResumedAttempt | null; retentionDays: number },
+  {
+    key,
+    parent,
+    retentionDays,
+  }: { key: SubmitKey | null; parent: ResumedAttempt | null; retentionDays: number },
   now: Date,
 ): JobDocument {
   const _id = newId('job', now.getTime());

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { bodyOf, type Image, Input, openInput } from '../inputs.ts';
 import type { Service, ServiceResponse } from '../public-interface.ts';
-import { type ToolPicture, Tool } from '../tool.ts';
+import { Tool, type ToolPicture } from '../tool.ts';
 
 /** The longest edge of a picture for a model, which costs tokens by its pixels. */
 export const MAX_EDGE_PX = 512;

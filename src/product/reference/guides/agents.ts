@@ -1,4 +1,11 @@
-import { heading, list, type DocumentationPage, paragraph, samples, shell } from '../../../platform/pages/page.ts';
+import {
+  type DocumentationPage,
+  heading,
+  list,
+  paragraph,
+  samples,
+  shell,
+} from '../../../platform/pages/page.ts';
 
 export const agents: DocumentationPage = {
   title: 'Tools for agents',

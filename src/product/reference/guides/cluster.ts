@@ -1,8 +1,8 @@
 import {
+  type DocumentationPage,
   heading,
   list,
   numbered,
-  type DocumentationPage,
   paragraph,
   samples,
   shell,

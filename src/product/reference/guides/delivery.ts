@@ -1,8 +1,8 @@
 import {
+  type DocumentationPage,
   heading,
   link,
   list,
-  type DocumentationPage,
   paragraph,
   samples,
   shell,

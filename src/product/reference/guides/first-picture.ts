@@ -1,4 +1,11 @@
-import { heading, link, list, type DocumentationPage, paragraph, shell } from '../../../platform/pages/page.ts';
+import {
+  type DocumentationPage,
+  heading,
+  link,
+  list,
+  paragraph,
+  shell,
+} from '../../../platform/pages/page.ts';
 import { callSamples } from '../call-samples.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };

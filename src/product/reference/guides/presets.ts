@@ -1,4 +1,11 @@
-import { heading, link, list, type DocumentationPage, paragraph, shell } from '../../../platform/pages/page.ts';
+import {
+  type DocumentationPage,
+  heading,
+  link,
+  list,
+  paragraph,
+  shell,
+} from '../../../platform/pages/page.ts';
 
 export const presets: DocumentationPage = {
   title: 'Presets',

@@ -1,4 +1,12 @@
-import { heading, link, list, type DocumentationPage, paragraph, samples, shell } from '../../../platform/pages/page.ts';
+import {
+  type DocumentationPage,
+  heading,
+  link,
+  list,
+  paragraph,
+  samples,
+  shell,
+} from '../../../platform/pages/page.ts';
 
 export const templates: DocumentationPage = {
   title: 'Templates',

@@ -1,9 +1,9 @@
 import {
+  type DocumentationPage,
   describedBlocks,
   heading,
   link,
   list,
-  type DocumentationPage,
   paragraph,
   shell,
 } from '../../../platform/pages/page.ts';

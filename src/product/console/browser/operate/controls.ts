@@ -1,9 +1,9 @@
-import { submits, takesText } from '../parts/handlers.ts';
 import { html, useEffect, useRef, useState, type View } from '../html.ts';
 import { callOperator } from '../operator.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
 import { errorAt, Field } from '../parts/form.ts';
+import { submits, takesText } from '../parts/handlers.ts';
 import { useAct } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';

@@ -1,5 +1,5 @@
-import { takesText } from './handlers.ts';
 import { html, useEffect, useState } from '../html.ts';
+import { takesText } from './handlers.ts';
 
 export interface FilterField {
   /** Its name among the values. */

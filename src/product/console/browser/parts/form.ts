@@ -91,8 +91,7 @@ function Control(props: ControlProps) {
         ${options.map((option) => html`<option key=${option} value=${String(option)}>${String(option)}</option>`)}
       </select>`;
   }
-  if (type === 'integer' || type === 'number')
-    return html`<${NumberControl} ...${props} />`;
+  if (type === 'integer' || type === 'number') return html`<${NumberControl} ...${props} />`;
   return html`<${TextControl} ...${props} />`;
 }
 

@@ -108,7 +108,10 @@ export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], ever
 /**
  * Reads a list page by page, and from its start when one of `deps` changes; the old rows stay until the new ones come.
  */
-export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): ListReading<T> {
+export function usePages<T>(
+  open: (signal: AbortSignal) => Pages<T>,
+  deps: readonly unknown[],
+): ListReading<T> {
   const [state, setState] = useState<Omit<ListReading<T>, 'more' | 'reload'>>({
     ...{ rows: [], total: undefined, hasMore: false, error: undefined, isLoading: true },
   });

@@ -44,8 +44,7 @@ const SPARE_ROWS = 12;
  * and End go through the rows, Enter opens one, Space chooses it.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total, hasMore, more, isLoading } =
-    props;
+  const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total, hasMore, more, isLoading } = props;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ first: 0, last: 60 });
   const [active, setActive] = useState(0);

@@ -1,6 +1,6 @@
-import { takesText } from '../parts/handlers.ts';
 import { html, useRef, useState, type View } from '../html.ts';
 import { Button } from '../parts/button.ts';
+import { takesText } from '../parts/handlers.ts';
 import { useObjectUrl } from '../parts/object-url.ts';
 import { Tabs } from '../parts/tabs.ts';
 import type { ResultPicture } from './run.ts';

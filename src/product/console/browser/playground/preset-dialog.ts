@@ -1,9 +1,9 @@
-import { submits, takesText } from '../parts/handlers.ts';
 import type { BodyOf } from '../../../../client/calls.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { errorAt, Field } from '../parts/form.ts';
+import { submits, takesText } from '../parts/handlers.ts';
 import { useAct } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';

@@ -72,9 +72,7 @@ async function makeOutcome(
     case 'preset':
       return onlyResult(await transform({ preset: work.slug }));
     case 'template':
-      return onlyResult(
-        await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal }),
-      );
+      return onlyResult(await api.images.render({ templateId: work.id, data: rowOf(work.data) }, { signal }));
     case 'steps':
       if (work.outputs.length > 0) return makeOutputs(work, source, signal);
       return onlyResult(await transform(transformOf(work)));

@@ -52,7 +52,10 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
   }
 }
 
-function opCall({ op, values }: Extract<PlaygroundWork, { kind: 'op' }>, definition: OpDefinition | undefined): SampleCall {
+function opCall(
+  { op, values }: Extract<PlaygroundWork, { kind: 'op' }>,
+  definition: OpDefinition | undefined,
+): SampleCall {
   const path = definition?.kind === 'ai' ? undefined : (definition?.endpoint ?? definition?.syncEndpoint);
   if (path !== undefined)
     return { method: 'POST', path: `/api/v1${path}`, needsKey: true, query: values, body: PHOTO_BODY };

@@ -1,6 +1,6 @@
-import { takesText } from '../parts/handlers.ts';
 import { html, useState, type View } from '../html.ts';
 import { readReport } from '../operator.ts';
+import { takesText } from '../parts/handlers.ts';
 import { Page, Section } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
 import { ErrorBox, Progress } from '../parts/states.ts';

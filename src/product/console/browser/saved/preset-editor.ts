@@ -1,10 +1,10 @@
-import { takesText } from '../parts/handlers.ts';
 import type { BodyOf } from '../../../../client/calls.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Field } from '../parts/form.ts';
+import { takesText } from '../parts/handlers.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';

@@ -1,9 +1,9 @@
-import { takesText } from '../parts/handlers.ts';
 import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
 import { errorAt, Field, Form, type FormValues } from '../parts/form.ts';
+import { takesText } from '../parts/handlers.ts';
 import { useKey } from '../parts/keys.ts';
 import { Page, Section } from '../parts/page.ts';
 import { useAct } from '../parts/reading.ts';
@@ -24,7 +24,9 @@ interface TemplateEditorProps {
   onSaved?: () => void;
 }
 
-type TemplateForm = Required<Pick<NewTemplate, 'name' | 'description' | 'html' | 'css' | 'width' | 'height'>> & {
+type TemplateForm = Required<
+  Pick<NewTemplate, 'name' | 'description' | 'html' | 'css' | 'width' | 'height'>
+> & {
   variables: readonly TemplateVariable[];
 };
 
@@ -172,7 +174,15 @@ function FactsForm({ draft: { name, description, width, height }, error, onChang
   </div>`;
 }
 
-function draftOf({ name, description = '', html, css, width, height, variables }: TemplateData): TemplateForm {
+function draftOf({
+  name,
+  description = '',
+  html,
+  css,
+  width,
+  height,
+  variables,
+}: TemplateData): TemplateForm {
   return { name, description, html, css, width, height, variables };
 }
 

@@ -1,8 +1,8 @@
-import { takesText } from '../parts/handlers.ts';
 import type { TemplateData } from '../../../../client/schema.ts';
 import { html } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { TextDifference } from '../parts/difference.ts';
+import { takesText } from '../parts/handlers.ts';
 import { Page, Section } from '../parts/page.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';

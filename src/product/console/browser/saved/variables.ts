@@ -2,7 +2,11 @@ import { variablesOf } from '../../../templates/placeholders.ts';
 import type { TemplateVariable } from './row.ts';
 
 /** The variables of a template while it is edited: those of its placeholders, optional as they were before. */
-export function variablesIn(html: string, css: string, before: readonly TemplateVariable[]): TemplateVariable[] {
+export function variablesIn(
+  html: string,
+  css: string,
+  before: readonly TemplateVariable[],
+): TemplateVariable[] {
   const known = new Map(
     before.map((variable) => [typeof variable === 'string' ? variable : variable.name, variable]),
   );

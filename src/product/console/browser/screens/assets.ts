@@ -152,7 +152,12 @@ function queryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'
 
 const choice = (value: string, label: string) => ({ value, label });
 const ORIGINS = [choice('', 'Anywhere'), choice('upload', 'Uploads'), choice('job', 'Jobs')];
-const STATES = [choice('', 'Any'), choice('DONE', 'Stored'), choice('PENDING', 'Pending'), choice('FAILED', 'Failed')];
+const STATES = [
+  choice('', 'Any'),
+  choice('DONE', 'Stored'),
+  choice('PENDING', 'Pending'),
+  choice('FAILED', 'Failed'),
+];
 
 function fieldsOf(
   collections: readonly { name: string; assets: number }[],

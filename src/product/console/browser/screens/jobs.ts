@@ -177,8 +177,7 @@ const COLUMNS: readonly Column<JobSummary>[] = [
     name: 'reason',
     title: 'Reason',
     isWide: true,
-    of: ({ errorCode, errorMessage }) =>
-      errorCode && html`<span title=${errorMessage}>${errorCode}</span>`,
+    of: ({ errorCode, errorMessage }) => errorCode && html`<span title=${errorMessage}>${errorCode}</span>`,
   },
   countColumn('actualCredits', 'Credits', { width: '7.5em' }),
   timeColumn('createdAt', 'Created'),

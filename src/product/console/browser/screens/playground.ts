@@ -10,9 +10,16 @@ import { useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Progress } from '../parts/states.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { samplesFor } from '../playground/samples.ts';
-import { openSource, type SourcePicture, SourcePicker } from '../playground/source.ts';
+import { openSource, SourcePicker, type SourcePicture } from '../playground/source.ts';
 import { OutputList, StepList } from '../playground/steps.ts';
-import { fieldsOf, needsPicture, WORK_FIELDS, type PlaygroundWork, workIn, workOf } from '../playground/work.ts';
+import {
+  fieldsOf,
+  needsPicture,
+  type PlaygroundWork,
+  WORK_FIELDS,
+  workIn,
+  workOf,
+} from '../playground/work.ts';
 import { useQuery } from '../router.ts';
 import { parametersOf } from '../saved/row.ts';
 import { api } from '../session.ts';

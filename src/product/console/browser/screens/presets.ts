@@ -1,9 +1,9 @@
-import { takesText } from '../parts/handlers.ts';
 import type { PresetData } from '../../../../client/schema.ts';
 import { h, html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
 import { Filters } from '../parts/filters.ts';
+import { takesText } from '../parts/handlers.ts';
 import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox } from '../parts/states.ts';

@@ -143,7 +143,14 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
     width: '7em',
     of: ({ durationMs }) => html`<${Milliseconds} value=${durationMs} />`,
   },
-  { name: 'out', title: 'Sent', isNumber: true, isWide: true, width: '7.5em', of: ({ bytesOut }) => html`<${Bytes} value=${bytesOut} />` },
+  {
+    name: 'out',
+    title: 'Sent',
+    isNumber: true,
+    isWide: true,
+    width: '7.5em',
+    of: ({ bytesOut }) => html`<${Bytes} value=${bytesOut} />`,
+  },
   timeColumn('at', 'At'),
   idColumn({ width: '11em' }),
 ];

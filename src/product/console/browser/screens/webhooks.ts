@@ -1,10 +1,10 @@
-import { submits, takesText } from '../parts/handlers.ts';
 import type { WebhookEndpoint } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { countColumn, idColumn, timeColumn } from '../parts/columns.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { errorAt, Field } from '../parts/form.ts';
+import { submits, takesText } from '../parts/handlers.ts';
 import { Page } from '../parts/page.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox } from '../parts/states.ts';

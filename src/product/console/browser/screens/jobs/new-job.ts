@@ -1,8 +1,8 @@
-import { takesText } from '../../parts/handlers.ts';
 import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
 import { html, useMemo, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { errorAt, Field, Form, type FormValues } from '../../parts/form.ts';
+import { takesText } from '../../parts/handlers.ts';
 import { Facts, Page, Section } from '../../parts/page.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { ErrorBox, Waiting } from '../../parts/states.ts';

@@ -1,10 +1,10 @@
-import { submits, takesText } from '../../parts/handlers.ts';
 import type { ApiKey } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { idColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed, Dialog } from '../../parts/dialog.ts';
 import { Field } from '../../parts/form.ts';
+import { submits, takesText } from '../../parts/handlers.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';

@@ -1,4 +1,3 @@
-import { takesText } from '../../parts/handlers.ts';
 import type { QueryOf } from '../../../../../client/calls.ts';
 import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
@@ -6,6 +5,7 @@ import { Button } from '../../parts/button.ts';
 import { countColumn, idColumn, statusColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed, Dialog } from '../../parts/dialog.ts';
 import { Field } from '../../parts/form.ts';
+import { takesText } from '../../parts/handlers.ts';
 import { Live } from '../../parts/live.ts';
 import { useLiveList } from '../../parts/live-list.ts';
 import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
@@ -25,7 +25,8 @@ const POLL_MS = 3_000;
 export function EndpointPage({ endpointId }: { endpointId: string }) {
   const endpoint = useReading((signal) => api.webhooks.get(endpointId, { signal }), [endpointId]);
   const [{ status }, setFilters] = useQuery({ status: '' });
-  const query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> = status === '' ? {} : { status: status as Delivery['status'] };
+  const query: QueryOf<'GET /webhook-endpoints/{endpointId}/deliveries'> =
+    status === '' ? {} : { status: status as Delivery['status'] };
   const list = useLiveList<Delivery>(
     (signal) => api.webhooks.deliveries(endpointId, query, { signal }),
     [endpointId, status],
@@ -128,7 +129,8 @@ function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => v
     });
   const rotate = () =>
     act(async () => {
-      const text = 'Every later attempt is signed with the new one, retries too: put it into your receiver at once.';
+      const text =
+        'Every later attempt is signed with the new one, retries too: put it into your receiver at once.';
       if (!(await agreed('Replace the secret?', 'Replace', text))) return;
       setSecret((await api.webhooks.rotateSecret(id)).secret);
       reload();
