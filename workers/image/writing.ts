@@ -6,7 +6,7 @@ import { isBare } from './encode/bare-file.ts';
 import { isFromCamera } from './encode/camera-file.ts';
 import { MAX_SENT_MS, restoreDelays } from './encode/delays.ts';
 import { DRAWING_AVIF } from './encode/effort.ts';
-import { assertEncodable, encodeWith, type Motion, type Settings } from './encode/encoder.ts';
+import { assertEncodable, type EncodeSettings, encodeWith, type Motion } from './encode/encoder.ts';
 import { exactPaletteOf, shows } from './encode/exact-palette.ts';
 import { FILTERED, type RowFilter, rowFilterFor } from './encode/row-filter.ts';
 import { withSmallerPixels } from './encode/smaller-png.ts';
@@ -40,7 +40,7 @@ export async function writeResult(
   const isOriginal = encode.format === 'png' && picture.isUntouched && originalOf(work) !== undefined;
   if (staysGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
-  const write = async (settings: Settings & { format: OutputFormat }) =>
+  const write = async (settings: EncodeSettings & { format: OutputFormat }) =>
     encodeOutput(encodeWith(await withMetadata(picture, file), settings, motionOf(work), picture));
   if (target === undefined) {
     const written =
@@ -136,7 +136,7 @@ async function colourDetailFor({
   source,
   picture,
   steps,
-}: PassWork): Promise<Partial<Settings>> {
+}: PassWork): Promise<Partial<EncodeSettings>> {
   const { format, chroma, lossless } = encode;
   const isCoarse = format === 'webp' || ((format === 'jpeg' || format === 'avif') && chroma === undefined);
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
@@ -146,7 +146,7 @@ async function colourDetailFor({
   return fineColours(format, await picture.pixels());
 }
 
-function fineColours(format: OutputFormat, pixels: Pixels): Partial<Settings> {
+function fineColours(format: OutputFormat, pixels: Pixels): Partial<EncodeSettings> {
   if (!hasHardColourEdges(pixels)) return {};
   return format === 'webp' ? { sharpColours: true } : { chroma: '4:4:4' };
 }
@@ -160,7 +160,7 @@ async function filterFor({ encode, source, picture, steps }: PassWork): Promise<
 }
 
 /** The effort of the AVIF of a drawing, which needs more than a photograph; none for any other picture. */
-async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<Partial<Settings>> {
+async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<Partial<EncodeSettings>> {
   const { format, effort, lossless } = encode;
   if (format !== 'avif' || effort !== undefined || lossless === true || picture.frames > 1) return {};
   if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > DRAWING_AVIF.mostPx)
@@ -171,7 +171,7 @@ async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<
 /** Writes an indexed PNG as an indexed PNG again if the steps added no colours; undefined otherwise. */
 async function writtenIndexed(
   { source, encode, picture }: PassWork,
-  write: (settings: Settings & { format: 'png' }) => Promise<Written>,
+  write: (settings: EncodeSettings & { format: 'png' }) => Promise<Written>,
 ): Promise<Written | undefined> {
   const { format, palette, colors } = encode;
   if (!source.isIndexed || format !== 'png' || palette !== undefined || colors !== undefined)

@@ -11,7 +11,7 @@ import type { ImageWorkers } from '../images/image-workers.ts';
 import { isStored } from '../images/source.ts';
 import { areReadersInstalled, type ReadCodes, type ReadingTask, type ReadText } from './reading.ts';
 import { TextReader } from './text.ts';
-import { Turns } from './turns.ts';
+import { ReaderTurns } from './turns.ts';
 
 const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
 const HEAP_MEGABYTES = 512;
@@ -46,7 +46,7 @@ export class Readers {
   readonly #imageWorkers: ImageWorkers;
   readonly #text = new TextReader();
   readonly #codes = new Thread<CodesTask, CodesRead>(CODES_THREAD, HEAP_MEGABYTES);
-  readonly #turns = { text: new Turns(), codes: new Turns() };
+  readonly #turns = { text: new ReaderTurns(), codes: new ReaderTurns() };
 
   constructor(imageWorkers: ImageWorkers) {
     this.#imageWorkers = imageWorkers;

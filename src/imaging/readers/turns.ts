@@ -16,7 +16,7 @@ interface WaitingWork {
 }
 
 /** Work that runs one at a time, because it is done by a single thread. */
-export class Turns {
+export class ReaderTurns {
   readonly #queue = new FairQueue<WaitingWork>();
   #isTaken = false;
 

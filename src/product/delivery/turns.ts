@@ -20,7 +20,7 @@ interface TurnsOptions {
 }
 
 /** The refusal of work that another process was the first to do. */
-interface Failure extends Pick<ApiErrorContext, 'param' | 'details' | 'retryAfterSeconds'> {
+interface TurnFailure extends Pick<ApiErrorContext, 'param' | 'details' | 'retryAfterSeconds'> {
   lease: string;
   code: ErrorCode;
   message: string;
@@ -92,12 +92,12 @@ export class Turns {
   }
 
   async #tell(lease: string, { code, message, param, details, retryAfterSeconds }: ApiError): Promise<void> {
-    const failure: Failure = { lease, code, message, param, details, retryAfterSeconds };
+    const failure: TurnFailure = { lease, code, message, param, details, retryAfterSeconds };
     await this.#options.coordination.publish(FAILED, JSON.stringify(failure)).catch(() => undefined);
   }
 
   #failed(text: string): void {
-    const { lease, code, message, ...context } = JSON.parse(text) as Failure;
+    const { lease, code, message, ...context } = JSON.parse(text) as TurnFailure;
     const waiting = this.#waiting.get(lease);
     if (waiting !== undefined) waiting.refusal = new ApiError(code, message, context);
   }

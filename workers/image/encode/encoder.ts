@@ -6,10 +6,10 @@ import { avifEffort, jpegEffort, scaled, webpEffort } from './effort.ts';
 import { movingEffort } from './moving-effort.ts';
 
 /** Sets an encoder on a pipeline. @param size of one frame. */
-type Encoder = (pipeline: Sharp, encode: Settings, motion: Motion, size: Size) => Sharp;
+type Encoder = (pipeline: Sharp, encode: EncodeSettings, motion: Motion, size: Size) => Sharp;
 
 /** Settings of an encoder beyond those that a pass asks for. */
-export interface Settings extends Encode {
+export interface EncodeSettings extends Encode {
   /** Whether the rows of a PNG are written as differences from their neighbours. */
   filtered?: boolean;
   /** Whether a WebP keeps hard edges between colours sharp, at any effort. */
@@ -137,7 +137,7 @@ export function defaultQuality(format: OutputFormat): number | undefined {
 /** Sets the encoder of the pipeline. */
 export function encodeWith(
   pipeline: Sharp,
-  encode: Settings & { format: OutputFormat },
+  encode: EncodeSettings & { format: OutputFormat },
   motion: Motion,
   size: Size & { frames: number },
 ): Sharp {

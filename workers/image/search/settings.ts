@@ -1,11 +1,11 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { defaultQuality, type Settings } from '../encode/encoder.ts';
+import { defaultQuality, type EncodeSettings } from '../encode/encoder.ts';
 
 /** The encoder settings that every trial has in common. */
-export type CommonSettings = Settings & { format: OutputFormat };
+export type CommonSettings = EncodeSettings & { format: OutputFormat };
 
 /** One of the settings of an encoder that a search tries. */
-export interface EncoderSetting extends Settings {
+export interface EncoderSetting extends EncodeSettings {
   /**
    * Quality of a PNG palette to which a GIF is first reduced, because the GIF encoder has no palette sizes between 16
    * and 256.
