@@ -3,6 +3,7 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { longFunctions } from './support/long-functions.ts';
 import { type Misnamed, misnamedBounds, misnamedFunctions } from './support/naming.ts';
 import { needsOf, testFiles } from './support/needs.ts';
+import { repeatedTypes } from './support/type-names.ts';
 
 /**
  * The architecture, as a check. The folders of src are four floors: an import goes to its own floor or to a lower one.
@@ -68,13 +69,13 @@ const FUNCTION_MEMBER = /^ {2}\w+\??(?:<[^\n]*>)?(?:\(|: \([^\n]*=>)/m;
 const MADE_ONCE: Readonly<Record<string, string>> = {
   App: 'the composition of a process, whose parts are classes',
   Foundation: 'the parts of a process that all others stand on, opened before them',
-  Assets: 'what a slice offers: parts that are classes, and calls that lead to them',
-  Billing: 'what a slice offers: parts that are classes, and calls that lead to them',
-  Catalogue: 'what a slice offers: its data and two functions',
-  Jobs: 'what a slice offers: parts that are classes, and calls that lead to them',
-  Presets: 'what a slice offers: its routes and one function',
-  Templates: 'what a slice offers: its routes and one function',
-  Transforms: 'what a slice offers: its routes in two groups',
+  AssetsSlice: 'what a slice offers: parts that are classes, and calls that lead to them',
+  BillingSlice: 'what a slice offers: parts that are classes, and calls that lead to them',
+  CatalogueSlice: 'what a slice offers: its data and two functions',
+  JobsSlice: 'what a slice offers: parts that are classes, and calls that lead to them',
+  PresetsSlice: 'what a slice offers: its routes and one function',
+  TemplatesSlice: 'what a slice offers: its routes and one function',
+  TransformsSlice: 'what a slice offers: its routes in two groups',
   StoresToCopy: 'two ports, and how they are closed',
   Archive: 'a stream that is made once, with what is known of it',
   HandedConnections: 'listeners of one worker process, and how they end',
@@ -95,7 +96,6 @@ const MAX_FUNCTION_LINES = 100;
 /** The functions that may be longer, each with the reason. */
 const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/product/console/browser/parts/table.ts: Table': 'a component, with the elements that it draws',
-  'src/product/console/browser/screens/jobs.ts: List': 'a component, with the elements that it draws',
   'src/product/console/browser/screens/assets.ts: Grid': 'a component, with the elements that it draws',
   'src/product/console/browser/saved/template-editor.ts: TemplateEditor': 'a component, with its form',
 };
@@ -139,6 +139,7 @@ for (const file of [...files, ...benchFiles]) {
   for (const target of importsOf(file))
     if (target.startsWith('test/')) violations.push(`${file} imports ${target}: only tests import from test`);
 }
+violations.push(...repeatedTypes(new Map([...files, ...benchFiles].map((file) => [file, sourceOf(file)]))));
 for (const file of testFiles()) checkTest(file);
 for (const file of SHARED_BY_WORKERS) checkLoads(file);
 for (const cycle of cyclesOf(new Map(everyFile.map((file) => [file, importsOf(file)]))))

@@ -2,7 +2,7 @@ import type { Sharp } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels, toSrgb } from './input.ts';
-import { assertSize, type Size, UPRIGHT } from './pixels/geometry.ts';
+import { assertSize, UPRIGHT } from './pixels/geometry.ts';
 import {
   type DeepPixels,
   framesOf,

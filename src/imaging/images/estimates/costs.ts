@@ -1,3 +1,4 @@
+import type { Size } from '../../../../workers/formats/size.ts';
 import { rangeOf } from '../../../../workers/image/frames.ts';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import {
@@ -14,7 +15,6 @@ import {
   framesOf,
   type LayerHeaders,
   layerHeadersOf,
-  type Size,
   sizesOf,
   skippingBatches,
   upright,

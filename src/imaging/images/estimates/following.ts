@@ -1,3 +1,4 @@
+import type { Size } from '../../../../workers/formats/size.ts';
 import { mismatchOf, type Outlook, predict, unscorable } from '../../../../workers/image/bounds.ts';
 import {
   batchesOf,
@@ -18,11 +19,6 @@ import { hintOf, readingsOf } from '../header/readings.ts';
  */
 
 const ANIMATED_FORMATS: readonly OutputFormat[] = ['webp', 'gif'];
-
-export interface Size {
-  width: number;
-  height: number;
-}
 
 /** The headers of second pictures, by the id in the steps. */
 export type LayerHeaders = Readonly<Record<string, Header>>;
