@@ -21,7 +21,7 @@ import {
   warningsIn,
 } from './estimates.ts';
 import { type FontOptions, textOf } from './fonts.ts';
-import { type Input, readFields, readInput, type ImageSource } from './input.ts';
+import { type ImageSource, type Input, readFields, readInput } from './input.ts';
 import { checkParts, loadLayers, type SentLayer } from './layers.ts';
 import {
   beginCall,
@@ -35,7 +35,7 @@ import {
   type SyncCall,
   sendPicture,
 } from './metered-call.ts';
-import { MIXED, type MadeOutput, sendOutputs, storeLinks, ZIP } from './outputs.ts';
+import { type MadeOutput, MIXED, sendOutputs, storeLinks, ZIP } from './outputs.ts';
 import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
 import type { SentBranches } from './sent-outputs.ts';
 import {
@@ -222,7 +222,10 @@ class TransformCalls {
   }
 
   /** The outputs by their names, each with its warnings. */
-  async #nameOutputs(branches: readonly CompiledOutput[], made: readonly PassOutput[]): Promise<MadeOutput[]> {
+  async #nameOutputs(
+    branches: readonly CompiledOutput[],
+    made: readonly PassOutput[],
+  ): Promise<MadeOutput[]> {
     const outputs: MadeOutput[] = [];
     for (const [index, { name, pass, warnings }] of branches.entries()) {
       const all = [...callWarningsOf(warnings), ...(await this.#options.fonts.findWarnings(textOf(pass)))];
