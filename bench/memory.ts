@@ -190,7 +190,7 @@ function kindOf(pid: number, primary: number): 'primary' | 'api' | 'children' | 
   if (pid === primary) return 'primary';
   const command = fileOf(pid, 'cmdline');
   if (command.includes('server.ts')) return 'api';
-  return command.includes('workers/') ? 'children' : 'browser';
+  return /workers\/|spare/.test(command) ? 'children' : 'browser';
 }
 
 function residentBytes(pid: number): number {

@@ -57,6 +57,8 @@ export interface AppOptions {
   tracing: Tracing;
   /** The metrics of all processes in the format of Prometheus. */
   collectMetrics: () => Promise<string>;
+  /** Whether the service has started: until then /readyz answers 503. Absent: it has. */
+  isStarted?: () => boolean;
 }
 
 export interface App {
@@ -68,7 +70,7 @@ export interface App {
   drain(timeoutMs: number): Promise<void>;
   /** Runs one round of every sweep task now. */
   sweep(): Promise<void>;
-  /** Starts the image threads, which the first picture would otherwise wait for. */
+  /** Starts the image threads and reads the fonts, which the first picture would otherwise wait for. */
   warmUp(): void;
 }
 
@@ -133,6 +135,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   /** A failure is found again by the first call, and by /readyz. */
   function warmUp(): void {
     imaging.imageWorkers.selfTest().catch(() => undefined);
+    imaging.fonts.list().catch(() => undefined);
   }
 
   return { server, connections, readLoad, drain, sweep: () => sweeper.sweep(), warmUp };
@@ -233,12 +236,15 @@ function installDraining({ server, draining, meters }: Foundation): ReleasableCo
 
 /** The routes outside the API: health, pages, and what signed links and addresses read. */
 async function registerOpenRoutes(
-  { server, stores, clock, draining, publicUrl, checkFreeSpace }: Foundation,
+  { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: Foundation,
   { imageWorkers, renders }: Imaging,
   slices: Slices,
 ): Promise<void> {
   await server.register(healthRoutes, {
-    isDraining: () => draining.signal.aborted,
+    closedBecause() {
+      if (draining.signal.aborted) return 'is draining';
+      return isStarted() ? null : 'is starting';
+    },
     checkTimeoutMs: READY_TIMEOUT_MS,
     remarks: () => remarksOn(renders, checkFreeSpace, clock),
     clockDifferenceMs: () => Math.round(clock.differenceMs()),

@@ -154,6 +154,8 @@ async function main(): Promise<void> {
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
   const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
   await welcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
+  // Whoever waits until the service is ready can read the first key by then.
+  supervisor.announceStart();
 }
 
 /** Opens the stores. One that is unreachable, damaged or of another deployment ends the start with a message. */

@@ -9,19 +9,23 @@ import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import { answerMetrics } from './processes/metrics-collection.ts';
 import { outliveOutput } from './processes/output.ts';
+import { waitAsSpare } from './processes/spare.ts';
 import type { ProcessMessage } from './processes/supervisor.ts';
 
 /**
- * One API process. It is started by the primary, listens on the port that all processes share, and ends when it is
- * asked to drain or when the primary is gone.
+ * One API process. It is started by the primary, opens when it is needed, listens on the port that all processes share,
+ * and ends when it is asked to drain or when the primary is gone.
  */
-const settings = readSettings(process.env);
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
 /** The process that writes the code cache for all later ones. Without a cache, its start takes half a second longer. */
 const FIRST_PROCESS_ID = '1';
 let isDraining = false;
+let isStarted = false;
 let serving: App | null = null;
+const needed = Promise.withResolvers<void>();
 process.on('message', (message: ProcessMessage) => {
+  if (message.type === 'serve') needed.resolve();
+  if (message.type === 'started') isStarted = true;
   if (message.type === 'release') serving?.connections.release(message.connections);
   if (message.type !== 'drain' || isDraining) return;
   isDraining = true;
@@ -33,13 +37,15 @@ process.on('error', () => undefined);
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 outliveOutput();
+const sendLastMetrics = answerMetrics();
 
+const usedBefore = await waitAsSpare(needed.promise);
+const settings = readSettings(process.env);
 const tracing = await openTracing(process.env);
 const traceIds = tracing.isOn ? tracing.ids : undefined;
 const log = createLog(settings.http.LOG_LEVEL, { process: Number(processId) }, traceIds);
 const channel = channelToPrimary();
 const stores = await connectStores(settings.stores, channel, log);
-const sendLastMetrics = answerMetrics();
 
 const collectMetrics = async () => String(await channel.call('metrics', 'collect', []));
 const app = await buildApp({
@@ -53,6 +59,7 @@ const app = await buildApp({
   ...(isEmbedded(settings.stores) && { storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0) }),
   tracing,
   collectMetrics,
+  isStarted: () => isStarted,
 });
 
 serving = app;
@@ -60,7 +67,8 @@ serving = app;
 if (processId === FIRST_PROCESS_ID) flushCompileCache();
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
-sendToPrimary({ type: 'listening', port: Number(port) });
+const { user, system } = process.cpuUsage(usedBefore);
+sendToPrimary({ type: 'listening', port: Number(port), cpuMs: Math.round((user + system) / 1_000) });
 // Threads that start before would take the cores from the start of a process that others wait for.
 app.warmUp();
 setInterval(() => sendToPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
@@ -70,8 +78,9 @@ setInterval(() => void sendLoad().catch(() => undefined), SAMPLE_MS).unref();
 
 /** Ends the process after its calls; a process that does not listen yet ends at once. */
 async function drain(): Promise<void> {
-  await serving?.drain(settings.processes.DRAIN_TIMEOUT_MS);
-  if (serving) await stores.close();
+  if (serving === null) process.exit(0);
+  await serving.drain(settings.processes.DRAIN_TIMEOUT_MS);
+  await stores.close();
   await tracing.close().catch(() => undefined);
   await sendLastMetrics();
   process.exit(0);

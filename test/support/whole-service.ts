@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { SPARE_TITLE } from '../../src/host/processes/spare.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/host/main.ts');
 const KEY = 'drk_wholewholewholewholewholewholewholewhole';
@@ -19,6 +20,8 @@ export interface WholeService {
   printed(): string;
   /** Pids of the API processes now. */
   children(): Promise<number[]>;
+  /** Pids of the processes that wait to become one. */
+  spares(): Promise<number[]>;
   signal(name: NodeJS.Signals): void;
   /** Resolves with the exit code. */
   ended: Promise<number | null>;
@@ -67,6 +70,7 @@ export async function startWholeService(
     directory,
     printed: () => printed,
     children: () => childrenOf(pid),
+    spares: () => childrenOf(pid, SPARE_TITLE),
     signal: (name) => void child.kill(name),
     ended,
   };
@@ -87,17 +91,17 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   throw new Error('The condition did not become true in time.');
 }
 
-/** API processes of a primary: its children that run server.ts; none if it has ended. */
-export async function childrenOf(parent: number): Promise<number[]> {
+/** API processes of a primary: its children that run server.ts, or another program; none if it has ended. */
+export async function childrenOf(parent: number, program = 'server.ts'): Promise<number[]> {
   const listed = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8').catch(() => '');
   const pids = listed.split(' ').filter(Boolean).map(Number);
-  const found = await Promise.all(pids.map(isApiProcess));
+  const found = await Promise.all(pids.map((pid) => runs(pid, program)));
   return pids.filter((_pid, index) => found[index]);
 }
 
 /** False for one that has ended: its command line is empty. */
-async function isApiProcess(pid: number): Promise<boolean> {
-  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes('server.ts');
+async function runs(pid: number, program: string): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes(program);
 }
 
 /** Without the addresses of stores: a test that starts its own service sets them itself. */

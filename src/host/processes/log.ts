@@ -1,7 +1,10 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import pretty, { type PrettyOptions } from 'pino-pretty';
+import type { PrettyOptions } from 'pino-pretty';
 import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
+
+/** Only a terminal needs it; a start without one has forty modules less to load. */
+const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
 
 /**
  * Creates the log: JSON lines on stdout, readable lines on a terminal. Secrets must not be passed to it.
@@ -19,8 +22,8 @@ export function createLog(
     redact: REDACTED,
     ...present({ mixin: traceIds }),
   };
-  const terminal = () => pretty(ON_A_TERMINAL) as unknown as DestinationStream;
-  return pino(options, process.stdout.isTTY ? terminal() : lines());
+  const readable = pretty?.(ON_A_TERMINAL) as unknown as DestinationStream | undefined;
+  return pino(options, readable ?? lines());
 }
 
 /** The most bytes of lines that wait to be written; later lines are dropped to save memory. */

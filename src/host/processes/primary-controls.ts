@@ -28,6 +28,7 @@ export function primaryControls(options: {
     const before = capacity.values()[name];
     capacity.set(name, value);
     process.env[name] = String(value);
+    supervisor.renewSpare();
     log.info({ by, setting: name, before, after: value }, 'A setting was changed');
     reporter.note({ kind: 'set', by, text: `${name} ${before} → ${value}` });
     if (name === 'PROCESSES') await supervisor.resize(value);

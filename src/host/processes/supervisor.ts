@@ -24,6 +24,8 @@ const MAX_EARLY_EXITS = 8;
 /** The attempts to start a replacement, and the pause between two of them. */
 const REPLACE_TRIES = 3;
 const REPLACE_PAUSE_MS = 1_000;
+/** Time from a start, or from the use of a spare, until the next spare starts: others need the cores before. */
+const SPARE_AFTER_MS = 5_000;
 
 export interface SupervisorOptions {
   processes: number;
@@ -54,19 +56,25 @@ export interface SupervisedProcess {
 
 /** Messages between the primary and an API process, besides those of the channel. */
 export type ProcessMessage =
-  | { type: 'listening'; port: number }
+  /** `cpuMs`: the CPU time from the moment when the process was needed. */
+  | { type: 'listening'; port: number; cpuMs: number }
   /** `load`: the mean number of concurrent calls since the previous message. */
   | { type: 'alive'; load: number }
   /** The counters of the process, each ten seconds. */
   | { type: 'load'; snapshot: LoadSnapshot }
+  /** The process is needed: it has loaded its modules, and opens now. */
+  | { type: 'serve' }
+  /** The service has started: the first key can be read. */
+  | { type: 'started' }
   /** The given number of next answers close their connections. */
   | { type: 'release'; connections: number }
   | { type: 'drain' };
 
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
- * when it died young. The successor of a live process counts only once it listens: if it dies before, it
- * is not missed.
+ * when it died young. A spare process takes its place, which has loaded its modules and has neither stores nor a port:
+ * loading takes most of the CPU time of a start, and beside full load that is seconds. The successor of a live process
+ * counts only once it listens: if it dies before, it is not missed.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -84,8 +92,12 @@ export class Supervisor {
   readonly #balance: Balance<Worker>;
   /** The successor of each process that is being replaced, while both live. */
   readonly #successors = new Map<Worker, Worker>();
+  /** The spare process, if there is one. */
+  #spare: Worker | undefined;
+  #cancelSpare: () => void = () => {};
   #target: number;
   #earlyExits = 0;
+  #isStarted = false;
   #stopping = false;
   #stopStarting: () => void = () => {};
   /** Called with its port when a process begins to listen. */
@@ -130,11 +142,19 @@ export class Supervisor {
     return promise.finally(() => clearTimeout(timeout));
   }
 
+  /** Tells every process, and each one that listens later, that the service has started. */
+  announceStart(): void {
+    this.#isStarted = true;
+    this.#keepSpare();
+    for (const worker of this.#serving) send(worker, { type: 'started' });
+  }
+
   /**
    * Replaces the processes one by one: the new one listens before the old one drains. A process whose replacement does
    * not start after several attempts stays, which is logged as an error; the others are still replaced.
    */
   replaceAll(): Promise<void> {
+    this.renewSpare();
     return this.#queued(() => this.#replaceEach()).catch(() => undefined);
   }
 
@@ -152,6 +172,11 @@ export class Supervisor {
     });
   }
 
+  /** Replaces the spare process, which has the modules and the settings of its start. */
+  renewSpare(): void {
+    this.#takeSpare()?.process.kill('SIGKILL');
+  }
+
   /** Changes the number of processes: starts more, or drains the oldest. Resolves when this is done. */
   resize(processes: number): Promise<void> {
     return this.#queued(() => this.#resizeTo(processes));
@@ -161,6 +186,7 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#stopStarting();
+    this.#takeSpare()?.process.kill('SIGKILL');
     await stopListening([...this.#connections.values()]);
     await Promise.all([...this.#startedMs.keys()].map((worker) => this.#drain(worker)));
   }
@@ -177,16 +203,47 @@ export class Supervisor {
     }));
   }
 
-  /** Starts a process. `listening` rejects when it has ended, or is killed, before it listens. */
-  #fork(): { worker: Worker; listening: Promise<void> } {
+  /** Creates a process, which loads its modules and waits. */
+  #create(): Worker {
     const worker = cluster.fork(this.#options.environment());
+    worker.on('error', (error) =>
+      this.#options.log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
+    );
+    this.#connections.set(
+      worker,
+      watchConnections(worker, () => this.#serving.size > 0),
+    );
+    worker.once('exit', (code, signal) => this.#onExit(worker, code, signal));
+    return worker;
+  }
+
+  /** Creates a spare process after a while, unless there is one. */
+  #keepSpare(): void {
+    this.#cancelSpare();
+    this.#cancelSpare = this.#clock.after(SPARE_AFTER_MS, () => {
+      this.#spare ??= this.#create();
+    });
+  }
+
+  /** The spare process, if there is one; the next one follows, unless the service stops. */
+  #takeSpare(): Worker | undefined {
+    const spare = this.#spare;
+    this.#spare = undefined;
+    this.#cancelSpare();
+    if (this.#isStarted && !this.#stopping) this.#keepSpare();
+    return spare;
+  }
+
+  /**
+   * Lets a process serve: a new one, or the spare. `listening` rejects when it has ended, or is killed, before it
+   * listens.
+   */
+  #fork(worker = this.#create()): { worker: Worker; listening: Promise<void> } {
     const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
     // The successor of a dead process is not awaited.
     listening.catch(() => undefined);
     this.#startedMs.set(worker, this.#clock.elapsedMs());
-    worker.on('error', (error) =>
-      this.#options.log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
-    );
+    send(worker, { type: 'serve' });
     const tooSlow = setTimeout(() => {
       this.#options.log.error(
         { processId: worker.id },
@@ -202,19 +259,20 @@ export class Supervisor {
       }
       if (message.type !== 'listening') return;
       clearTimeout(tooSlow);
+      const afterMs = Math.round(this.#clock.elapsedMs() - (this.#startedMs.get(worker) ?? 0));
+      this.#options.log.info(
+        { processId: worker.id, afterMs, cpuMs: message.cpuMs },
+        'An API process listens',
+      );
       this.#serving.add(worker);
+      if (this.#isStarted) send(worker, { type: 'started' });
       this.#heartbeats.watch(worker);
       this.#balance.watch(worker);
       this.#whenServing(message.port);
       resolve();
     });
-    this.#connections.set(
-      worker,
-      watchConnections(worker, () => this.#serving.size > 0),
-    );
-    worker.once('exit', (code, signal) => {
+    worker.once('exit', () => {
       clearTimeout(tooSlow);
-      this.#onExit(worker, code, signal);
       reject(new Error('An API process ended before it listened.'));
     });
     return { worker, listening };
@@ -230,11 +288,20 @@ export class Supervisor {
   }
 
   #onExit(worker: Worker, code: number | null, signal: string | null): void {
+    if (worker === this.#spare) {
+      this.#options.log.warn({ processId: worker.id, code, signal }, 'The spare process ended');
+      this.#takeSpare();
+    }
+    const startedMs = this.#startedMs.get(worker);
+    if (startedMs === undefined) {
+      this.#connections.delete(worker);
+      return;
+    }
     this.#heartbeats.forget(worker);
     this.#balance.forget(worker);
     const wasHung = this.#hung.delete(worker);
     const everServed = this.#serving.delete(worker) || wasHung;
-    const livedMs = this.#clock.elapsedMs() - (this.#startedMs.get(worker) ?? 0);
+    const livedMs = this.#clock.elapsedMs() - startedMs;
     this.#startedMs.delete(worker);
     this.#connections.delete(worker);
     // When a process dies while its successor starts, no other one is started.
@@ -255,7 +322,10 @@ export class Supervisor {
       return;
     }
     setTimeout(
-      () => !this.#stopping && this.#countedTowardsTarget().length < this.#target && this.#fork(),
+      () =>
+        !this.#stopping &&
+        this.#countedTowardsTarget().length < this.#target &&
+        this.#fork(this.#takeSpare()),
       delayAfter(this.#earlyExits),
     );
   }

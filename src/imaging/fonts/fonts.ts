@@ -1,6 +1,7 @@
 import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FontFace, readFaces } from '../../../workers/formats/font.ts';
+import { lazy } from '../../platform/http/lazy.ts';
 import { firstFamily, isGeneric, withoutStyle } from './families.ts';
 import { fontDirectories, useFontconfig } from './fontconfig.ts';
 import { scriptsIn } from './scripts.ts';
@@ -42,24 +43,28 @@ export class Fonts {
   /** One bit for each code point that some font has. */
   readonly #covered = new Uint8Array(CODE_POINTS / 8);
 
-  /** Resolves when all files are read, which on a machine of many fonts takes seconds. */
-  readonly #read: Promise<void>;
+  /**
+   * Resolves when all files are read, which on a machine of many fonts takes seconds. They are read when somebody asks
+   * for the first time: a process that starts listens before.
+   */
+  readonly #read: () => Promise<void>;
 
-  /** Makes the fonts of the service known to all that this process starts, and begins to read those that are there. */
+  /** Makes the fonts of the service known to all that this process starts. */
   constructor() {
-    this.#read = this.#readAll(useFontconfig());
+    const configuration = useFontconfig();
+    this.#read = lazy(() => this.#readAll(configuration));
   }
 
   /** The families, by name. */
   async list(): Promise<FontFamily[]> {
-    await this.#read;
+    await this.#read();
     return [...this.#families.values()].sort((one, other) => (one.family < other.family ? -1 : 1));
   }
 
   /** The characters that no font has, and the families that are not there. */
   async findWarnings({ characters, families }: DrawnText): Promise<FontWarning[]> {
     if (characters === '' && families.length === 0) return [];
-    await this.#read;
+    await this.#read();
     const asked = families.flatMap((list) => firstFamily(list) ?? []);
     const replaced = [...new Set(asked)].filter((family) => !this.#has(family));
     return [

@@ -63,7 +63,7 @@ function declareProcesses(table: () => Promise<TableRow[]>): void {
   const labelNames = ['role'] as const;
   const count = new Gauge({
     name: 'darkroom_processes',
-    help: 'Processes by role: primary, api, browser, slow, heavy, batch, image, vector, other.',
+    help: 'Processes by role: primary, api, spare, browser, slow, heavy, batch, image, vector, other.',
     labelNames,
     collect,
   });

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 export type ProcessRole =
   | 'primary'
   | 'api'
+  | 'spare'
   | 'browser'
   | 'slow'
   | 'heavy'
@@ -94,6 +95,7 @@ async function readRow(
  */
 function roleOf(command: string, niceness: number, usualNiceness: number): ProcessRole {
   if (command.includes('/host/server.ts')) return 'api';
+  if (command.startsWith('darkroom spare')) return 'spare';
   if (/chrom|headless[-_]shell/i.test(command)) return 'browser';
   if (command.includes('/workers/vector/process.ts')) return 'vector';
   if (!command.includes('/workers/image/process.ts')) return 'other';

@@ -190,6 +190,36 @@ t.test('a service of one process', async (t) => {
   });
 });
 
+t.test('a spare process takes the place of one that dies', async (t) => {
+  const service = await startWholeService(t, { PROCESSES: '1' });
+  const aSpare = async (others: readonly number[] = []) => {
+    let spare: number | undefined;
+    await until(async () => {
+      spare = (await service.spares()).find((pid) => !others.includes(pid));
+      return spare !== undefined;
+    });
+    return spare ?? 0;
+  };
+  const first = await aSpare();
+  const [victim = 0] = await service.children();
+  process.kill(victim, 'SIGKILL');
+  await until(async () => (await service.children()).includes(first));
+  t.same(await service.children(), [first], 'no other one is started');
+  await until(() => transform(service, call).then((fault) => fault === null));
+  const second = await aSpare();
+  t.match(await (await fetch(`${service.url}/metrics`)).text(), /darkroom_processes\{role="spare"\} 1/);
+
+  service.signal('SIGHUP');
+  const third = await aSpare([second]);
+  await until(async () => !(await service.children()).includes(first));
+  const [replacement] = await service.children();
+  t.notOk([second, third].includes(replacement ?? 0), 'a process that was asked for has the modules of now');
+  t.notOk(isAlive(second), 'and so has the next spare');
+  service.signal('SIGTERM');
+  t.equal(await service.ended, 0);
+  await until(() => !isAlive(third));
+});
+
 t.test('wrong settings: one sentence each, all at once, exit 1', async (t) => {
   const wrong = spawnSync(process.execPath, [MAIN], {
     encoding: 'utf8',

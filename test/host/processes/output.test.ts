@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,15 @@ t.test('a log on a full disk stops neither the calls nor the end of the service'
   t.equal(await service.stop(), 0);
 });
 
+t.test('whoever waits until the service is ready can read the first key by then', async (t) => {
+  const path = join(t.testdir(), 'output');
+  const file = openSync(path, 'w');
+  const service = await startWith(t, file);
+  closeSync(file);
+  await until(() => answers(service.port, '/readyz'));
+  t.match(await readFile(path, 'utf8'), /\n\nexport KEY=drk_[0-9A-Za-z]{32,}\n\n/);
+});
+
 /** The primary with one process, whose output goes where it is told. */
 async function startWith(t: Test, stdout: 'pipe' | number) {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-output-'));
@@ -61,8 +70,8 @@ async function startWith(t: Test, stdout: 'pipe' | number) {
   return { child, port, directory, complaints: () => complaints, stop };
 }
 
-async function answers(port: number): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
+async function answers(port: number, path = '/healthz'): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
   return answer?.status === 200;
 }
 

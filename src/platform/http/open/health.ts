@@ -9,8 +9,8 @@ interface HealthOptions {
   remarks: () => Promise<string[]>;
   /** The difference between the clock of this host and the shared one, in whole milliseconds. */
   clockDifferenceMs: () => number;
-  /** True once this process accepts no new calls. */
-  isDraining: () => boolean;
+  /** Why this process takes no calls now, such as "is draining"; null when it takes them. */
+  closedBecause: () => string | null;
   checkTimeoutMs: number;
 }
 
@@ -57,18 +57,21 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
       schema: {
         summary: 'Every part answers',
         description:
-          'Names each store and pool with its state; 503 when one is away, or when the process is ending: for a readiness probe.',
+          'Names each store and pool with its state; 503 when one is away, or when the process is starting or ending: for a readiness probe.',
         response: { 200: HealthReport, 503: HealthReport },
       },
     },
     async (_request, reply) => {
-      const health = options.isDraining() ? DRAINING : await readHealth(options);
+      const closed = options.closedBecause();
+      const health = closed === null ? await readHealth(options) : closedHealth(closed);
       return reply.code(health.status === 'ok' ? 200 : 503).send(health);
     },
   );
 }
 
-const DRAINING: HealthReport = { status: 'failing', parts: { process: 'is draining' } };
+function closedHealth(because: string): HealthReport {
+  return { status: 'failing', parts: { process: because } };
+}
 
 async function readHealth({
   checks,
