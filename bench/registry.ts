@@ -29,6 +29,7 @@ export const BASELINE_SUITES: Record<string, () => Promise<Suite>> = {
   webhooks: () => import('./webhooks.ts'),
   jobs: () => import('./jobs.ts'),
   beside: () => import('./beside.ts'),
+  replacement: () => import('./replacement.ts'),
 };
 
 /**

@@ -31,10 +31,14 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(entries);
 }
 
-/** Starts the whole service in separate processes, with embedded stores and limits that a load test does not reach. */
+/**
+ * Starts the whole service in separate processes, with embedded stores and limits that a load test does not reach.
+ * @param onLine is called with each line that the service prints.
+ */
 export async function startBenchServer(
   settings: Record<string, string> = {},
   main = join(import.meta.dirname, '../src/host/main.ts'),
+  onLine: (line: string) => void = () => undefined,
 ): Promise<BenchServer> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-bench-'));
   const child = spawn(process.execPath, [main], {
@@ -59,7 +63,7 @@ export async function startBenchServer(
     endGroup(child);
     rmSync(directory, { recursive: true, force: true });
   });
-  const url = await listeningAddress(child);
+  const url = await listeningAddress(child, onLine);
   return {
     url,
     key: KEY,
@@ -101,12 +105,13 @@ export function openAccount(
   return (JSON.parse(printed) as { key: string }).key;
 }
 
-function listeningAddress(child: ChildProcess): Promise<string> {
+function listeningAddress(child: ChildProcess, onLine: (line: string) => void): Promise<string> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error('The server did not start in time.')), START_TIMEOUT_MS);
     child.once('exit', (code) => reject(new Error(`The server ended with ${code}.`)));
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on('line', (line) => {
+      onLine(line);
       const [, address] = /listening on (http\S+)/.exec(line) ?? [];
       if (address === undefined) return;
       clearTimeout(late);
