@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { perform } from '../workers/image/perform.ts';
+import { performImageTask } from '../workers/image/perform.ts';
 import type { Encode, Transformed } from '../workers/protocol.ts';
 import type { RasterPicture } from './encoder-tools.ts';
 import { photograph } from './photograph.ts';
@@ -14,7 +14,7 @@ const DEADLINE_MS = 600_000;
 export async function encoded({ png }: RasterPicture, encode: Encode): Promise<Transformed> {
   const pass = { decode: {}, steps: [], encode };
   const deadlineMs = Date.now() + DEADLINE_MS;
-  const result = await perform({ kind: 'transform', input: new Uint8Array(png), pass, deadlineMs });
+  const result = await performImageTask({ kind: 'transform', input: new Uint8Array(png), pass, deadlineMs });
   if (result.kind !== 'transformed') throw new Error(`The pass ended as ${JSON.stringify(result)}.`);
   return result;
 }

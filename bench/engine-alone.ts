@@ -6,7 +6,7 @@ import { EmbeddedCoordination } from '../src/platform/stores/coordination/embedd
 import { RedisCoordination } from '../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
-import { ACCOUNTS } from '../src/product/accounts/store.ts';
+import { ACCOUNTS_COLLECTION } from '../src/product/accounts/store.ts';
 import { JobQuota } from '../src/product/assets/job-quota.ts';
 import { Holds } from '../src/product/billing/holds.ts';
 import { Movements } from '../src/product/billing/movements.ts';
@@ -79,7 +79,7 @@ export async function engineAlone(
     },
   }));
   const accountId = newId('acc');
-  const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS);
+  const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS_COLLECTION);
   await accounts.insertOne({
     ...{ _id: accountId, email: accountId, plan: PLAN.id, balance: 0, held: 0, movement: null },
     processing: { period: '', used: 0, reservations: [] },

@@ -1,6 +1,12 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
-import { mismatch, missing, pathOf, spell, undeclared } from '../../src/platform/http/errors/violations.ts';
+import {
+  mismatchedValue,
+  missingField,
+  pathOf,
+  spell,
+  undeclaredFields,
+} from '../../src/platform/http/errors/violations.ts';
 import { didYouMean } from '../../src/platform/ids/nearest.ts';
 import type { LoadSuite, Stage, Threshold } from './suite.ts';
 
@@ -156,7 +162,7 @@ function sentenceOf(error: ErrorObject, path: string): string {
   if (error.keyword === 'minProperties') return `${at} is empty.`;
   const sent = error.data;
   if (error.keyword === 'additionalProperties')
-    return undeclared({ param: at, names: [inner.at(-1) ?? ''], sent, schema }, contract).message;
-  if (error.keyword === 'required') return missing(at, sent, schema, contract).message;
-  return mismatch({ path: at }, sent, schema, contract).message;
+    return undeclaredFields({ param: at, names: [inner.at(-1) ?? ''], sent, schema }, contract).message;
+  if (error.keyword === 'required') return missingField(at, sent, schema, contract).message;
+  return mismatchedValue({ path: at }, sent, schema, contract).message;
 }

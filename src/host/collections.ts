@@ -1,49 +1,49 @@
-import { SERVICE_SECRETS } from '../platform/http/signatures.ts';
+import { SERVICE_SECRETS_COLLECTION } from '../platform/http/signatures.ts';
 import type { DeclaredCollection } from '../platform/stores/documents/port.ts';
-import { ACCOUNTS, API_KEYS, SESSIONS } from '../product/accounts/store.ts';
-import { ASSET_QUOTA } from '../product/assets/asset-quota.ts';
+import { ACCOUNTS_COLLECTION, API_KEYS_COLLECTION, SESSIONS_COLLECTION } from '../product/accounts/store.ts';
+import { ASSET_QUOTA_COLLECTION } from '../product/assets/asset-quota.ts';
 import { ASSET_COLLECTIONS } from '../product/assets/collections.ts';
-import { ASSETS } from '../product/assets/store.ts';
-import { LEDGER_ROWS, RUN_MOVEMENTS } from '../product/billing/store.ts';
-import { USAGE_DAYS, USAGE_HOURS } from '../product/billing/usage-store.ts';
-import { SIGNING_KEYS } from '../product/delivery/keys/store.ts';
-import { OUTBOX } from '../product/events/open.ts';
-import { FEEDBACK } from '../product/feedback/store.ts';
-import { JOB_ITEMS } from '../product/jobs/items-store.ts';
-import { JOB_DEFINITIONS, JOBS } from '../product/jobs/store.ts';
-import { OP_DURATIONS } from '../product/jobs/work/typical-seconds.ts';
-import { PRESET_VERSIONS, PRESETS } from '../product/presets/store.ts';
-import { TEMPLATE_VERSIONS, TEMPLATES } from '../product/templates/store.ts';
-import { DELIVERIES } from '../product/webhooks/deliveries/store.ts';
-import { ENDPOINTS } from '../product/webhooks/endpoints/store.ts';
+import { ASSETS_COLLECTION } from '../product/assets/store.ts';
+import { LEDGER_ROWS_COLLECTION, RUN_MOVEMENTS_COLLECTION } from '../product/billing/store.ts';
+import { USAGE_DAYS_COLLECTION, USAGE_HOURS_COLLECTION } from '../product/billing/usage-store.ts';
+import { SIGNING_KEYS_COLLECTION } from '../product/delivery/keys/store.ts';
+import { OUTBOX_COLLECTION } from '../product/events/open.ts';
+import { FEEDBACK_COLLECTION } from '../product/feedback/store.ts';
+import { JOB_ITEMS_COLLECTION } from '../product/jobs/items-store.ts';
+import { JOB_DEFINITIONS_COLLECTION, JOBS_COLLECTION } from '../product/jobs/store.ts';
+import { OP_DURATIONS_COLLECTION } from '../product/jobs/work/typical-seconds.ts';
+import { PRESET_VERSIONS_COLLECTION, PRESETS_COLLECTION } from '../product/presets/store.ts';
+import { TEMPLATE_VERSIONS_COLLECTION, TEMPLATES_COLLECTION } from '../product/templates/store.ts';
+import { DELIVERIES_COLLECTION } from '../product/webhooks/deliveries/store.ts';
+import { WEBHOOK_ENDPOINTS_COLLECTION } from '../product/webhooks/endpoints/store.ts';
 
 /**
  * All collections of documents, as declared by the stores of the slices. The primary creates their indexes, the doctor
  * compares them, and the deletion of an account uses them.
  */
 export const COLLECTIONS: readonly DeclaredCollection[] = [
-  ACCOUNTS,
-  API_KEYS,
-  SESSIONS,
-  SERVICE_SECRETS,
-  LEDGER_ROWS,
-  RUN_MOVEMENTS,
-  USAGE_HOURS,
-  USAGE_DAYS,
-  ASSETS,
+  ACCOUNTS_COLLECTION,
+  API_KEYS_COLLECTION,
+  SESSIONS_COLLECTION,
+  SERVICE_SECRETS_COLLECTION,
+  LEDGER_ROWS_COLLECTION,
+  RUN_MOVEMENTS_COLLECTION,
+  USAGE_HOURS_COLLECTION,
+  USAGE_DAYS_COLLECTION,
+  ASSETS_COLLECTION,
   ASSET_COLLECTIONS,
-  ASSET_QUOTA,
-  PRESETS,
-  PRESET_VERSIONS,
-  TEMPLATES,
-  TEMPLATE_VERSIONS,
-  JOBS,
-  JOB_DEFINITIONS,
-  JOB_ITEMS,
-  OP_DURATIONS,
-  OUTBOX,
-  SIGNING_KEYS,
-  ENDPOINTS,
-  DELIVERIES,
-  FEEDBACK,
+  ASSET_QUOTA_COLLECTION,
+  PRESETS_COLLECTION,
+  PRESET_VERSIONS_COLLECTION,
+  TEMPLATES_COLLECTION,
+  TEMPLATE_VERSIONS_COLLECTION,
+  JOBS_COLLECTION,
+  JOB_DEFINITIONS_COLLECTION,
+  JOB_ITEMS_COLLECTION,
+  OP_DURATIONS_COLLECTION,
+  OUTBOX_COLLECTION,
+  SIGNING_KEYS_COLLECTION,
+  WEBHOOK_ENDPOINTS_COLLECTION,
+  DELIVERIES_COLLECTION,
+  FEEDBACK_COLLECTION,
 ];

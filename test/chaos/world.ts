@@ -9,7 +9,7 @@ import type { Collection, Documents } from '../../src/platform/stores/documents/
 import { FileObjects } from '../../src/platform/stores/objects/files.ts';
 import type { Objects } from '../../src/platform/stores/objects/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
-import { ACCOUNTS } from '../../src/product/accounts/store.ts';
+import { ACCOUNTS_COLLECTION } from '../../src/product/accounts/store.ts';
 import { AssetQuota } from '../../src/product/assets/asset-quota.ts';
 import { AssetCollections } from '../../src/product/assets/collections.ts';
 import { JobQuota } from '../../src/product/assets/job-quota.ts';
@@ -164,7 +164,7 @@ export async function openWorld({
     async account(credits) {
       const accountId = newId('acc');
       const billing = await BillingStore.open(documents);
-      const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS);
+      const accounts = await documents.collection<BillingAccount & { email: string }>(ACCOUNTS_COLLECTION);
       await accounts.insertOne({
         ...{ _id: accountId, email: accountId, plan: LIMITED.id, balance: 0, held: 0, movement: null },
         processing: { period: '', used: 0, reservations: [] },

@@ -1,7 +1,7 @@
 // needs: nothing
 import { Type } from '@sinclair/typebox';
 import t from 'tap';
-import { mismatch } from '../../src/platform/http/errors/violations.ts';
+import { mismatchedValue } from '../../src/platform/http/errors/violations.ts';
 import { startOfJson } from '../../src/platform/values/json.ts';
 
 const contract = { owner: 'this call', noun: 'field' } as const;
@@ -25,7 +25,7 @@ t.test('a refusal of a long value reads no more of it than it shows', async (t) 
     },
   };
   const long = Array.from({ length: 10_000 }, () => entry);
-  const { message, mends } = mismatch(
+  const { message, mends } = mismatchedValue(
     { path: 'items' },
     long,
     Type.Array(Type.Object({}), { maxItems: 100 }),
@@ -40,9 +40,9 @@ t.test(
   'a list of words is mended where it can be one of them, and not looked at where it is longer',
   async (t) => {
     const fits = Type.Union([Type.Literal('cover'), Type.Literal('contain')]);
-    t.same(mismatch({ path: 'fit' }, ['Cover', 'contian'], fits, contract).mends, [
+    t.same(mismatchedValue({ path: 'fit' }, ['Cover', 'contian'], fits, contract).mends, [
       { param: 'fit', replace: ['cover', 'contain'] },
     ]);
-    t.same(mismatch({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).mends, []);
+    t.same(mismatchedValue({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).mends, []);
   },
 );

@@ -3,10 +3,10 @@ import type { Decode, Encode, Failure, OutputFormat, Pass, PassWarning } from '.
 import { chooseFrames, isMoving } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
 import type { Footage } from './frames.ts';
-import { assertMeasurable, immeasurable } from './likeness/measurable.ts';
+import { assertMeasurable, scoreRefusal } from './likeness/measurable.ts';
 import { operationNamed } from './operations/index.ts';
 import type { Shape } from './pixels/geometry.ts';
-import { invalid, Refusal, refusedArgument } from './refusal.ts';
+import { invalidArgument, Refusal, refusedArgument } from './refusal.ts';
 import { assertReachable } from './search/smallest-file.ts';
 
 /** A file before its pass. */
@@ -19,7 +19,7 @@ export interface InputShape extends Size, Footage {
 }
 
 /** What a pass makes of a file, as far as it is known without a pixel, or the failure with which it would end. */
-export type Outlook =
+export type PassPrediction =
   | {
       frames: number;
       /** The picture after the last step; null if its size is not known without its pixels. */
@@ -39,7 +39,7 @@ export function predict(
   input: InputShape,
   { decode, steps }: Pick<Pass, 'decode' | 'steps'>,
   encode: Encode & { format: OutputFormat },
-): Outlook {
+): PassPrediction {
   try {
     const frames = framesIn(input, decode, steps, encode.format);
     if (input.width === 0 || isOtherPage(input, decode)) return { frames, made: null, warnings: [] };
@@ -92,15 +92,15 @@ function behind(picture: Shape, steps: Pass['steps']): { made: Shape | null; war
 /** The failure of a comparison of two pictures of these sizes, upright. */
 export function mismatchOf(one: Size, other: Size): Failure | undefined {
   if (isSameSize(one, other)) return undefined;
-  return invalid(
+  return invalidArgument(
     'otherAssetId',
     `The picture is ${one.width} x ${one.height} px and the other one ${other.width} x ${other.height} px: make them the same size first, such as by a resize before the comparison.`,
   ).failure;
 }
 
 /** The failure of a comparison that asks for a score of pictures of this size. */
-export function unscorable(size: Size): Failure | undefined {
-  return immeasurable({ ...size, frames: 1 }, 'leave it out')?.failure;
+export function scoreFailure(size: Size): Failure | undefined {
+  return scoreRefusal({ ...size, frames: 1 }, 'leave it out')?.failure;
 }
 
 /**

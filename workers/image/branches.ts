@@ -20,7 +20,7 @@ import type { PassWork, PlannedStep } from './work.ts';
  * gets other pixels: in the size to which the decoder scales it, or with the metadata and the palette that it keeps. A
  * pass that fails leaves the others as they are.
  */
-export async function branch(task: BranchTask): Promise<Branched> {
+export async function performBranches(task: BranchTask): Promise<Branched> {
   const startedMs = performance.now();
   const outputs = await attempt(task);
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };

@@ -8,7 +8,7 @@ import {
   selectFrames,
   selectsFrames,
 } from './frames.ts';
-import { invalid } from './refusal.ts';
+import { invalidArgument } from './refusal.ts';
 
 /** Formats whose frames form an animation, not pages or pictures of a collection. */
 const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
@@ -56,7 +56,7 @@ function chooseAmong(decode: Decode, source: FrameSource, { canMove, outputForma
   if (Math.max(from, to) >= frames) {
     const has = frames === 1 ? 'only 1 frame, which is 0' : `${frames} frames, 0 to ${frames - 1}`;
     const details = { received: decode.frames, limit: frames - 1, count: frames };
-    throw invalid('frames', `frames is ${decode.frames}, but the image has ${has}.`, details);
+    throw invalidArgument('frames', `frames is ${decode.frames}, but the image has ${has}.`, details);
   }
   const selection = selectFrames(decode, source);
   const { kept } = selection;
@@ -81,7 +81,7 @@ function chooseByFrame({ frame }: Decode, source: FrameSource, making: FrameUse)
     if (frame < frames) return { first: frame, count: 1 };
     const last = frames - 1;
     const message = `frame is ${frame}, but the image has ${frames === 1 ? 'only frame 0' : `frames 0 to ${last}`}.`;
-    throw invalid('frame', message, { received: frame, limit: last });
+    throw invalidArgument('frame', message, { received: frame, limit: last });
   }
   if (frame === 'all' && frames > 1) {
     assertHoldsFrames(format, making, 'frame', 'frame is all');
@@ -101,7 +101,7 @@ function assertHoldsFrames(
   param: string,
   named: string,
 ): void {
-  const refused = (reason: string) => invalid(param, `${named}, but ${reason}`);
+  const refused = (reason: string) => invalidArgument(param, `${named}, but ${reason}`);
   if (!isMoving(outputFormat))
     throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
   if (!isMoving(format))

@@ -1,6 +1,13 @@
 import type { Failure } from '../protocol.ts';
 import type { StepOperation } from './operations/index.ts';
-import { BadArgument, invalid, Refusal, refusedArgument, tooLarge, unreadable } from './refusal.ts';
+import {
+  BadArgument,
+  invalidArgument,
+  pictureTooLarge,
+  Refusal,
+  refusedArgument,
+  unreadablePicture,
+} from './refusal.ts';
 
 /** Nobody waits for the answer any more. */
 export class TooLate extends Error {
@@ -24,7 +31,7 @@ export function argumentFailure(
   const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT.exec(error.message)) || [];
   return key === undefined
     ? error
-    : invalid(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
+    : invalidArgument(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
 }
 
 /** Whether a pipeline or a search ended because nobody waits for its answer any more. */
@@ -40,7 +47,7 @@ export function isLate(error: unknown): boolean {
 export function failureOf(error: unknown, fromFile: boolean): Failure {
   if (error instanceof Refusal) return error.failure;
   // Outside of the steps, the parameters of the pass itself are at fault.
-  if (error instanceof BadArgument) return invalid(error.key, error.message, error.details).failure;
+  if (error instanceof BadArgument) return invalidArgument(error.key, error.message, error.details).failure;
   if (isLate(error)) {
     return {
       kind: 'failure',
@@ -50,6 +57,6 @@ export function failureOf(error: unknown, fromFile: boolean): Failure {
     };
   }
   const isTooLarge = error instanceof Error && error.message.includes('exceeds pixel limit');
-  if (fromFile) return (isTooLarge ? tooLarge() : unreadable()).failure;
+  if (fromFile) return (isTooLarge ? pictureTooLarge() : unreadablePicture()).failure;
   return { kind: 'failure', code: 'internal_error', message: 'The pass failed for a reason of the service.' };
 }

@@ -5,7 +5,7 @@ import { type Chosen, isMoving } from './chosen-frames.ts';
 import { batchesOf } from './frames.ts';
 import { type DeepPixels, framesOf, joinFrames, type Pixels, readPixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
-import { tooLarge, unreadable } from './refusal.ts';
+import { pictureTooLarge, unreadablePicture } from './refusal.ts';
 
 /** The loaders that may read input. libvips has more (SVG, PDF, its own formats); they stay blocked as a risk. */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
@@ -66,7 +66,7 @@ async function readHeader(input: Uint8Array, page = 0): Promise<InputFacts> {
   const header = await sharp(input, { ...STRICT, page })
     .metadata()
     .catch((error: Error) => {
-      throw error.message.includes('exceeds pixel limit') ? tooLarge() : unreadable();
+      throw error.message.includes('exceeds pixel limit') ? pictureTooLarge() : unreadablePicture();
     });
   return sourceOfMetadata(header);
 }
@@ -122,7 +122,7 @@ export async function chosenPage(
   input: Uint8Array,
   { first, count, delays }: Chosen,
 ): Promise<InputFacts> {
-  if (source.width * source.height * count > MAX_PIXELS) throw tooLarge();
+  if (source.width * source.height * count > MAX_PIXELS) throw pictureTooLarge();
   if (first === 0 || isMoving(source.format)) return { ...source, ...(delays && { delays }) };
   return { ...(await readHeader(input, first)), frames: source.frames };
 }

@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import type { Failure, ImageResult, ImageTask, Transformed, TransformTask } from '../protocol.ts';
-import { alone, moved, movedWith } from '../transport/moved.ts';
+import { markTransferable, movedWith, withOwnMemory } from '../transport/moved.ts';
 import { oncePerProcess } from '../transport/once.ts';
-import { branch } from './branches.ts';
+import { performBranches } from './branches.ts';
 import { compare } from './facts/compare.ts';
 import { closeOtherLoaders } from './input.ts';
 import { describe } from './metadata/metadata.ts';
@@ -15,16 +15,18 @@ oncePerProcess('closeOtherLoaders', closeOtherLoaders);
 
 /** Performs one task in a thread. The bytes of a result are transferred to the receiver, not copied. */
 export default async function performInThread(task: ImageTask): Promise<ImageResult> {
-  const result = await perform(task);
-  if (result.kind === 'transformed') return moved(result);
+  const result = await performImageTask(task);
+  if (result.kind === 'transformed') return markTransferable(result);
   if (result.kind !== 'branched') return result;
-  const outputs = result.outputs.map((output) => (output.kind === 'transformed' ? alone(output) : output));
+  const outputs = result.outputs.map((output) =>
+    output.kind === 'transformed' ? withOwnMemory(output) : output,
+  );
   const files = outputs.filter((output) => output.kind === 'transformed');
   return movedWith({ ...result, outputs }, files);
 }
 
 /** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
-export async function perform(task: ImageTask): Promise<ImageResult> {
+export async function performImageTask(task: ImageTask): Promise<ImageResult> {
   // One core works on one picture, because the other cores have their own pictures, unless the task sets another
   // number.
   sharp.concurrency(('threads' in task && task.threads) || 1);
@@ -42,7 +44,7 @@ function performTask(task: ImageTask): Promise<ImageResult> {
     case 'compare':
       return compare(task);
     case 'branch':
-      return branch(task);
+      return performBranches(task);
     case 'transform':
       return transformed(task);
   }

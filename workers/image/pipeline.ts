@@ -11,7 +11,7 @@ import type {
 } from '../protocol.ts';
 import { type Chosen, chooseFrames } from './chosen-frames.ts';
 import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
-import { inProfile } from './colour/profile-colours.ts';
+import { convertToProfile } from './colour/profile-colours.ts';
 import { alphaLevels, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { argumentFailure, failureOf } from './failure.ts';
 import { chosenPage, type InputFacts, openOptions, readKept, readMetadata, readSource } from './input.ts';
@@ -22,7 +22,7 @@ import { operationNamed } from './operations/index.ts';
 import { Picture } from './picture.ts';
 import { alphaLevelsIn, type Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
-import { invalid } from './refusal.ts';
+import { invalidArgument } from './refusal.ts';
 import type { Written } from './search/target.ts';
 import { isSamePicture, type PassWork, type PlannedStep, secondsLeft, writableFormat } from './work.ts';
 import { staysGrey, writeResult } from './writing.ts';
@@ -198,7 +198,8 @@ function foldSettings({ decode, steps, encode }: Pass): { decode: Decode; encode
 function planSteps(steps: readonly OperationStep[]): PlannedStep[] {
   return steps.flatMap(({ operation: name, params }, index) => {
     const operation = operationNamed(name);
-    if (operation === undefined) throw invalid(`steps[${index}].operation`, `"${name}" is not an operation.`);
+    if (operation === undefined)
+      throw invalidArgument(`steps[${index}].operation`, `"${name}" is not an operation.`);
     return operation.kind === 'step' ? [{ operation, params, index }] : [];
   });
 }
@@ -217,7 +218,7 @@ async function paintable(
   if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
   const { icc } = await readMetadata(input);
   if (icc === undefined) return painting;
-  const converted = await inProfile(texts, icc);
+  const converted = await convertToProfile(texts, icc);
   const convertedOf = (text: string) => converted.get(text) ?? text;
   return {
     steps: steps.map((step) => {
@@ -307,5 +308,5 @@ export async function flattenLate({ picture, ground, encode }: PassWork): Promis
 function assertAlphaKept(pixels: Pixels, encode: PassWork['encode']): void {
   if (alphaLevelsIn(pixels) <= alphaLevels(encode)) return;
   const message = `A ${encode.format} cannot keep the transparency of this picture: name another format, or send background, the colour to lay it on.`;
-  throw invalid('format', message);
+  throw invalidArgument('format', message);
 }

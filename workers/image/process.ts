@@ -1,6 +1,6 @@
 import type { Branched, ImageResult, ImageTask } from '../protocol.ts';
 import { type Performed, serveTasks } from '../transport/child-process.ts';
-import { perform } from './perform.ts';
+import { performImageTask } from './perform.ts';
 
 const NO_BYTES = new Uint8Array();
 
@@ -9,7 +9,7 @@ const NO_BYTES = new Uint8Array();
  * from its facts.
  */
 serveTasks<ImageTask, ImageResult>(async (task) => {
-  const result = await perform(task);
+  const result = await performImageTask(task);
   if (result.kind === 'branched') return inOnePiece(result);
   if (result.kind !== 'transformed') return { reply: result };
   const { data, ...facts } = result;

@@ -12,7 +12,7 @@ export class Refusal extends Error {
 }
 
 /** @param param relative to the pass, such as `frame` or `steps[1].params.width`. */
-export function invalid(param: string, message: string, details?: Record<string, unknown>): Refusal {
+export function invalidArgument(param: string, message: string, details?: Record<string, unknown>): Refusal {
   return new Refusal({ code: 'invalid_param', param, message, ...(details && { details }) });
 }
 
@@ -20,11 +20,11 @@ function unsupported(message: string): Refusal {
   return new Refusal({ code: 'unsupported_format', message });
 }
 
-export function unreadable(): Refusal {
+export function unreadablePicture(): Refusal {
   return unsupported('The image cannot be decoded: it is damaged, cut short, or not in a supported format.');
 }
 
-export function tooLarge(): Refusal {
+export function pictureTooLarge(): Refusal {
   return unsupported(`The image has more than ${MAX_PIXELS / 1e6} megapixels, its frames counted together.`);
 }
 
@@ -56,7 +56,7 @@ export function refusedArgument(
   operation: DescribedOperation,
   params: object,
 ): Refusal {
-  return invalid(`${path}.${ownKey(key, operation, params)}`, message, details);
+  return invalidArgument(`${path}.${ownKey(key, operation, params)}`, message, details);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Browser } from './browser.ts';
 import {
   type AllowedRequests,
   assetHeaders,
-  decide,
+  decideRequest,
   leavesTraces,
   SHELL_HEADERS,
   shellUrl,
@@ -232,7 +232,7 @@ export class BrowserPage {
   }
 
   #answer(requestId: string, url: string, resourceType: string): Promise<unknown> {
-    const decision = decide({ url, resourceType }, this.#allowance);
+    const decision = decideRequest({ url, resourceType }, this.#allowance);
     switch (decision.kind) {
       case 'shell':
         this.#allowance = { ...this.#allowance, shellUrl: undefined };

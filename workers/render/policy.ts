@@ -46,7 +46,10 @@ export function withAssetUrls(html: string, { drawing, assets }: AllowedRequests
   );
 }
 
-export function decide(request: { url: string; resourceType: string }, allowance: AllowedRequests): Decision {
+export function decideRequest(
+  request: { url: string; resourceType: string },
+  allowance: AllowedRequests,
+): Decision {
   if (request.resourceType === 'Document') {
     return request.url === allowance.shellUrl ? { kind: 'shell' } : { kind: 'stay' };
   }

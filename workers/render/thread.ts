@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { moved } from '../transport/moved.ts';
+import { markTransferable } from '../transport/moved.ts';
 import { BrowserKeeper } from './keeper.ts';
 import type { RenderAnswer, RenderCall, RenderThreadOptions } from './protocol.ts';
 import { createRenderer, type RenderClient } from './renderer.ts';
@@ -21,7 +21,7 @@ type WatchedCall = RenderCall & { client?: MessagePort };
  */
 export default async function run(call: WatchedCall): Promise<RenderAnswer> {
   const answer = await answerTo(call);
-  return answer.kind === 'rendered' ? moved(answer) : answer;
+  return answer.kind === 'rendered' ? markTransferable(answer) : answer;
 }
 
 function answerTo(call: WatchedCall): Promise<RenderAnswer> {

@@ -8,8 +8,8 @@ interface Parcel {
 /**
  * Marks a thread's answer so that its bytes are transferred and not copied. The thread must not touch them afterwards.
  */
-export function moved<T extends Parcel>(answer: T): T {
-  const sent = alone(answer);
+export function markTransferable<T extends Parcel>(answer: T): T {
+  const sent = withOwnMemory(answer);
   return movedWith(sent, [sent]);
 }
 
@@ -29,7 +29,7 @@ export function movedWith<T extends object>(answer: T, parcels: readonly Parcel[
 }
 
 /** Bytes that share their memory with others, as small Buffers do, cannot be transferred, and are copied first. */
-export function alone<T extends Parcel>(part: T): T {
+export function withOwnMemory<T extends Parcel>(part: T): T {
   const { data } = part;
   return data.byteLength === data.buffer.byteLength ? part : { ...part, data: new Uint8Array(data) };
 }

@@ -10,7 +10,7 @@ import {
   type AdminCommand,
   type CommandAnswer,
   type CommandContext,
-  listed,
+  listText,
   type ParsedArguments,
   UsageError,
 } from './command.ts';
@@ -57,7 +57,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
           `${id}  ${email}  ${plan}  ${balance} credits${state === 'active' ? '' : `  ${state}`}`,
       );
       const none = 'No accounts yet: the first start of the service makes one.';
-      return { data: { accounts }, text: listed(lines, none) };
+      return { data: { accounts }, text: listText(lines, none) };
     },
   },
   {

@@ -64,7 +64,7 @@ export function usageOf({ name, takes = [], options = {} }: AdminCommand): strin
 }
 
 /** @throws UsageError for an option that the command does not have, and for a wrong number of arguments. */
-export function givenTo(command: AdminCommand, words: readonly string[]): ParsedArguments {
+export function parseWords(command: AdminCommand, words: readonly string[]): ParsedArguments {
   const { takes = [] } = command;
   const { positionals, values } = parsed(command, words);
   const missing = takes.slice(positionals.length);
@@ -105,6 +105,6 @@ function wrong(command: AdminCommand, sentence: string): UsageError {
 }
 
 /** The text of a list: one line per row, or a sentence if it is empty. */
-export function listed(lines: readonly string[], sentence: string): string {
+export function listText(lines: readonly string[], sentence: string): string {
   return lines.length > 0 ? lines.join('\n') : sentence;
 }

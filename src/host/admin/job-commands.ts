@@ -1,8 +1,8 @@
 import { beginCancellation } from '../../product/jobs/cancelling.ts';
-import { Signals } from '../../product/jobs/engine/signals.ts';
+import { JobSignals } from '../../product/jobs/engine/signals.ts';
 import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
-import { type AdminCommand, listed, UsageError } from './command.ts';
+import { type AdminCommand, listText, UsageError } from './command.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -23,7 +23,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
         ({ id, accountId, status, type, op, totalItems, settledItems, createdAt }) =>
           `${id}  ${accountId}  ${status}  ${op ?? type}  ${settledItems} of ${totalItems} items  since ${createdAt}`,
       );
-      return { data: { jobs }, text: listed(lines, 'No job runs or waits.') };
+      return { data: { jobs }, text: listText(lines, 'No job runs or waits.') };
     },
   },
   {
@@ -37,7 +37,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
       const cancelling = await beginCancellation(
         store,
         jobId,
-        new Signals({ coordination, log: console }).stop,
+        new JobSignals({ coordination, log: console }).stop,
       );
       if (cancelling === null)
         throw new UsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);

@@ -5,7 +5,7 @@ import { createSignInAddress } from '../../product/accounts/sign-in/sessions.ts'
 import { AccountsStore } from '../../product/accounts/store.ts';
 import { OperatorSessions } from '../operator/sessions.ts';
 import { storeWith } from './account-commands.ts';
-import { type AdminCommand, listed, UsageError } from './command.ts';
+import { type AdminCommand, listText, UsageError } from './command.ts';
 
 export const KEY_COMMANDS: readonly AdminCommand[] = [
   {
@@ -32,7 +32,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
       const lines = keys.map(
         ({ id, hint, name, lastUsedAt }) => `${id}  ${hint}  ${name}  last used ${lastUsedAt ?? 'never'}`,
       );
-      return { data: { keys }, text: listed(lines, `${accountId} has no live key.`) };
+      return { data: { keys }, text: listText(lines, `${accountId} has no live key.`) };
     },
   },
   {

@@ -2,7 +2,7 @@ import { SETTINGS } from '../../../config/index.ts';
 import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import type { Setting } from '../../platform/setting.ts';
 import { DAY_MS, HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
-import { askProcesses, type ControlAnswer, noneAnswered } from '../processes/controls.ts';
+import { askProcesses, type ControlAnswer, noProcessAnswered } from '../processes/controls.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
 import { type AdminCommand, type CommandAnswer, type LiveContext, UsageError } from './command.ts';
 import { table } from './table.ts';
@@ -35,7 +35,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
     async run(_given, { coordination }) {
       const answers = await askProcesses(coordination, { kind: 'pools' });
       const processes = answers.filter(({ data }) => data !== null);
-      if (processes.length === 0) throw noneAnswered();
+      if (processes.length === 0) throw noProcessAnswered();
       return {
         data: { processes: processes.map(({ data, ...name }) => ({ ...name, ...data })) },
         text: table([POOLS_HEAD, ...processes.map(poolCellsOf)]),
@@ -159,7 +159,7 @@ function requireAnswer(answers: readonly ControlAnswer[]): CommandAnswer {
     const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);
     return `${hostId}/${processId}: ${error ?? facts.join(', ')}`;
   });
-  if (lines.length === 0) throw noneAnswered();
+  if (lines.length === 0) throw noProcessAnswered();
   if (processes.some(({ error }) => error !== undefined)) throw new Error(lines.join('\n'));
   return { data: { processes }, text: lines.join('\n') };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import { askProcesses, noneAnswered } from '../processes/controls.ts';
+import { askProcesses, noProcessAnswered } from '../processes/controls.ts';
 import { type AdminCommand, type CommandContext, UsageError } from './command.ts';
 import { table } from './table.ts';
 import { type LoadRow, rowsBetween } from './top.ts';
@@ -33,7 +33,7 @@ export const TOP_COMMAND: AdminCommand = {
       return before === undefined ? [] : [{ hostId, processId, before, after }];
     });
     const rows = rowsBetween(observed);
-    if (rows.length === 0) throw noneAnswered();
+    if (rows.length === 0) throw noProcessAnswered();
     const verdicts = verdictsOnAll(rows);
     const cause = verdicts.map(({ sentence }) => sentence).join('\n');
     return {

@@ -57,7 +57,7 @@ export interface AccountLoad {
 }
 
 /** A process and its two snapshots. */
-export interface Observed {
+export interface ObservedProcess {
   hostId: string;
   processId: string;
   before: LoadSnapshot;
@@ -82,7 +82,7 @@ const PIXEL_PARTS = ['decode', 'process', 'encode'];
 const MS_PER_SECOND = 1_000;
 
 /** A row for each process, followed by one for its host; with several hosts, a last row for all of them. */
-export function rowsBetween(observed: readonly Observed[]): LoadRow[] {
+export function rowsBetween(observed: readonly ObservedProcess[]): LoadRow[] {
   const byHost = Map.groupBy(observed, ({ hostId }) => hostId);
   const rows = [...byHost].flatMap(([hostId, processes]) => [
     ...processes
@@ -93,7 +93,7 @@ export function rowsBetween(observed: readonly Observed[]): LoadRow[] {
   return byHost.size > 1 ? [...rows, rowOf('all hosts', 'all hosts', observed)] : rows;
 }
 
-function rowOf(scope: LoadRow['scope'], name: string, observed: readonly Observed[]): LoadRow {
+function rowOf(scope: LoadRow['scope'], name: string, observed: readonly ObservedProcess[]): LoadRow {
   const { seconds, values, accounts } = sumOf(observed.map(differenceOf));
   const of = (key: string) => values[key] ?? 0;
   const total = (metric: string) => sumUp(Object.values(byLabel(values, metric)));
@@ -165,7 +165,7 @@ function busiest(accounts: SnapshotDifference['accounts'], seconds: number): Acc
     .map(([id, { calls, refused }]) => ({ id, calls: calls / seconds, refused: refused / seconds }));
 }
 
-function differenceOf({ before, after }: Observed): SnapshotDifference {
+function differenceOf({ before, after }: ObservedProcess): SnapshotDifference {
   const values = Object.entries(after.values).map(([key, value]) => [
     key,
     GAUGES.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),

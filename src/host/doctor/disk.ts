@@ -48,7 +48,7 @@ function checkDataDirectory({ stores }: Settings): Promise<Finding[]> {
       const { type, bavail, blocks, bsize, files, ffree } = await statfs(directory);
       const freeBytes = bavail * bsize;
       return [
-        judgeKind(MEMORY_FILE_SYSTEMS.get(type)),
+        judgeDiskKind(MEMORY_FILE_SYSTEMS.get(type)),
         judgeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE),
         ...judgeInodes(files, ffree),
         judgeWrite(await syncedWriteMs(directory)),
@@ -65,7 +65,7 @@ function existing(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 }
 
-export function judgeKind(memoryFileSystem: string | undefined): Finding {
+export function judgeDiskKind(memoryFileSystem: string | undefined): Finding {
   if (memoryFileSystem === undefined) return ok('DATA_DIR lies on a disk.');
   const message = `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`;
   return problem(message, 'Put it on a disk or a volume.');

@@ -1,5 +1,5 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { givenTo, type LiveContext, UsageError } from '../admin/command.ts';
+import { type LiveContext, parseWords, UsageError } from '../admin/command.ts';
 import { LIVE_COMMANDS } from '../admin/live-commands.ts';
 
 /**
@@ -8,14 +8,14 @@ import { LIVE_COMMANDS } from '../admin/live-commands.ts';
  * @returns what each process answered.
  * @throws ApiError invalid_param for a word that is refused; invalid_state when a process could not do it.
  */
-export async function runAct(
+export async function runOperatorCommand(
   { name, words, param }: { name: 'set' | 'drain' | 'log'; words: readonly string[]; param: string },
   context: LiveContext,
 ): Promise<string[]> {
   const command = LIVE_COMMANDS.find((one) => one.name === name);
   if (command === undefined) throw new Error(`There is no command ${name}.`);
   try {
-    const { text } = await command.run(givenTo(command, words), context);
+    const { text } = await command.run(parseWords(command, words), context);
     return text.split('\n');
   } catch (error) {
     const { message } = error as Error;

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
-import { type LoadRow, type Observed, rowsBetween } from '../admin/top.ts';
+import { type LoadRow, type ObservedProcess, rowsBetween } from '../admin/top.ts';
 import type { ProcessMessage } from '../processes/supervisor.ts';
 import { type LoadHistory, SAMPLE_MS } from './history.ts';
 
@@ -58,7 +58,7 @@ export class LoadRecorder {
   /** @param snapshots how many of each process it spans. */
   #rowOver(snapshots: number, processIds: readonly string[]): LoadRow | null {
     const { hostId } = this.#options;
-    const observed = processIds.flatMap((processId): Observed[] => {
+    const observed = processIds.flatMap((processId): ObservedProcess[] => {
       const kept = this.#snapshots.get(processId) ?? [];
       const [before] = kept.slice(-snapshots);
       const after = kept.at(-1);

@@ -4,7 +4,7 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { OperatorAccess } from './access.ts';
-import { runAct } from './acts.ts';
+import { runOperatorCommand } from './acts.ts';
 import type { Examination } from './examination.ts';
 import type { Reports } from './reports.ts';
 import {
@@ -131,7 +131,9 @@ function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOpt
     async (request) => {
       const { setting, value, save = false, yes = false } = request.body;
       const words = [`${setting}=${value}`, ...(save ? ['--save'] : []), ...(yes ? ['--yes'] : [])];
-      return done(await runAct({ name: 'set', words, param: 'value' }, contextOf(request, coordination)));
+      return done(
+        await runOperatorCommand({ name: 'set', words, param: 'value' }, contextOf(request, coordination)),
+      );
     },
   );
 }
@@ -150,7 +152,7 @@ function replaceProcess(app: FastifyInstance, { coordination }: OperatorRoutesOp
     },
     async (request) =>
       done(
-        await runAct(
+        await runOperatorCommand(
           { name: 'drain', words: [request.body.process], param: 'process' },
           contextOf(request, coordination),
         ),
@@ -174,7 +176,7 @@ function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOp
       const { level, for: time } = request.body;
       const words = time === undefined ? [level] : [level, '--for', time];
       const param = time === undefined ? 'level' : 'for';
-      return done(await runAct({ name: 'log', words, param }, contextOf(request, coordination)));
+      return done(await runOperatorCommand({ name: 'log', words, param }, contextOf(request, coordination)));
     },
   );
 }

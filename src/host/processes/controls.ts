@@ -60,7 +60,7 @@ export async function askProcesses(coordination: Coordination, control: Control)
 }
 
 /** The error of a command that no process answered. */
-export function noneAnswered(): Error {
+export function noProcessAnswered(): Error {
   return new Error('No service runs on these stores: no process answered.');
 }
 

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { FairQueue } from '../../platform/queues/fair-queue.ts';
-import { capacity } from './failures.ts';
+import { poolIsFull } from './failures.ts';
 import type {
   AdmissionOptions,
   AdmissionStats,
@@ -317,7 +317,7 @@ export class Admission {
     for (const waiter of late) {
       const { accountId } = waiter.request;
       const returnMs = this.#returnTimes.next(accountId, { waitMs: longestWaitMs, spaceMs });
-      waiter.refuse(capacity(secondsOf(returnMs)));
+      waiter.refuse(poolIsFull(secondsOf(returnMs)));
     }
   }
 
@@ -338,7 +338,7 @@ export class Admission {
     const { calls, heldBytes: mostHeldBytes = Infinity } = this.#limits();
     // A single call may wait, however large its body is.
     const holdsTooMuch = bytes > 0 && this.#heldBytes > 0 && this.#heldBytes + bytes > mostHeldBytes;
-    if (this.#queues.call.size >= calls || holdsTooMuch) throw capacity(this.retryAfterSeconds());
+    if (this.#queues.call.size >= calls || holdsTooMuch) throw poolIsFull(this.retryAfterSeconds());
   }
 
   /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
@@ -350,7 +350,7 @@ export class Admission {
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);
-    throw capacity(secondsOf(this.#returnTimes.next(accountId, wait)));
+    throw poolIsFull(secondsOf(this.#returnTimes.next(accountId, wait)));
   }
 }
 

@@ -1,13 +1,13 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { BranchCall, BranchResult, TransformCall, TransformResult, Work } from './image-call.ts';
+import type { BranchCall, BranchResult, RunningCall, TransformCall, TransformResult } from './image-call.ts';
 import { isStored } from './source.ts';
 
 /** Runs passes over a drawing one after another, because each of them needs its own size of it. */
 export function drawForEach(
   { branches, ...call }: BranchCall,
-  transform: (call: TransformCall) => Work<TransformResult>,
-): Work<BranchResult> {
-  const works: Work<TransformResult>[] = [];
+  transform: (call: TransformCall) => RunningCall<TransformResult>,
+): RunningCall<BranchResult> {
+  const works: RunningCall<TransformResult>[] = [];
   const drawAll = async () => {
     const outputs: (TransformResult | ApiError)[] = [];
     for (const branch of branches) {

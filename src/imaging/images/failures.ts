@@ -1,5 +1,5 @@
 import type { Failure } from '../../../workers/protocol.ts';
-import { ApiError, type ApiErrorContext, unavailable } from '../../platform/http/errors/errors.ts';
+import { ApiError, type ApiErrorContext, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 
 /** An alternative to a call that takes too long: other parameters, or a job, which has a minute. */
 type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
@@ -13,8 +13,8 @@ export interface Alternatives {
 }
 
 /** The refusal of a valid call when the pool has no slot. */
-export function capacity(retryAfterSeconds: number): ApiError {
-  return unavailable(
+export function poolIsFull(retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailable(
     'capacity',
     'The image worker is full; make the same call again later.',
     retryAfterSeconds,
@@ -23,7 +23,7 @@ export function capacity(retryAfterSeconds: number): ApiError {
 
 /** The refusal of a call whose wait and work together exceed its deadline. */
 export function deadlineExceeded(retryAfterSeconds: number): ApiError {
-  return unavailable(
+  return temporarilyUnavailable(
     'deadline_exceeded',
     'The image was not done in time; try a smaller image or a cheaper output, or make the same call again later.',
     retryAfterSeconds,
@@ -59,7 +59,12 @@ function deadlineRefusal(
 
 /** The refusal of a call whose thread or child process died. */
 export function workerUnreachable(cause: unknown): ApiError {
-  return unavailable('worker_unreachable', 'The image worker was lost; make the same call again.', 1, cause);
+  return temporarilyUnavailable(
+    'worker_unreachable',
+    'The image worker was lost; make the same call again.',
+    1,
+    cause,
+  );
 }
 
 /** The refusal of a file that is not an image of a supported format, or is too large. */

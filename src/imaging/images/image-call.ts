@@ -73,7 +73,7 @@ export interface CompareCall extends ImageCall {
 }
 
 /** A running call. */
-export interface Work<T> {
+export interface RunningCall<T> {
   /**
    * Rejects with ApiError: unsupported_format, invalid_param, or provider_unavailable with details.reason `capacity`,
    * `deadline_exceeded` or `worker_unreachable` and a Retry-After.
@@ -86,20 +86,20 @@ export interface Work<T> {
 }
 
 /** Time from the call to its worker, with the wait for a rasterizer. */
-export interface Queued {
+export interface QueueTime {
   queueMs: number;
 }
 
-export type TransformResult = Transformed & Queued;
+export type TransformResult = Transformed & QueueTime;
 /** The result of one of several passes, or the refusal of it. */
 export type PassOutput = Transformed | ApiError;
-export interface BranchResult extends Queued {
+export interface BranchResult extends QueueTime {
   /** The result or the refusal of each pass, in order. */
   outputs: PassOutput[];
   timings: Timings;
 }
-export type DescribeResult = Described & Queued;
-export interface CompareResult extends Compared, Queued {
+export type DescribeResult = Described & QueueTime;
+export interface CompareResult extends Compared, QueueTime {
   /** Whether one of the two has several frames or pages: only the first ones were compared. */
   comparesFirstFrames: boolean;
 }

@@ -23,10 +23,10 @@ import type {
   ImageCall,
   LayerFile,
   Layers,
-  Queued,
+  QueueTime,
+  RunningCall,
   TransformCall,
   TransformResult,
-  Work,
 } from './image-call.ts';
 import { LateWork } from './late-work.ts';
 import { OpenedLayers } from './layers.ts';
@@ -116,7 +116,7 @@ export class ImageWorkers {
   }
 
   /** Runs one pass over one file. */
-  transform(call: TransformCall): Work<TransformResult> {
+  transform(call: TransformCall): RunningCall<TransformResult> {
     const { pass, paramOf = (passParam) => passParam } = call;
     if (pass.encode.formats === undefined) return this.#beginMeasured('transform', call, this.#transform);
     const { result, ended } = this.branch({ ...call, branches: [{ pass, paramOf }] });
@@ -127,7 +127,7 @@ export class ImageWorkers {
    * Runs several passes over one file, each with the result that it has alone. A pass runs for each format that its
    * result may have.
    */
-  branch(call: BranchCall): Work<BranchResult> {
+  branch(call: BranchCall): RunningCall<BranchResult> {
     const { bytes } = call;
     const { header = isStored(bytes) ? null : readHeader(bytes) } = call;
     const formats = new FormatRuns(call.branches, isStored(bytes) ? headerOfFacts(bytes.facts) : header);
@@ -144,12 +144,12 @@ export class ImageWorkers {
   }
 
   /** Reads the facts and the metadata of an image, and measures a palette if the call asks for it. */
-  describe(call: DescribeCall): Work<DescribeResult> {
+  describe(call: DescribeCall): RunningCall<DescribeResult> {
     return this.#beginMeasured('describe', call, this.#describe);
   }
 
   /** Compares an image with another one of its size. */
-  compare(call: CompareCall): Work<CompareResult> {
+  compare(call: CompareCall): RunningCall<CompareResult> {
     return this.#beginMeasured('compare', call, this.#compare);
   }
 
@@ -181,11 +181,11 @@ export class ImageWorkers {
   }
 
   /** Begins work of an account, and measures it. */
-  #beginMeasured<C extends ImageCall, T extends Queued>(
+  #beginMeasured<C extends ImageCall, T extends QueueTime>(
     kind: TaskKind,
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
-  ): Work<T> {
+  ): RunningCall<T> {
     this.workerTime.arrived(call.accountId);
     const work = this.#begin(call, start);
     const labels = { pool: 'image', work: call.work ?? 'call', kind };
@@ -200,7 +200,7 @@ export class ImageWorkers {
   #begin<C extends ImageCall, T>(
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
-  ): Work<T> {
+  ): RunningCall<T> {
     const { deadlineMs, work, signal: client } = call;
     const late = () => deadlineExceeded(this.#pools.retryAfterSeconds());
     const deadline = new Deadline({ deadlineMs, work, client, clock: this.#clock, late });
@@ -353,7 +353,7 @@ export class ImageWorkers {
     call: ImageCall,
     { source, layers, passes, deadline, measuringMs }: FileWork,
     makeTask: (opened: Opened, deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<Started<AnswerTo<K> & Queued>> {
+  ): Promise<Started<AnswerTo<K> & QueueTime>> {
     const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
     const { header, prepare } = source;
     const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);

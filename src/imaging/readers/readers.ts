@@ -2,11 +2,11 @@ import type { Size } from '../../../workers/formats/size.ts';
 import type { BoundingBox, CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Thread } from '../../platform/concurrency/thread.ts';
-import { ApiError, unavailable } from '../../platform/http/errors/errors.ts';
+import { ApiError, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import { Deadline } from '../images/deadline.ts';
-import { capacity } from '../images/failures.ts';
+import { poolIsFull } from '../images/failures.ts';
 import { readHeader } from '../images/header/header.ts';
-import type { ImageCall, Queued, Work } from '../images/image-call.ts';
+import type { ImageCall, QueueTime, RunningCall } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
 import { isStored } from '../images/source.ts';
 import { areReadersInstalled, type ReadCodes, type ReadingTask, type ReadText } from './reading.ts';
@@ -27,7 +27,7 @@ interface ReadCall extends ImageCall {
   reading: ReadingTask;
 }
 
-export interface ReadResult extends Queued {
+export interface ReadResult extends QueueTime {
   output: ReadText | ReadCodes;
   /** Time in the image worker and in the reader, in milliseconds. */
   timings: { processMs: number };
@@ -56,7 +56,7 @@ export class Readers {
    * Reads the first frame of a picture. Boxes are in pixels of the picture as displayed, after its orientation; those
    * of a vector drawing are in pixels of the drawing as it was read, whose size is in the result.
    */
-  read(call: ReadCall): Work<ReadResult> {
+  read(call: ReadCall): RunningCall<ReadResult> {
     const passes: Promise<void>[] = [];
     const result = this.#read(call, passes);
     const ended = result.then(ignore, ignore).then(() => Promise.all(passes));
@@ -73,7 +73,7 @@ export class Readers {
     if (!areReadersInstalled())
       throw new ApiError('service_misconfigured', 'The packages that read text and codes are not installed.');
     const turns = this.#turns[reading.kind];
-    if (work !== 'job' && turns.waitingCalls >= MAX_WAITING_CALLS) throw capacity(RETRY_SECONDS);
+    if (work !== 'job' && turns.waitingCalls >= MAX_WAITING_CALLS) throw poolIsFull(RETRY_SECONDS);
     const allowedMs = call.deadlineMs - systemClock.nowMs();
     const original = displayedSize(call);
     const preparation = this.#imageWorkers.transform({ ...call, pass: preparing(0) });
@@ -188,7 +188,7 @@ function sizeOf({ width, height }: Size): Size {
 
 function readingTookTooLong({ kind }: ReadingTask): ApiError {
   const message = `The picture was not read in time: send a smaller part of it, or send it as a job of the op read_${kind}, which has more time.`;
-  return unavailable('deadline_exceeded', message, RETRY_SECONDS);
+  return temporarilyUnavailable('deadline_exceeded', message, RETRY_SECONDS);
 }
 
 function ignore(): void {}

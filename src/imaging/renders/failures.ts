@@ -1,6 +1,6 @@
 import type { Timings } from '../../../workers/protocol.ts';
 import type { PageText, RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
-import { type ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
+import { type ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { LostThreadError } from './thread.ts';
 
@@ -19,7 +19,7 @@ const NO_BROWSER_RETRY_SECONDS = 60;
 
 /** The refusal of a page that spent most of the time until its deadline waiting. */
 export function rendererBusy(retryAfterSeconds: number): ApiError {
-  return unavailable(
+  return temporarilyUnavailable(
     'capacity',
     'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
     retryAfterSeconds,
@@ -28,7 +28,7 @@ export function rendererBusy(retryAfterSeconds: number): ApiError {
 
 /** The refusal of a page that spent most of the time until its deadline being drawn. */
 export function notDrawnInTime(retryAfterSeconds: number): ApiError {
-  return unavailable(
+  return temporarilyUnavailable(
     'deadline_exceeded',
     'The page was not drawn in time; make it simpler, or make the same call again later.',
     retryAfterSeconds,
@@ -38,7 +38,12 @@ export function notDrawnInTime(retryAfterSeconds: number): ApiError {
 /** Rethrows an error of a pool. Only that of a lost thread is not yet an error of the API. */
 export function rethrow(error: unknown): never {
   if (!(error instanceof LostThreadError)) throw error;
-  throw unavailable('worker_unreachable', 'The renderer was lost; make the same call again.', 1, error);
+  throw temporarilyUnavailable(
+    'worker_unreachable',
+    'The renderer was lost; make the same call again.',
+    1,
+    error,
+  );
 }
 
 /** @param refusal the field of the call that brought the page, and the refusal of a late one. */
@@ -69,13 +74,13 @@ function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, 
     case 'deadline':
       return late();
     case 'crash':
-      return unavailable(
+      return temporarilyUnavailable(
         'worker_unreachable',
         'The browser was lost with the page; make the same call again.',
         1,
       );
     case 'no_browser':
-      return unavailable(
+      return temporarilyUnavailable(
         'worker_unreachable',
         'This server has no browser that starts, so it renders nothing; its log shows the operator how to fix that.',
         NO_BROWSER_RETRY_SECONDS,
@@ -84,7 +89,7 @@ function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, 
 }
 
 export function stoppedForOthers(drawnMs: number, retryAfterSeconds: number): ApiError {
-  return unavailable(
+  return temporarilyUnavailable(
     'capacity',
     `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,
     retryAfterSeconds,

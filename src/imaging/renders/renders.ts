@@ -6,7 +6,7 @@ import type { SettingsOf } from '../../platform/setting.ts';
 import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { Deadline } from '../images/deadline.ts';
-import type { Work } from '../images/image-call.ts';
+import type { RunningCall } from '../images/image-call.ts';
 import type { WorkerTime } from '../images/pools/worker-time.ts';
 import type { WorkClass } from '../images/slots.ts';
 import type { rendersSettings } from './config.ts';
@@ -142,7 +142,12 @@ export class Renders {
    * (details.reason capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it
    * aborts.
    */
-  begin({ signal: client, deadlineMs, param = 'templateId', ...page }: RenderRequest): Work<RenderedPage> {
+  begin({
+    signal: client,
+    deadlineMs,
+    param = 'templateId',
+    ...page
+  }: RenderRequest): RunningCall<RenderedPage> {
     const clock = this.#clock;
     this.#options.workerTime.arrived(page.accountId);
     const late = () => rendererBusy(this.#commonPool.retryAfterSeconds());

@@ -10,7 +10,7 @@ const LENGTH_BYTES = 4;
  * A file of the cache: the CRC-32 of all that follows, the length of the facts, the facts as JSON, the bytes. The sum
  * finds what a disk loses or changes; a cryptographic one would take more CPU than all the rest of an answer.
  */
-export function packed(facts: CachedFacts, bytes: Uint8Array): Buffer {
+export function packFile(facts: CachedFacts, bytes: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify(facts));
   const head = Buffer.alloc(SUM_BYTES + LENGTH_BYTES);
   head.writeUInt32BE(text.length, SUM_BYTES);

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { eachLimit } from '../queues/each-limit.ts';
 import { StorageFullError } from '../stores/documents/port.ts';
 import type { Log } from '../tracing/log.ts';
-import { type CachedFacts, packed, unpacked } from './cached-file.ts';
+import { type CachedFacts, packFile, unpacked } from './cached-file.ts';
 import { bytesOf, filesToEvict } from './eviction.ts';
 import type { Shelf, ShelvedFile } from './shelf.ts';
 
@@ -84,7 +84,7 @@ export class FileCache {
 
   /** Keeps a file; false when it is not kept, because it is too large or there is no space for it. */
   async write(path: string, facts: CachedFacts, bytes: Uint8Array): Promise<boolean> {
-    const writing = this.#write(path, packed(facts, bytes));
+    const writing = this.#write(path, packFile(facts, bytes));
     this.#writing.add(writing);
     try {
       return await writing;

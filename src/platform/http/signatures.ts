@@ -22,7 +22,7 @@ interface ServiceSecret {
 /** The document of the signing key. */
 export const LINK_SECRET = { collection: 'serviceSecrets', id: 'links' } as const;
 
-export const SERVICE_SECRETS: DeclaredCollection = {
+export const SERVICE_SECRETS_COLLECTION: DeclaredCollection = {
   name: LINK_SECRET.collection,
   indexes: [],
   onAccountDeletion: 'keep',
@@ -30,7 +30,7 @@ export const SERVICE_SECRETS: DeclaredCollection = {
 
 /** Opens the service's signing key, which all processes of all hosts share; the first one creates it. */
 export async function openSignatures(documents: Documents): Promise<Signatures> {
-  const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS);
+  const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS_COLLECTION);
   const fresh = randomBytes(32).toString('base64url');
   await secrets.updateOne({ _id: LINK_SECRET.id }, { $setOnInsert: { value: fresh } }, { upsert: true });
   const kept = await secrets.findOne({ _id: LINK_SECRET.id });

@@ -50,7 +50,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
  * names differ in at most a third of their letters: missing, added, exchanged or swapped with their neighbour.
  * @param lettersPerSlip the number of letters per accepted wrong letter; a higher number finds fewer names.
  */
-export function likely(wrong: string, known: readonly string[], lettersPerSlip = 3): string[] {
+export function likelyNames(wrong: string, known: readonly string[], lettersPerSlip = 3): string[] {
   if (wrong.length > MAX_NAME_CHARACTERS) return [];
   const plain = plainOf(wrong);
   const equal = known.find((name) => plainOf(name) === plain);
@@ -76,12 +76,12 @@ export function nearest(
   known: readonly string[],
   lettersPerSlip?: number,
 ): string | undefined {
-  return likely(wrong, known, lettersPerSlip)[0];
+  return likelyNames(wrong, known, lettersPerSlip)[0];
 }
 
 /** The end of a message about a wrong name: ` Did you mean width?`, or nothing. */
 export function didYouMean(wrong: string, known: readonly string[]): string {
-  return meantWords(likely(wrong, known));
+  return meantWords(likelyNames(wrong, known));
 }
 
 /** The end of a message with the first of the likely words for a wrong one, or nothing. */

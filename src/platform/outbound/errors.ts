@@ -61,7 +61,8 @@ export function abortionOf({ reason }: AbortSignal, what: string): unknown {
  */
 export function refusalOf(error: unknown, param = 'url'): unknown {
   if (!(error instanceof OutboundError)) return error;
-  if (error.fault === 'connection' || error.fault === 'timeout') return unavailable(error.message, { param });
+  if (error.fault === 'connection' || error.fault === 'timeout')
+    return hostUnavailable(error.message, { param });
   const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
   const refusal = invalidParam(param, `The url cannot be used: ${why}. Send one with a public address.`);
   // The cause is only logged.
@@ -70,7 +71,7 @@ export function refusalOf(error: unknown, param = 'url'): unknown {
 }
 
 /** 503: the host failed for now. */
-export function unavailable(
+export function hostUnavailable(
   what: string,
   {
     param,

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, invalidParam } from '../http/errors/errors.ts';
 import { CodingError, readBody, SUPPORTED_CODINGS } from './codings.ts';
-import { refusalOf, unavailable } from './errors.ts';
+import { hostUnavailable, refusalOf } from './errors.ts';
 import { exchange, faultOf } from './exchange.ts';
-import { type Network, type TargetRules, vet } from './target.ts';
+import { type Network, resolveTarget, type TargetRules } from './target.ts';
 
 export interface FetchOptions {
   limitBytes: number;
@@ -44,7 +44,7 @@ export async function fetchImage(
   const deadline = AbortSignal.timeout(timeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   try {
-    const target = await vet(text, IMAGE_RULES, network, ended);
+    const target = await resolveTarget(text, IMAGE_RULES, network, ended);
     const call = { method: 'GET', headers: HEADERS, answerTimeoutMs: timeoutMs, signal: ended } as const;
     const response = await exchange(target, call, network.allowed);
     try {
@@ -74,7 +74,7 @@ function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL, par
   }
   if (statusCode >= 500 || statusCode === 429 || statusCode === 408) {
     const retryAfterSeconds = retryAfterOf(headers['retry-after']);
-    throw unavailable(`HTTP ${statusCode}`, { param, retryAfterSeconds });
+    throw hostUnavailable(`HTTP ${statusCode}`, { param, retryAfterSeconds });
   }
   const message = `The url answers HTTP ${statusCode}; send one that anybody may read.`;
   throw invalidParam(param, message, { status: statusCode });

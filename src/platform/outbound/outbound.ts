@@ -5,7 +5,13 @@ import { subnets } from './addresses.ts';
 import { refusalOf } from './errors.ts';
 import { exchange } from './exchange.ts';
 import { type FetchedImage, type FetchOptions, fetchImage } from './image.ts';
-import { type Network, type Resolve, type ResolvedAddress, type TargetRules, vet } from './target.ts';
+import {
+  type Network,
+  type Resolve,
+  type ResolvedAddress,
+  resolveTarget,
+  type TargetRules,
+} from './target.ts';
 
 export interface OutboundOptions {
   /** CIDRs that may be reached although they are not public. */
@@ -49,12 +55,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     fetchImage: (url, call) => fetchImage(url, call, network),
     async checkWebhook(url) {
-      await vet(url, webhookRules, network).catch((error: unknown) => {
+      await resolveTarget(url, webhookRules, network).catch((error: unknown) => {
         throw refusalOf(error);
       });
     },
     async postWebhook(url, call) {
-      const target = await vet(url, webhookRules, network);
+      const target = await resolveTarget(url, webhookRules, network);
       const response = await exchange(target, { method: 'POST', ...call }, network.allowed);
       response.destroy();
       return response.statusCode ?? 0;

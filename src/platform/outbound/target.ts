@@ -41,7 +41,7 @@ const HTTPS_PORT = '443';
  * The WHATWG parser determines the host, and normalizes decimal, octal and hexadecimal addresses.
  * @throws OutboundError `refused`, `dns` or `timeout`; the signal's reason when the caller aborted.
  */
-export async function vet(
+export async function resolveTarget(
   text: string,
   rules: TargetRules,
   network: Network,

@@ -1,14 +1,14 @@
 import { type QueryObserver, type StoreMeter, storeTimeOfRequest } from '../metrics/stores.ts';
 import type { Stores } from './open.ts';
-import { type Around, wrapped, wrappedDocuments } from './wrapped.ts';
+import { type Around, wrapDocuments, wrapMethods } from './wrapped.ts';
 
 /** Measures each query to the stores: its duration, and what the request that it belongs to waits for it. */
-export function measured(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
+export function measureStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
   const of = (store: string) => (operation: string) => measuring(observerOf(store, operation));
   return {
-    documents: wrappedDocuments(stores.documents, of('documents')),
-    coordination: wrapped(stores.coordination, of('coordination')),
-    objects: wrapped(stores.objects, of('objects')),
+    documents: wrapDocuments(stores.documents, of('documents')),
+    coordination: wrapMethods(stores.coordination, of('coordination')),
+    objects: wrapMethods(stores.objects, of('objects')),
     close: () => stores.close(),
   };
 }

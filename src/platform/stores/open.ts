@@ -18,7 +18,7 @@ import { DataDirectory } from './embedded/data-directory.ts';
 import { FileObjects } from './objects/files.ts';
 import type { Objects } from './objects/port.ts';
 import { DiskReserve, readSpace } from './objects/reserve.ts';
-import { StoreTimeout, timed, timedDocuments } from './store-timeout.ts';
+import { StoreTimeout, timedDocuments, withTimeouts } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -111,7 +111,10 @@ export async function connectStores(
     const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
     const remote = timedDocuments(documentsOverChannel(channel), new StoreTimeout(PRIMARY_TIMEOUT));
     const documents = readingDirectly(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
-    const coordination = timed(coordinationOverChannel(channel, log), new StoreTimeout(PRIMARY_TIMEOUT));
+    const coordination = withTimeouts(
+      coordinationOverChannel(channel, log),
+      new StoreTimeout(PRIMARY_TIMEOUT),
+    );
     return combineStores(documents, coordination, objects);
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');

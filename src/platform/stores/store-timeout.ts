@@ -1,5 +1,5 @@
 import { type Documents, StoreUnavailableError } from './documents/port.ts';
-import { type Around, wrapped, wrappedDocuments } from './wrapped.ts';
+import { type Around, wrapDocuments, wrapMethods } from './wrapped.ts';
 
 interface StoreTimeoutOptions {
   /** The name of the store in an error. */
@@ -68,11 +68,11 @@ function around(timeout: StoreTimeout): (method: string) => Around {
 }
 
 /** Wraps a port so that each of its steps has a timeout. */
-export function timed<P extends object>(port: P, timeout: StoreTimeout): P {
-  return wrapped(port, around(timeout));
+export function withTimeouts<P extends object>(port: P, timeout: StoreTimeout): P {
+  return wrapMethods(port, around(timeout));
 }
 
 /** Wraps documents and their collections so that each step has a timeout. */
 export function timedDocuments(documents: Documents, timeout: StoreTimeout): Documents {
-  return wrappedDocuments(documents, around(timeout));
+  return wrapDocuments(documents, around(timeout));
 }

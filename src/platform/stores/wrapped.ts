@@ -7,7 +7,7 @@ export type Around = (step: () => unknown) => unknown;
  * Wraps each method of a port.
  * @param aroundOf called once for each method, with its name.
  */
-export function wrapped<P extends object>(port: P, aroundOf: (method: string) => Around): P {
+export function wrapMethods<P extends object>(port: P, aroundOf: (method: string) => Around): P {
   const wrapping: Record<string, unknown> = {};
   const methods = port as Record<string, Method>;
   for (const name of methodNames(port)) {
@@ -25,10 +25,10 @@ function methodNames(port: object): string[] {
 }
 
 /** Wraps each method of documents and of their collections. */
-export function wrappedDocuments(documents: Documents, aroundOf: (method: string) => Around): Documents {
+export function wrapDocuments(documents: Documents, aroundOf: (method: string) => Around): Documents {
   return {
-    ...wrapped(documents, aroundOf),
-    collection: async (spec) => wrapped(await documents.collection(spec), aroundOf),
+    ...wrapMethods(documents, aroundOf),
+    collection: async (spec) => wrapMethods(await documents.collection(spec), aroundOf),
   };
 }
 

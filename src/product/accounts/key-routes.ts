@@ -6,7 +6,7 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import { present } from '../../platform/values/present.ts';
 import { createKey } from './accounts.ts';
 import type { Gate } from './gate/gate.ts';
-import { ApiKey, KeyPath, NewApiKey, NewApiKeyBody } from './schema.ts';
+import { ApiKey, ApiKeyParams, NewApiKey, NewApiKeyBody } from './schema.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
 interface KeyRoutesOptions {
@@ -72,14 +72,14 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
     },
   );
 
-  app.delete<{ Params: KeyPath }>(
+  app.delete<{ Params: ApiKeyParams }>(
     '/api-keys/:keyId',
     {
       config: { access: 'session', idempotency: 'kept' },
       schema: {
         summary: 'Revoke an API key',
         description: 'It is refused from the next call on.',
-        params: KeyPath,
+        params: ApiKeyParams,
         response: { 204: Type.Null() },
       },
     },

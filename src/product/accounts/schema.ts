@@ -75,8 +75,8 @@ export const SignInBody = Type.Object(
 );
 export type SignInBody = Static<typeof SignInBody>;
 
-export const KeyPath = Type.Object({ keyId: Type.String() });
-export type KeyPath = Static<typeof KeyPath>;
+export const ApiKeyParams = Type.Object({ keyId: Type.String() });
+export type ApiKeyParams = Static<typeof ApiKeyParams>;
 
 export const LinkBody = Type.Object(
   { token: Type.String({ maxLength: 100, description: 'What stands behind # in the link.' }) },

@@ -67,12 +67,12 @@ type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
 const HASH = { name: 'hash', fields: order('hash'), unique: true } as const;
 
 /** Only the operator can delete an account. Its document stays as a tombstone, and its credentials are revoked. */
-export const ACCOUNTS: DeclaredCollection = {
+export const ACCOUNTS_COLLECTION: DeclaredCollection = {
   name: 'accounts',
   indexes: [{ name: 'email', fields: order('email'), unique: true }],
   onAccountDeletion: 'keep',
 };
-export const API_KEYS: DeclaredCollection = {
+export const API_KEYS_COLLECTION: DeclaredCollection = {
   name: 'apiKeys',
   indexes: [
     HASH,
@@ -81,7 +81,7 @@ export const API_KEYS: DeclaredCollection = {
   ],
   onAccountDeletion: 'keep',
 };
-export const SESSIONS: DeclaredCollection = {
+export const SESSIONS_COLLECTION: DeclaredCollection = {
   name: 'sessions',
   indexes: [
     HASH,
@@ -112,9 +112,9 @@ export class AccountsStore {
 
   static async open(documents: Documents): Promise<AccountsStore> {
     return new AccountsStore(
-      await documents.collection(ACCOUNTS),
-      await documents.collection(API_KEYS),
-      await documents.collection(SESSIONS),
+      await documents.collection(ACCOUNTS_COLLECTION),
+      await documents.collection(API_KEYS_COLLECTION),
+      await documents.collection(SESSIONS_COLLECTION),
     );
   }
 

@@ -11,7 +11,7 @@ interface QuotaDocument {
 /**
  * When an account is deleted, the document may stay: it holds only a number, which the sweep of its assets brings to 0.
  */
-export const ASSET_QUOTA: DeclaredCollection = {
+export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
   name: 'assetPlaces',
   indexes: [],
   onAccountDeletion: 'keep',
@@ -36,7 +36,7 @@ export class AssetQuota {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<AssetQuota> {
-    return new AssetQuota(await documents.collection<QuotaDocument>(ASSET_QUOTA), now);
+    return new AssetQuota(await documents.collection<QuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 
   async stored(accountId: string): Promise<number> {

@@ -7,7 +7,7 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import type { AssetCollections } from './collections.ts';
 import { collectionNotFound } from './errors.ts';
 import { collectionName } from './rules.ts';
-import { AssetCollection, CollectionPath, NewCollection } from './schema.ts';
+import { AssetCollection, CollectionParams, NewCollection } from './schema.ts';
 
 const writeCollection = rowWriter(AssetCollection);
 
@@ -55,14 +55,14 @@ export async function collectionRoutes(
     },
   );
 
-  app.delete<{ Params: CollectionPath }>(
+  app.delete<{ Params: CollectionParams }>(
     '/collections/:name',
     {
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Delete a collection',
         description: 'Its assets stay, without a collection.',
-        params: CollectionPath,
+        params: CollectionParams,
         response: { 204: Type.Null() },
       },
     },

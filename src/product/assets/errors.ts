@@ -1,4 +1,4 @@
-import { ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import { otherKindHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
@@ -74,12 +74,12 @@ export function assetCountExceeded(limit: number, left: number, topUpUrl: string
 /** The object store did not return the bytes of an existing asset. */
 export function storageUnreadable(cause?: unknown): ApiError {
   const message = 'The stored bytes of the asset could not be read: make the same call again.';
-  return unavailable('storage_read', message, 2, cause);
+  return temporarilyUnavailable('storage_read', message, 2, cause);
 }
 
 /** The upload waited too long in the queue. */
 export function tooManyUploads(): ApiError {
   const message =
     'The upload was not done in time, because many others are under way: make the same call again later.';
-  return unavailable('deadline_exceeded', message, 5);
+  return temporarilyUnavailable('deadline_exceeded', message, 5);
 }

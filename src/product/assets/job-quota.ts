@@ -1,6 +1,6 @@
 import { randomText } from '../../platform/ids/ids.ts';
 import type { Collection, Documents } from '../../platform/stores/documents/port.ts';
-import { ASSET_QUOTA } from './asset-quota.ts';
+import { ASSET_QUOTA_COLLECTION } from './asset-quota.ts';
 
 /** A change of the counter by a job. */
 interface QuotaMark {
@@ -38,7 +38,7 @@ export class JobQuota {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<JobQuota> {
-    return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA), now);
+    return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 
   /** Takes quota for all outputs of a job or for none; false when too little is left. */

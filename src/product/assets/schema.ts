@@ -253,5 +253,5 @@ export const NewCollection = Type.Object(
 );
 export type NewCollection = Static<typeof NewCollection>;
 
-export const CollectionPath = Type.Object({ name: Type.String() });
-export type CollectionPath = Static<typeof CollectionPath>;
+export const CollectionParams = Type.Object({ name: Type.String() });
+export type CollectionParams = Static<typeof CollectionParams>;

@@ -31,7 +31,11 @@ const INDEXES: readonly IndexSpec[] = [
   ...HASH_INDEXES,
 ];
 
-export const ASSETS: DeclaredCollection = { name: 'assets', indexes: INDEXES, onAccountDeletion: 'expire' };
+export const ASSETS_COLLECTION: DeclaredCollection = {
+  name: 'assets',
+  indexes: INDEXES,
+  onAccountDeletion: 'expire',
+};
 
 const NEWEST_FIRST = order('-_id');
 const IN_ITEM_ORDER = order('itemIndex', '_id');
@@ -56,7 +60,7 @@ export class AssetsStore {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<AssetsStore> {
-    return new AssetsStore(await documents.collection<AssetDocument>(ASSETS), now);
+    return new AssetsStore(await documents.collection<AssetDocument>(ASSETS_COLLECTION), now);
   }
 
   async find(accountId: string, assetId: string): Promise<AssetDocument | null> {

@@ -8,7 +8,7 @@ import {
   availableOf,
   type BillingAccount,
   type BillingStore,
-  covering,
+  canSpendFilter,
   type RunReservation,
 } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
@@ -107,7 +107,7 @@ export class Allowance {
       if (await this.#count(accountId, inside, { 'processing.used': { $lt: terms.processLimit } }))
         return inside;
       const usedUp = { 'processing.used': { $gte: terms.processLimit } };
-      if (await this.#count(accountId, past, { ...usedUp, ...covering(past.credits) })) return past;
+      if (await this.#count(accountId, past, { ...usedUp, ...canSpendFilter(past.credits) })) return past;
       if (!(await this.#freeAllowance(accountId, period))) return null;
     }
     return null;

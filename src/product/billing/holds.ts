@@ -86,7 +86,7 @@ export class Holds {
       hold = this.#holdOf(account, need, period);
       const runs = { period: hold.period, change: hold.runs, past: hold.past };
       const isUnlimited = this.#options.plan(account.plan).processLimit === UNLIMITED;
-      return { ...movementOf(jobId, 'hold'), heldChange: heldBy(hold), runs, isUnlimited };
+      return { ...movementOf(jobId, 'hold'), heldChange: creditsHeldBy(hold), runs, isUnlimited };
     };
     const outcome = await this.#options.movements
       .move(accountId, planned, snapshot)
@@ -102,7 +102,7 @@ export class Holds {
 
   /** The highest price of a job, in credits, for the account as read. */
   priceOf({ account }: AccountSnapshot, need: JobNeed): number {
-    return account === null ? 0 : heldBy(this.#holdOf(account, need, periodOf(this.#options.now())));
+    return account === null ? 0 : creditsHeldBy(this.#holdOf(account, need, periodOf(this.#options.now())));
   }
 
   /** The expected result of `take`, for a dry run. */
@@ -112,9 +112,9 @@ export class Holds {
     const period = periodOf(this.#options.now());
     const hold = this.#holdOf(account, need, period);
     return {
-      price: heldBy(hold),
+      price: creditsHeldBy(hold),
       balance: account.balance,
-      sufficientCredit: availableOf(account) >= heldBy(hold),
+      sufficientCredit: availableOf(account) >= creditsHeldBy(hold),
       processCountLeft: leftIn(period, account.processing, this.#options.plan(account.plan)),
       overageRuns: hold.past,
       overageCredits: hold.past * hold.overageCredits,
@@ -126,7 +126,7 @@ export class Holds {
     const { credits, overage } = chargeOf(hold, used);
     if (credits > 0) await this.#options.movements.move(accountId, payment(jobId, 'charge', credits));
     if (overage > 0) await this.#options.movements.move(accountId, payment(jobId, 'overage', overage));
-    const rest = heldBy(hold) - credits - overage;
+    const rest = creditsHeldBy(hold) - credits - overage;
     const unused = hold.runs - used.runs;
     if (rest <= 0 && unused <= 0) return;
     const runs = { period: hold.period, change: -unused, past: 0 };
@@ -179,7 +179,7 @@ export function chargeOf(hold: JobHold, used: JobNeed): { credits: number; overa
 }
 
 /** The credits that a hold takes. */
-export function heldBy({ credits, past, overageCredits }: JobHold): number {
+export function creditsHeldBy({ credits, past, overageCredits }: JobHold): number {
   return credits + past * overageCredits;
 }
 
@@ -202,7 +202,7 @@ function heldUnder({ held, runs }: LedgerRow): JobHold {
 }
 
 function notCovered(hold: JobHold | null, topUpUrl: string) {
-  const required = hold === null ? 0 : heldBy(hold);
+  const required = hold === null ? 0 : creditsHeldBy(hold);
   const { past = 0, overageCredits = 0 } = hold ?? {};
   return insufficientCredit(
     `The job needs ${required} credits, which the balance does not cover: top up, or send fewer items.`,

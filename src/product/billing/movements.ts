@@ -7,7 +7,7 @@ import {
   availableOf,
   type BillingAccount,
   type BillingStore,
-  covering,
+  canSpendFilter,
   type LedgerRow,
   type MovementType,
 } from './store.ts';
@@ -215,7 +215,7 @@ function unchanged({ movement: last, processing }: BillingAccount, movement: Mov
   const isLimited = runs !== undefined && runs.change > 0 && !isUnlimited;
   return {
     'movement.reference': last?.reference ?? null,
-    ...(spent > 0 && covering(spent)),
+    ...(spent > 0 && canSpendFilter(spent)),
     ...(reservationId !== undefined && { 'processing.reservations': { $elemMatch: { id: reservationId } } }),
     ...(runs !== undefined && { 'processing.period': processing.period }),
     ...(isLimited && { 'processing.used': processing.used }),

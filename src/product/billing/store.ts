@@ -7,7 +7,7 @@ import {
   order,
   type Update,
 } from '../../platform/stores/documents/port.ts';
-import { ACCOUNTS } from '../accounts/store.ts';
+import { ACCOUNTS_COLLECTION } from '../accounts/store.ts';
 import { UsageStore } from './usage-store.ts';
 
 /** `hold` and `release` do not change the balance; `charge` and `overage` may use held credits. */
@@ -67,12 +67,12 @@ export interface Processing {
 /** Rows are found by their reference, which is unique in an account. */
 const REFERENCE = { name: 'reference', fields: order('accountId', 'reference'), unique: true } as const;
 
-export const LEDGER_ROWS: DeclaredCollection = {
+export const LEDGER_ROWS_COLLECTION: DeclaredCollection = {
   name: 'ledger',
   indexes: [REFERENCE, { name: 'sequence', fields: order('accountId', '-sequence'), unique: true }],
   onAccountDeletion: 'keep',
 };
-export const RUN_MOVEMENTS: DeclaredCollection = {
+export const RUN_MOVEMENTS_COLLECTION: DeclaredCollection = {
   name: 'runMovements',
   indexes: [REFERENCE, { name: 'createdAt', fields: order('createdAt') }],
   onAccountDeletion: 'keep',
@@ -103,9 +103,9 @@ export class BillingStore {
 
   static async open(documents: Documents): Promise<BillingStore> {
     return new BillingStore(
-      await documents.collection(ACCOUNTS),
-      await documents.collection(LEDGER_ROWS),
-      await documents.collection(RUN_MOVEMENTS),
+      await documents.collection(ACCOUNTS_COLLECTION),
+      await documents.collection(LEDGER_ROWS_COLLECTION),
+      await documents.collection(RUN_MOVEMENTS_COLLECTION),
       await UsageStore.open(documents),
     );
   }
@@ -198,7 +198,7 @@ export function availableOf({ balance, held }: Pick<BillingAccount, 'balance' | 
 }
 
 /** The condition that an account can spend this many credits. */
-export function covering(credits: number): Filter {
+export function canSpendFilter(credits: number): Filter {
   return { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, credits] } };
 }
 

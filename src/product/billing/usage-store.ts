@@ -67,12 +67,12 @@ interface KeyCount {
   sync: number;
 }
 
-export const USAGE_HOURS: DeclaredCollection = {
+export const USAGE_HOURS_COLLECTION: DeclaredCollection = {
   name: 'usageHours',
   indexes: indexesBy('hour'),
   onAccountDeletion: 'keep',
 };
-export const USAGE_DAYS: DeclaredCollection = {
+export const USAGE_DAYS_COLLECTION: DeclaredCollection = {
   name: 'usageDays',
   indexes: indexesBy('day'),
   onAccountDeletion: 'keep',
@@ -89,7 +89,10 @@ export class UsageStore {
   }
 
   static async open(documents: Documents): Promise<UsageStore> {
-    return new UsageStore(await documents.collection(USAGE_HOURS), await documents.collection(USAGE_DAYS));
+    return new UsageStore(
+      await documents.collection(USAGE_HOURS_COLLECTION),
+      await documents.collection(USAGE_DAYS_COLLECTION),
+    );
   }
 
   /**

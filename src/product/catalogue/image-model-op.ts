@@ -1,5 +1,5 @@
 import type { TProperties } from '@sinclair/typebox';
-import { contract } from '../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../workers/image/operations/parameter.ts';
 import type { ModelCategory } from '../models/models.ts';
 import type { AiOp } from './op.ts';
 
@@ -20,7 +20,7 @@ export function imageModelOp<const N extends ModelCategory>(source: ImageModelOp
     ...rest,
     runs: 'model',
     kind: 'ai',
-    parameters: contract(parameters, { open: true }),
+    parameters: argumentsSchema(parameters, { open: true }),
     fields,
     produces: 'image',
     parametersAsSent: true,

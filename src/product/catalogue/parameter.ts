@@ -7,7 +7,7 @@ interface Wording {
 }
 
 /** Gives a parameter of the registry the bounds or the description of one op. Its type and its default stay. */
-export function adapted<S extends TSchema>(
+export function adaptParameter<S extends TSchema>(
   schema: S,
   changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,
 ): S {

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { operations } from '../../../workers/image/operations/index.ts';
-import { choice, lossyWriter, optional } from '../../../workers/image/operations/parameter.ts';
+import { choice, lossyReason, optional } from '../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode, OutputFormat } from '../../../workers/protocol.ts';
 import { encodesOf } from '../../imaging/images/formats.ts';
 import { present } from '../../platform/values/present.ts';
@@ -75,7 +75,7 @@ function writtenAs(format: SentFormat | undefined): Pick<Encode, 'format' | 'for
 export function passRule(given: Given): Violation | undefined {
   const { format, ...settings } = given as Omit<Encode, 'format'> & { format?: SentFormat };
   const encodes = encodesOf({ ...settings, ...writtenAs(format) });
-  const [lossy] = encodes.flatMap((encode) => lossyWriter(encode) ?? []);
+  const [lossy] = encodes.flatMap((encode) => lossyReason(encode) ?? []);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
 }

@@ -6,7 +6,12 @@ import {
   type StepName,
   type StepOperation,
 } from '../../../workers/image/operations/index.ts';
-import { contract, type Filled, filler, type Sent } from '../../../workers/image/operations/parameter.ts';
+import {
+  argumentsSchema,
+  defaultsFiller,
+  type Filled,
+  type Sent,
+} from '../../../workers/image/operations/parameter.ts';
 import type { Encode, OperationStep } from '../../../workers/protocol.ts';
 import { present } from '../../platform/values/present.ts';
 import { type Checked, type Given, type PixelOp, TRANSFORM_ENDPOINT, type Violation } from './op.ts';
@@ -61,13 +66,13 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
   source: CompilablePixelOp<N, P, S> & Renamed<P, S>,
 ): PixelOp<N> {
   const { op, description, rule, renamed = {}, compile, readsSecondAsset } = source;
-  const filled = filler(source.parameters);
+  const filled = defaultsFiller(source.parameters);
   return {
     op,
     runs: 'pass',
     kind: 'deterministic',
     description,
-    parameters: contract({ ...sharedBeside(source.parameters), ...source.parameters }),
+    parameters: argumentsSchema({ ...sharedBeside(source.parameters), ...source.parameters }),
     fields: {},
     rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? passRule(given),
     produces: 'image',

@@ -1,4 +1,4 @@
-import { type MeantWord, meantWord } from '../../platform/http/errors/violations.ts';
+import { meantWord, type SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { OP_NAMES } from './index.ts';
 
 /** Names of ops in other services, each with a sentence on how to do the same here. */
@@ -74,7 +74,7 @@ way(
  * @param path where it was sent.
  * @returns the end of a message, which is the way to do it, or the likely names, or nothing; and the mend.
  */
-export function meantOp(name: string, path: string, known: readonly string[] = OP_NAMES): MeantWord {
+export function meantOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
   const words = name
     .toLowerCase()
     .replaceAll(/[-_ ]+/g, ' ')

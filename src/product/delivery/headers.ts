@@ -31,7 +31,7 @@ export function headersOf(ordered: Ordered, picture: KeptPicture | null): Header
 function build({ asset, etag, format, tags }: Ordered, picture: KeptPicture | null): Headers {
   const type = picture?.contentType ?? (format && `image/${format}`);
   return {
-    etag: quoted(picture?.etag ?? etag ?? ''),
+    etag: quoteEtag(picture?.etag ?? etag ?? ''),
     'cache-tag': tags.join(','),
     'surrogate-key': tags.join(' '),
     'x-content-type-options': 'nosniff',
@@ -51,7 +51,7 @@ function build({ asset, etag, format, tags }: Ordered, picture: KeptPicture | nu
   };
 }
 
-export function quoted(etag: string): string {
+export function quoteEtag(etag: string): string {
   return `"${etag}"`;
 }
 

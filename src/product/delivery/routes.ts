@@ -8,7 +8,7 @@ import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/
 import type { Gate } from '../accounts/gate/gate.ts';
 import { ADDRESS_PREFIX, parseAddress } from './address.ts';
 import { asDelivered, isOfSource, noSuchPicture } from './errors.ts';
-import { cacheControlOf, headersOf, quoted } from './headers.ts';
+import { cacheControlOf, headersOf, quoteEtag } from './headers.ts';
 import type { Signers } from './keys/signers.ts';
 import type { KnownAddress, KnownAddresses, SignedAddress } from './known-addresses.ts';
 import type { Orders } from './orders.ts';
@@ -177,7 +177,8 @@ class DeliveryCalls {
   #answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: KnownAddress): boolean {
     const { etag } = known.ordered;
     const needsNoBytes =
-      etag !== null && (request.method === 'HEAD' || isFresh(request.headers['if-none-match'], quoted(etag)));
+      etag !== null &&
+      (request.method === 'HEAD' || isFresh(request.headers['if-none-match'], quoteEtag(etag)));
     const picture = this.#options.pictures.inMemory(known.ordered);
     if (picture === null && !needsNoBytes) return false;
     this.#send(request, reply, known, picture);
@@ -191,7 +192,7 @@ class DeliveryCalls {
     known: KnownAddress,
     picture: KeptPicture | null,
   ): FastifyReply {
-    const etag = quoted(picture?.etag ?? known.ordered.etag ?? '');
+    const etag = quoteEtag(picture?.etag ?? known.ordered.etag ?? '');
     this.#withHeaders(reply, known, picture);
     if (isFresh(headers['if-none-match'], etag)) return reply.code(304).send();
     if (picture === null) return reply.send(Readable.from([]));

@@ -27,8 +27,8 @@ export const NewSigningKeyBody = Type.Object(
 );
 export type NewSigningKeyBody = Static<typeof NewSigningKeyBody>;
 
-export const SigningKeyPath = Type.Object({ keyId: Type.String() });
-export type SigningKeyPath = Static<typeof SigningKeyPath>;
+export const SigningKeyParams = Type.Object({ keyId: Type.String() });
+export type SigningKeyParams = Static<typeof SigningKeyParams>;
 
 /** The most links of one call. */
 const MAX_LINKS = 100;

@@ -34,7 +34,7 @@ export interface OutboxDocument {
 
 const OLDEST_FIRST = order('createdAt', 'sequence');
 
-export const OUTBOX: DeclaredCollection = {
+export const OUTBOX_COLLECTION: DeclaredCollection = {
   name: 'outbox',
   indexes: [{ name: 'oldest', fields: OLDEST_FIRST }],
   onAccountDeletion: 'keep',
@@ -49,7 +49,7 @@ export class Outbox {
   }
 
   static async open(documents: Documents): Promise<Outbox> {
-    return new Outbox(await documents.collection(OUTBOX));
+    return new Outbox(await documents.collection(OUTBOX_COLLECTION));
   }
 
   /** Stores the events that are not stored yet. An existing id is the same event, written again after a crash. */

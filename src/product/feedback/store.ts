@@ -26,7 +26,7 @@ interface FeedbackDocument {
   createdAt: string;
 }
 
-export const FEEDBACK: DeclaredCollection = {
+export const FEEDBACK_COLLECTION: DeclaredCollection = {
   name: 'feedback',
   indexes: [{ name: 'account', fields: order('accountId', '-_id') }],
   onAccountDeletion: 'delete',
@@ -41,7 +41,7 @@ export class FeedbackStore {
   }
 
   static async open(documents: Documents): Promise<FeedbackStore> {
-    return new FeedbackStore(await documents.collection(FEEDBACK));
+    return new FeedbackStore(await documents.collection(FEEDBACK_COLLECTION));
   }
 
   async insert({ accountId, apiKeyId }: Caller, report: Report, now: Date): Promise<Feedback> {

@@ -87,7 +87,7 @@ interface StoredDefinition extends Omit<Definition, 'variants'> {
  * A definition as the text that is stored. Parameters that variants share are in it once: a job of 20 variants with
  * large parameters would otherwise be written 40 times over.
  */
-export function textOf(definition: Definition): string {
+export function serializeDefinition(definition: Definition): string {
   const [first] = definition.variants;
   const variants = definition.variants.map((variant): StoredVariant => {
     const isFirst = variant === first;

@@ -1,4 +1,4 @@
-import { ApiError, invalidParam, unavailable } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import { otherKindHint } from '../../platform/ids/ids.ts';
 import type { JobStatus } from './job.ts';
 
@@ -133,7 +133,7 @@ export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: num
 export function tooManyWaits(): ApiError {
   const message =
     'Too many calls wait for jobs here: make the same call again, or read the job without waiting.';
-  return unavailable('capacity', message, 5);
+  return temporarilyUnavailable('capacity', message, 5);
 }
 
 /** The submit reached its timeout before the job was stored. */

@@ -1,5 +1,5 @@
 import type { Fonts, FontWarning } from '../../imaging/fonts/fonts.ts';
-import { textOf } from '../transforms/fonts.ts';
+import { drawnTextOf } from '../transforms/fonts.ts';
 import type { DefinedVariant } from './definitions.ts';
 
 /** The part of the fonts that tells which characters and families are missing. */
@@ -23,7 +23,7 @@ export async function findFontWarnings(
   const found = new Map<string, StepFontWarning>();
   for (const segment of variants.flatMap(({ segments }) => segments)) {
     if (segment.runs !== 'pass') continue;
-    for (const warning of await fonts.findWarnings(textOf(segment.pass))) {
+    for (const warning of await fonts.findWarnings(drawnTextOf(segment.pass))) {
       const key = `${warning.code}:${warning.name}`;
       if (!found.has(key)) found.set(key, { ...warning, steps: segment.stepIndexes });
     }

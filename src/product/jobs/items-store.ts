@@ -22,7 +22,7 @@ import {
 import { filterOf, ITEM, ITEM_ENDS, type Transition, updateOf } from './transitions.ts';
 
 /** The indexes are by number and status for a reader, and the others for the engine and its sweeps. */
-export const JOB_ITEMS: DeclaredCollection = {
+export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
   name: 'jobItems',
   indexes: [
     { name: 'order', fields: order('jobId', 'index') },
@@ -57,7 +57,7 @@ export class ItemsStore {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<ItemsStore> {
-    return new ItemsStore(await documents.collection<ItemDocument>(JOB_ITEMS), now);
+    return new ItemsStore(await documents.collection<ItemDocument>(JOB_ITEMS_COLLECTION), now);
   }
 
   /** One page in item order. */

@@ -6,17 +6,17 @@ import { notCancellable } from './errors.ts';
 import type { Perform } from './item-work.ts';
 import type { JobDocument } from './job.ts';
 import { JobReader } from './reading.ts';
-import { Resuming } from './resuming.ts';
-import { Submitting } from './submit/submitting.ts';
-import { Undoing } from './submit/undoing.ts';
+import { JobResuming } from './resuming.ts';
+import { JobSubmission } from './submit/submitting.ts';
+import { SubmissionUndoing } from './submit/undoing.ts';
 
 /**
  * The life of jobs from the submit to the end of their retention, without their HTTP interface. Every process that
  * shares the stores has one.
  */
 export class Lifecycle {
-  readonly submit: Submitting['submit'];
-  readonly resuming: Resuming;
+  readonly submit: JobSubmission['submit'];
+  readonly resuming: JobResuming;
   readonly reading: JobReader;
   readonly sweeps: readonly SweepTask[];
   readonly #context: JobsContext;
@@ -25,10 +25,10 @@ export class Lifecycle {
   private constructor(context: JobsContext, engine: Engine) {
     this.#context = context;
     this.#engine = engine;
-    const undoing = new Undoing(context);
-    this.submit = new Submitting(context, { engine, undoing }).submit;
+    const undoing = new SubmissionUndoing(context);
+    this.submit = new JobSubmission(context, { engine, undoing }).submit;
     this.reading = new JobReader(context, engine);
-    this.resuming = new Resuming(context, { reading: this.reading, submit: this.submit });
+    this.resuming = new JobResuming(context, { reading: this.reading, submit: this.submit });
     this.sweeps = [...engine.sweeps, undoing.task];
   }
 

@@ -1,5 +1,5 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { hintFirst, likely, meantWords } from '../../platform/ids/nearest.ts';
+import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Segment } from '../catalogue/plan/plan.ts';
 import { expandPrompt } from '../catalogue/plan/subjects.ts';
@@ -153,7 +153,7 @@ export function readView(
   const unknown = [...names].find((name) => !allowed.includes(name));
   if (unknown !== undefined) {
     const message = `fields names ${JSON.stringify(unknown)}, which no job has: use names of ${allowed.join(', ')}, separated by commas.`;
-    const words = likely(unknown, allowed);
+    const words = likelyNames(unknown, allowed);
     const [meant] = words;
     const mended = [...names].map((name) => (name === unknown ? meant : name)).join(',');
     const mends = words.length === 1 ? [{ param: 'fields', replace: mended }] : [];
@@ -175,7 +175,7 @@ export function needsSummaryOnly({ fields }: JobView): boolean {
 }
 
 /** The fields of a job that its caller asked for. */
-export function inView<T extends object>(job: T, { fields }: JobView): T | Partial<T> {
+export function selectFields<T extends object>(job: T, { fields }: JobView): T | Partial<T> {
   if (fields === undefined) return job;
   return Object.fromEntries(Object.entries(job).filter(([name]) => fields.has(name))) as Partial<T>;
 }

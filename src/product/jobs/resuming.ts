@@ -17,11 +17,11 @@ import {
 import { type ItemDocument, type JobDocument, wasNeverShown } from './job.ts';
 import type { ItemSeed, Order } from './order.ts';
 import type { JobReader } from './reading.ts';
-import type { SubmitKey, SubmitResult, SubmitTerms, Submitting } from './submit/submitting.ts';
+import type { JobSubmission, SubmitKey, SubmitResult, SubmitTerms } from './submit/submitting.ts';
 
 interface ResumingOptions {
   reading: JobReader;
-  submit: Submitting['submit'];
+  submit: JobSubmission['submit'];
 }
 
 interface ResumeTerms {
@@ -44,10 +44,10 @@ const POLL_MS = 50;
 const MAX_POLLS = 40;
 
 /** Submits a new attempt of a job for its failed and cancelled items. */
-export class Resuming {
+export class JobResuming {
   readonly #context: JobsContext;
   readonly #reading: JobReader;
-  readonly #submit: Submitting['submit'];
+  readonly #submit: JobSubmission['submit'];
 
   constructor(context: JobsContext, { reading, submit }: ResumingOptions) {
     this.#context = context;

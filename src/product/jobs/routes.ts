@@ -19,7 +19,6 @@ import { hasEnded, type JobDocument } from './job.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Order } from './order.ts';
 import {
-  inView,
   itemOf,
   type JobView,
   jobOf,
@@ -27,6 +26,7 @@ import {
   needsSummaryOnly,
   readListView,
   readView,
+  selectFields,
   summaryOf,
 } from './responses.ts';
 import {
@@ -37,7 +37,7 @@ import {
   JobItem,
   JobItemsQuery,
   JobListQuery,
-  JobPath,
+  JobParams,
   JobQuery,
   JobRequest,
   JobSummary,
@@ -96,7 +96,7 @@ function listJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesO
       const { rows, meta } = await lifecycle.reading.list(accountId, filters, request.query);
       return success(
         'Jobs listed.',
-        rows.map((job) => inView(summaryOf(job), view)),
+        rows.map((job) => selectFields(summaryOf(job), view)),
         meta,
       );
     },
@@ -184,7 +184,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
 
 function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, waits, lifecycle } = options;
-  app.get<{ Params: JobPath; Querystring: JobQuery }>(
+  app.get<{ Params: JobParams; Querystring: JobQuery }>(
     '/jobs/:jobId',
     {
       config: {
@@ -194,7 +194,7 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
       schema: {
         summary: 'Read a job',
         description: 'With wait, answers when the job has ended or the time is over.',
-        params: JobPath,
+        params: JobParams,
         querystring: JobQuery,
         response: { 200: envelopeOf(Job) },
       },
@@ -213,13 +213,13 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
 function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutesOptions): void {
   const { items, definitions } = context;
   const { reading } = lifecycle;
-  app.get<{ Params: JobPath; Querystring: JobItemsQuery }>(
+  app.get<{ Params: JobParams; Querystring: JobItemsQuery }>(
     '/jobs/:jobId/items',
     {
       schema: {
         summary: "List a job's items",
         description: 'In item order.',
-        params: JobPath,
+        params: JobParams,
         querystring: JobItemsQuery,
         response: { 200: pageOf(JobItem) },
       },
@@ -243,14 +243,14 @@ function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutes
 
 function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, lifecycle } = options;
-  app.post<{ Params: JobPath; Querystring: ViewQuery }>(
+  app.post<{ Params: JobParams; Querystring: ViewQuery }>(
     '/jobs/:jobId/cancel',
     {
       config: { idempotency: 'kept', recheck: (_request, { query }) => readView(query) },
       schema: {
         summary: 'Cancel a job',
         description: 'Items that have not started are cancelled at once; running items finish.',
-        params: JobPath,
+        params: JobParams,
         querystring: ViewQuery,
         response: { 200: envelopeOf(Job) },
       },
@@ -266,7 +266,7 @@ function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
 function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, lifecycle } = options;
   const { reading, resuming } = lifecycle;
-  app.post<{ Params: JobPath; Querystring: ResumeQuery; Body: ResumeRequest }>(
+  app.post<{ Params: JobParams; Querystring: ResumeQuery; Body: ResumeRequest }>(
     '/jobs/:jobId/resume',
     {
       config: {
@@ -279,7 +279,7 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
         summary: 'Resume a job',
         description:
           'Makes a new job over the items that failed or were cancelled, with the same op, parameters and assets. With dryRun=true it is checked and priced only.',
-        params: JobPath,
+        params: JobParams,
         querystring: ResumeQuery,
         body: ResumeRequest,
         response: { 200: envelopeOf(JobEstimate), 201: envelopeOf(ResumedJob) },
@@ -298,19 +298,19 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
       if (isReplayed) reply.header('idempotency-replayed', 'true');
       const answer = await readFull(options, await reading.cleanedUp(job), view);
       if (notRetryableItems.length > 0)
-        Object.assign(answer, inView({ notRetryableItems: [...notRetryableItems] }, view));
+        Object.assign(answer, selectFields({ notRetryableItems: [...notRetryableItems] }, view));
       return sendCreated(reply, `/jobs/${job._id}`, resumedMessage(notRetryableItems), answer);
     },
   );
 }
 
 async function readFull({ context }: JobRoutesOptions, job: JobDocument, view: JobView) {
-  if (needsSummaryOnly(view)) return inView(summaryOf(job), view);
+  if (needsSummaryOnly(view)) return selectFields(summaryOf(job), view);
   const [definition, first] = await Promise.all([
     context.definitions.of(job._id),
     view.maxItems === 0 ? [] : context.items.first(job._id, view.maxItems),
   ]);
-  return inView(jobOf(job, definition, first), view);
+  return selectFields(jobOf(job, definition, first), view);
 }
 
 /** Waits for a job of one item; returns a batch, or a job without a wait, at once. */

@@ -88,7 +88,7 @@ export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEn
 }
 
 /** The outcome of a poison item. Segments that it finished before are paid: a resume begins after them. */
-export function poisoned(
+export function poisonOutcome(
   item: Pick<ItemDocument, 'startedAt' | 'progress' | 'ownerEnded'>,
   now: Date,
 ): Outcome {
@@ -98,14 +98,18 @@ export function poisoned(
       : ['did not finish it in time', MAX_LAPSES];
   const message = `The process that worked on this item ${what} ${times} times, so it is not tried again.`;
   const { runs, credits } = item.progress ?? NOTHING_USED;
-  return failed({ code: 'internal_error', message, mayPass: true, usage: { runs, credits } }, item, now);
+  return failureOutcome(
+    { code: 'internal_error', message, mayPass: true, usage: { runs, credits } },
+    item,
+    now,
+  );
 }
 
 /**
  * The outcome of a permanent failure. A run that was begun is billed, unless the cause was the service's: then only
  * finished segments of a chain are billed.
  */
-export function failed(
+export function failureOutcome(
   { code, message, usage = NOTHING_USED, failedStep }: FailedWork,
   item: Pick<ItemDocument, 'startedAt'>,
   now: Date,

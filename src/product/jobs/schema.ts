@@ -186,8 +186,8 @@ export const ResultsQuery = Type.Object({
 });
 export type ResultsQuery = Static<typeof ResultsQuery>;
 
-export const JobPath = Type.Object({ jobId: Type.String() });
-export type JobPath = Static<typeof JobPath>;
+export const JobParams = Type.Object({ jobId: Type.String() });
+export type JobParams = Static<typeof JobParams>;
 
 const filters = {
   preset: Type.Optional(text('Slug or id for every version, or slug@version.')),

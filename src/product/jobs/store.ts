@@ -54,8 +54,12 @@ const INDEXES: readonly IndexSpec[] = [
   },
 ];
 
-export const JOBS: DeclaredCollection = { name: 'jobs', indexes: INDEXES, onAccountDeletion: 'keep' };
-export const JOB_DEFINITIONS: DeclaredCollection = {
+export const JOBS_COLLECTION: DeclaredCollection = {
+  name: 'jobs',
+  indexes: INDEXES,
+  onAccountDeletion: 'keep',
+};
+export const JOB_DEFINITIONS_COLLECTION: DeclaredCollection = {
   name: 'jobDefinitions',
   indexes: [],
   onAccountDeletion: 'keep',
@@ -97,7 +101,11 @@ export class JobsStore {
   }
 
   static async open(documents: Documents, now: () => Date): Promise<JobsStore> {
-    return new JobsStore(await documents.collection(JOBS), await documents.collection(JOB_DEFINITIONS), now);
+    return new JobsStore(
+      await documents.collection(JOBS_COLLECTION),
+      await documents.collection(JOB_DEFINITIONS_COLLECTION),
+      now,
+    );
   }
 
   /** A job that its account may see: shown, and within its retention. */

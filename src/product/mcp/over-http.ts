@@ -1,4 +1,4 @@
-import { unavailable } from '../../platform/http/errors/errors.ts';
+import { temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import type { SendRequest } from './public-interface.ts';
 
 /** A service at an address, and the key that its calls are made with. */
@@ -26,7 +26,7 @@ export function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
       };
     } catch (error) {
       signal.throwIfAborted();
-      throw unavailable(
+      throw temporarilyUnavailable(
         'service_unreachable',
         `The service at ${url} does not answer: start it, or correct its address.`,
         5,

@@ -50,12 +50,12 @@ export interface PresetDraft extends Pick<Preset, 'name' | 'description' | 'vers
 /** The fields of a preset that a save replaces. */
 export type Revision = Pick<Preset, 'slug' | 'name' | 'description' | keyof PresetContent>;
 
-export const PRESETS: DeclaredCollection = {
+export const PRESETS_COLLECTION: DeclaredCollection = {
   name: 'presets',
   indexes: NAMED_INDEXES,
   onAccountDeletion: 'delete',
 };
-export const PRESET_VERSIONS: DeclaredCollection = {
+export const PRESET_VERSIONS_COLLECTION: DeclaredCollection = {
   name: 'presetVersions',
   indexes: [{ name: 'preset', fields: order('accountId', 'presetId', 'version') }],
   onAccountDeletion: 'delete',
@@ -72,7 +72,10 @@ export class PresetsStore {
   }
 
   static async open(documents: Documents): Promise<PresetsStore> {
-    return new PresetsStore(await documents.collection(PRESETS), await documents.collection(PRESET_VERSIONS));
+    return new PresetsStore(
+      await documents.collection(PRESETS_COLLECTION),
+      await documents.collection(PRESET_VERSIONS_COLLECTION),
+    );
   }
 
   /** The preset of this id or slug. */

@@ -1,7 +1,7 @@
 import { readHeader } from '../../imaging/images/header/header.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
-import { type ModelRequest, type RawAnswer, unavailable } from './provider.ts';
+import { type ModelRequest, providerUnavailable, type RawAnswer } from './provider.ts';
 
 /** The checked result of a model. */
 export type ModelAnswer =
@@ -29,19 +29,19 @@ export async function checkedAnswer(
     const problem = await problemOf(schema, output);
     if (problem === undefined) return { kind: 'json', output };
     const shortened = problem.slice(0, MAX_PROBLEM_CHARACTERS);
-    throw unavailable(`The model's answer does not fit the schema: ${shortened}.`);
+    throw providerUnavailable(`The model's answer does not fit the schema: ${shortened}.`);
   }
   const header = answer.kind === 'image' ? readHeader(answer.bytes) : null;
   if (answer.kind !== 'image' || header === null || !PICTURES.includes(header.format))
-    throw unavailable('The answer of the model is not an image.');
+    throw providerUnavailable('The answer of the model is not an image.');
   return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
 }
 
 function parseOutput(answer: RawAnswer): Record<string, unknown> {
   const value = answer.kind === 'json' ? answer.value : undefined;
-  if (!isObject(value)) throw unavailable('The answer of the model is not a JSON object.');
+  if (!isObject(value)) throw providerUnavailable('The answer of the model is not a JSON object.');
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_OUTPUT_BYTES)
-    throw unavailable(`The model answered more than ${MAX_OUTPUT_BYTES} bytes of JSON.`);
+    throw providerUnavailable(`The model answered more than ${MAX_OUTPUT_BYTES} bytes of JSON.`);
   return value;
 }
 
@@ -75,11 +75,11 @@ const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.fro
  */
 export function readJson(json: Buffer, what: string): unknown {
   const problem = problemOf(json);
-  if (problem !== undefined) throw unavailable(`${what} ${problem}.`);
+  if (problem !== undefined) throw providerUnavailable(`${what} ${problem}.`);
   try {
     return JSON.parse(json.toString());
   } catch {
-    throw unavailable(`${what} is not JSON.`);
+    throw providerUnavailable(`${what} is not JSON.`);
   }
 }
 

@@ -6,7 +6,7 @@ import { refuseOtherResponses } from '../../platform/outbound/exchange.ts';
 import { parsedJson } from '../../platform/values/json.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { readJson } from './answers.ts';
-import { faultOf, misconfigured, ProviderFault, redacted, unavailable } from './provider.ts';
+import { faultOf, ProviderFault, providerMisconfigured, providerUnavailable, redacted } from './provider.ts';
 
 /** The address of a provider. The operator chooses it, so http and private addresses are allowed. */
 export interface ProviderEndpoint {
@@ -50,16 +50,18 @@ export interface EndpointRequest {
  * @throws ProviderFault for every answer other than a 2xx with JSON, and for no answer; the signal's reason when it
  *   aborted.
  */
-export async function ask(
+export async function requestJson(
   { baseUrl, headers, secrets }: ProviderEndpoint,
   call: EndpointRequest,
   signal: AbortSignal,
 ): Promise<unknown> {
   const sent = await writeHttpRequest(call, headers);
-  const response = await orFault(signal, () => dial(new URL(`${baseUrl}${call.path}`), sent, signal));
+  const response = await faultOnFailure(signal, () =>
+    requestTrusted(new URL(`${baseUrl}${call.path}`), sent, signal),
+  );
   if (!isOk(response)) throw await readRefusal(response, secrets, signal);
   const maxBytes = call.answersPicture ? MAX_PICTURE_RESPONSE_BYTES : MAX_RESPONSE_BYTES;
-  const body = await orFault(signal, () => readBytes(response, maxBytes));
+  const body = await faultOnFailure(signal, () => readBytes(response, maxBytes));
   return readJson(body, 'The answer of the provider');
 }
 
@@ -84,7 +86,11 @@ const AGENTS = {
  * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch does not do.
  * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
-export async function dial(url: URL, call: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+export async function requestTrusted(
+  url: URL,
+  call: HttpRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { method, body } = call;
   const headers = { 'user-agent': 'Darkroom', 'accept-encoding': 'identity', ...call.headers };
@@ -127,22 +133,23 @@ export async function readBytes(response: IncomingMessage, limitBytes: number): 
     return Buffer.from((await readBody(response, limitBytes)).buffer);
   } catch (error) {
     if (!(error instanceof CodingError)) throw error;
-    if (error.fault === 'large') throw unavailable(`The provider answered more than ${limitBytes} bytes.`);
-    throw unavailable(`The provider answered a body that cannot be decoded (${error.coding}).`);
+    if (error.fault === 'large')
+      throw providerUnavailable(`The provider answered more than ${limitBytes} bytes.`);
+    throw providerUnavailable(`The provider answered a body that cannot be decoded (${error.coding}).`);
   }
 }
 
 /** Maps an error of the connection to a fault of the provider that may pass; an abort is passed on. */
-export async function orFault<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+export async function faultOnFailure<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof ProviderFault) throw error;
-    if (error instanceof OutboundError) throw unavailable(`The provider's ${error.message}.`);
+    if (error instanceof OutboundError) throw providerUnavailable(`The provider's ${error.message}.`);
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (typeof code !== 'string') throw error;
-    throw unavailable(`The provider could not be reached, or cut the connection (${code}).`);
+    throw providerUnavailable(`The provider could not be reached, or cut the connection (${code}).`);
   }
 }
 
@@ -154,9 +161,12 @@ async function readRefusal(
   const { statusCode: status = 0, headers } = response;
   if (status >= 300 && status < 400) {
     response.destroy();
-    return misconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
+    return providerMisconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
   }
-  const text = await orFault(signal, () => readBytes(response, MAX_REFUSAL_BYTES)).then(String, () => '');
+  const text = await faultOnFailure(signal, () => readBytes(response, MAX_REFUSAL_BYTES)).then(
+    String,
+    () => '',
+  );
   signal.throwIfAborted();
   const { message, kind } = parseRefusal(text);
   const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());

@@ -1,13 +1,13 @@
 import { jsonIn } from './answers.ts';
-import { ask, endpointUrl, objectOf, type ProviderEndpoint } from './exchange.ts';
+import { endpointUrl, objectOf, type ProviderEndpoint, requestJson } from './exchange.ts';
 import { pictureInBase64 } from './pictures.ts';
 import {
   type ModelRequest,
   type Provider,
+  providerRejected,
+  providerUnavailable,
   type RawAnswer,
-  rejected,
   sentParameters,
-  unavailable,
 } from './provider.ts';
 
 /** Parameters that the service sets itself. */
@@ -37,7 +37,7 @@ export function createGemini({ key, baseUrl }: { key: string; baseUrl: string })
     async run(request, { signal }) {
       const path = `/models/${encodeURIComponent(request.providerModel)}:generateContent`;
       const call = { path, json: bodyOf(request), answersPicture: request.op !== 'analyze' };
-      return read(await ask(endpoint, call, signal), request);
+      return read(await requestJson(endpoint, call, signal), request);
     },
   };
 }
@@ -67,14 +67,14 @@ function bodyOf(request: ModelRequest): Record<string, unknown> {
 function read(answer: unknown, { op }: ModelRequest): RawAnswer {
   const { candidates, promptFeedback } = objectOf(answer);
   const { blockReason } = objectOf(promptFeedback);
-  if (typeof blockReason === 'string') throw rejected(`The prompt was blocked: ${blockReason}.`);
+  if (typeof blockReason === 'string') throw providerRejected(`The prompt was blocked: ${blockReason}.`);
   const candidate = objectOf(Array.isArray(candidates) ? candidates[0] : undefined);
   const { parts } = objectOf(candidate.content);
   const list = Array.isArray(parts) ? parts.map(objectOf) : [];
   const image = list.map(({ inlineData }) => objectOf(inlineData).data).find((data) => data !== undefined);
   if (op !== 'analyze' && image !== undefined) return { kind: 'image', bytes: pictureInBase64(image) };
   const reason = String(candidate.finishReason ?? '');
-  if (CONTENT_POLICY_WORDS.test(reason)) throw rejected(`The model withheld its answer: ${reason}.`);
-  if (op !== 'analyze') throw unavailable('The model answered without an image.');
+  if (CONTENT_POLICY_WORDS.test(reason)) throw providerRejected(`The model withheld its answer: ${reason}.`);
+  if (op !== 'analyze') throw providerUnavailable('The model answered without an image.');
   return { kind: 'json', value: jsonIn(list.map(({ text }) => text ?? '').join('')) };
 }

@@ -18,7 +18,7 @@ import {
   type ModelTask,
   type Provider,
   ProviderFault,
-  unavailable,
+  providerUnavailable,
 } from './provider.ts';
 import { providersOf } from './registry.ts';
 import { ProviderSlots } from './slots.ts';
@@ -127,7 +127,7 @@ export class ModelProviders implements Providers {
     const ended = AbortSignal.any([deadline, signal]);
     const outcome = await this.#attempt(call, model, provider, ended).catch((error: unknown) => {
       if (signal.aborted) throw signal.reason;
-      const late = unavailable(
+      const late = providerUnavailable(
         `The model did not answer within ${this.#options.settings.PROVIDER_TIMEOUT_SECONDS} s.`,
       );
       return this.#classifyFailure(deadline.aborted ? late : error, call, model.provider);

@@ -1,13 +1,13 @@
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { jsonIn } from './answers.ts';
-import { ask, endpointUrl, objectOf, type ProviderEndpoint } from './exchange.ts';
+import { endpointUrl, objectOf, type ProviderEndpoint, requestJson } from './exchange.ts';
 import { dataUrl, pictureAt, pictureInBase64 } from './pictures.ts';
 import {
   type ModelRequest,
   type Provider,
+  providerRejected,
   type RawAnswer,
   redacted,
-  rejected,
   sentParameters,
 } from './provider.ts';
 
@@ -39,14 +39,18 @@ export function createOpenAi(settings: { key: string; baseUrl: string; outbound:
   return {
     async run(request, { signal }) {
       if (request.op === 'analyze') {
-        const answer = await ask(endpoint, { path: '/chat/completions', json: chatOf(request) }, signal);
+        const answer = await requestJson(
+          endpoint,
+          { path: '/chat/completions', json: chatOf(request) },
+          signal,
+        );
         return readChat(answer, endpoint);
       }
       const call =
         request.pictures.length === 0
           ? { path: '/images/generations', json: generationOf(request) }
           : { path: '/images/edits', form: editOf(request) };
-      const answer = await ask(endpoint, { ...call, answersPicture: true }, signal);
+      const answer = await requestJson(endpoint, { ...call, answersPicture: true }, signal);
       return readImage(answer, signal);
     },
   };
@@ -91,8 +95,8 @@ function readChat(answer: unknown, { secrets }: ProviderEndpoint): RawAnswer {
   const { choices } = objectOf(answer);
   const choice = objectOf(Array.isArray(choices) ? choices[0] : undefined);
   const { content, refusal } = objectOf(choice.message);
-  if (typeof refusal === 'string' && refusal !== '') throw rejected(redacted(refusal, secrets));
+  if (typeof refusal === 'string' && refusal !== '') throw providerRejected(redacted(refusal, secrets));
   if (choice.finish_reason === 'content_filter')
-    throw rejected('The model withheld its answer: content filter.');
+    throw providerRejected('The model withheld its answer: content filter.');
   return { kind: 'json', value: jsonIn(content) };
 }

@@ -4,8 +4,8 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import type { Model } from '../models/models.ts';
-import { dial, isOk, orFault, type ProviderEndpoint, readBytes } from './exchange.ts';
-import { type ModelPicture, unavailable } from './provider.ts';
+import { faultOnFailure, isOk, type ProviderEndpoint, readBytes, requestTrusted } from './exchange.ts';
+import { type ModelPicture, providerUnavailable } from './provider.ts';
 
 /** Formats that every provider reads; others are re-encoded. */
 const READ_BY_ALL = ['jpeg', 'png', 'webp'] as const;
@@ -67,7 +67,8 @@ const FETCH_TIMEOUT_MS = 60_000;
 
 /** Decodes a picture in base64. @throws ProviderFault if it is not one. */
 export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
-  if (typeof text !== 'string' || text === '') throw unavailable('The model answered without an image.');
+  if (typeof text !== 'string' || text === '')
+    throw providerUnavailable('The model answered without an image.');
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
@@ -85,22 +86,27 @@ export async function pictureAt(
   const [, inline] = /^data:image\/[\w.+-]+;base64,(.+)$/s.exec(url) ?? [];
   if (inline !== undefined) return pictureInBase64(inline);
   const address = URL.parse(url, `${baseUrl}/`);
-  if (address === null) throw unavailable('The model answered with an address that is not valid.');
+  if (address === null) throw providerUnavailable('The model answered with an address that is not valid.');
   if (address.host === new URL(baseUrl).host) return fromItsHost(address, signal);
   const options = { limitBytes: MAX_PICTURE_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
   try {
     return (await outbound.fetchImage(address.href, options)).bytes;
   } catch (error) {
-    if (error instanceof ApiError) throw unavailable('The picture that the model made could not be fetched.');
+    if (error instanceof ApiError)
+      throw providerUnavailable('The picture that the model made could not be fetched.');
     throw error;
   }
 }
 
 async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await orFault(signal, () => dial(address, { method: 'GET', headers: {} }, signal));
+  const response = await faultOnFailure(signal, () =>
+    requestTrusted(address, { method: 'GET', headers: {} }, signal),
+  );
   if (!isOk(response)) {
     response.destroy();
-    throw unavailable(`The picture that the model made could not be fetched (HTTP ${response.statusCode}).`);
+    throw providerUnavailable(
+      `The picture that the model made could not be fetched (HTTP ${response.statusCode}).`,
+    );
   }
-  return orFault(signal, () => readBytes(response, MAX_PICTURE_BYTES));
+  return faultOnFailure(signal, () => readBytes(response, MAX_PICTURE_BYTES));
 }

@@ -87,10 +87,10 @@ export class ProviderFault extends Error {
   }
 }
 
-export const rejected = (message: string) => new ProviderFault('rejected', message);
-export const unavailable = (message: string, retryAfterMs?: number) =>
+export const providerRejected = (message: string) => new ProviderFault('rejected', message);
+export const providerUnavailable = (message: string, retryAfterMs?: number) =>
   new ProviderFault('unavailable', message, retryAfterMs);
-export const misconfigured = (message: string) => new ProviderFault('misconfigured', message);
+export const providerMisconfigured = (message: string) => new ProviderFault('misconfigured', message);
 
 /** A response of a provider whose status is not 2xx. */
 interface ProviderRefusal {
@@ -109,11 +109,11 @@ const TEMPORARY_STATUSES = [408, 409, 425, 429];
 /** Classifies a refusal: caused by the item's input, by the provider for now, or by this service's configuration. */
 export function faultOf({ status, kind, message, retryAfterMs }: ProviderRefusal): ProviderFault {
   const text = message === '' ? `HTTP ${status}` : message;
-  if (TEMPORARY_STATUSES.includes(status) || status >= 500) return unavailable(text, retryAfterMs);
-  if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return rejected(text);
-  if (status === 400 && CREDENTIAL_WORDS.test(kind)) return misconfigured(text);
-  if (REJECTED_STATUSES.includes(status)) return rejected(text);
-  return misconfigured(text);
+  if (TEMPORARY_STATUSES.includes(status) || status >= 500) return providerUnavailable(text, retryAfterMs);
+  if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return providerRejected(text);
+  if (status === 400 && CREDENTIAL_WORDS.test(kind)) return providerMisconfigured(text);
+  if (REJECTED_STATUSES.includes(status)) return providerRejected(text);
+  return providerMisconfigured(text);
 }
 
 const MAX_MESSAGE_CHARACTERS = 500;

@@ -7,7 +7,7 @@ import type { ProviderName } from '../models/models.ts';
 import type { providersSettings } from './config.ts';
 import { createGemini } from './gemini.ts';
 import { createOpenAi } from './openai.ts';
-import { type Provider, rejected } from './provider.ts';
+import { type Provider, providerRejected } from './provider.ts';
 import { createReplicate } from './replicate.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 
@@ -60,7 +60,7 @@ const TIMEOUT_MS = 60_000;
 function createLocal(readers: Readers): Provider {
   return {
     async run({ providerModel, pictures: [picture] }, { accountId, signal }) {
-      if (picture === undefined) throw rejected('A picture is needed to read from.');
+      if (picture === undefined) throw providerRejected('A picture is needed to read from.');
       const reading =
         providerModel === 'text'
           ? { kind: 'text' as const, language: DEFAULT_LANGUAGE }

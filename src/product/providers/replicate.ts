@@ -1,17 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { ask, type EndpointRequest, endpointUrl, objectOf, type ProviderEndpoint } from './exchange.ts';
+import {
+  type EndpointRequest,
+  endpointUrl,
+  objectOf,
+  type ProviderEndpoint,
+  requestJson,
+} from './exchange.ts';
 import { dataUrl, pictureAt } from './pictures.ts';
 import {
   type CallContext,
   type ModelRequest,
   type Provider,
   ProviderFault,
+  providerRejected,
+  providerUnavailable,
   type RawAnswer,
   redacted,
-  rejected,
   sentParameters,
-  unavailable,
 } from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call. */
@@ -73,10 +79,10 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
 
   /** The prediction that a call answers. The output of a finished one may contain its picture. */
   async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
-    const answer = await ask(endpoint, { ...call, answersPicture: true }, signal);
+    const answer = await requestJson(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOf(answer);
     if (typeof id === 'string' && typeof status === 'string') return { id, status, error, output };
-    throw unavailable('The answer of the provider is not a prediction.');
+    throw providerUnavailable('The answer of the provider is not a prediction.');
   }
 
   async function untilEnded(begun: Prediction, { signal }: CallContext): Promise<Prediction> {
@@ -110,7 +116,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
    */
   async function cancel(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
-    await ask(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(() => undefined);
+    await requestJson(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(() => undefined);
   }
 
   async function read({ status, error, output }: Prediction, signal: AbortSignal): Promise<RawAnswer> {
@@ -119,10 +125,10 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
         typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
         endpoint.secrets,
       );
-      throw CONTENT_POLICY_WORDS.test(message) ? rejected(message) : unavailable(message);
+      throw CONTENT_POLICY_WORDS.test(message) ? providerRejected(message) : providerUnavailable(message);
     }
     const [first] = Array.isArray(output) ? output : [output];
-    if (typeof first !== 'string') throw unavailable('The model answered without an image.');
+    if (typeof first !== 'string') throw providerUnavailable('The model answered without an image.');
     return { kind: 'image', bytes: await pictureAt(first, endpoint, outbound, signal) };
   }
 }
@@ -149,7 +155,7 @@ function writeSubmission(request: ModelRequest) {
     ...(several && pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(dataUrl) }),
     ...(!several && image !== undefined && { [fields.image ?? 'image']: dataUrl(image) }),
   };
-  if (!several && others.length > 0) throw rejected('This model takes one picture.');
+  if (!several && others.length > 0) throw providerRejected('This model takes one picture.');
   const [name = '', version] = providerModel.split(':');
   if (version === undefined && name.includes('/'))
     return { path: `/models/${name}/predictions`, json: { input } };

@@ -8,7 +8,7 @@ import {
   RequestErrorGroup,
   RequestFilterQuery,
   RequestListQuery,
-  RequestPath,
+  RequestParams,
   RequestRecord,
 } from './schema.ts';
 import type { RequestSearch } from './search.ts';
@@ -55,14 +55,14 @@ export async function requestRoutes(
     },
   );
 
-  app.get<{ Params: RequestPath }>(
+  app.get<{ Params: RequestParams }>(
     '/requests/:requestId',
     {
       config: { isUnlisted: true },
       schema: {
         summary: 'Read a recent request',
         description: 'By the X-Request-Id of its answer; the last one, if several had it.',
-        params: RequestPath,
+        params: RequestParams,
         response: { 200: envelopeOf(RequestRecord) },
       },
     },

@@ -86,5 +86,5 @@ export type RequestFilterQuery = Static<typeof RequestFilterQuery>;
 export const RequestListQuery = Type.Object({ ...filters, ...PagingQuery });
 export type RequestListQuery = Static<typeof RequestListQuery>;
 
-export const RequestPath = Type.Object({ requestId: Type.String() });
-export type RequestPath = Static<typeof RequestPath>;
+export const RequestParams = Type.Object({ requestId: Type.String() });
+export type RequestParams = Static<typeof RequestParams>;

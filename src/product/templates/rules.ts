@@ -74,7 +74,7 @@ export function checkSlug(slug: string): void {
  * The page of a call that brings its html instead of naming a template.
  * @throws ApiError invalid_param on html, css, width or height.
  */
-export function sentPage({ html, css = '', width, height }: SentPage): RenderPage {
+export function checkPage({ html, css = '', width, height }: SentPage): RenderPage {
   checkSizes({ html, css });
   if (width === undefined || height === undefined) {
     const side = width === undefined ? 'width' : 'height';

@@ -47,12 +47,12 @@ export interface TemplateDraft {
 /** The start of a page: after the last row of the previous page, or after a number of rows. */
 export type ListStart = { after: { updatedAt: string; id: string } } | { skip: number };
 
-export const TEMPLATES: DeclaredCollection = {
+export const TEMPLATES_COLLECTION: DeclaredCollection = {
   name: 'templates',
   indexes: NAMED_INDEXES,
   onAccountDeletion: 'delete',
 };
-export const TEMPLATE_VERSIONS: DeclaredCollection = {
+export const TEMPLATE_VERSIONS_COLLECTION: DeclaredCollection = {
   name: 'templateVersions',
   indexes: [{ name: 'template', fields: order('accountId', 'templateId', '-version') }],
   onAccountDeletion: 'delete',
@@ -73,8 +73,8 @@ export class TemplatesStore {
 
   static async open(documents: Documents): Promise<TemplatesStore> {
     return new TemplatesStore(
-      await documents.collection(TEMPLATES),
-      await documents.collection(TEMPLATE_VERSIONS),
+      await documents.collection(TEMPLATES_COLLECTION),
+      await documents.collection(TEMPLATE_VERSIONS_COLLECTION),
     );
   }
 

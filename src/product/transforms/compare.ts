@@ -7,7 +7,7 @@ import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
-import { hintFirst, likely, meantWords } from '../../platform/ids/nearest.ts';
+import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { type ImageSource, MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart } from './input.ts';
 import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
@@ -162,7 +162,7 @@ function refuseMissing({ assetId, url }: typeof NAMES): never {
 function unknownField(name: string): ApiError {
   const message = `${name} is not a field of this call: it takes two images and nothing else.`;
   const allowed = [NAMES, OTHER_NAMES].flatMap((names) => Object.values(names));
-  const words = likely(name, allowed);
+  const words = likelyNames(name, allowed);
   const [rename] = words;
   const mends = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
   return invalidParam(name, hintFirst(meantWords(words), message), { allowed }, mends);

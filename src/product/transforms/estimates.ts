@@ -9,7 +9,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import { OUTPUT_FORMATS } from '../catalogue/pass-parameters.ts';
-import { type FontOptions, textOf } from './fonts.ts';
+import { drawnTextOf, type FontOptions } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
 import type { CompiledOutput } from './transform-call.ts';
 
@@ -78,7 +78,7 @@ export async function estimatePasses(
     const found = [
       ...callWarningsOf(warnings),
       ...made.warnings,
-      ...(await fonts.findWarnings(textOf(pass))),
+      ...(await fonts.findWarnings(drawnTextOf(pass))),
     ];
     estimates.push({ ...made, price: prices.next().value ?? 0, warnings: found });
   }

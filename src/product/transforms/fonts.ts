@@ -35,7 +35,7 @@ export async function fontRoutes(app: FastifyInstance, { fonts }: FontOptions): 
 }
 
 /** The text that the steps of a pass write. */
-export function textOf({ steps }: Pass): DrawnText {
+export function drawnTextOf({ steps }: Pass): DrawnText {
   const written = steps.filter(({ operation }) => operation === 'text').map(({ params }) => params);
   return {
     characters: written.map(({ text }) => String(text)).join(''),

@@ -4,15 +4,15 @@ import type { FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
 import {
+  type AdditionalFile,
   concatenated,
   type FilePart,
-  type FurtherFile,
   Multipart,
 } from '../../platform/http/bodies/multipart.ts';
-import { collect } from '../../platform/http/bodies/streamed-body.ts';
+import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import type { SentCall } from '../../platform/http/errors/mends.ts';
-import { type Instead, undeclared } from '../../platform/http/errors/violations.ts';
+import { type Instead, undeclaredFields } from '../../platform/http/errors/violations.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
@@ -45,7 +45,7 @@ export type ImageSource =
   | { kind: 'asset'; assetId: string };
 
 /** The source of a call's image, the fields of the body, and its files besides the image. */
-export type Input = ImageSource & { fields: BodyFields; files: readonly FurtherFile[] };
+export type CallInput = ImageSource & { fields: BodyFields; files: readonly AdditionalFile[] };
 
 /** The contents of a body: where the image is, and for a call that changes it, the work. */
 type BodyContents = 'image' | 'image and work';
@@ -57,7 +57,7 @@ type BodyContents = 'image' | 'image and work';
 export async function readInput(
   request: FastifyRequest,
   contents: BodyContents = 'image and work',
-): Promise<Input> {
+): Promise<CallInput> {
   const type = mediaTypeOf(request);
   const body = request.body as Readable;
   if (type === 'application/json') {
@@ -78,7 +78,7 @@ export async function readInput(
     const files = await multipart.further();
     return { kind: 'bytes', ...file, fields: multipartFields(texts, contents), files };
   }
-  const bytes = await collect(body, request, MAX_IMAGE_BYTES, 'file');
+  const bytes = await collectBody(body, request, MAX_IMAGE_BYTES, 'file');
   return { kind: 'bytes', bytes, declaredType: type, fields: {}, files: [] };
 }
 
@@ -110,7 +110,7 @@ const LAYERS = {
 };
 
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters, steps and outputs. */
-function parseReference(body: unknown, contents: BodyContents): Input {
+function parseReference(body: unknown, contents: BodyContents): CallInput {
   if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
   const [other, ...others] = Object.keys(work).filter(
@@ -176,7 +176,7 @@ function unknownFields(
   };
   const [param] = names;
   const call = { owner: 'this call', noun: 'field' } as const;
-  const { message, mends, suggest } = undeclared({ param, names, sent, schema }, call);
+  const { message, mends, suggest } = undeclaredFields({ param, names, sent, schema }, call);
   return invalidParam(param, message, { allowed, ...present({ suggest }) }, mends);
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Layers } from '../../imaging/images/image-call.ts';
-import type { FurtherFile } from '../../platform/http/bodies/multipart.ts';
+import type { AdditionalFile } from '../../platform/http/bodies/multipart.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { isObject } from '../../platform/values/json.ts';
@@ -86,7 +86,7 @@ export function areAssets(layers: readonly SentLayer[]): boolean {
  * Checks that the body has each part that steps read, once, and no other second picture.
  * @throws ApiError invalid_param on the part.
  */
-export function checkParts(layers: readonly SentLayer[], files: readonly FurtherFile[]): void {
+export function checkParts(layers: readonly SentLayer[], files: readonly AdditionalFile[]): void {
   const sent = files.map(({ name }) => name);
   const read = layers.flatMap(({ source }) => (source.kind === 'part' ? [source.name] : []));
   const missing = read.find((name) => !sent.includes(name));
@@ -109,7 +109,7 @@ export function checkParts(layers: readonly SentLayer[], files: readonly Further
  */
 export async function loadLayers(
   sent: readonly SentLayer[],
-  files: readonly FurtherFile[],
+  files: readonly AdditionalFile[],
   options: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
   terms: CallTerms,
 ): Promise<{ layers?: Layers }> {
@@ -126,7 +126,7 @@ export async function loadLayers(
   return { layers };
 }
 
-function takeSource(source: SentLayer['source'], files: readonly FurtherFile[]): ImageSource {
+function takeSource(source: SentLayer['source'], files: readonly AdditionalFile[]): ImageSource {
   if (source.kind !== 'part') return source;
   const file = files.find(({ name }) => name === source.name);
   if (file === undefined) throw new Error(`The part ${source.name} was not checked.`);

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Timings } from '../../../workers/protocol.ts';
 import type { Header } from '../../imaging/images/header/header.ts';
-import type { TransformResult, Work } from '../../imaging/images/image-call.ts';
+import type { RunningCall, TransformResult } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
 import { checkIsImage, type StoredFile } from '../../imaging/images/source.ts';
@@ -65,7 +65,7 @@ export interface SyncCall {
   /** Milliseconds since it was admitted. */
   admittedMs(): number;
   /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
-  finish<T>(work: Work<T>): Promise<T>;
+  finish<T>(work: RunningCall<T>): Promise<T>;
   /** Sends Server-Timing, and counts the run of the op. */
   ran(op: string, run: TimedRun): void;
 }

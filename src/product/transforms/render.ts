@@ -12,7 +12,7 @@ import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { fill, type RenderPage } from '../templates/document.ts';
 import { blockedWarnings, escapedInCssWarnings, variableWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
-import { sentPage } from '../templates/rules.ts';
+import { checkPage } from '../templates/rules.ts';
 import { PAGE_FIELDS } from '../templates/schema.ts';
 import { withAssetScheme } from './asset-references.ts';
 import { ImageEstimate, NOTHING_MADE } from './estimates.ts';
@@ -162,7 +162,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
     }
     if (templateId !== undefined)
       throw invalidParam('html', 'html and templateId exclude each other: send one of them.');
-    return { template: sentPage({ ...body, html }), param: 'html' };
+    return { template: checkPage({ ...body, html }), param: 'html' };
   }
 }
 

@@ -5,7 +5,7 @@ import type { Pass } from '../../../workers/protocol.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import { type MeantWord, mismatch } from '../../platform/http/errors/violations.ts';
+import { mismatchedValue, type SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_NAMES } from '../../platform/http/fields.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { present } from '../../platform/values/present.ts';
@@ -331,7 +331,7 @@ function transformOp(name: string, { path, refuse }: SentField = sentAs('op')): 
   });
 }
 
-const SEVERAL_OPS: MeantWord = {
+const SEVERAL_OPS: SuggestedWord = {
   hint: ' Several ops are steps: send them in a multipart field or in JSON, instead of op.',
   mends: [],
 };
@@ -358,7 +358,7 @@ function checkDryRun(query: RawQuery): void {
     const sent = query[name];
     if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;
     const call = { owner: 'this call', noun: 'field' } as const;
-    const { message, mends } = mismatch({ path: name }, sent, Type.Boolean(), call);
+    const { message, mends } = mismatchedValue({ path: name }, sent, Type.Boolean(), call);
     throw invalidParam(name, message, undefined, mends);
   }
 }

@@ -20,8 +20,8 @@ import {
   OutputEstimates,
   warningsIn,
 } from './estimates.ts';
-import { type FontOptions, textOf } from './fonts.ts';
-import { type ImageSource, type Input, readFields, readInput } from './input.ts';
+import { drawnTextOf, type FontOptions } from './fonts.ts';
+import { type CallInput, type ImageSource, readFields, readInput } from './input.ts';
 import { checkParts, loadLayers, type SentLayer } from './layers.ts';
 import {
   beginCall,
@@ -94,7 +94,7 @@ interface OpenCall {
   reply: FastifyReply;
   underWay: SyncCall;
   terms: CallTerms;
-  input: Input;
+  input: CallInput;
 }
 
 /** Answers the calls of the route. */
@@ -165,7 +165,7 @@ class TransformCalls {
     addWarnings(reply, [
       ...callWarningsOf(warnings),
       ...(done.warnings ?? []),
-      ...(await fonts.findWarnings(textOf(pass))),
+      ...(await fonts.findWarnings(drawnTextOf(pass))),
     ]);
     sendFindings(reply, done);
     reply.header('x-service-format', formatOf(done));
@@ -228,7 +228,10 @@ class TransformCalls {
   ): Promise<MadeOutput[]> {
     const outputs: MadeOutput[] = [];
     for (const [index, { name, pass, warnings }] of branches.entries()) {
-      const all = [...callWarningsOf(warnings), ...(await this.#options.fonts.findWarnings(textOf(pass)))];
+      const all = [
+        ...callWarningsOf(warnings),
+        ...(await this.#options.fonts.findWarnings(drawnTextOf(pass))),
+      ];
       outputs.push(asOutput(name, all, made[index]));
     }
     return outputs;

@@ -19,7 +19,7 @@ import { rebuildSchedule } from './deliveries/schedule.ts';
 import { AttemptSlots } from './deliveries/slots.ts';
 import { DeliveriesStore } from './deliveries/store.ts';
 import { Tail } from './deliveries/tail.ts';
-import { Disabling } from './endpoints/disabling.ts';
+import { EndpointDisabling } from './endpoints/disabling.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
 
@@ -68,7 +68,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const deliveries = await DeliveriesStore.open(documents);
   const tail = await Tail.open(coordination);
   const metrics = new WebhookMetrics(endpoints, deliveries, now);
-  const disabling = new Disabling({
+  const disabling = new EndpointDisabling({
     endpoints,
     deliveries,
     sendMail,

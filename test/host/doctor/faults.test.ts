@@ -12,7 +12,7 @@ import {
   checkDisk,
   checkTemporary,
   judgeDatabaseIntegrity,
-  judgeKind,
+  judgeDiskKind,
   judgeSpace,
   judgeWrite,
 } from '../../../src/host/doctor/disk.ts';
@@ -146,7 +146,7 @@ t.test('a cache of delivered pictures that is too small is found', async (t) => 
 });
 
 t.test('faults of the disk are found', async (t) => {
-  finds(t, [judgeKind('tmpfs')], 'problem', /in memory \(tmpfs\)/, /on a disk/);
+  finds(t, [judgeDiskKind('tmpfs')], 'problem', /in memory \(tmpfs\)/, /on a disk/);
   finds(
     t,
     [judgeSpace(3 * MEGABYTE, 40 * MEGABYTE, 256 * MEGABYTE)],

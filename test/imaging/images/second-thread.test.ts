@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
-import { perform } from '../../../workers/image/perform.ts';
+import { performImageTask } from '../../../workers/image/perform.ts';
 import type { OperationStep, OutputFormat, Pass } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { image, needsImages } from '../../support/images.ts';
@@ -65,7 +65,7 @@ async function sharpened(format: OutputFormat, threads: number): Promise<Uint8Ar
   const pass = { decode: {}, steps: [SHARPEN], encode: { format } };
   const deadlineMs = Date.now() + 60_000;
   const input = image('photos/kodak-1.png');
-  const result = await perform({ kind: 'transform', input, pass, threads, deadlineMs });
+  const result = await performImageTask({ kind: 'transform', input, pass, threads, deadlineMs });
   if (result.kind !== 'transformed') throw new Error(`The pass ended as ${JSON.stringify(result)}.`);
   return result.data;
 }

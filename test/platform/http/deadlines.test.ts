@@ -1,7 +1,7 @@
 // needs: server
 import t from 'tap';
 import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
-import { StoreTimeout, timed, timedDocuments } from '../../../src/platform/stores/store-timeout.ts';
+import { StoreTimeout, timedDocuments, withTimeouts } from '../../../src/platform/stores/store-timeout.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 import { serveTcp } from '../outbound/listener.ts';
@@ -73,7 +73,7 @@ const server = await startServer(t, {
   settings,
   stores: {
     documents: timedDocuments(hangableDocuments, timeout('documents')),
-    coordination: timed(hangable(coordination, 'coordination'), timeout('coordination')),
+    coordination: withTimeouts(hangable(coordination, 'coordination'), timeout('coordination')),
     objects,
     close: async () => undefined,
   },

@@ -1,6 +1,6 @@
 import type { Channel, ChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
 import { channelOver } from '../../../src/platform/stores/embedded/channel-client.ts';
-import { hostOver } from '../../../src/platform/stores/embedded/channel-host.ts';
+import { channelHostOver } from '../../../src/platform/stores/embedded/channel-host.ts';
 
 interface ChannelPair {
   host: ChannelHost;
@@ -23,7 +23,7 @@ export function channelPair(processId = 1): ChannelPair {
     });
   }
 
-  const host = hostOver({
+  const host = channelHostOver({
     send: (_processId, message) =>
       deliver(message, (copy) => {
         for (const receive of toChannel) receive(copy);

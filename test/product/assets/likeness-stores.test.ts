@@ -8,7 +8,7 @@ import { conditionOf } from '../../../src/platform/stores/documents/embedded/fil
 import { shapeOf } from '../../../src/platform/stores/documents/embedded/shape.ts';
 import { type AssetDocument, newAsset } from '../../../src/product/assets/asset.ts';
 import { candidateFilters, hashBytesOf } from '../../../src/product/assets/likeness.ts';
-import { ASSETS, AssetsStore } from '../../../src/product/assets/store.ts';
+import { ASSETS_COLLECTION, AssetsStore } from '../../../src/product/assets/store.ts';
 import { hashDistance } from '../../../workers/image/facts/perceptual-hash.ts';
 import { onEachStore } from '../billing/stores.ts';
 
@@ -60,7 +60,7 @@ const hashOf = ({ image }: AssetDocument) => image?.perceptualHash ?? '';
 onEachStore(t, 'among thousands the nearest are found, and none is missed', async (t, { documents, url }) => {
   const store = await AssetsStore.open(documents, () => new Date());
   const assets = manyAssets();
-  const collection = await documents.collection<AssetDocument>(ASSETS);
+  const collection = await documents.collection<AssetDocument>(ASSETS_COLLECTION);
   for (let start = 0; start < assets.length; start += 500)
     await collection.insertMany(assets.slice(start, start + 500));
   const [first] = assets;
@@ -115,8 +115,8 @@ function unlessUnknown(error: unknown): null {
 t.test('each search for candidates reads one index of the embedded store', (t) => {
   const database = new Database(':memory:');
   t.teardown(() => database.close());
-  declareTable(database, ASSETS);
-  const shape = shapeOf(ASSETS);
+  declareTable(database, ASSETS_COLLECTION);
+  const shape = shapeOf(ASSETS_COLLECTION);
   for (const [index, candidates] of candidateFilters('0123456789abcdef').entries()) {
     const { sql, params } = conditionOf({ accountId: 'acc_a', ...candidates, state: 'kept' }, shape);
     const plan = Array.from(

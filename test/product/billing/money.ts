@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import type { Collection, Documents } from '../../../src/platform/stores/documents/port.ts';
-import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
+import { ACCOUNTS_COLLECTION } from '../../../src/product/accounts/store.ts';
 import { type Movement, Movements } from '../../../src/product/billing/movements.ts';
 import type { PlanTerms } from '../../../src/product/billing/plans.ts';
 import { type BillingAccount, BillingStore, type LedgerRow } from '../../../src/product/billing/store.ts';
@@ -22,7 +22,7 @@ export function planOf(id: string): PlanTerms {
 
 /** The accounts of a store, as they lie in it. */
 export function accountsIn(documents: Documents): Promise<Collection<BillingAccount & { email: string }>> {
-  return documents.collection(ACCOUNTS);
+  return documents.collection(ACCOUNTS_COLLECTION);
 }
 
 /** Makes an account with credits: what billing knows of it, and a unique e-mail address. */

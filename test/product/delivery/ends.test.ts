@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { wrapped } from '../../../src/platform/stores/wrapped.ts';
+import { wrapMethods } from '../../../src/platform/stores/wrapped.ts';
 import { Operator } from '../../../src/product/accounts/operator.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
 import { startServer, type TestAccount, type TestServer } from '../../support/harness.ts';
@@ -26,7 +26,7 @@ const { stores } = server;
 const second = await startServer(t, { settings: { ...PATIENT, DATA_DIR: here }, now, stores });
 /** A host that no message reaches. */
 const deaf = {
-  ...wrapped(stores.coordination, () => (step) => step()),
+  ...wrapMethods(stores.coordination, () => (step) => step()),
   subscribe: async () => () => undefined,
 };
 const startDistant = () =>

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';
-import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
+import { ACCOUNTS_COLLECTION } from '../../../src/product/accounts/store.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { serve } from '../../support/loopback.ts';
 import { until } from '../../support/whole-service.ts';
@@ -240,7 +240,9 @@ t.test('what is spent is 402, which no cache keeps, and a kept picture stays fre
   };
   t.equal((await at(1)).status, 200);
   await runsSeenBy(server);
-  const accounts = await server.stores.documents.collection<{ _id: string; processing: object }>(ACCOUNTS);
+  const accounts = await server.stores.documents.collection<{ _id: string; processing: object }>(
+    ACCOUNTS_COLLECTION,
+  );
   const period = now().toISOString().slice(0, 7);
   const processing = { period, used: 500, reservations: [] };
   await accounts.updateOne({ _id: poor.id }, { $set: { processing } });

@@ -1,7 +1,7 @@
 // needs: nothing
 import { mock } from 'node:test';
 import t from 'tap';
-import { ApiError, unavailable } from '../../../src/platform/http/errors/errors.ts';
+import { ApiError, temporarilyUnavailable } from '../../../src/platform/http/errors/errors.ts';
 import { Turns } from '../../../src/product/delivery/turns.ts';
 
 /** The leases and messages of processes with one store. */
@@ -99,7 +99,7 @@ t.test('what every process would refuse fails for all that wait, and is tried an
     param: 'url',
     details: { reason: 'format' },
   });
-  for (const failure of [refusal, unavailable('url_unavailable', 'The host is away.', 2)]) {
+  for (const failure of [refusal, temporarilyUnavailable('url_unavailable', 'The host is away.', 2)]) {
     const [one, other] = [openWork(), openWork()];
     const asked = [first.take('a', one.run), second.take('a', other.run)];
     one.reject(failure);
@@ -126,7 +126,7 @@ t.test('what one process cannot do is tried by another one', async (t) => {
   const [one, other] = [openWork(), openWork()];
   other.resolve();
   const asked = [first.take('a', one.run), second.take('a', other.run)];
-  one.reject(unavailable('capacity', 'There is no place.', 1));
+  one.reject(temporarilyUnavailable('capacity', 'There is no place.', 1));
   const ends = await Promise.allSettled(asked);
   t.same(
     ends.map(({ status }) => status),

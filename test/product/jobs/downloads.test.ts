@@ -1,7 +1,7 @@
 // needs: server
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { ASSETS } from '../../../src/product/assets/store.ts';
+import { ASSETS_COLLECTION } from '../../../src/product/assets/store.ts';
 import { startServer } from '../../support/harness.ts';
 import { type Hook, hookedStores, type StoreCall } from './hooked-stores.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
@@ -20,7 +20,7 @@ await first.drain(0);
 const account = await server.account();
 const { key } = account;
 const assetIds = await uploadPictures(server, account, 3);
-const assets = await first.stores.documents.collection<StoredAsset>(ASSETS);
+const assets = await first.stores.documents.collection<StoredAsset>(ASSETS_COLLECTION);
 
 const { json } = await submit(server, key, { op: 'flip', assetIds });
 const jobId: string = json.data.id;

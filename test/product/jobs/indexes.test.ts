@@ -5,11 +5,11 @@ import { declareTable } from '../../../src/platform/stores/documents/embedded/de
 import { conditionOf, orderBy } from '../../../src/platform/stores/documents/embedded/filter-sql.ts';
 import { quoted, shapeOf } from '../../../src/platform/stores/documents/embedded/shape.ts';
 import type { Filter, Sort } from '../../../src/platform/stores/documents/port.ts';
-import { JOBS } from '../../../src/product/jobs/store.ts';
+import { JOBS_COLLECTION } from '../../../src/product/jobs/store.ts';
 
 const database = new Database(':memory:');
-declareTable(database, JOBS);
-const shape = shapeOf(JOBS);
+declareTable(database, JOBS_COLLECTION);
+const shape = shapeOf(JOBS_COLLECTION);
 t.teardown(() => database.close());
 
 const seen = { accountId: 'acc_a', shown: 1, expiresAt: { $gt: 'now' } };

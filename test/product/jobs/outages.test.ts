@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { StorageFullError, StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
-import { ItemsStore, JOB_ITEMS } from '../../../src/product/jobs/items-store.ts';
+import { ItemsStore, JOB_ITEMS_COLLECTION } from '../../../src/product/jobs/items-store.ts';
 import { startServer } from '../../support/harness.ts';
 import { type Hook, hookedStores } from './hooked-stores.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
@@ -43,7 +43,7 @@ t.test('what waits for a store goes on as soon as it answers again, whatever its
   if (item === undefined) throw new Error('The item is gone.');
   const hour = new Date(Date.now() + 3_600_000);
   const claimed = { queue: 'claimed', status: 'PROCESSING' };
-  const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS);
+  const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS_COLLECTION);
   const change = (set: Record<string, unknown>) => store.updateOne({ _id: item._id }, { $set: set });
   await change(claimed);
   await items.retryLater(item, hour, 'tries');
@@ -103,7 +103,7 @@ for (const [name, refuse] of [
 
 /** Ends the pause behind a try of the only item of a job, which is a minute behind a full disk. */
 async function skipPause(jobId: string, tries: number): Promise<void> {
-  const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS);
+  const store = await server.stores.documents.collection<{ _id: string }>(JOB_ITEMS_COLLECTION);
   const paused = async () =>
     (await items.first(jobId, 1)).find((item) => item.queue === 'later' && item.tries === tries);
   await until(async () => (await paused()) !== undefined);

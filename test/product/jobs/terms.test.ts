@@ -1,6 +1,6 @@
 // needs: server
 import t, { type Test } from 'tap';
-import { ACCOUNTS } from '../../../src/product/accounts/store.ts';
+import { ACCOUNTS_COLLECTION } from '../../../src/product/accounts/store.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
@@ -87,7 +87,7 @@ t.test('overage is part of the price that maxCredits limits', async (t) => {
   const [asset = ''] = await uploadPictures(server, full, 1);
   const billing = await BillingStore.open(server.stores.documents);
   const month = (await billing.find(full.id))?.processing.period ?? '';
-  const accounts = await server.stores.documents.collection(ACCOUNTS);
+  const accounts = await server.stores.documents.collection(ACCOUNTS_COLLECTION);
   const period = month === '' ? new Date().toISOString().slice(0, 7) : month;
   await accounts.updateOne(
     { _id: full.id },

@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
-import { answerFor } from '../../../src/product/providers/sandbox/answer.ts';
+import { sandboxAnswer } from '../../../src/product/providers/sandbox/answer.ts';
 import { directivesIn } from '../../../src/product/providers/sandbox/sandbox.ts';
 import { openTestProviders, type TestCall } from './harness.ts';
 
@@ -148,7 +148,7 @@ t.test('an answer is made for schemas of many forms', async (t) => {
   const answerSchemas = new AnswerSchemas();
   t.teardown(() => answerSchemas.close());
   for (const schema of schemas) {
-    const answer = answerFor(schema as Record<string, unknown>, facts);
+    const answer = sandboxAnswer(schema as Record<string, unknown>, facts);
     t.equal(await answerSchemas.findProblem('acc_a', schema, answer), undefined, JSON.stringify(schema));
   }
 });
@@ -174,7 +174,7 @@ t.test('a schema whose least answer is large is refused in bounded work', (t) =>
   ];
   for (const [name, schema] of table)
     t.throws(
-      () => answerFor(schema as Record<string, unknown>, {}),
+      () => sandboxAnswer(schema as Record<string, unknown>, {}),
       { message: /larger than the sandbox makes.* a real model.*OPENAI_API_KEY/ },
       name,
     );
@@ -193,7 +193,7 @@ t.test('a schema is read once, however often it is referred to', (t) => {
     },
   );
   const list = { type: 'array', minItems: 5_000, items: { $ref: '#/$defs/a' } };
-  const answer = answerFor({ type: 'object', properties: { list }, $defs: { a: counted } }, {});
+  const answer = sandboxAnswer({ type: 'object', properties: { list }, $defs: { a: counted } }, {});
   t.strictSame(answer, { list: Array.from({ length: 5_000 }, () => false) });
   t.ok(reads < 10, `read ${reads} times`);
   t.end();

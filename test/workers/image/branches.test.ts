@@ -1,7 +1,7 @@
 // needs: nothing
 import sharp, { type Sharp } from 'sharp';
 import t, { type Test } from 'tap';
-import { branch } from '../../../workers/image/branches.ts';
+import { performBranches } from '../../../workers/image/branches.ts';
 import type { Failure, Pass, Transformed } from '../../../workers/protocol.ts';
 import { passOf, run, type StepText } from './passes.ts';
 
@@ -44,7 +44,7 @@ const PASSES: Pass[] = [
 const input = (file: Uint8Array) => new Uint8Array(file);
 async function outputsOf(file: Uint8Array, passes: Pass[]): Promise<(Transformed | Failure)[]> {
   const deadlineMs = Date.now() + 60_000;
-  return (await branch({ kind: 'branch', input: input(file), passes, deadlineMs })).outputs;
+  return (await performBranches({ kind: 'branch', input: input(file), passes, deadlineMs })).outputs;
 }
 
 /** A result without its times. */

@@ -1,7 +1,7 @@
 // needs: nothing
 import { transferableSymbol, valueSymbol } from 'piscina';
 import t from 'tap';
-import { moved } from '../../../workers/transport/moved.ts';
+import { markTransferable } from '../../../workers/transport/moved.ts';
 
 interface Parcel {
   [transferableSymbol]: ArrayBuffer[];
@@ -16,7 +16,7 @@ t.test('bytes that are alone in their memory are transferred, others are copied 
     [alone, '\x01\x02\x03'],
     [pooled, 'abc'],
   ] as const) {
-    const parcel = moved({ data }) as unknown as Parcel;
+    const parcel = markTransferable({ data }) as unknown as Parcel;
     const { data: sent } = structuredClone(parcel[valueSymbol], { transfer: parcel[transferableSymbol] });
     t.equal(Buffer.from(sent).toString('latin1'), text);
   }

@@ -15,7 +15,10 @@ const CHANNELS = 3;
  * convert them.
  * @returns the converted colour for each text.
  */
-export async function inProfile(texts: readonly string[], profile: Uint8Array): Promise<Map<string, string>> {
+export async function convertToProfile(
+  texts: readonly string[],
+  profile: Uint8Array,
+): Promise<Map<string, string>> {
   const colours = texts.flatMap((text): [string, Rgba][] => {
     const parsed = cssColour(text);
     return parsed === undefined ? [] : [[text, parsed]];

@@ -19,7 +19,7 @@ import {
   type TiffPage,
   tiffPage,
 } from '../../formats/tiff-page.ts';
-import { unreadable } from '../refusal.ts';
+import { unreadablePicture } from '../refusal.ts';
 import { divideByAlpha } from './as-png.ts';
 import { isSubsampled, type TiffSamples, tiffSamples } from './tiff-samples.ts';
 
@@ -62,7 +62,7 @@ export async function withPlainSamples(
   if (directory === undefined || directory.truncated) return { input };
   const page = tiffPage(bytes, directory);
   if (!isForeign(page)) return { input };
-  if (!isConvertible(page)) throw unreadable();
+  if (!isConvertible(page)) throw unreadablePicture();
   const pixels = plainPixels(bytes, directory, page, await tiffSamples(input, directory, page));
   const plain = withPage(input, { directory, before: directories[index - 1], page, pixels });
   return { input: plain, bitDepth: page.bits };

@@ -10,7 +10,7 @@ import {
 import { COMPRESSION, PHOTOMETRIC, TAG, type TiffPage } from '../../formats/tiff-page.ts';
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
-import { tooLarge } from '../refusal.ts';
+import { pictureTooLarge } from '../refusal.ts';
 
 /** Bytes that the samples of a page may have: as many as those of the largest picture in four samples of 16 bits. */
 const MAX_SAMPLE_BYTES = MAX_PIXELS * 8;
@@ -41,7 +41,7 @@ export async function tiffSamples(
   page: TiffPage,
 ): Promise<TiffSamples> {
   const rows = rowsOf(page);
-  if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw tooLarge();
+  if (rows.width * rows.height > MAX_SAMPLE_BYTES) throw pictureTooLarge();
   const bytes = sharp(asBytes(file, directory, page, rows), { failOn: 'error', limitInputPixels: false });
   const { data } = await encodeLocalOutput(bytes.toColourspace('b-w').raw());
   const samples = inMachineOrder(data, page.bits, directory.littleEndian);

@@ -113,7 +113,7 @@ const AVIF_LOSSLESS_EFFORT = 6;
 export function avifEffort(effort: number | undefined, lossless: boolean, { width, height }: Size): number {
   const steps = AVIF_TOP_EFFORTS[lossless ? 'lossless' : 'lossy'];
   const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? AVIF_TOP_EFFORT;
-  return scaled(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : USUAL_EFFORT.avif), top);
+  return effortOnScale(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : USUAL_EFFORT.avif), top);
 }
 
 /** Size up to which a search uses the greatest effort. */
@@ -134,6 +134,6 @@ export function searchEffort(format: OutputFormat, megapixels: number): number |
 }
 
 /** Maps effort 0 to 9 to an encoder's scale from 0 to `top`. */
-export function scaled(effort: number, top: number): number {
+export function effortOnScale(effort: number, top: number): number {
   return Math.round((effort * top) / 9);
 }

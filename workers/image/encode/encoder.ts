@@ -1,8 +1,8 @@
 import type { Sharp } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import type { Encode, OutputFormat } from '../../protocol.ts';
-import { invalid } from '../refusal.ts';
-import { avifEffort, jpegEffort, scaled, webpEffort } from './effort.ts';
+import { invalidArgument } from '../refusal.ts';
+import { avifEffort, effortOnScale, jpegEffort, webpEffort } from './effort.ts';
 import { movingEffort } from './moving-effort.ts';
 
 /** Sets an encoder on a pipeline. @param size of one frame. */
@@ -79,7 +79,7 @@ const ENCODERS: Record<OutputFormat, Encoder> = {
     pipeline.webp({
       quality,
       ...(lossless === true
-        ? { lossless, ...(effort !== undefined && { effort: scaled(effort, 6) }) }
+        ? { lossless, ...(effort !== undefined && { effort: effortOnScale(effort, 6) }) }
         : webpEffort(effort, sharpColours)),
       ...(tune === 'ssim' && { smartSubsample: false }),
       ...motion,
@@ -152,7 +152,7 @@ export function encodeWith(
 }
 
 /** The reason why lossless=true is impossible, to complete a message; undefined if it is not sent, or is possible. */
-export function lossyWriter({ lossless, format, palette, colors }: Encode): string | undefined {
+export function lossyReason({ lossless, format, palette, colors }: Encode): string | undefined {
   if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
   if (format !== 'png') return `${format} has no lossless mode`;
   return (palette ?? colors !== undefined) ? 'a palette is not' : undefined;
@@ -161,14 +161,14 @@ export function lossyWriter({ lossless, format, palette, colors }: Encode): stri
 /** @throws Refusal invalid_param on `lossless` or `format`. */
 export function assertEncodable(encode: Encode & { format: OutputFormat }, size?: Size): void {
   const { format } = encode;
-  const lossy = lossyWriter(encode);
+  const lossy = lossyReason(encode);
   if (lossy !== undefined) {
-    throw invalid('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
+    throw invalidArgument('lossless', `lossless is true, but ${lossy}: ask for webp, avif or png.`);
   }
   const limitPx = MAX_ENCODED_EDGE_PX[codecOf(encode)];
   if (size !== undefined && limitPx !== undefined && Math.max(size.width, size.height) > limitPx) {
     const message = `The result is ${size.width} × ${size.height} pixels, but an edge of a ${format} has at most ${limitPx}: ask for a smaller size or another format.`;
-    throw invalid('format', message, { limit: limitPx });
+    throw invalidArgument('format', message, { limit: limitPx });
   }
 }
 

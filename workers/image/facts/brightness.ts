@@ -1,7 +1,7 @@
 import type { Pixels } from '../pixels/pixels.ts';
 
 /** Weights of red, green and blue in the brightness (Rec. 709). */
-export const LUMA = [0.2126, 0.7152, 0.0722] as const;
+export const LUMA_WEIGHTS = [0.2126, 0.7152, 0.0722] as const;
 
 /**
  * Steps of the histogram, sixteen per 8-bit level, so that a percentile is not rounded to the levels of a single
@@ -23,7 +23,7 @@ export function brightnessOf({ data, channels }: Pixels): Brightness {
   const histogram = new Float64Array(STEPS);
   // Brightness is a sum over channels, and so is its mean. This array holds the weight of each value in it.
   const values = new Float64Array(256);
-  const [red, green, blue] = LUMA;
+  const [red, green, blue] = LUMA_WEIGHTS;
   const [second, third] = channels === 1 ? [0, 0] : [1, 2];
   let total = 0;
   for (let at = 0; at < data.length; at += channels) {

@@ -1,6 +1,6 @@
 import type { Size } from '../../formats/size.ts';
 import { LIGHT_OF, shareOf } from '../colour/light.ts';
-import { LUMA } from './brightness.ts';
+import { LUMA_WEIGHTS } from './brightness.ts';
 
 /** One 8-bit channel. */
 interface GreyPixels extends Size {
@@ -8,7 +8,7 @@ interface GreyPixels extends Size {
 }
 
 /** Contribution of each channel value to the luminance, 0 to 255. */
-const [RED, GREEN, BLUE] = LUMA.map((weight) => LIGHT_OF.map((light) => 255 * weight * light)) as [
+const [RED, GREEN, BLUE] = LUMA_WEIGHTS.map((weight) => LIGHT_OF.map((light) => 255 * weight * light)) as [
   Float64Array,
   Float64Array,
   Float64Array,

@@ -16,7 +16,7 @@ export interface Sample {
 }
 
 /** The pixels of a pass as a sample; grey pixels get three channels. */
-export function coloured({ data, width, height, channels }: Omit<Pixels, 'frames'>): Sample {
+export function asSample({ data, width, height, channels }: Omit<Pixels, 'frames'>): Sample {
   if (channels !== 1) return { data, width, height, channels };
   const colours = new Uint8Array(3 * data.length);
   for (let from = 0, to = 0; from < data.length; from++, to += 3)

@@ -9,13 +9,13 @@ export interface Raster extends Size {
 }
 
 /** Linear light of a picture at one scale, row by row. */
-export interface Level extends Size {
+export interface PyramidLevel extends Size {
   /** Writes red, green and blue of each pixel of a row. */
   readRow(y: number, into: Float32Array): void;
 }
 
 /** The picture at its own size, laid on a grey where it is transparent. @param ground that grey, 0 to 255. */
-export function levelOf(raster: Raster, ground: number): Level {
+export function levelOf(raster: Raster, ground: number): PyramidLevel {
   const { data, width, height, channels } = raster;
   const lastColour = channels < 3 ? 0 : 2;
   const alphaAt = hasAlpha(raster) ? channels - 1 : undefined;
@@ -43,7 +43,7 @@ export function hasAlpha({ channels }: Raster): boolean {
  * A level with half the width and height: each pixel is the mean of two by two pixels, in linear light. The last row or
  * column of an odd number counts twice.
  */
-export function halved(level: Level): Level {
+export function halvedLevel(level: PyramidLevel): PyramidLevel {
   const [width, height] = [Math.ceil(level.width / 2), Math.ceil(level.height / 2)];
   const data = new Float32Array(3 * width * height);
   const [upper, lower] = [new Float32Array(3 * level.width), new Float32Array(3 * level.width)];

@@ -1,5 +1,5 @@
 import type { Size } from '../../formats/size.ts';
-import { invalid, type Refusal } from '../refusal.ts';
+import { invalidArgument, type Refusal } from '../refusal.ts';
 import { MIN_EDGE_PX } from './ssimulacra2.ts';
 
 /** Size in pixels above which a search by SSIMULACRA 2 would not end in time. */
@@ -7,7 +7,7 @@ const MAX_MEASURED_PX = 4_000_000;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function assertMeasurable(picture: Size & { frames: number }): void {
-  const refusal = immeasurable(picture, 'ask for minSsim');
+  const refusal = scoreRefusal(picture, 'ask for minSsim');
   if (refusal !== undefined) throw refusal;
 }
 
@@ -15,18 +15,18 @@ export function assertMeasurable(picture: Size & { frames: number }): void {
  * The refusal of a score for a picture that is too small or too large; undefined if it can be measured.
  * @param instead what the caller may do in its place.
  */
-export function immeasurable(
+export function scoreRefusal(
   { width, height, frames }: Size & { frames: number },
   instead: string,
 ): Refusal | undefined {
   if (Math.min(width, height) < MIN_EDGE_PX) {
     const message = `ssimulacra2 needs pictures of at least ${MIN_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ${instead}.`;
-    return invalid('ssimulacra2', message, { limit: MIN_EDGE_PX });
+    return invalidArgument('ssimulacra2', message, { limit: MIN_EDGE_PX });
   }
   if (width * height * frames > MAX_MEASURED_PX) {
     const megapixels = (one: number) => (one / 1e6).toFixed(1);
     const message = `ssimulacra2 is measured up to ${megapixels(MAX_MEASURED_PX)} megapixels, but this picture has ${megapixels(width * height * frames)}: make it smaller first, or ${instead}.`;
-    return invalid('ssimulacra2', message, { limit: MAX_MEASURED_PX });
+    return invalidArgument('ssimulacra2', message, { limit: MAX_MEASURED_PX });
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { halved, hasAlpha, type Level, levelOf, type Raster } from './levels.ts';
+import { halvedLevel, hasAlpha, levelOf, type PyramidLevel, type Raster } from './levels.ts';
 import { WEIGHTS } from './ssimulacra2-weights.ts';
 
 /** Number of columns in a row of weights. */
@@ -53,7 +53,7 @@ function scoreOn(one: Raster, other: Raster, ground: number): number {
   const count = scalesOf(a);
   let error = 0;
   for (let scale = 0; scale < count; scale++) {
-    if (scale > 0) [a, b] = [halved(a), halved(b)];
+    if (scale > 0) [a, b] = [halvedLevel(a), halvedLevel(b)];
     const weights = [0, 1, 2].map((channel) => WEIGHTS[channel * count + scale] as readonly number[]);
     error += errorAt(a, b, weights);
   }
@@ -69,7 +69,7 @@ function scoreFor(weighted: number): number {
 }
 
 /** The number of scales; a small picture has fewer. The last scale may have a side of less than 8 pixels. */
-function scalesOf({ width, height }: Level): number {
+function scalesOf({ width, height }: PyramidLevel): number {
   let edgePx = Math.min(width, height);
   let count = 0;
   for (; count < SCALES && edgePx >= MIN_EDGE_PX; count++) {
@@ -94,7 +94,7 @@ interface ChannelComparison {
 }
 
 /** The weighted errors of one scale. @param weights of each channel. */
-function errorAt(a: Level, b: Level, weights: readonly (readonly number[])[]): number {
+function errorAt(a: PyramidLevel, b: PyramidLevel, weights: readonly (readonly number[])[]): number {
   const { width, height } = a;
   const channels = weights.map((row) => comparisonOf(row, width));
   const compared = channels.filter((channel) => channel !== undefined);

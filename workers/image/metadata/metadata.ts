@@ -18,7 +18,7 @@ import { toSrgb } from '../input.ts';
 import { fitInto } from '../pixels/geometry.ts';
 import { isFull } from '../pixels/pixels.ts';
 import { readableFile } from '../readable.ts';
-import { tooLarge, unreadable } from '../refusal.ts';
+import { pictureTooLarge, unreadablePicture } from '../refusal.ts';
 import { readTags } from './tags.ts';
 
 /**
@@ -82,7 +82,7 @@ async function decode(file: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined,
   });
   const header = await open(described, raw).metadata();
   const pixels = header.width * header.height;
-  if (pixels * pagesOf(header, readings) > MAX_PIXELS) throw tooLarge();
+  if (pixels * pagesOf(header, readings) > MAX_PIXELS) throw pictureTooLarge();
   const isWide = header.depth !== 'uchar' && (header.hasProfile || input !== described);
   const copy = await workingCopy(input, raw, { size: header.autoOrient, isWide });
   const isOpaque = !header.hasAlpha || (await isOpaqueAll(input, raw, copy, pixels));
@@ -145,7 +145,7 @@ async function workingCopy(
     .resize({ ...within, fit: 'fill' });
   if (isWide) toSrgb(small);
   const { data, info } = await encodeLocalOutput(small.toColourspace('srgb').raw());
-  if (info.channels !== 3 && info.channels !== 4) throw unreadable();
+  if (info.channels !== 3 && info.channels !== 4) throw unreadablePicture();
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
 

@@ -2,7 +2,7 @@ import type { Size } from '../../formats/size.ts';
 import { overlay } from '../overlay.ts';
 import { BLEND_MODES } from '../pixels/blend.ts';
 import { MAX_EDGE_PX, placeWithin, sizeFault } from '../pixels/geometry.ts';
-import { fade, repeat } from '../pixels/paint.ts';
+import { multiplyAlpha, repeat } from '../pixels/paint.ts';
 import { BadArgument } from '../refusal.ts';
 import { defineStep } from './operation.ts';
 import { assetId, choice, flag, integer, margin, number, optional, position } from './parameter.ts';
@@ -35,7 +35,7 @@ export const composite = defineStep({
       assertScalable(size, width);
       return opened.resize({ width }).ensureAlpha();
     });
-    if (opacity < 1) fade(layer, opacity);
+    if (opacity < 1) multiplyAlpha(layer, opacity);
     const at =
       x === undefined || y === undefined
         ? placeWithin(layer, picture, position, margin)

@@ -1,5 +1,5 @@
 import { parseColour } from '../colour/colour.ts';
-import { LUMA } from '../facts/brightness.ts';
+import { LUMA_WEIGHTS } from '../facts/brightness.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { colour } from './parameter.ts';
 
@@ -13,7 +13,7 @@ export const duotone = defineStep({
     const white = parseColour(light, 'light');
     const rowOf = (channel: 'r' | 'g' | 'b'): [number, number, number] => {
       const span = (white[channel] - black[channel]) / 255;
-      return [LUMA[0] * span, LUMA[1] * span, LUMA[2] * span];
+      return [LUMA_WEIGHTS[0] * span, LUMA_WEIGHTS[1] * span, LUMA_WEIGHTS[2] * span];
     };
     (await picture.at('recomb', 'linear'))
       .recomb([rowOf('r'), rowOf('g'), rowOf('b')])

@@ -1,4 +1,4 @@
-import { fade } from '../pixels/paint.ts';
+import { multiplyAlpha } from '../pixels/paint.ts';
 import { defineStep, IN_PLACE } from './operation.ts';
 import { number } from './parameter.ts';
 
@@ -11,6 +11,6 @@ export const opacity = defineStep({
   changesNothing: ({ opacity }) => opacity === 1,
   cpuMsPerMegapixel: 13,
   async apply(picture, { opacity }) {
-    if (opacity < 1) fade(await picture.pixels('rgba'), opacity);
+    if (opacity < 1) multiplyAlpha(await picture.pixels('rgba'), opacity);
   },
 });

@@ -8,7 +8,7 @@ import type { Picture } from '../picture.ts';
 import type { Shape } from '../pixels/geometry.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import type { BadArgument } from '../refusal.ts';
-import { contract, type Filled, filler } from './parameter.ts';
+import { argumentsSchema, defaultsFiller, type Filled } from './parameter.ts';
 
 /**
  * One operation of the registry: one file, one value. sharp is imported here as a type only, so that an API process
@@ -161,7 +161,7 @@ export const IN_PLACE = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as 
  */
 export function defineStep<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
   const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;
-  const filled = filler(parameters);
+  const filled = defaultsFiller(parameters);
   const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
     source.warningsAbout?.(input, filled(params)) ?? [];
   const alphaEffect = (params: Readonly<Record<string, unknown>>) =>
@@ -173,7 +173,7 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
     ...source,
     kind: 'step',
     declared: parameters,
-    parameters: contract(parameters),
+    parameters: argumentsSchema(parameters),
     commutesWithFlatten: (params) => factOf(source.commutesWithFlatten, filled(params)) ?? false,
     cpuMsPerMegapixel: (params) => factOf(source.cpuMsPerMegapixel, filled(params)),
     copies: (params) => factOf(source.copies, filled(params)),
@@ -224,12 +224,12 @@ export function defineSetting<P extends TProperties>(source: {
   settings(params: Filled<P>): { decode?: Decode; encode?: Encode };
 }): SettingOperation<P> {
   const { description, parameters, settings } = source;
-  const filled = filler(parameters);
+  const filled = defaultsFiller(parameters);
   return {
     kind: 'setting',
     description,
     declared: parameters,
-    parameters: contract(parameters),
+    parameters: argumentsSchema(parameters),
     settings: (params) => settings(filled(params)),
   };
 }

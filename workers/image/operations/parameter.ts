@@ -19,7 +19,7 @@ import { PLACE_NAMES, type Place } from '../pixels/geometry.ts';
 export { isTranslucent } from '../colour/colour.ts';
 export { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
 export { searchEffort, USUAL_EFFORT } from '../encode/effort.ts';
-export { alphaLevels, lossyWriter } from '../encode/encoder.ts';
+export { alphaLevels, lossyReason } from '../encode/encoder.ts';
 export { movingEffort } from '../encode/moving-effort.ts';
 export { MAX_EDGE_PX, PLACE_NAMES } from '../pixels/geometry.ts';
 export { scalesOnLoad } from '../scale-on-load.ts';
@@ -45,7 +45,7 @@ type Omissible<P extends TProperties> = {
 }[keyof P];
 
 /** The schema of the arguments: it allows no undeclared ones, and those with a default may be left out. */
-export function contract(properties: TProperties, options: { open?: boolean } = {}): TObject {
+export function argumentsSchema(properties: TProperties, options: { open?: boolean } = {}): TObject {
   const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
     name,
     'default' in schema ? Type.Optional(schema) : schema,
@@ -54,7 +54,7 @@ export function contract(properties: TProperties, options: { open?: boolean } = 
 }
 
 /** Fills in the defaults of arguments that were left out. */
-export function filler<P extends TProperties>(
+export function defaultsFiller<P extends TProperties>(
   properties: P,
 ): (sent: Readonly<Record<string, unknown>>) => Filled<P> {
   const withDefault = Object.entries(properties).filter(([, schema]) => 'default' in schema);

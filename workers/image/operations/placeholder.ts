@@ -1,6 +1,6 @@
 import type { Size } from '../../formats/size.ts';
 import { hashesOf } from '../facts/hashes.ts';
-import { coloured, MAX_SAMPLE_EDGE_PX } from '../facts/sample.ts';
+import { asSample, MAX_SAMPLE_EDGE_PX } from '../facts/sample.ts';
 import { blurBy } from '../gaussian.ts';
 import { fitInto } from '../pixels/geometry.ts';
 import { scaleTo } from '../sizing.ts';
@@ -34,7 +34,7 @@ export const placeholder = defineStep({
     const result = sizeOf(picture, kind);
     // The picture is scaled to the same size as for a description, so that the hashes are identical.
     await scaleTo(picture, within(picture, MAX_SAMPLE_EDGE_PX));
-    found.hashes = hashesOf(coloured(await picture.pixels()));
+    found.hashes = hashesOf(asSample(await picture.pixels()));
     // The linear kernel averages only, because a sharper one would let the edges of the picture colour a single pixel.
     await scaleTo(picture, result, 'linear');
     if (kind === 'blur') await blurBy(picture, 1);

@@ -1,6 +1,6 @@
 import { backgroundOr, opensUp } from '../colour/colour.ts';
 import { sizeFault, turnedSize } from '../pixels/geometry.ts';
-import { turned } from '../pixels/turn.ts';
+import { turnPixels } from '../pixels/turn.ts';
 import { defineStep } from './operation.ts';
 import { colour, number, optional } from './parameter.ts';
 
@@ -31,6 +31,6 @@ export const rotate = defineStep({
       return;
     }
     const corners = backgroundOr(fill, background);
-    picture.replace(await turned(await picture.pixels(), angle, corners, sharp));
+    picture.replace(await turnPixels(await picture.pixels(), angle, corners, sharp));
   },
 });

@@ -5,7 +5,7 @@ import { escaped, printable } from '../markup.ts';
 import { overlay } from '../overlay.ts';
 import { MAX_AREA_PX, marginPx, type Place, placeWithin, roomWithin } from '../pixels/geometry.ts';
 import { type Pixels, readPixels } from '../pixels/pixels.ts';
-import { turned } from '../pixels/turn.ts';
+import { turnPixels } from '../pixels/turn.ts';
 import { BadArgument } from '../refusal.ts';
 import { defineStep, type PassContext } from './operation.ts';
 import { colour, margin, number, optional, position, text as words } from './parameter.ts';
@@ -53,7 +53,7 @@ export const text = defineStep({
     const flat = hasEmoji(written)
       ? await drawColoured(written, layout, ink, pass)
       : inked(await drawMask(written, layout, pass), ink);
-    const label = rotate % 360 === 0 ? flat : await turned(flat, rotate, TRANSPARENT, pass.sharp);
+    const label = rotate % 360 === 0 ? flat : await turnPixels(flat, rotate, TRANSPARENT, pass.sharp);
     await overlay(picture, label, placeWithin(label, picture, position, margin));
   },
 });

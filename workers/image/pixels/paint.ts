@@ -168,7 +168,7 @@ function coverage(dx: number, dy: number, across: number, down: number): number 
 }
 
 /** Multiplies the alpha of RGBA pixels by the opacity. */
-export function fade({ data }: Pixels, opacity: number): void {
+export function multiplyAlpha({ data }: Pixels, opacity: number): void {
   const faded = Uint8Array.from({ length: 256 }, (_, alpha) => Math.round(alpha * opacity));
   for (let at = 3; at < data.length; at += 4) data[at] = faded[data[at] as number] as number;
 }

@@ -14,7 +14,7 @@ const MARGIN_PX = 2;
  * @param angle in degrees.
  * @param codec is passed in, so that a process that only reads the schemas of operations does not load it.
  */
-export async function turned(
+export async function turnPixels(
   pixels: Pixels,
   angle: number,
   background: Rgba,

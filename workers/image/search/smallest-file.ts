@@ -1,6 +1,6 @@
 import type { Encode, OutputFormat } from '../../protocol.ts';
 import type { Shape } from '../pixels/geometry.ts';
-import { invalid } from '../refusal.ts';
+import { invalidArgument } from '../refusal.ts';
 
 /** The least that a file of a format contains, as for a picture of one colour. */
 interface Least {
@@ -42,7 +42,7 @@ export function assertReachable(
   const { format } = encode;
   const size = `${shape.width} × ${shape.height}`;
   const message = `maxBytes is ${maxBytes}, but a ${format} of ${size} pixels has at least ${leastBytes} bytes, whatever it shows: allow more, or make the picture smaller.`;
-  throw invalid('maxBytes', message, { limit: leastBytes });
+  throw invalidArgument('maxBytes', message, { limit: leastBytes });
 }
 
 /** A number of bytes that every file of that format and size exceeds or equals. */

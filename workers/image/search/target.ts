@@ -6,7 +6,7 @@ import { encodeWith, type Motion } from '../encode/encoder.ts';
 import { TooLate } from '../failure.ts';
 import { achievedOf, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
-import { invalid } from '../refusal.ts';
+import { invalidArgument } from '../refusal.ts';
 import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
 import {
   type CommonSettings,
@@ -119,7 +119,7 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   if (size <= maxBytes) return reachedBy(reached, encode, trials);
   if (!isThorough) throw new TooLate();
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller.`;
-  throw invalid('maxBytes', message, { reached: size });
+  throw invalidArgument('maxBytes', message, { reached: size });
 }
 
 /** The smallest file that reaches the likeness. */
@@ -148,7 +148,7 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
   if (nearest === undefined || !isThorough) throw new TooLate();
   const closest = rounded(nearest.likeness);
   const message = `${param} is ${least}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
-  throw invalid(param, message, { reached: closest });
+  throw invalidArgument(param, message, { reached: closest });
 }
 
 /**

@@ -11,13 +11,13 @@ import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts
 import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { Header } from '../header/header.ts';
 import {
+  displayedSizeOf,
   encodeOf,
   framesOf,
   type LayerHeaders,
   layerHeadersOf,
   sizesOf,
   skippingBatches,
-  upright,
 } from './following.ts';
 
 /*
@@ -110,8 +110,9 @@ function readingOf(header: Header, pass: Pass): unknown {
   if (keepsFile || skippingBatches(header, pass) !== undefined) return pass;
   const [first] = pass.steps;
   const operation = first && operationNamed(first.operation);
-  const scaled = operation?.kind === 'step' && operation.scalesTo(upright(header), first?.params ?? {});
-  const file = { ...header, ...upright(header) };
+  const scaled =
+    operation?.kind === 'step' && operation.scalesTo(displayedSizeOf(header), first?.params ?? {});
+  const file = { ...header, ...displayedSizeOf(header) };
   return scaled && scalesOnLoad(file, scaled) ? JSON.stringify(first) : readFrames(header, pass);
 }
 

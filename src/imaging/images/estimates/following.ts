@@ -1,5 +1,5 @@
 import type { Size } from '../../../../workers/formats/size.ts';
-import { mismatchOf, type Outlook, predict, unscorable } from '../../../../workers/image/bounds.ts';
+import { mismatchOf, type PassPrediction, predict, scoreFailure } from '../../../../workers/image/bounds.ts';
 import {
   batchesOf,
   type FrameBatch,
@@ -34,7 +34,7 @@ export function layerHeadersOf({ steps }: Pass, layers: LayerHeaders): Header[] 
 
 /** The size of a frame, as displayed, before the first step and after each: one more than there are steps. */
 export function sizesOf(header: Header, { steps }: Pass): Size[] {
-  const sizes = [upright(header)];
+  const sizes = [displayedSizeOf(header)];
   for (const { operation: name, params } of steps) {
     const size = sizes.at(-1) as Size;
     const operation = operationNamed(name);
@@ -75,7 +75,7 @@ function isForMoving(name: string): boolean {
 }
 
 /** The size of a frame as displayed. */
-export function upright({ width, height, orientation }: Header): Size {
+export function displayedSizeOf({ width, height, orientation }: Header): Size {
   return orientation >= 5 ? { width: height, height: width } : { width, height };
 }
 
@@ -94,7 +94,7 @@ interface File {
 }
 
 /** What a pass makes, as far as the header of its file tells. */
-export type Foreseen = Exclude<Outlook, { failure: object }>;
+export type Foreseen = Exclude<PassPrediction, { failure: object }>;
 
 /**
  * Foresees a pass. What its worker would refuse for the frames, the size or the channels of the picture is refused by
@@ -106,7 +106,7 @@ export function foresee({ header, fileBytes }: File, pass: Pass, paramOf?: Param
   const { format, frames, delays } = header;
   if (pass.decode.maxFps !== undefined && frames > 1 && delays === undefined) return null;
   const input = {
-    ...upright(header),
+    ...displayedSizeOf(header),
     format,
     frames: readingsOf(header).pictures ?? frames,
     delays,
@@ -121,12 +121,12 @@ export function foresee({ header, fileBytes }: File, pass: Pass, paramOf?: Param
 
 /** Refuses a score of pictures that are too small or too large for one. @throws ApiError invalid_param. */
 export function assertScorable(header: Header): void {
-  const failure = unscorable(upright(header));
+  const failure = scoreFailure(displayedSizeOf(header));
   if (failure !== undefined) throw refusalOf(failure);
 }
 
 /** Refuses a comparison of two pictures of different sizes, as its worker would. @throws ApiError invalid_param. */
 export function assertSameSize(one: Header, other: Header, paramOf?: ParamOf): void {
-  const failure = mismatchOf(upright(one), upright(other));
+  const failure = mismatchOf(displayedSizeOf(one), displayedSizeOf(other));
   if (failure !== undefined) throw refusalOf(failure, paramOf);
 }

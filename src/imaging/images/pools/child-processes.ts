@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
 import { workerUnreachable } from '../failures.ts';
-import type { Finished, Workers } from './pool.ts';
+import type { Finished, PoolWorkers } from './pool.ts';
 import { ProcessDeath, type TaskFiles, TaskProcess, type TaskProcessOptions } from './task-process.ts';
 
 interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
@@ -25,7 +25,7 @@ const IDLE_MS = 60_000;
  * Child processes with a clean environment and bounded memory, which are killed at the deadline: for work that nothing
  * stops but a kill. Each runs one task at a time; one is started when none is idle.
  */
-export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Workers<Task, Result> {
+export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements PoolWorkers<Task, Result> {
   readonly #options: ChildProcessesOptions<Reply, Result>;
   /** Processes without work, each with the function that cancels its end. */
   readonly #idle = new Map<TaskProcess, () => void>();

@@ -33,7 +33,7 @@ export interface StartedWork<Result> {
 export type Finished<Result> = { busyMs: number | null } & ({ result: Result } | { error: unknown });
 
 /** What runs the tasks of a pool: threads of this process, or child processes. */
-export interface Workers<Task, Result> {
+export interface PoolWorkers<Task, Result> {
   /**
    * Resolves when the work has really ended. The task's input is handed over.
    * @param signal ends the work, where the worker can be stopped.
@@ -54,9 +54,9 @@ interface WorkerAnswer {
 /** Workers whose slots the accounts take in turn. */
 export class Pool<Task, Result extends WorkerAnswer> {
   readonly #admission: Admission;
-  readonly #workers: Workers<Task, Result>;
+  readonly #workers: PoolWorkers<Task, Result>;
 
-  constructor(options: AdmissionOptions, workers: Workers<Task, Result>) {
+  constructor(options: AdmissionOptions, workers: PoolWorkers<Task, Result>) {
     this.#admission = new Admission(options);
     this.#workers = workers;
   }

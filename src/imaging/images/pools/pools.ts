@@ -10,7 +10,7 @@ import type { imagesSettings } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { divisibleMs, estimatedBytes, estimatedMs } from '../estimates/costs.ts';
 import { encodeOf, type LayerHeaders } from '../estimates/following.ts';
-import { type Alternatives, capacity as poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
+import { type Alternatives, poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
 import type { Header } from '../header/header.ts';
 import { LATE_SECONDS, type LateWork } from '../late-work.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
@@ -18,7 +18,7 @@ import { ChildProcesses } from './child-processes.ts';
 import { Pace } from './pace.ts';
 import { Pool, type PoolCall, type StartedWork, type WorkEnding } from './pool.ts';
 import type { TaskProcessOptions } from './task-process.ts';
-import { Threads } from './threads.ts';
+import { ImageThreads } from './threads.ts';
 import type { WorkerTime } from './worker-time.ts';
 
 /**
@@ -262,7 +262,7 @@ export class Pools {
   #threadPool(): ImagePool {
     const { threadFile = IMAGE_THREAD } = this.#options;
     const { quick } = this.#sizes;
-    const threads = new Threads({ ...this.#options, threads: quick.slots, threadFile });
+    const threads = new ImageThreads({ ...this.#options, threads: quick.slots, threadFile });
     return new Pool({ ...this.#admissionOf('quick'), callsBesideJobs: true }, threads);
   }
 

@@ -5,7 +5,7 @@ import type { ImageResult, ImageTask } from '../../../../workers/protocol.ts';
 import { shareOnce } from '../../../../workers/transport/once.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { workerUnreachable } from '../failures.ts';
-import type { Finished, Workers } from './pool.ts';
+import type { Finished, PoolWorkers } from './pool.ts';
 
 /** A call and an item of a job at the same time: sharp works on threads of libuv, so neither holds up the other. */
 const TASKS_A_THREAD = 2;
@@ -30,7 +30,7 @@ type ThreadPool = Piscina<ImageTask, ImageResult>;
  * once than the threads take: calls wait in admission, where accounts take turns and clients may leave. A dead thread
  * is replaced.
  */
-export class Threads implements Workers<ImageTask, ImageResult> {
+export class ImageThreads implements PoolWorkers<ImageTask, ImageResult> {
   readonly #options: ThreadsOptions;
   readonly #cpuMeter: CpuMeter;
   readonly #running = new WeakMap<ThreadPool, Set<Promise<unknown>>>();

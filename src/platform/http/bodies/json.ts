@@ -75,7 +75,7 @@ export function parseText(text: string, startsAt?: number, sent = BODY): unknown
   } catch (error) {
     const { message } = error as Error;
     const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
-    throw malformed(startsAt === undefined ? message : inBody(message, text, startsAt), remedy, sent);
+    throw malformedJson(startsAt === undefined ? message : inBody(message, text, startsAt), remedy, sent);
   }
   if (POSSIBLY_FORBIDDEN.test(text)) refuseForbidden(value, sent);
   return value;
@@ -90,7 +90,7 @@ function inBody(message: string, text: string, startsAt: number): string {
 }
 
 /** @param message the message of JSON.parse, or one of the same form. */
-export function malformed(message: string, remedy = '', sent = BODY): ApiError {
+export function malformedJson(message: string, remedy = '', sent = BODY): ApiError {
   const reason = message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
   return sent.refuse(`${sent.name} is not valid JSON: ${reason}.${remedy}`);
 }

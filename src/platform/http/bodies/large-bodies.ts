@@ -7,7 +7,7 @@ import {
   COMMA,
   checkInSlices,
   emptyBody,
-  malformed,
+  malformedJson,
   OPEN_LIST,
   OPEN_OBJECT,
   parseText,
@@ -129,7 +129,7 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
       }
     }
   }
-  if (open.length > 0) throw malformed('Unexpected end of JSON input');
+  if (open.length > 0) throw malformedJson('Unexpected end of JSON input');
   if (root === undefined) return parseWhole(raw, startsAt);
   if (!isBlank(raw, root.endsAt, raw.length)) throw unexpected(raw, root.endsAt);
   return root.value;
@@ -200,5 +200,5 @@ function unexpected(raw: Buffer, from: number): Error {
   let index = from;
   while (BLANKS.includes(raw[index] as number)) index += 1;
   const [character] = raw.toString('utf8', index, index + 4);
-  return malformed(`Unexpected token '${character}' in JSON at byte ${index}`);
+  return malformedJson(`Unexpected token '${character}' in JSON at byte ${index}`);
 }

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { MEGABYTE } from '../../values/units.ts';
 import { type ApiError, invalidParam } from '../errors/errors.ts';
 import { readFullNames } from './file-names.ts';
-import { announcedBytes, drop, tooLarge, within } from './streamed-body.ts';
+import { announcedBytes, bodyTooLarge, dropBody, limitBody } from './streamed-body.ts';
 
 const MAX_FIELD_BYTES = MEGABYTE;
 const MAX_FIELDS = 64;
@@ -20,7 +20,7 @@ export interface FilePart extends Disposable {
 }
 
 /** A whole file besides the first one. */
-export interface FurtherFile {
+export interface AdditionalFile {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
   /** As that of the first file. */
@@ -54,7 +54,7 @@ export class Multipart implements Disposable {
   readonly #fields: Record<string, string> = Object.create(null);
   /** The names of the files besides `file`; complete when `fields` resolves. */
   readonly otherNames: string[] = [];
-  readonly #kept: (Omit<FurtherFile, 'bytes'> & { chunks: Promise<Buffer[]> })[] = [];
+  readonly #kept: (Omit<AdditionalFile, 'bytes'> & { chunks: Promise<Buffer[]> })[] = [];
   /** The parts named `file`. */
   readonly #parts: Readable[] = [];
   readonly #found = Promise.withResolvers<FilePart>();
@@ -83,7 +83,8 @@ export class Multipart implements Disposable {
    */
   static async open(request: FastifyRequest, body: Readable, options: MultipartOptions): Promise<Multipart> {
     const { maxFiles = 1, bodyLimitBytes } = options;
-    if ((announcedBytes(request) ?? 0) > maxFiles * bodyLimitBytes) throw tooLarge('body', bodyLimitBytes);
+    if ((announcedBytes(request) ?? 0) > maxFiles * bodyLimitBytes)
+      throw bodyTooLarge('body', bodyLimitBytes);
     const multipart = new Multipart(request, body, options);
     multipart.#parse();
     multipart.#file = await multipart.#found.promise;
@@ -115,9 +116,9 @@ export class Multipart implements Disposable {
    * The files that are kept, in the order sent, before or after the first. Resolves like `fields`.
    * @throws ApiError payload_too_large on the name of one, or as `fields`.
    */
-  async further(): Promise<FurtherFile[]> {
+  async further(): Promise<AdditionalFile[]> {
     await this.#ended.promise;
-    const files: FurtherFile[] = [];
+    const files: AdditionalFile[] = [];
     for (const { chunks, ...file } of this.#kept) files.push({ ...file, bytes: concatenated(await chunks) });
     return files;
   }
@@ -164,7 +165,7 @@ export class Multipart implements Disposable {
       return;
     }
     const file = {
-      bytes: within(stream, this.#options.fileLimitBytes, 'file'),
+      bytes: limitBody(stream, this.#options.fileLimitBytes, 'file'),
       declaredType,
       filename,
       [Symbol.dispose]: () => void stream.resume(),
@@ -179,7 +180,7 @@ export class Multipart implements Disposable {
       stream.resume();
       return;
     }
-    const chunks = Array.fromAsync(within(stream, this.#options.fileLimitBytes, name));
+    const chunks = Array.fromAsync(limitBody(stream, this.#options.fileLimitBytes, name));
     chunks.catch((error) => this.#fail(error));
     this.#kept.push({ name, declaredType, chunks });
   }
@@ -195,7 +196,7 @@ export class Multipart implements Disposable {
 
   #checkSize(files: number): void {
     const { bodyLimitBytes } = this.#options;
-    if (this.#received > files * bodyLimitBytes) this.#fail(tooLarge('body', bodyLimitBytes));
+    if (this.#received > files * bodyLimitBytes) this.#fail(bodyTooLarge('body', bodyLimitBytes));
   }
 
   #fail(error: ApiError): void {
@@ -208,7 +209,7 @@ export class Multipart implements Disposable {
 
   #leave(error?: Error): void {
     this.#body.unpipe(this.#parser);
-    drop(this.#body);
+    dropBody(this.#body);
     for (const part of this.#parts) part.destroy(error);
     this.#otherFiles.destroy(error);
   }

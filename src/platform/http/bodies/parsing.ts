@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
 import { emptyBody, LARGE_JSON_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { LargeBodies } from './large-bodies.ts';
-import { collect } from './streamed-body.ts';
+import { collectBody } from './streamed-body.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -77,7 +77,7 @@ export function installBodyReading(app: FastifyInstance): void {
     const type = request.headers['content-type'] ?? '';
     if (!JSON_TYPE.test(type)) throw unsupportedType(type, config.uploadsAt);
     if (stream === undefined) return;
-    const raw = await collect(stream, request, MAX_JSON_BODY_BYTES, 'body');
+    const raw = await collectBody(stream, request, MAX_JSON_BODY_BYTES, 'body');
     if (raw.length > 0) rawBodies.set(request, raw);
   }
 }
@@ -94,7 +94,7 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8
 export function installBodyParsing(app: FastifyInstance, ownerOf: (request: FastifyRequest) => string): void {
   const large = new LargeBodies();
   app.decorateRequest('readJson', async function readJson() {
-    const raw = await collect(this.body as Readable, this, MAX_JSON_BODY_BYTES, 'body');
+    const raw = await collectBody(this.body as Readable, this, MAX_JSON_BODY_BYTES, 'body');
     return raw.length > LARGE_JSON_BYTES ? large.parse(ownerOf(this), raw) : parseJson(raw);
   });
   app.addHook('preValidation', (request, _reply, done) => {

@@ -7,13 +7,17 @@ import { ApiError, invalidParam } from '../errors/errors.ts';
  * @param param the part that may be too large: the image, another part by its name, or the whole body.
  * @throws ApiError payload_too_large on `param`, invalid_param on `body` when the client disconnected.
  */
-export async function* within(source: Readable, limitBytes: number, param: string): AsyncGenerator<Buffer> {
+export async function* limitBody(
+  source: Readable,
+  limitBytes: number,
+  param: string,
+): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
   const chunks = source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   try {
     for await (const chunk of chunks) {
       sizeBytes += chunk.length;
-      if (sizeBytes > limitBytes) throw tooLarge(param, limitBytes);
+      if (sizeBytes > limitBytes) throw bodyTooLarge(param, limitBytes);
       yield chunk;
     }
   } catch (error) {
@@ -27,18 +31,18 @@ export async function* within(source: Readable, limitBytes: number, param: strin
  * receiving a large body; its unwritten part is cut off. A refused body stays open, as with `within`.
  * @throws ApiError as `within`.
  */
-export async function collect(
+export async function collectBody(
   stream: Readable,
   request: FastifyRequest,
   limitBytes: number,
   param: string,
 ): Promise<Buffer<ArrayBuffer>> {
   const announced = announcedBytes(request);
-  if (announced !== null && announced > limitBytes) throw tooLarge(param, limitBytes);
+  if (announced !== null && announced > limitBytes) throw bodyTooLarge(param, limitBytes);
   let buffer = Buffer.allocUnsafeSlow(announced ?? 64 * 1024);
   let length = 0;
   await eachChunk(stream, (chunk) => {
-    if (length + chunk.length > limitBytes) throw tooLarge(param, limitBytes);
+    if (length + chunk.length > limitBytes) throw bodyTooLarge(param, limitBytes);
     if (length + chunk.length > buffer.length) buffer = grown(buffer, length, length + chunk.length);
     chunk.copy(buffer, length);
     length += chunk.length;
@@ -77,7 +81,7 @@ function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void>
 }
 
 /** Reads the rest of an unwanted body and drops it. */
-export function drop(body: Readable): void {
+export function dropBody(body: Readable): void {
   body.on('data', freeNow);
   body.resume();
 }
@@ -93,7 +97,7 @@ export function announcedBytes({ headers }: FastifyRequest): number | null {
  * @param part what is too large: the file, another part by its name, or the body.
  * @param param the field of the call that a part stands in, where its name is another one.
  */
-export function tooLarge(part: string, limitBytes: number, param = part): ApiError {
+export function bodyTooLarge(part: string, limitBytes: number, param = part): ApiError {
   return new ApiError('payload_too_large', `The ${part} is over ${limitBytes} bytes: send a smaller one.`, {
     param,
     details: { limit: limitBytes },

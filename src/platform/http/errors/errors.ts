@@ -101,7 +101,7 @@ export function invalidParam(
 }
 
 /** A refusal for a temporary reason: the same call may succeed after the given time. */
-export function unavailable(
+export function temporarilyUnavailable(
   reason: string,
   message: string,
   retryAfterSeconds: number,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
 import { MEGABYTE } from '../../values/units.ts';
-import { drop } from '../bodies/streamed-body.ts';
+import { dropBody } from '../bodies/streamed-body.ts';
 import { closeAfterResponse } from '../connection/closing.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
 import { withFix } from './fix.ts';
@@ -58,7 +58,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
   for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
   // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
   if (!request.raw.complete) {
-    drop(request.raw);
+    dropBody(request.raw);
     closeAfterResponse(request.socket);
   }
   if (hasEndlessBody(request)) reply.header('connection', 'close');

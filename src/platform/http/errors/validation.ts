@@ -7,11 +7,11 @@ import { lazy } from '../lazy.ts';
 import { type ApiError, invalidParam } from './errors.ts';
 import {
   type Diagnosis,
-  mismatch,
-  missing,
+  mismatchedValue,
+  missingField,
   pathOf,
   spell,
-  undeclared,
+  undeclaredFields,
   type ViolationSubject,
 } from './violations.ts';
 
@@ -104,11 +104,11 @@ export function validationFailure(
 function diagnosed(param: string, path: string, error: ErrorObject): Diagnosis {
   const { data: sent, parentSchema = {}, params } = error;
   const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
-  if (missingProperty !== undefined) return missing(param, sent, parentSchema, CALL_SUBJECT);
+  if (missingProperty !== undefined) return missingField(param, sent, parentSchema, CALL_SUBJECT);
   if (additionalProperty !== undefined)
-    return undeclared({ param, names: [additionalProperty], sent, schema: parentSchema }, CALL_SUBJECT);
+    return undeclaredFields({ param, names: [additionalProperty], sent, schema: parentSchema }, CALL_SUBJECT);
   const name = param === 'body' ? 'The body' : param;
-  return mismatch({ path, name }, sent, parentSchema as TSchema, CALL_SUBJECT);
+  return mismatchedValue({ path, name }, sent, parentSchema as TSchema, CALL_SUBJECT);
 }
 
 function detailsOf(

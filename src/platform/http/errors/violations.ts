@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
-import { hintFirst, likely, meantWords, nearest } from '../../ids/nearest.ts';
+import { hintFirst, likelyNames, meantWords, nearest } from '../../ids/nearest.ts';
 import { isObject, startOfJson } from '../../values/json.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
 import { besideIn, type Mend } from './mends.ts';
@@ -61,7 +61,7 @@ export function spell(path: readonly string[]): string {
  * @param param the path of the missing field.
  * @param sent the object that lacks it, and its schema.
  */
-export function missing(
+export function missingField(
   param: string,
   sent: unknown,
   { properties = {} }: Partial<TSchema>,
@@ -106,7 +106,7 @@ export interface Undeclared {
   schema: Partial<TSchema>;
 }
 
-export function undeclared(
+export function undeclaredFields(
   { param, names, sent, schema }: Undeclared,
   contract: ViolationSubject,
 ): Diagnosis {
@@ -144,10 +144,10 @@ function replacedBy(param: string, instead: Instead): Diagnosis {
 function wordsFor(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
   const within: Within | undefined = schema.within;
   if (within !== undefined && isObject(sent)) {
-    const words = likely(wrong, within.names(sent));
+    const words = likelyNames(wrong, within.names(sent));
     if (words.length > 0) return words.map((word) => `${within.field}.${word}`);
   }
-  return likely(wrong, Object.keys(schema.properties ?? {}));
+  return likelyNames(wrong, Object.keys(schema.properties ?? {}));
 }
 
 /** The end of a message about several wrong names: ` Send x for left, y for top.`, or nothing. */
@@ -159,7 +159,7 @@ function replacements(meant: readonly { wrong: string; words: readonly string[] 
 }
 
 /** @param path of the value, '' for all that was checked; `name` stands for it in the sentence. */
-export function mismatch(
+export function mismatchedValue(
   { path, name = path }: { path: string; name?: string },
   value: unknown,
   schema: TSchema,
@@ -215,7 +215,7 @@ function alternativesOf(schema: TSchema): TSchema[] {
 }
 
 function wordRemedy(value: string, known: readonly string[]): Remedy {
-  const words = likely(value, known);
+  const words = likelyNames(value, known);
   const says = meantWords(words);
   return words.length === 1
     ? { says, replace: words[0] }
@@ -225,7 +225,7 @@ function wordRemedy(value: string, known: readonly string[]): Remedy {
 /** A list of words in place of one, of which some are misspelt. A longer list than there are words is none of them. */
 function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remedy {
   if (value.length === 0 || value.length > known.length) return { says: '' };
-  const meant = value.map((word) => likely(String(word), known));
+  const meant = value.map((word) => likelyNames(String(word), known));
   const replace = meant.flatMap((words) => (words.length === 1 ? words : []));
   return replace.length === value.length
     ? { says: ` Did you mean ${replace.join(', ')}?`, replace }
@@ -233,13 +233,13 @@ function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remed
 }
 
 /** What was meant by a word that is not known: the end of a message, and the mend if it is certain. */
-export interface MeantWord {
+export interface SuggestedWord {
   hint: string;
   mends: Mend[];
 }
 
 /** @param path where the word was sent. */
-export function meantWord(word: string, known: readonly string[], path: string): MeantWord {
+export function meantWord(word: string, known: readonly string[], path: string): SuggestedWord {
   const { says, replace } = wordRemedy(word, known);
   return { hint: says, mends: mendsBy(path, word, replace) };
 }

@@ -11,10 +11,10 @@ export function checkFilter(filter: unknown, path = 'filter'): void {
 }
 
 /** The fields that a filter fixes to one value; an upsert begins with them. */
-export function equalities(filter: Filter): Record<string, unknown> {
+export function fixedFieldsOf(filter: Filter): Record<string, unknown> {
   const fixed: Record<string, unknown> = {};
   for (const [field, condition] of Object.entries(filter)) {
-    if (field === '$and') Object.assign(fixed, ...(condition as Filter[]).map(equalities));
+    if (field === '$and') Object.assign(fixed, ...(condition as Filter[]).map(fixedFieldsOf));
     else if (field.startsWith('$')) continue;
     else if (!isOperators(condition)) fixed[field] = condition;
     else if ('$eq' in condition) fixed[field] = condition.$eq;
@@ -24,7 +24,7 @@ export function equalities(filter: Filter): Record<string, unknown> {
 
 /** The `_id` that an upsert would insert. Throws when neither the filter nor $setOnInsert names one. */
 export function upsertId(filter: Filter, update: Update): string {
-  const id = update.$setOnInsert?._id ?? equalities(filter)._id;
+  const id = update.$setOnInsert?._id ?? fixedFieldsOf(filter)._id;
   if (typeof id === 'string') return id;
   throw new TypeError('An upsert needs an _id in its filter or in $setOnInsert.');
 }

@@ -10,7 +10,7 @@ type CallMethod = (
 ) => Promise<unknown>;
 
 /** A collection that lives elsewhere: in the documents thread, or in the primary. */
-export function collectionThrough<T extends Document>(name: string, call: CallMethod): Collection<T> {
+export function remoteCollection<T extends Document>(name: string, call: CallMethod): Collection<T> {
   // Only the last argument of a method is optional. It is left out when it is undefined, which would arrive as null.
   const send = async <R>(method: keyof Collection<T>, ...args: unknown[]): Promise<R> =>
     (await call(name, method, args.at(-1) === undefined ? args.slice(0, -1) : args)) as R;
@@ -48,7 +48,7 @@ export function documentsOverChannel(channel: Channel): Documents {
   return {
     async collection<T extends Document>(spec: CollectionSpec) {
       await channel.call(SERVICE, 'declare', [spec]);
-      return collectionThrough<T>(spec.name, (name, method, args) =>
+      return remoteCollection<T>(spec.name, (name, method, args) =>
         channel.call(SERVICE, method, [name, ...args]),
       );
     },

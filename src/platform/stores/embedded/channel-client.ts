@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../documents/port.ts';
-import { batching, type Channel, type Frame, framesOf } from './channel.ts';
+import { batchFrames, type Channel, type Frame, framesOf } from './channel.ts';
 import { PendingCalls } from './pending-calls.ts';
 
 /** The API process's end of a link to the primary. */
@@ -22,7 +22,7 @@ export function channelToPrimary(): Channel {
 export function channelOver(link: PrimaryLink): Channel {
   const pending = new PendingCalls();
   const listeners = new Map<string, Set<(event: unknown) => void>>();
-  const send = batching((message) => link.send(message));
+  const send = batchFrames((message) => link.send(message));
   let gone = false;
 
   function receive(frame: Frame): void {

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import {
-  batching,
+  batchFrames,
   type CallFrame,
   type ChannelHost,
   type Frame,
@@ -21,7 +21,7 @@ interface ProcessLinks {
 
 /** Serves every process that cluster.fork() started or will start. */
 export function hostForProcesses(): ChannelHost {
-  return hostOver({
+  return channelHostOver({
     send(processId, message) {
       const worker = cluster.workers?.[processId];
       // With a callback, the death of a process during a write is not an error of the primary.
@@ -33,14 +33,14 @@ export function hostForProcesses(): ChannelHost {
   });
 }
 
-export function hostOver(links: ProcessLinks): ChannelHost {
+export function channelHostOver(links: ProcessLinks): ChannelHost {
   const handlers = new Map<string, ServiceHandler>();
   const senders = new Map<number, (frame: Frame) => void>();
 
   function senderTo(processId: number): (frame: Frame) => void {
     const known = senders.get(processId);
     if (known !== undefined) return known;
-    const sender = batching((message) => links.send(processId, message));
+    const sender = batchFrames((message) => links.send(processId, message));
     senders.set(processId, sender);
     return sender;
   }

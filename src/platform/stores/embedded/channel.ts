@@ -63,7 +63,7 @@ export function framesOf(message: unknown): Frame[] {
  * Collects the frames of one turn of the event loop. A message costs about 0.1 ms regardless of its size, so several
  * frames share one.
  */
-export function batching(send: (message: Envelope) => void): (frame: Frame) => void {
+export function batchFrames(send: (message: Envelope) => void): (frame: Frame) => void {
   let frames: Frame[] = [];
   return (frame) => {
     frames.push(frame);

@@ -31,7 +31,7 @@ function whereItIsNotRead({ headers, query }: FastifyRequest): string {
   return 'A credential is missing';
 }
 
-export function consoleOnly(): ApiError {
+export function sessionRequired(): ApiError {
   return new ApiError(
     'forbidden',
     'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.',
@@ -61,7 +61,7 @@ export function noSlotLeft(kind: SlotKind, limit: number): ApiError {
   });
 }
 
-export function blocked(blockedMs: number): ApiError {
+export function addressBlocked(blockedMs: number): ApiError {
   return new ApiError(
     'rate_limited',
     'Too many wrong credentials came from this address: wait for Retry-After seconds.',

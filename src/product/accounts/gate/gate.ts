@@ -16,11 +16,11 @@ import { AccountCallCounts } from './account-calls.ts';
 import { AdmissionCache } from './admission-cache.ts';
 import { type RateBudget, sendBudget } from './budget.ts';
 import {
-  blocked,
-  consoleOnly,
+  addressBlocked,
   findRefusal,
   missingCredential,
   noSlotLeft,
+  sessionRequired,
   tooManyRequests,
 } from './errors.ts';
 import { CallSlots, type SlotKind } from './slots.ts';
@@ -182,7 +182,7 @@ export class Gate {
     const giveBack = () => this.#options.coordination.giveBackStrike(key);
     if (counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) {
       await giveBack();
-      throw blocked(counted.resetMs);
+      throw addressBlocked(counted.resetMs);
     }
     return {
       giveBack,
@@ -205,7 +205,7 @@ export class Gate {
    */
   async refuseWrong(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
     const blockedMs = this.#blockedMsOf(networkOf(request.ip));
-    return blockedMs > 0 ? blocked(blockedMs) : this.#strike(request, refusal);
+    return blockedMs > 0 ? addressBlocked(blockedMs) : this.#strike(request, refusal);
   }
 
   /**
@@ -243,7 +243,7 @@ export class Gate {
     if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
     if (caller?.isSuspended) throw accountSuspended();
     if (caller === null && config.access !== 'public') throw missingCredential(request);
-    if (isWrongAccess(config, caller)) throw consoleOnly();
+    if (isWrongAccess(config, caller)) throw sessionRequired();
     if (refusal !== null) throw refusal;
     if (!answer.slot) throw noSlotLeft(kind ?? 'calls', this.#slotLimits[kind ?? 'calls']);
   }
@@ -335,7 +335,7 @@ export class Gate {
   }
 
   #refuseBlocked(blockedMs: number): void {
-    if (blockedMs > 0) throw blocked(blockedMs);
+    if (blockedMs > 0) throw addressBlocked(blockedMs);
   }
 
   /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
@@ -346,7 +346,7 @@ export class Gate {
     );
     this.#noteFailure(request, counted);
     return counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE
-      ? blocked(counted.resetMs)
+      ? addressBlocked(counted.resetMs)
       : refusal;
   }
 }

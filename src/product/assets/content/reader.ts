@@ -1,5 +1,5 @@
 import { ownedBytes, type StoredFile } from '../../../imaging/images/source.ts';
-import { tooLarge } from '../../../platform/http/bodies/streamed-body.ts';
+import { bodyTooLarge } from '../../../platform/http/bodies/streamed-body.ts';
 import { StoreUnavailableError } from '../../../platform/stores/documents/port.ts';
 import type { Objects, StoredObject } from '../../../platform/stores/objects/port.ts';
 import { storageUnreadable } from '../errors.ts';
@@ -37,7 +37,7 @@ export class AssetReader {
   readonly find = async (accountId: string, assetId: string, param?: string): Promise<AssetFile> => {
     const asset = await this.#records.find(accountId, assetId, param);
     const { image: facts, name, digest, expiresAt } = asset;
-    if (facts.bytes > this.#limitBytes) throw tooLarge('file', this.#limitBytes, param);
+    if (facts.bytes > this.#limitBytes) throw bodyTooLarge('file', this.#limitBytes, param);
     return {
       ...{ facts, name, digest, expiresAt },
       length: facts.bytes,

@@ -4,7 +4,7 @@ import { Admission } from '../../../imaging/images/admission.ts';
 import { checkIsImage } from '../../../imaging/images/source.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../../platform/http/bodies/multipart.ts';
-import { announcedBytes, tooLarge, within } from '../../../platform/http/bodies/streamed-body.ts';
+import { announcedBytes, bodyTooLarge, limitBody } from '../../../platform/http/bodies/streamed-body.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import {
@@ -93,8 +93,8 @@ export function openRaw(
   body: Readable,
   limitBytes = MAX_UPLOAD_BYTES,
 ): IncomingImage {
-  if ((announcedBytes(request) ?? 0) > limitBytes) throw tooLarge('file', limitBytes);
-  const bytes = within(body, limitBytes, 'file');
+  if ((announcedBytes(request) ?? 0) > limitBytes) throw bodyTooLarge('file', limitBytes);
+  const bytes = limitBody(body, limitBytes, 'file');
   return { bytes, filename: null, [Symbol.dispose]: () => undefined };
 }
 

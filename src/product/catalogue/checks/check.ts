@@ -3,14 +3,14 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
 import { mendsAt, type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
 import {
-  mismatch,
-  missing,
+  mismatchedValue,
+  missingField,
   pathOf,
   spell,
-  undeclared,
+  undeclaredFields,
   type ViolationSubject,
 } from '../../../platform/http/errors/violations.ts';
-import { likely, meantWords } from '../../../platform/ids/nearest.ts';
+import { likelyNames, meantWords } from '../../../platform/ids/nearest.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { present } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
@@ -101,11 +101,11 @@ function violationOf(error: ErrorObject, owner: string): Violation {
     return undeclaredKeys(parent, names, error.data, schema, spell(parent) || owner);
   }
   if (missingProperty !== undefined) {
-    const { message } = missing(spell(path), error.data, schema, contractOf(owner));
+    const { message } = missingField(spell(path), error.data, schema, contractOf(owner));
     return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
   }
   const named = { path: spell(path), name: spell(path) || `What is sent to ${owner}` };
-  const { message, mends, suggest } = mismatch(named, error.data, schema, contractOf(owner));
+  const { message, mends, suggest } = mismatchedValue(named, error.data, schema, contractOf(owner));
   const hint = hintFor(error.data, schema);
   return {
     key: path[0] ?? '',
@@ -137,7 +137,7 @@ function undeclaredKeys(
   owner: string,
 ): Violation {
   const path = [...parent, names[0]];
-  const { message, mends, suggest } = undeclared(
+  const { message, mends, suggest } = undeclaredFields(
     { param: spell(path), names, sent, schema },
     contractOf(owner),
   );
@@ -165,7 +165,7 @@ function colourHint(value: string): { says: string; suggest?: string[] } {
   if (value === '') return { says: ' In a URL write # as %23, as in %23ff8800.' };
   const word = value.toLowerCase().replaceAll(/[^a-z]/g, '');
   const within = COLOUR_NAMES.filter((name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name));
-  const suggest = within.length > 0 ? within : likely(word, COLOUR_NAMES);
+  const suggest = within.length > 0 ? within : likelyNames(word, COLOUR_NAMES);
   return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), suggest };
 }
 

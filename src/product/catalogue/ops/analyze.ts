@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { contract, optional } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema, optional } from '../../../../workers/image/operations/parameter.ts';
 import type { AiOp } from '../op.ts';
 import { prompt } from '../parameter.ts';
 
@@ -25,7 +25,7 @@ export const analyze: AiOp<'analyze'> = {
   runs: 'model',
   kind: 'ai',
   description: 'Answers a question about each picture as JSON of a given schema.',
-  parameters: contract({
+  parameters: argumentsSchema({
     schema: optional(
       Type.Record(Type.String(), Type.Unknown(), {
         minProperties: 1,

@@ -1,11 +1,11 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
-import { adapted } from '../parameter.ts';
+import { adaptParameter } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 export const blur = pixelOp({
   op: 'blur',
   description: 'Blurs the whole picture evenly, by as much as sigma says.',
-  parameters: { sigma: adapted(operations.blur.declared.sigma, { maximum: 250 }) },
+  parameters: { sigma: adaptParameter(operations.blur.declared.sigma, { maximum: 250 }) },
   example: { sigma: 5 },
   compile: ({ sigma }) => ({ steps: [step('blur', { sigma })] }),
 });

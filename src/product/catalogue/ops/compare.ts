@@ -1,4 +1,4 @@
-import { assetId, contract } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema, assetId } from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
 
 export const compare: PixelOp<'compare'> = {
@@ -7,7 +7,7 @@ export const compare: PixelOp<'compare'> = {
   kind: 'deterministic',
   description:
     'Compares each picture (its first frame) with another asset: JSON of ssim, changedShare, maxDifference and the changed regions. In steps: last. POST /api/v1/images/compare compares two images while you wait.',
-  parameters: contract({ otherAssetId: assetId('The asset to compare with.') }),
+  parameters: argumentsSchema({ otherAssetId: assetId('The asset to compare with.') }),
   fields: {},
   produces: 'json',
   requiresAssets: true,

@@ -1,6 +1,6 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
 import { optional } from '../../../../workers/image/operations/parameter.ts';
-import { adapted } from '../parameter.ts';
+import { adaptParameter } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 import { focalViolation } from './resize.ts';
 
@@ -15,18 +15,18 @@ export const crop = pixelOp({
     x: RECTANGLE.left,
     y: RECTANGLE.top,
     width: optional(
-      adapted(RECTANGLE.width, { description: 'Width of the rectangle in pixels; needs height.' }),
+      adaptParameter(RECTANGLE.width, { description: 'Width of the rectangle in pixels; needs height.' }),
     ),
     height: optional(
-      adapted(RECTANGLE.height, { description: 'Height of the rectangle in pixels; needs width.' }),
+      adaptParameter(RECTANGLE.height, { description: 'Height of the rectangle in pixels; needs width.' }),
     ),
     aspect: optional(
-      adapted(SHAPE.aspect, {
+      adaptParameter(SHAPE.aspect, {
         description:
           'Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height.',
       }),
     ),
-    gravity: adapted(SHAPE.gravity, {
+    gravity: adaptParameter(SHAPE.gravity, {
       description: 'With aspect, the part that is kept; center when left out.',
     }),
     focalX: SHAPE.focalX,

@@ -1,4 +1,4 @@
-import { choice, contract } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema, choice } from '../../../../workers/image/operations/parameter.ts';
 import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
 import type { PixelOp } from '../op.ts';
 
@@ -23,7 +23,7 @@ export const readText: PixelOp<'read_text'> = {
   op: 'read_text',
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
-  parameters: contract({
+  parameters: argumentsSchema({
     language: choice(installedLanguages(), 'An installed language.', {
       default: DEFAULT_LANGUAGE,
     }),
@@ -38,7 +38,7 @@ export const readCodes: PixelOp<'read_codes'> = {
   op: 'read_codes',
   description:
     'Reads QR, Data Matrix, Aztec, PDF417, EAN, UPC, Code 128 and other codes: JSON of format, text and box of each. In steps: last, in jobs.',
-  parameters: contract({}),
+  parameters: argumentsSchema({}),
   syncEndpoint: '/images/read-codes',
   example: { parameters: {} },
   compile: () => fragment({ kind: 'codes' }),

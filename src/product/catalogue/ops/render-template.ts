@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { contract } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import { PAGE_FIELDS } from '../../templates/schema.ts';
 import type { RenderOp } from '../op.ts';
 
@@ -14,7 +14,7 @@ export const renderTemplate: RenderOp<'render_template'> = {
   kind: 'deterministic',
   description:
     'Draws an HTML/CSS template as a PNG image: POST /api/v1/images/render takes templateId (or html, width and height) and data, one row; a job takes templateId and items, one row per image.',
-  parameters: contract({}),
+  parameters: argumentsSchema({}),
   fields: {
     templateId: TEMPLATE_ID,
     items: Type.Array(Type.Record(Type.String(), Type.Unknown()), {

@@ -1,5 +1,5 @@
 import { operations } from '../../../../workers/image/operations/index.ts';
-import { adapted } from '../parameter.ts';
+import { adaptParameter } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 /** The maximum on sharp's scale; higher values only amplify noise. */
@@ -10,8 +10,8 @@ export const sharpen = pixelOp({
   description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
   parameters: {
     sigma: operations.sharpen.declared.sigma,
-    flat: adapted(operations.sharpen.declared.m1, { maximum: MAX_STRENGTH }),
-    jagged: adapted(operations.sharpen.declared.m2, { maximum: MAX_STRENGTH }),
+    flat: adaptParameter(operations.sharpen.declared.m1, { maximum: MAX_STRENGTH }),
+    jagged: adaptParameter(operations.sharpen.declared.m2, { maximum: MAX_STRENGTH }),
   },
   example: { sigma: 1.5 },
   renamed: { m1: ['flat'], m2: ['jagged'] },

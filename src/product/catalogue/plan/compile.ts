@@ -1,5 +1,5 @@
 import type { TObject } from '@sinclair/typebox';
-import { contract } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
 import { hintFirst } from '../../../platform/ids/nearest.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -96,7 +96,7 @@ const ANY_PROMPT = promptSchema('What to heed.');
 
 /** The contract of the prompt of each AI op. They are made once, because the validator of a contract is kept. */
 const PROMPTS = Object.fromEntries(
-  Object.values<Op>(OPS).map((op) => [op.op, contract({ prompt: op.fields.prompt ?? ANY_PROMPT })]),
+  Object.values<Op>(OPS).map((op) => [op.op, argumentsSchema({ prompt: op.fields.prompt ?? ANY_PROMPT })]),
 ) as Record<AiOp['op'], TObject>;
 
 function checkPrompt(op: AiOp, prompt: string | undefined, { name, refuse }: SentField): void {

@@ -1,4 +1,4 @@
-import { contract } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { meantWord } from '../../../platform/http/errors/violations.ts';
@@ -13,8 +13,8 @@ import { checkSteps, type NamedAsset, type SentSchema, schemasOf } from './compi
 import { planOf, type Segment, type Taken, takenBy, typeOf } from './plan.ts';
 import {
   checkJobSize,
+  findJobOp,
   type JobWork,
-  jobOp,
   type SentVariant,
   type StoredSteps,
   variantsOfOp,
@@ -107,7 +107,7 @@ function checkWork(body: JobWork, { models, stored }: CheckRules): CheckedWork {
   if (subjects !== undefined) {
     throw invalidParam('subjects', 'subjects come with steps: leave them out, or send the op as a step.');
   }
-  const op = jobOp(body);
+  const op = findJobOp(body);
   const named = body.op === undefined ? {} : { op: op.op };
   if (op.runs === 'render') return { ...named, ...renderWork(body, op) };
   refuseFields(body, ['templateId', 'items'], `${op.op} draws no template`);
@@ -138,7 +138,7 @@ function checkVariants(
 }
 
 /** The contract of a render, made once, because the validator of a contract is kept. */
-const RENDER_FIELDS = contract(OPS.render_template.fields);
+const RENDER_FIELDS = argumentsSchema(OPS.render_template.fields);
 
 /** A render job has rows instead of assets and variants. */
 function renderWork(body: JobWork, op: RenderOp): CheckedWork {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { rangeOf, SELECTING, selectsOneFrame } from '../../../../workers/image/frames.ts';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
-import { lossyWriter } from '../../../../workers/image/operations/parameter.ts';
+import { lossyReason } from '../../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode, Pass } from '../../../../workers/protocol.ts';
 import { encodesOf } from '../../../imaging/images/formats.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
@@ -277,7 +277,7 @@ function makesOnePicture(name: string): boolean {
 
 /** Settings of another format have been removed before; the rest were sent without a format. */
 function losslessInLossy(fragments: readonly Fragment[], encode: Encode): Conflict | undefined {
-  const [lossy] = encodesOf(encode).flatMap((one) => lossyWriter(one) ?? []);
+  const [lossy] = encodesOf(encode).flatMap((one) => lossyReason(one) ?? []);
   if (lossy === undefined) return undefined;
   const index = fragments.findLastIndex(({ encode }) => encode.lossless === true);
   const message = `lossless is true, but ${lossy}: have the pass write webp, avif or png.`;

@@ -66,7 +66,7 @@ const OP_OF_TYPE: Record<string, JobOp> = {
  * The op that a job names directly or by its raw type.
  * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
  */
-export function jobOp({ op: name, type }: JobWork): JobOp {
+export function findJobOp({ op: name, type }: JobWork): JobOp {
   if (name !== undefined) return opNamed(name);
   if (type === undefined) {
     throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', { missing: ['op'] });

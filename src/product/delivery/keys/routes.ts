@@ -4,7 +4,7 @@ import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { signingKeyNotFound } from '../errors.ts';
-import { NewSigningKey, NewSigningKeyBody, SigningKey, SigningKeyPath } from '../schema.ts';
+import { NewSigningKey, NewSigningKeyBody, SigningKey, SigningKeyParams } from '../schema.ts';
 import type { Signers } from './signers.ts';
 import type { SigningKeyDocument, SigningKeysStore } from './store.ts';
 
@@ -50,7 +50,7 @@ export async function signingKeyRoutes(
     },
   );
 
-  app.delete<{ Params: SigningKeyPath }>(
+  app.delete<{ Params: SigningKeyParams }>(
     '/signing-keys/:keyId',
     {
       config: { idempotency: 'kept' },
@@ -58,7 +58,7 @@ export async function signingKeyRoutes(
         summary: 'Revoke a signing key',
         description:
           'Addresses that it signed are answered 404 from then on. The answer names in Cache-Tag what a CDN has to purge.',
-        params: SigningKeyPath,
+        params: SigningKeyParams,
         response: { 204: Type.Null() },
       },
     },

@@ -22,7 +22,7 @@ export interface SigningKeyDocument {
   createdAt: string;
 }
 
-export const SIGNING_KEYS: DeclaredCollection = {
+export const SIGNING_KEYS_COLLECTION: DeclaredCollection = {
   name: 'signingKeys',
   indexes: [SLOT_INDEX],
   onAccountDeletion: 'delete',
@@ -37,7 +37,7 @@ export class SigningKeysStore {
   }
 
   static async open(documents: Documents): Promise<SigningKeysStore> {
-    return new SigningKeysStore(await documents.collection(SIGNING_KEYS));
+    return new SigningKeysStore(await documents.collection(SIGNING_KEYS_COLLECTION));
   }
 
   /** Makes a key. @throws ApiError resource_limit_exceeded when the account has as many as it may. */

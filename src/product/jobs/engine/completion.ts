@@ -7,14 +7,14 @@ import { errorMessageOf, finalStatusOf, isOver, type OutcomeSums } from '../rule
 import { JOB, JOB_ENDS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import { type JobEnd, jobEventOf, jobEventTypeOf, type Outcomes } from './outcomes.ts';
-import type { Signals } from './signals.ts';
+import type { JobSignals } from './signals.ts';
 
 const OBJECTS_AT_A_TIME = 100;
 
 interface CompletionOptions {
   outcomes: Outcomes;
   admission: JobAdmission;
-  signals: Signals;
+  signals: JobSignals;
 }
 
 /**

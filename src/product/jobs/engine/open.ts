@@ -7,7 +7,7 @@ import { JobMetrics } from './metrics.ts';
 import { OutcomeBatcher } from './outcome-batcher.ts';
 import { Outcomes } from './outcomes.ts';
 import { Runner } from './runner.ts';
-import { Signals } from './signals.ts';
+import { JobSignals } from './signals.ts';
 import { JobSweeps } from './sweeps.ts';
 
 /** The interval between two polls of the running jobs, because messages may be lost. */
@@ -22,14 +22,14 @@ export class Engine {
   readonly sweeps: readonly SweepTask[];
   readonly metrics: JobMetrics;
   readonly #context: JobsContext;
-  readonly #signals: Signals;
+  readonly #signals: JobSignals;
   #unsubscribe = () => {};
   #polling: NodeJS.Timeout | undefined;
 
   private constructor(context: JobsContext, perform: Perform) {
     this.#context = context;
     const { jobs, items, now } = context;
-    const signals = new Signals(context);
+    const signals = new JobSignals(context);
     const metrics = new JobMetrics({ jobs, now, itemsAtWork: () => this.runner.itemsAtWork() });
     const outcomes = new Outcomes(context, (job, tally) => this.completion.prepareWithRecording(job, tally));
     const admission = new JobAdmission(jobs, (job) => {

@@ -12,7 +12,7 @@ import {
   type JobType,
   type Outcome,
 } from '../job.ts';
-import { type FailedWork, failed, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
+import { type FailedWork, failureOutcome, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
 import { ActiveJob, type ItemSlot, Preclaim, type WorkKind, workKindOf } from './active-job.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
@@ -281,7 +281,8 @@ export class Runner {
       return this.#retryLater(item, waitMs(item), 'waits');
     }
     const pauseMs = retryAfterMs(failure, item.tries);
-    if (pauseMs === null) return this.#record(job, item, failed(failure, item, this.#context.now()), slot);
+    if (pauseMs === null)
+      return this.#record(job, item, failureOutcome(failure, item, this.#context.now()), slot);
     this.#parts.metrics.retries.inc({ type: job.type });
     const { code } = failure;
     this.#context.log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');

@@ -18,7 +18,7 @@ interface SignalHandlers {
  * Messages among all processes of all hosts about new work and ended jobs. A message may be lost, so every receiver
  * also polls, less often.
  */
-export class Signals {
+export class JobSignals {
   readonly #coordination: Coordination;
   readonly #log: Log;
 

@@ -3,19 +3,19 @@ import { HOUR_MS } from '../../../platform/values/units.ts';
 import type { JobsContext } from '../context.ts';
 import { removeIntermediates } from '../intermediates.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { claimLossOf, isPoison, poisoned } from '../rules.ts';
+import { claimLossOf, isPoison, poisonOutcome } from '../rules.ts';
 import { JOB } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Completion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { Decided, Outcomes } from './outcomes.ts';
-import type { Signals } from './signals.ts';
+import type { JobSignals } from './signals.ts';
 
 interface SweepsOptions {
   outcomes: Outcomes;
   completion: Completion;
   admission: JobAdmission;
-  signals: Signals;
+  signals: JobSignals;
   metrics: JobMetrics;
 }
 
@@ -97,7 +97,7 @@ export class JobSweeps {
     for (const item of expired) {
       if (isPoison(item)) {
         this.#parts.metrics.noteExpiredLease('poison');
-        const outcome = poisoned(item, now);
+        const outcome = poisonOutcome(item, now);
         // An owner that was paused may finish a segment just now, which has to be paid: the next sweep bills it.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (!(await this.#context.items.decide(item, outcome, asRead))) continue;

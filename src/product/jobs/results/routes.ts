@@ -8,7 +8,7 @@ import { sendRanged } from '../../assets/content/sending.ts';
 import { linkEnd } from '../../assets/rules.ts';
 import { Link, LinkQuery } from '../../assets/schema.ts';
 import type { JobReader } from '../reading.ts';
-import { JobPath, ResultsQuery } from '../schema.ts';
+import { JobParams, ResultsQuery } from '../schema.ts';
 import { type JobResults, MAX_ARCHIVE_FILES } from './results.ts';
 
 export interface ResultRoutesOptions {
@@ -27,7 +27,7 @@ const TYPE = 'application/zip';
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
   const { gate, reading, results, signatures, publicUrl, now } = options;
 
-  app.get<{ Params: JobPath; Querystring: ResultsQuery }>(
+  app.get<{ Params: JobParams; Querystring: ResultsQuery }>(
     '/jobs/:jobId/results.zip',
     {
       config: { access: 'public', ignoresCredential: isLink, responseType: TYPE, fixedWord: true },
@@ -35,7 +35,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
         summary: 'Download all results',
         description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
-        params: JobPath,
+        params: JobParams,
         querystring: ResultsQuery,
       },
     },
@@ -62,14 +62,14 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     },
   );
 
-  app.get<{ Params: JobPath; Querystring: LinkQuery }>(
+  app.get<{ Params: JobParams; Querystring: LinkQuery }>(
     '/jobs/:jobId/results/link',
     {
       schema: {
         summary: 'Make a link to results',
         description:
           'The link downloads results.zip without a credential until it expires. A job that ended without a picture has none.',
-        params: JobPath,
+        params: JobParams,
         querystring: LinkQuery,
         response: { 200: envelopeOf(Link) },
       },
@@ -93,7 +93,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   }
 
   /** The account whose job may be read: the link's, else the caller's. */
-  function readerOf(request: FastifyRequest<{ Params: JobPath; Querystring: ResultsQuery }>): string {
+  function readerOf(request: FastifyRequest<{ Params: JobParams; Querystring: ResultsQuery }>): string {
     if (!isLink(request)) return gate.requireCaller(request).accountId;
     return verifyLink(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());
   }

@@ -6,16 +6,16 @@ import { retryUntil } from '../../../platform/stores/outages.ts';
 import { present } from '../../../platform/values/present.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import type { Caller } from '../../accounts/authentication.ts';
-import { heldBy } from '../../billing/holds.ts';
+import { creditsHeldBy } from '../../billing/holds.ts';
 import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { JobsContext } from '../context.ts';
-import { sandboxModelsOf, textOf } from '../definitions.ts';
+import { sandboxModelsOf, serializeDefinition } from '../definitions.ts';
 import type { Preclaim } from '../engine/active-job.ts';
 import type { Engine } from '../engine/open.ts';
 import { jobsKeepTooMuch, notLatestAttempt, outputsExceedQuota, submitTimedOut } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { type ItemSeed, type Order, refuseAbove } from '../order.ts';
-import type { Undoing } from './undoing.ts';
+import type { SubmissionUndoing } from './undoing.ts';
 
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
 export interface SubmitKey {
@@ -55,12 +55,12 @@ const MAX_ROUNDS = 3;
  * Makes a job whole or not at all. It stores the job's document as hidden, holds the highest price, stores the items,
  * and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the sweep.
  */
-export class Submitting {
+export class JobSubmission {
   readonly #context: JobsContext;
   readonly #engine: Engine;
-  readonly #undoing: Undoing;
+  readonly #undoing: SubmissionUndoing;
 
-  constructor(context: JobsContext, { engine, undoing }: { engine: Engine; undoing: Undoing }) {
+  constructor(context: JobsContext, { engine, undoing }: { engine: Engine; undoing: SubmissionUndoing }) {
     this.#context = context;
     this.#engine = engine;
     this.#undoing = undoing;
@@ -170,7 +170,7 @@ export class Submitting {
   /** Stores the definition and the items of the job. */
   async #storeWork(job: JobDocument, order: Order, claim: Preclaim | undefined): Promise<void> {
     const { jobs, items, definitions } = this.#context;
-    const definition = textOf(order.definition);
+    const definition = serializeDefinition(order.definition);
     definitions.keep(job._id, definition);
     const stored = claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]);
     await settleAll([jobs.insertDefinition(job, definition), stored]);
@@ -194,7 +194,7 @@ export class Submitting {
       this.#engine.admission.hasWaiting(accountId, type),
       this.#storeWork(job, order, claim),
     ]);
-    refuseAbove(order, heldBy(hold));
+    refuseAbove(order, creditsHeldBy(hold));
     const shown = await this.#engine.admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
     if (shown === null) throw submitTimedOut();
     return shown;
@@ -236,7 +236,7 @@ function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: It
 
 /** Bytes that a job stores for its request and its items. */
 function keptBytesOf({ definition, totalItems, seeds }: Order): number {
-  let bytes = Buffer.byteLength(textOf(definition)) + totalItems * BYTES_PER_ITEM;
+  let bytes = Buffer.byteLength(serializeDefinition(definition)) + totalItems * BYTES_PER_ITEM;
   if (definition.takes !== 'rows') return bytes;
   for (const { row = '' } of seeds()) bytes += Buffer.byteLength(row);
   return bytes;

@@ -16,7 +16,7 @@ const ITEMS_A_CALL = 500;
  * Undoes an unfinished submit, whose job was never shown. The hidden document is claimed first, so that a slow submit
  * can no longer show it, and deleted last, so that after a crash it is undone again.
  */
-export class Undoing {
+export class SubmissionUndoing {
   readonly task: SweepTask = {
     name: 'unfinished submits',
     sweep: (now) => this.#submits(now),

@@ -7,7 +7,7 @@ interface DurationsDocument {
   lastMs: number[];
 }
 
-export const OP_DURATIONS: DeclaredCollection = {
+export const OP_DURATIONS_COLLECTION: DeclaredCollection = {
   name: 'opDurations',
   indexes: [],
   onAccountDeletion: 'keep',
@@ -28,7 +28,7 @@ export class TypicalSeconds {
   }
 
   static async open(documents: Documents): Promise<TypicalSeconds> {
-    const typicalSeconds = new TypicalSeconds(await documents.collection(OP_DURATIONS));
+    const typicalSeconds = new TypicalSeconds(await documents.collection(OP_DURATIONS_COLLECTION));
     await typicalSeconds.#refresh();
     return typicalSeconds;
   }

@@ -1,7 +1,7 @@
 import type { ImageFacts } from '../../../../workers/protocol.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { type Schema, targetsIn } from '../../models/schema-bounds.ts';
-import { rejected } from '../provider.ts';
+import { providerRejected } from '../provider.ts';
 
 /** The most levels of an answer and of the references in its schema. */
 const MAX_LEVELS = 40;
@@ -36,7 +36,7 @@ function tagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[]
  * not read.
  * @throws ProviderFault rejected when the answer is larger than the budget, or its schema refers to itself without end.
  */
-export function answerFor(root: Schema, facts: Schema): unknown {
+export function sandboxAnswer(root: Schema, facts: Schema): unknown {
   const targetOf = targetsIn(root);
   let leftBytes = MAX_ANSWER_BYTES;
 
@@ -105,7 +105,7 @@ export function answerFor(root: Schema, facts: Schema): unknown {
 }
 
 function tooLarge(): Error {
-  return rejected(
+  return providerRejected(
     'The answer to the schema is larger than the sandbox makes: ask for shorter lists and fewer properties, or run a real model. The operator offers real models by OPENAI_API_KEY or GEMINI_API_KEY.',
   );
 }

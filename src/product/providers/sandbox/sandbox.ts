@@ -7,11 +7,11 @@ import {
   type CallContext,
   type ModelRequest,
   type Provider,
+  providerRejected,
+  providerUnavailable,
   type RawAnswer,
-  rejected,
-  unavailable,
 } from '../provider.ts';
-import { answerFor, factsOf } from './answer.ts';
+import { factsOf, sandboxAnswer } from './answer.ts';
 
 const THREAD = new URL('../../../../workers/models/sandbox.ts', import.meta.url);
 
@@ -34,8 +34,8 @@ export function createSandbox(imageWorkers: ImageWorkers): Provider {
       const { prompt = '', itemIndex, attempt } = request;
       const directives = directivesIn(prompt, itemIndex, attempt);
       if (directives.waitMs > 0) await sleep(directives.waitMs, undefined, { signal: context.signal });
-      if (directives.rejects) throw rejected('The sandbox was told to reject this item.');
-      if (directives.fails) throw unavailable('The sandbox was told to fail this item.');
+      if (directives.rejects) throw providerRejected('The sandbox was told to reject this item.');
+      if (directives.fails) throw providerUnavailable('The sandbox was told to fail this item.');
       if (directives.answersGarbage) return garbageFor(request);
       return makeAnswer(request, directives.text, context);
     },
@@ -52,7 +52,7 @@ export function createSandbox(imageWorkers: ImageWorkers): Provider {
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
     const call = { bytes: requireInput(request), accountId, work: 'job' as const, deadlineMs, signal };
     const { image } = await imageWorkers.describe(call).result;
-    return { kind: 'json', value: answerFor(request.schema ?? {}, factsOf(image)) };
+    return { kind: 'json', value: sandboxAnswer(request.schema ?? {}, factsOf(image)) };
   }
 }
 
@@ -85,7 +85,7 @@ function taskOf(request: ModelRequest, text: string): SandboxTask {
 }
 
 function requireInput({ op, pictures: [input] }: ModelRequest): Uint8Array {
-  if (input === undefined) throw rejected(`${op} needs a picture.`);
+  if (input === undefined) throw providerRejected(`${op} needs a picture.`);
   return input.bytes;
 }
 
@@ -94,7 +94,7 @@ function parseSize(size: unknown = '512x512'): { width: number; height: number }
   const sides = { width: Number(width), height: Number(height) };
   const isFine = Object.values(sides).every((side) => side >= SIDE.min && side <= SIDE.max);
   if (typeof size !== 'string' || !isFine)
-    throw rejected(`size must be WxH with sides from ${SIDE.min} to ${SIDE.max}, such as 512x512.`);
+    throw providerRejected(`size must be WxH with sides from ${SIDE.min} to ${SIDE.max}, such as 512x512.`);
   return sides;
 }
 
@@ -107,18 +107,18 @@ function parseGrowth(parameters: ModelRequest['parameters']) {
   const grown = (side: string) => whole(parameters[side] ?? 0, side, 0, MAX_GROWTH);
   const growth = { top: grown('top'), right: grown('right'), bottom: grown('bottom'), left: grown('left') };
   if (Object.values(growth).every((pixels) => pixels === 0))
-    throw rejected('One of top, right, bottom and left must be above 0.');
+    throw providerRejected('One of top, right, bottom and left must be above 0.');
   return growth;
 }
 
 function whole(value: unknown, name: string, min: number, max: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw rejected(`${name} must be a whole number from ${min} to ${max}.`);
+  throw providerRejected(`${name} must be a whole number from ${min} to ${max}.`);
 }
 
 function checkAllowed(value: unknown, name: string, allowed: readonly unknown[]): void {
   if (value === undefined || allowed.includes(value)) return;
-  throw rejected(`${name} must be one of ${allowed.join(', ')}.`);
+  throw providerRejected(`${name} must be one of ${allowed.join(', ')}.`);
 }
 
 /** Four bytes of a hash, so that equal requests get equal pictures. */

@@ -7,7 +7,7 @@ import {
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const agents: DocumentationPage = {
+export const agentsGuide: DocumentationPage = {
   title: 'Tools for agents',
   lead: 'The service speaks the Model Context Protocol (MCP): nine tools by task, over the same interface, key and limits.',
   blocks: [

@@ -8,7 +8,7 @@ import {
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const cluster: DocumentationPage = {
+export const clusterGuide: DocumentationPage = {
   title: 'From one machine to a cluster',
   lead: 'One command runs the service on one machine; MongoDB, Redis and S3 carry it on many. Nothing changes for callers.',
   blocks: [

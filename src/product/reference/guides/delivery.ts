@@ -21,7 +21,7 @@ location /d/ {
     add_header X-Cache $upstream_cache_status;
 }`;
 
-export const delivery: DocumentationPage = {
+export const deliveryGuide: DocumentationPage = {
   title: 'Pictures in web pages',
   lead: 'A signed address answers a changed picture to the browsers of your readers: made once, then kept.',
   blocks: [

@@ -11,7 +11,7 @@ import { callSamples } from '../call-samples.ts';
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
 const TRANSFORM = { method: 'POST', path: '/api/v1/images/transform', needsKey: true, body: PHOTO };
 
-export const firstPicture: DocumentationPage = {
+export const firstPictureGuide: DocumentationPage = {
   title: 'First picture',
   lead: 'Send a picture, and get it back smaller: one call, nothing stored.',
   blocks: [

@@ -7,7 +7,7 @@ import {
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const jobs: DocumentationPage = {
+export const jobsGuide: DocumentationPage = {
   title: 'Jobs',
   lead: 'An op, a preset or a chain of steps over up to 10,000 pictures, priced before it runs.',
   blocks: [

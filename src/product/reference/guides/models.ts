@@ -7,7 +7,7 @@ import {
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const models: DocumentationPage = {
+export const modelsGuide: DocumentationPage = {
   title: 'Models',
   lead: 'Generate, edit, upscale, cut out, expand and analyze: AI ops run in jobs, on the models that the operator offers.',
   blocks: [

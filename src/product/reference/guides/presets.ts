@@ -7,7 +7,7 @@ import {
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const presets: DocumentationPage = {
+export const presetsGuide: DocumentationPage = {
   title: 'Presets',
   lead: 'Steps that are saved once, checked when they are saved, and run by name.',
   blocks: [

@@ -7,7 +7,7 @@ import {
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const severalResults: DocumentationPage = {
+export const severalResultsGuide: DocumentationPage = {
   title: 'Several results of one picture',
   lead: 'Several ops in a row, or several sizes at once, from one upload.',
   blocks: [

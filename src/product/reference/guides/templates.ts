@@ -8,7 +8,7 @@ import {
   shell,
 } from '../../../platform/pages/page.ts';
 
-export const templates: DocumentationPage = {
+export const templatesGuide: DocumentationPage = {
   title: 'Templates',
   lead: 'HTML and CSS with placeholders become pictures: social cards, certificates, banners.',
   blocks: [

@@ -9,7 +9,7 @@ import {
 } from '../../../platform/pages/page.ts';
 import { VERIFICATION } from '../../webhooks/endpoints/verification.ts';
 
-export const webhooks: DocumentationPage = {
+export const webhooksGuide: DocumentationPage = {
   title: 'Webhooks',
   lead: 'The service calls you when a job ends: signed, and retried for 24 hours.',
   blocks: [

@@ -1,5 +1,5 @@
 import type { Log } from '../../../platform/tracing/log.ts';
-import type { Disabling } from '../endpoints/disabling.ts';
+import type { EndpointDisabling } from '../endpoints/disabling.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
 import { type Attempt, recordOf } from './attempt.ts';
@@ -13,7 +13,7 @@ const DELIVERIES_A_TURN = 20;
 interface EndpointWorkerOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
-  disabling: Disabling;
+  disabling: EndpointDisabling;
   attempt: Attempt;
   metrics: WebhookMetrics;
   now: () => Date;

@@ -16,7 +16,7 @@ const NEWEST_FIRST = order('-createdAt', '-_id');
 /** The most records that are read to find what failed. */
 const MAX_SEARCHED = 20_000;
 
-export const DELIVERIES: DeclaredCollection = {
+export const DELIVERIES_COLLECTION: DeclaredCollection = {
   name: 'webhookDeliveries',
   indexes: [
     { name: 'worker', fields: order('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
@@ -45,7 +45,7 @@ export class DeliveriesStore {
   }
 
   static async open(documents: Documents): Promise<DeliveriesStore> {
-    return new DeliveriesStore(await documents.collection(DELIVERIES));
+    return new DeliveriesStore(await documents.collection(DELIVERIES_COLLECTION));
   }
 
   /** Stores the deliveries that are not stored yet. */

@@ -25,7 +25,7 @@ const GIVE_UP_MS = DAY_MS;
  * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
  * afterwards: a crash in between sends it again ten minutes later, with the same Message-ID.
  */
-export class Disabling {
+export class EndpointDisabling {
   readonly #options: DisablingOptions;
   #mailing: Promise<void> = Promise.resolve();
 

@@ -10,7 +10,7 @@ import type { Gate } from '../../accounts/gate/gate.ts';
 import { EVENT_TYPES, type EventType, JOB_EVENT_TYPES } from '../../events/event.ts';
 import { endpointNotFound } from '../errors.ts';
 import { Endpoint, EndpointChange, EndpointParams, EndpointWithSecret, NewEndpoint } from '../schema.ts';
-import type { Disabling } from './disabling.ts';
+import type { EndpointDisabling } from './disabling.ts';
 import { endpointOf } from './endpoint.ts';
 import { newSecret } from './signing.ts';
 import type { EndpointsStore } from './store.ts';
@@ -18,7 +18,7 @@ import { VERIFICATION } from './verification.ts';
 
 interface EndpointRoutesOptions {
   endpoints: EndpointsStore;
-  disabling: Disabling;
+  disabling: EndpointDisabling;
   outbound: Pick<Outbound, 'checkWebhook'>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
   gate: Gate;

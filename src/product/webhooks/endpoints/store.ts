@@ -14,7 +14,7 @@ import type { EndpointDocument } from './endpoint.ts';
 /** The number of deliveries in a row that may run out of retries before an endpoint is disabled. */
 export const MAX_CONSECUTIVE_FAILURES = 5;
 
-export const ENDPOINTS: DeclaredCollection = {
+export const WEBHOOK_ENDPOINTS_COLLECTION: DeclaredCollection = {
   name: ENDPOINTS_COLLECTION,
   indexes: [
     SLOT_INDEX,
@@ -36,7 +36,7 @@ export class EndpointsStore {
   }
 
   static async open(documents: Documents): Promise<EndpointsStore> {
-    return new EndpointsStore(await documents.collection(ENDPOINTS));
+    return new EndpointsStore(await documents.collection(WEBHOOK_ENDPOINTS_COLLECTION));
   }
 
   /** @throws ApiError resource_limit_exceeded when the account's slots are taken. */

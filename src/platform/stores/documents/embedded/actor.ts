@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type CallReply, PendingCalls } from '../../embedded/pending-calls.ts';
 import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
-import { collectionThrough } from '../remote.ts';
+import { remoteCollection } from '../remote.ts';
 import type { CallMessage } from './thread.ts';
 
 /** The id of a call without a waiter for its answer. */
@@ -66,7 +66,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     async collection<T extends Document>(spec: CollectionSpec) {
       await call(spec.name, 'declare', [spec]);
       specs.set(spec.name, spec);
-      return collectionThrough<T>(spec.name, call);
+      return remoteCollection<T>(spec.name, call);
     },
     async collections() {
       return (await call('', 'collections', [])) as CollectionSpec[];

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { equalities, upsertId } from '../filter.ts';
+import { fixedFieldsOf, upsertId } from '../filter.ts';
 import type { Document, Filter, Update } from '../port.ts';
 import { ABSENT, keyOfValue } from './keys.ts';
 
@@ -64,7 +64,7 @@ export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, .
 /** The document that an upsert inserts: the fixed fields of the filter, then $setOnInsert and the update. */
 export function upserted(filter: Filter, update: Update): Document {
   const document: Document = { _id: upsertId(filter, update) };
-  const { _id, ...initial } = { ...equalities(filter), ...update.$setOnInsert };
+  const { _id, ...initial } = { ...fixedFieldsOf(filter), ...update.$setOnInsert };
   applyUpdate(document, { $set: initial });
   applyUpdate(document, update);
   return document;

@@ -14,7 +14,7 @@ import { navigate, useQuery } from '../router.ts';
 import type { ScreenProps } from '../screen.ts';
 import { api } from '../session.ts';
 import { AssetPage } from './assets/asset.ts';
-import { Drop } from './assets/drop.ts';
+import { DropZone } from './assets/drop.ts';
 import { ASSETS_PATH } from './assets/paths.ts';
 import { Tile } from './assets/tile.ts';
 
@@ -69,7 +69,7 @@ function Grid() {
   };
 
   return html`<${Page} title="Assets" lead="Images that this account keeps: uploads, and what its jobs made.">
-    <${Drop} collection=${filters.collection} onDone=${reload} />
+    <${DropZone} collection=${filters.collection} onDone=${reload} />
     <${Filters}
       fields=${fieldsOf(collections.data ?? [], filters)}
       values=${filters}
@@ -115,7 +115,7 @@ function Grid() {
       list.error === undefined &&
       (isFiltered
         ? html`<${Empty} title="No asset matches" text="Widen the filters, or take one away." />`
-        : html`<${Empty} title="No assets yet" text="Drop an image on this page: jobs and templates use it by its id." />`)
+        : html`<${Empty} title="No assets yet" text="DropZone an image on this page: jobs and templates use it by its id." />`)
     }
     <ul class="tiles" aria-label="Assets">
       ${list.rows.map(

@@ -11,7 +11,7 @@ import { type Column, Table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
 import { Copy, Id, Status, Time } from '../parts/values.ts';
 import { addressOf, navigate, useQuery } from '../router.ts';
-import { listFields } from '../saved/list-fields.ts';
+import { savedListFilters } from '../saved/list-fields.ts';
 import { PresetEditor } from '../saved/preset-editor.ts';
 import { StepCards } from '../saved/step-cards.ts';
 import type { ScreenProps } from '../screen.ts';
@@ -62,7 +62,7 @@ function Listing() {
     actions=${html`<a class="button primary" href="/console/playground">New in the playground</a>`}
   >
     <${Filters}
-      fields=${listFields('Search by name or slug')}
+      fields=${savedListFilters('Search by name or slug')}
       values=${filters}
       onChange=${setFilters}
     />

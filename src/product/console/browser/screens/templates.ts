@@ -8,7 +8,7 @@ import { Empty, ErrorBox } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
-import { listFields } from '../saved/list-fields.ts';
+import { savedListFilters } from '../saved/list-fields.ts';
 import { TemplateEditor } from '../saved/template-editor.ts';
 import { TemplateVersions } from '../saved/template-versions.ts';
 import type { ScreenProps } from '../screen.ts';
@@ -65,7 +65,7 @@ function Listing() {
     actions=${html`<a class="button primary" href="/console/templates/new">New template</a>`}
   >
     <${Filters}
-      fields=${listFields('Search by name or id')}
+      fields=${savedListFilters('Search by name or id')}
       values=${filters}
       onChange=${setFilters}
     />

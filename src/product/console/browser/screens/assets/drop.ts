@@ -10,7 +10,7 @@ interface DropProps {
 }
 
 /** Takes files that are dropped anywhere on the screen, or chosen, and shows how far they are. */
-export function Drop({ collection, onDone }: DropProps) {
+export function DropZone({ collection, onDone }: DropProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);
   const all = uploads.use();
@@ -46,7 +46,7 @@ export function Drop({ collection, onDone }: DropProps) {
   return html`
     <div class=${isOver ? 'drop over' : 'drop'}>
       <p>
-        Drop images here${collection && html` for <strong>${collection}</strong>`}, or${' '}
+        DropZone images here${collection && html` for <strong>${collection}</strong>`}, or${' '}
         <${Button} kind="link" onClick=${() => input.current?.click()}>choose files<//>
       </p>
       <input
