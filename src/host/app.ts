@@ -31,7 +31,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import { present } from '../platform/values/present.ts';
 import { type Gate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { consoleRoutes } from '../product/console/routes.ts';
-import { PAYLOADS } from '../product/events/schema.ts';
+import { EVENT_PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
 import type { RequestsSlice } from '../product/requests/open.ts';
 import { OperatorAccess } from './operator/access.ts';
@@ -185,7 +185,7 @@ async function openImaging({ settings, capacity, log, meters }: Foundation): Pro
 }
 
 function installDocumentation({ server, publicUrl }: Foundation): Promise<void> {
-  return installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: PAYLOADS });
+  return installOpenApi(server, { version: packageJson.version, publicUrl, webhookPayloads: EVENT_PAYLOADS });
 }
 
 function installMeters(

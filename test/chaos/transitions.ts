@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
-import { ITEM, JOB, type Transition } from '../../src/product/jobs/transitions.ts';
+import { ITEM_TRANSITIONS, JOB_TRANSITIONS, type Transition } from '../../src/product/jobs/transitions.ts';
 
 /** The fields of a document that a table decides; null for one that the document does not have. */
 export type Standing = Record<string, unknown>;
@@ -32,8 +32,8 @@ export class Followed {
   readonly #last = new Map<string, Standing>();
 
   follow(jobs: readonly JobDocument[], items: readonly ItemDocument[]): void {
-    for (const job of jobs) this.#check(job._id, standingOf.job(job), NEW_JOB, JOB);
-    for (const item of items) this.#check(item._id, standingOf.item(item), NEW_ITEM, ITEM);
+    for (const job of jobs) this.#check(job._id, standingOf.job(job), NEW_JOB, JOB_TRANSITIONS);
+    for (const item of items) this.#check(item._id, standingOf.item(item), NEW_ITEM, ITEM_TRANSITIONS);
   }
 
   #check(id: string, now: Standing, first: Standing, table: Record<string, Transition>): void {

@@ -2,7 +2,7 @@ import type { Bytes } from './bytes.ts';
 import { firstNumber, numbersIn, type TiffDirectory, type TiffEntry } from './tiff.ts';
 
 /** The tags of a TIFF directory (revision 6.0) that say how the pixels of a page are stored. */
-export const TAG = {
+export const PAGE_TAGS = {
   width: 256,
   height: 257,
   bits: 258,
@@ -50,7 +50,7 @@ export const COMPRESSION = {
   packBits: 32_773,
 } as const;
 /** Meanings of a sample beyond the colours. */
-export const EXTRA = { unspecified: 0, associatedAlpha: 1, alpha: 2 } as const;
+export const EXTRA_SAMPLES = { unspecified: 0, associatedAlpha: 1, alpha: 2 } as const;
 export const SAMPLE_FORMAT = { unsigned: 1, signed: 2, float: 3, undefined: 4 } as const;
 
 /** How the pixels of a page are stored. Absent tags have their default. */
@@ -95,24 +95,24 @@ export function tiffPage(bytes: Bytes, directory: TiffDirectory): TiffPage {
     const entry = entries.get(tag);
     return entry === undefined ? [] : numbersIn(bytes, directory, entry, most);
   };
-  const height = numbers.get(TAG.height) ?? 0;
-  const [tileWidth, tileHeight] = [numbers.get(TAG.tileWidth), numbers.get(TAG.tileHeight)];
-  const [across = 2, down = 2] = listOf(TAG.subsampling, 2);
+  const height = numbers.get(PAGE_TAGS.height) ?? 0;
+  const [tileWidth, tileHeight] = [numbers.get(PAGE_TAGS.tileWidth), numbers.get(PAGE_TAGS.tileHeight)];
+  const [across = 2, down = 2] = listOf(PAGE_TAGS.subsampling, 2);
   return {
-    width: numbers.get(TAG.width) ?? 0,
+    width: numbers.get(PAGE_TAGS.width) ?? 0,
     height,
-    bits: numbers.get(TAG.bits) ?? 1,
-    samples: numbers.get(TAG.samples) ?? 1,
-    compression: numbers.get(TAG.compression) ?? COMPRESSION.none,
-    photometric: numbers.get(TAG.photometric) ?? PHOTOMETRIC.white,
-    sampleFormat: numbers.get(TAG.sampleFormat) ?? SAMPLE_FORMAT.unsigned,
-    extraSamples: listOf(TAG.extraSamples, MAX_EXTRA_SAMPLES),
-    isPlanar: numbers.get(TAG.planar) === 2,
+    bits: numbers.get(PAGE_TAGS.bits) ?? 1,
+    samples: numbers.get(PAGE_TAGS.samples) ?? 1,
+    compression: numbers.get(PAGE_TAGS.compression) ?? COMPRESSION.none,
+    photometric: numbers.get(PAGE_TAGS.photometric) ?? PHOTOMETRIC.white,
+    sampleFormat: numbers.get(PAGE_TAGS.sampleFormat) ?? SAMPLE_FORMAT.unsigned,
+    extraSamples: listOf(PAGE_TAGS.extraSamples, MAX_EXTRA_SAMPLES),
+    isPlanar: numbers.get(PAGE_TAGS.planar) === 2,
     ...(tileWidth && tileHeight && { tile: { width: tileWidth, height: tileHeight } }),
-    rowsPerStrip: Math.min(height, numbers.get(TAG.rowsPerStrip) || height),
-    isDifferenced: numbers.get(TAG.predictor) === 2,
+    rowsPerStrip: Math.min(height, numbers.get(PAGE_TAGS.rowsPerStrip) || height),
+    isDifferenced: numbers.get(PAGE_TAGS.predictor) === 2,
     subsampling: { across, down },
-    orientation: numbers.get(TAG.orientation) ?? 1,
+    orientation: numbers.get(PAGE_TAGS.orientation) ?? 1,
     entries,
   };
 }

@@ -6,7 +6,7 @@ import {
   type OpenedPass,
   openPass,
   runPass,
-  runSome,
+  runSelectedSteps,
   turnFrames,
 } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
@@ -136,7 +136,7 @@ class Trunk {
   readonly #join = async (work: PassWork): Promise<void> => {
     const stops = this.#stops.get(work) ?? [];
     await this.#reach(work, stops);
-    await runSome(work, work.steps.slice(stops.at(-1) ?? 0));
+    await runSelectedSteps(work, work.steps.slice(stops.at(-1) ?? 0));
   };
 
   /** Brings the picture of a pass to the last of its stops. */
@@ -146,7 +146,7 @@ class Trunk {
     const before = stops.slice(0, -1);
     const { pixels, areShared, writtenIn, found } = await this.#take(work, count, async () => {
       await this.#reach(work, before);
-      await runSome(work, work.steps.slice(before.at(-1) ?? 0, count));
+      await runSelectedSteps(work, work.steps.slice(before.at(-1) ?? 0, count));
     });
     work.picture.continueFrom(pixels, areShared);
     work.picture.writtenIn = writtenIn;

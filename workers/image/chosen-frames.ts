@@ -1,10 +1,10 @@
 import type { Decode } from '../protocol.ts';
 import {
   type Footage,
+  FRAME_SELECTORS,
   isConsecutive,
   joinedDelays,
   rangeOf,
-  SELECTING,
   selectFrames,
   selectsFrames,
 } from './frames.ts';
@@ -62,7 +62,7 @@ function chooseAmong(decode: Decode, source: FrameSource, { canMove, outputForma
   const { kept } = selection;
   const first = kept[0] ?? 0;
   if (kept.length === frames) return { first, count: frames };
-  const param = SELECTING.find((name) => decode[name] !== undefined) ?? 'frames';
+  const param = FRAME_SELECTORS.find((name) => decode[name] !== undefined) ?? 'frames';
   const named = `${param} is ${decode[param]}`;
   if (kept.length > 1) assertHoldsFrames(source.format, { canMove, outputFormat }, param, named);
   return {

@@ -19,7 +19,7 @@ export interface Selection {
 }
 
 /** The parameters that choose frames, in place of `frame`. */
-export const SELECTING = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
+export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
 
 const RANGE = /^(\d+)\.\.(\d+)$/;
 /** Players show a frame for SLOWED_MS that asks for SHORT_MS or less. */
@@ -30,7 +30,7 @@ const ROUNDING_MS = 1;
 
 /** Whether a pass asks for some of the frames. */
 export function selectsFrames(decode: Decode): boolean {
-  return SELECTING.some((name) => decode[name] !== undefined);
+  return FRAME_SELECTORS.some((name) => decode[name] !== undefined);
 }
 
 /** Whether a pass asks for one frame, whatever the file. */

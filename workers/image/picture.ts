@@ -2,7 +2,7 @@ import type { Sharp } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import type { Rgba } from './colour/colour.ts';
 import { openPixels, toSrgb } from './input.ts';
-import { assertSize, UPRIGHT } from './pixels/geometry.ts';
+import { assertSize, TURNS_BY_ORIENTATION } from './pixels/geometry.ts';
 import {
   type DeepPixels,
   framesOf,
@@ -344,7 +344,7 @@ export class Picture {
 
   /** Turns every frame upright by the EXIF orientation of its file. */
   async turnFrames(orientation: number): Promise<void> {
-    const { mirrored = false, angle = 0 } = UPRIGHT[orientation] ?? {};
+    const { mirrored = false, angle = 0 } = TURNS_BY_ORIENTATION[orientation] ?? {};
     await this.eachFrame(async (frame) => {
       const pipeline = await frame.at('mirror', 'turn');
       pipeline.flop(mirrored).rotate(angle);

@@ -279,11 +279,14 @@ export function flattenEarly(work: PassWork): void {
 }
 
 async function runSteps(work: PassWork): Promise<void> {
-  await runSome(work, work.steps);
+  await runSelectedSteps(work, work.steps);
 }
 
 /** Runs some of the steps of a pass. */
-export async function runSome({ picture, context }: PassWork, steps: readonly PlannedStep[]): Promise<void> {
+export async function runSelectedSteps(
+  { picture, context }: PassWork,
+  steps: readonly PlannedStep[],
+): Promise<void> {
   for (const { operation, params, index } of steps) {
     await picture.settle();
     if (!operation.commutesWithFlatten(params)) await picture.makePlain();

@@ -1,7 +1,7 @@
 import { DarkroomError } from '../errors.ts';
 
 /** The exit codes, which tell a calling program the outcome. */
-export const EXIT = {
+export const EXIT_CODES = {
   done: 0,
   /** Something that is not a fault of the call, such as a disk that is full. */
   broken: 1,
@@ -23,14 +23,14 @@ export class UsageError extends Error {
 const OUT_OF_CREDITS = ['insufficient_credit', 'asset_count_exceeded'];
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageError || isParseError(error)) return EXIT.usage;
-  return error instanceof DarkroomError ? exitCodeOfFailure(error) : EXIT.broken;
+  if (error instanceof UsageError || isParseError(error)) return EXIT_CODES.usage;
+  return error instanceof DarkroomError ? exitCodeOfFailure(error) : EXIT_CODES.broken;
 }
 
 /** The exit code of a failed call, or of a job or an item that failed with such a code. */
 export function exitCodeOfFailure({ code, retryable }: { code?: string; retryable?: boolean }): number {
-  if (retryable) return EXIT.later;
-  return OUT_OF_CREDITS.includes(code ?? '') ? EXIT.credits : EXIT.refused;
+  if (retryable) return EXIT_CODES.later;
+  return OUT_OF_CREDITS.includes(code ?? '') ? EXIT_CODES.credits : EXIT_CODES.refused;
 }
 
 /** Whether parseArgs refused the arguments. */

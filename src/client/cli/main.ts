@@ -9,7 +9,7 @@ import { renderCommand } from './commands/render.ts';
 import { transformCommand } from './commands/transform.ts';
 import { uploadCommand } from './commands/upload.ts';
 import { type Command, Context } from './context.ts';
-import { EXIT, exitCodeOf, UsageError } from './exit-codes.ts';
+import { EXIT_CODES, exitCodeOf, UsageError } from './exit-codes.ts';
 import { Terminal } from './terminal.ts';
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -49,18 +49,18 @@ Exit codes: 0 done, 1 broken, 2 wrong arguments, 3 refused, 4 out of credits or 
 async function main([name, ...args]: readonly string[], context: Context): Promise<number> {
   if (name === undefined || name === '--help' || name === '-h') {
     process.stdout.write(USAGE);
-    return name === undefined ? EXIT.usage : EXIT.done;
+    return name === undefined ? EXIT_CODES.usage : EXIT_CODES.done;
   }
   if (name === '--version' || name === '-V') {
     const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
     process.stdout.write(`darkroom ${version}\n`);
-    return EXIT.done;
+    return EXIT_CODES.done;
   }
   const command = COMMANDS[name];
   if (command === undefined) throw new UsageError(`There is no command ${name}: see darkroom --help.`);
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(command.usage);
-    return EXIT.done;
+    return EXIT_CODES.done;
   }
   return command.run(args, context);
 }
@@ -68,7 +68,7 @@ async function main([name, ...args]: readonly string[], context: Context): Promi
 const terminal = new Terminal(process.stdout, process.stderr);
 // A reader that has enough, such as head, ends the command.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
-  process.exit(code === 'EPIPE' ? 0 : EXIT.broken),
+  process.exit(code === 'EPIPE' ? 0 : EXIT_CODES.broken),
 );
 try {
   process.exitCode = await main(process.argv.slice(2), new Context(terminal, process.env));

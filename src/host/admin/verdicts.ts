@@ -21,7 +21,7 @@ export interface SilentProcess {
 
 /** The duration from which a response counts as slow. No cause is named for quicker ones. */
 const SLOW_FROM_MS = 250;
-/** The share of time without a core of the host from which it is named as a cause of slow responses. */
+/** From this share of time on, cores that the host did not give are named as a cause of slow responses. */
 const TAKEN_FROM = 0.1;
 /** The share of its cores above which the tasks of the service wait for each other. */
 const OWN_CPU_BELOW = 0.8;

@@ -4,7 +4,7 @@ import type { Signatures } from '../../platform/http/signatures.ts';
 import { askRedis, findFault } from '../../platform/stores/coordination/redis-verification.ts';
 import { connectCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
-import { APART, deploymentMark } from '../processes/deployment.ts';
+import { deploymentMark, SEPARATION_ADVICE } from '../processes/deployment.ts';
 import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 import { signaturesIn } from './identity.ts';
 import { judgeClock, judgeLatency, measureTimes } from './times.ts';
@@ -79,7 +79,7 @@ function judgeDeployments(
   const deployments = new Set([...own, ...marks]).size;
   if (marks.length === 0 || deployments === 1) return [];
   const message = `${deployments} deployments with different documents use this Redis with the prefix ${stores.REDIS_PREFIX}.`;
-  return [problem(message, APART)];
+  return [problem(message, SEPARATION_ADVICE)];
 }
 
 /** One finding per host, from its process with the largest difference. */

@@ -20,7 +20,7 @@ export function deploymentMark(signatures: Signatures, settings: StoresSettings)
 }
 
 /** What a deployment does that meets another one on its Redis. */
-export const APART =
+export const SEPARATION_ADVICE =
   'Set REDIS_PREFIX to a different name, or name another database number in REDIS_URL: otherwise commands and wake-ups of one reach the other.';
 
 /**
@@ -36,10 +36,10 @@ export async function holdPrefix(
   const met = `Another deployment, with other documents, uses this Redis with the prefix ${prefix}.`;
   if (!(await hold()))
     throw new Error(
-      `${met} ${APART} If the other one has ended for good, its mark expires ${LEASE_MS / MINUTE_MS} minutes after it.`,
+      `${met} ${SEPARATION_ADVICE} If the other one has ended for good, its mark expires ${LEASE_MS / MINUTE_MS} minutes after it.`,
     );
   const renew = async () => {
-    if (!(await hold())) log.error(`${met} ${APART}`);
+    if (!(await hold())) log.error(`${met} ${SEPARATION_ADVICE}`);
   };
   // While Redis is away there is nothing to renew; the next round does it.
   setInterval(() => void renew().catch(() => undefined), RENEWED_EACH_MS).unref();

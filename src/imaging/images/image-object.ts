@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 
 /** How many colours a palette may have, as callers ask for it in a query. */
-export const PALETTE = Type.Integer({
+export const PALETTE_SIZE = Type.Integer({
   minimum: 2,
   maximum: 12,
   description: 'Measures the main colours, at most this many.',

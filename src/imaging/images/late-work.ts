@@ -4,7 +4,7 @@ import { SpacedTimes } from './spaced-times.ts';
 /** How long late work is not started again. */
 export const LATE_SECONDS = 60;
 const LATE_MS = LATE_SECONDS * 1_000;
-/** Work of less than this part of the late work may be in time. */
+/** Work that is estimated at less than this share of the late work may be in time. */
 const AS_MUCH = 0.8;
 /** Work that used less than this part of its time waited for a core, and may be in time on a host that is less busy. */
 const OWN_SHARE = 0.5;

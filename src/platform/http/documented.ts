@@ -11,10 +11,10 @@ export function component<P extends TProperties>(title: string, properties: P): 
  */
 export const NOT_BLANK = { minLength: 1, pattern: '\\S' };
 export const NOT_RESERVED = { pattern: '^(?!builtin-)(?!import$)[a-z0-9]+(-[a-z0-9]+)*$' };
-export const VERSION = { pattern: '^[1-9][0-9]{0,8}$' };
-export const REFERENCE = { minLength: 1, pattern: '^[^@]+(@[1-9][0-9]{0,8})?$' };
-export const DATE_OR_INSTANT = {
+export const VERSION_PATTERN = { pattern: '^[1-9][0-9]{0,8}$' };
+export const REFERENCE_PATTERN = { minLength: 1, pattern: '^[^@]+(@[1-9][0-9]{0,8})?$' };
+export const DATE_OR_INSTANT_PATTERN = {
   pattern: '^\\d{4}-\\d{2}-\\d{2}([Tt]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?([Zz]|[+-]\\d{2}:\\d{2}))?$',
 };
-export const HTTP_ADDRESS = { format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?://' };
-export const CURSOR = { pattern: '^[A-Za-z0-9_-]+$' };
+export const HTTP_ADDRESS_PATTERN = { format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?://' };
+export const CURSOR_PATTERN = { pattern: '^[A-Za-z0-9_-]+$' };

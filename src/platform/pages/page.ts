@@ -185,13 +185,13 @@ export function describedBlocks(text: string): Block[] {
   for (let at = 0; at < rest.length; at += 3) {
     const [language, code = '', after = ''] = rest.slice(at, at + 3);
     const known = language as PageSample['language'];
-    blocks.push(samples({ label: LABELS[known], language: known, code }), ...paragraphsOf(after));
+    blocks.push(samples({ label: LANGUAGE_LABELS[known], language: known, code }), ...paragraphsOf(after));
   }
   return blocks;
 }
 
 /** The names of the languages, as tabs show them. */
-export const LABELS: Readonly<Record<PageSample['language'], string>> = {
+export const LANGUAGE_LABELS: Readonly<Record<PageSample['language'], string>> = {
   sh: 'Shell',
   ts: 'TypeScript',
   js: 'JavaScript',

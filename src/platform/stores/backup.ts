@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { copyDatabase } from './documents/embedded/copy.ts';
-import { isMissing, TEMPORARY } from './objects/files.ts';
+import { isMissing, TEMPORARY_FOLDER } from './objects/files.ts';
 import { CopyProgress } from './progress.ts';
 
 export interface Backup {
@@ -52,7 +52,7 @@ async function copyObjects(
     throw error;
   });
   const directoryOf = ({ parentPath }: Dirent) => parentPath.slice(from.length + 1);
-  const files = entries.filter((entry) => entry.isFile() && !directoryOf(entry).startsWith(TEMPORARY));
+  const files = entries.filter((entry) => entry.isFile() && !directoryOf(entry).startsWith(TEMPORARY_FOLDER));
   const progress = new CopyProgress('objects', files.length, onProgress);
   let copied = 0;
   for (const entry of files) {

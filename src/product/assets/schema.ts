@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { ImageObject, ImageTags, PALETTE } from '../../imaging/images/image-object.ts';
+import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
 import { READABLE_TYPES } from '../../imaging/images/source.ts';
-import { component, HTTP_ADDRESS } from '../../platform/http/documented.ts';
+import { component, HTTP_ADDRESS_PATTERN } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { DEFAULT_DISTANCE, MAX_DISTANCE } from './likeness.ts';
 import { LINK_LIFE_SECONDS, MAX_UPLOAD_BYTES, MIN_TICKET_LIFE_MS, PUT_LIFE_MS } from './limits.ts';
@@ -56,7 +56,7 @@ const shown = {
   metadata: Type.Optional(
     Type.Boolean({ description: 'true: the answer has the tags of the file; reading the asset always has.' }),
   ),
-  palette: Type.Optional(PALETTE),
+  palette: Type.Optional(PALETTE_SIZE),
 };
 
 export const UploadQuery = Type.Object({
@@ -89,7 +89,7 @@ export type Uploaded = Static<typeof Uploaded>;
 
 /** The JSON form of an upload. */
 export const UrlUpload = Type.Object(
-  { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS }) },
+  { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS_PATTERN }) },
   { title: 'UrlUpload', examples: [{ url: 'https://example.com/photo.jpg' }] },
 );
 

@@ -105,7 +105,7 @@ export class Holds {
     return account === null ? 0 : creditsHeldBy(this.#holdOf(account, need, periodOf(this.#options.now())));
   }
 
-  /** The expected result of `take`, for a dry run. */
+  /** What `take` would do, for a dry run. */
   async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
     const account = await this.#options.store.find(accountId);
     if (account === null) throw new Error(`The account ${accountId} is gone.`);

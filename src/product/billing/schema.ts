@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { component, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
@@ -58,14 +58,14 @@ export const UsageQuery = Type.Object({
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; 30 days before `to` when left out.',
-      documented: DATE_OR_INSTANT,
+      documented: DATE_OR_INSTANT_PATTERN,
     }),
   ),
   to: Type.Optional(
     Type.String({
       description:
         'YYYY-MM-DD or an ISO-8601 instant, rounded down to a whole minute; the end of the present minute when left out.',
-      documented: DATE_OR_INSTANT,
+      documented: DATE_OR_INSTANT_PATTERN,
     }),
   ),
   groupBy: Type.Optional(

@@ -1,5 +1,5 @@
 import type { TProperties } from '@sinclair/typebox';
-import { SELECTING } from '../../../workers/image/frames.ts';
+import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
 import {
   type ArgumentsOf,
   operations,
@@ -98,7 +98,9 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
 /** The shared parameters of an op; one that takes a frame by a parameter of its own has no choice of several. */
 function sharedBeside(own: TProperties): TProperties {
   if (!('frame' in own)) return PASS_PARAMETERS;
-  const shared = Object.entries(PASS_PARAMETERS).filter(([name]) => !SELECTING.some((one) => one === name));
+  const shared = Object.entries(PASS_PARAMETERS).filter(
+    ([name]) => !FRAME_SELECTORS.some((one) => one === name),
+  );
   return Object.fromEntries(shared);
 }
 

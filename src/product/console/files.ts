@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url';
 import { StaticFiles } from '../../platform/http/static/files.ts';
 
 /** The module that starts the console; it leads to all others. */
-export const ENTRY = 'console.ts';
-export const ICON = 'favicon.svg';
+export const ENTRY_MODULE = 'console.ts';
+export const ICON_FILE = 'favicon.svg';
 /** The style sheets of every screen, in their order. */
 export const STYLE_SHEETS = ['base.css', 'console.css', 'parts.css'];
 

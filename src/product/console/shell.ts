@@ -1,11 +1,13 @@
 import type { StaticFiles } from '../../platform/http/static/files.ts';
-import { ENTRY, ICON, STYLE_SHEETS } from './files.ts';
+import { ENTRY_MODULE, ICON_FILE, STYLE_SHEETS } from './files.ts';
 
 /** The document of every address of the console: it names the files, and the entry draws the rest. */
 export function shellOf(files: StaticFiles): string {
   const sheets = STYLE_SHEETS.map((name) => `<link rel="stylesheet" href="${files.addressFor(name)}">`);
   // Named at once, the modules are loaded side by side and not one after the other.
-  const modules = files.addressesFor(ENTRY).map((address) => `<link rel="modulepreload" href="${address}">`);
+  const modules = files
+    .addressesFor(ENTRY_MODULE)
+    .map((address) => `<link rel="modulepreload" href="${address}">`);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -13,9 +15,9 @@ export function shellOf(files: StaticFiles): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Darkroom console</title>
-<link rel="icon" type="image/svg+xml" href="${files.addressFor(ICON)}">
+<link rel="icon" type="image/svg+xml" href="${files.addressFor(ICON_FILE)}">
 ${[...sheets, ...modules].join('\n')}
-<script type="module" src="${files.addressFor(ENTRY)}"></script>
+<script type="module" src="${files.addressFor(ENTRY_MODULE)}"></script>
 </head>
 <body class="console">
 <noscript>The console needs scripts. The documentation at <a href="/docs/">/docs</a> works without them.</noscript>

@@ -1,8 +1,8 @@
 import { parseReference } from '../../platform/ids/slugs.ts';
 
 /** The formats that an address may end with. */
-export const EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
-export type Extension = (typeof EXTENSIONS)[number];
+export const ADDRESS_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
+export type Extension = (typeof ADDRESS_EXTENSIONS)[number];
 
 /** Where the picture of an address comes from. */
 export type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
@@ -113,7 +113,7 @@ function parseRung(text: string): Name | null {
 }
 
 function isExtension(text: string): text is Extension {
-  return (EXTENSIONS as readonly string[]).includes(text);
+  return (ADDRESS_EXTENSIONS as readonly string[]).includes(text);
 }
 
 function parseSource(text: string): AddressSource | null {

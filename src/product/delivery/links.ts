@@ -10,7 +10,7 @@ import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { isPixelOp } from '../catalogue/op.ts';
 import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
-import { sentStep, sentSteps } from '../catalogue/plan/sent-step.ts';
+import { sentSteps, toSentStep } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { checkWidths } from '../presets/rules.ts';
@@ -151,7 +151,7 @@ export class SignedLinks {
     const at = (key: string): SentField => sentAs(`${where}${key}`);
     const recipe = recipeOfSteps(
       steps === undefined
-        ? own.map((step) => sentStep(step, (key) => at(key === '' ? 'op' : key)))
+        ? own.map((step) => toSentStep(step, (key) => at(key === '' ? 'op' : key)))
         : sentSteps(steps, `${where}steps`),
     );
     this.#options.recipes.compilePass(recipe);

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { component } from '../../platform/http/documented.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
-import { EXTENSIONS } from './address.ts';
+import { ADDRESS_EXTENSIONS } from './address.ts';
 
 /** The most signing keys of an account. */
 export const MAX_SIGNING_KEYS = 10;
@@ -53,9 +53,9 @@ const linkFields = {
     Type.String({ minLength: 1, description: 'Slug, id or slug@version; the address names the version.' }),
   ),
   format: Type.Optional(
-    Type.Unsafe<(typeof EXTENSIONS)[number]>({
+    Type.Unsafe<(typeof ADDRESS_EXTENSIONS)[number]>({
       type: 'string',
-      enum: EXTENSIONS,
+      enum: ADDRESS_EXTENSIONS,
       description:
         'auto: the smallest that the reader takes. Default: auto with widths, else that of the work.',
     }),

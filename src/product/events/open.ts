@@ -17,7 +17,7 @@ interface EventsOptions {
 type EventsListener = (events: OutboxDocument[]) => void;
 
 /** The channel that wakes the processes which fan out events, when the writing process fans out none itself. */
-export const WRITTEN = 'events/written';
+export const WRITTEN_CHANNEL = 'events/written';
 
 /**
  * An event as the outbox stores it. Its body is kept as text because its keys are the caller's, and a store may not
@@ -115,7 +115,7 @@ export class OpenEvents implements Events {
     const stored = await this.outbox.insert(written);
     if (this.#listener !== null) this.#listener(stored);
     // A lost wake-up costs seconds: the events are on disk, and a sweep looks for them.
-    else await this.#coordination.publish(WRITTEN, '').catch(() => undefined);
+    else await this.#coordination.publish(WRITTEN_CHANNEL, '').catch(() => undefined);
   }
 
   readonly subscriptionsChanged = (accountId: string): Promise<void> =>

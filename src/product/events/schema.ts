@@ -55,7 +55,7 @@ const failedStatus = {
 };
 
 /** The payload that a webhook endpoint receives, by the type of the event. */
-export const PAYLOADS: Readonly<Record<EventType | 'webhook.test', TObject>> = {
+export const EVENT_PAYLOADS: Readonly<Record<EventType | 'webhook.test', TObject>> = {
   'job.completed': payload(
     'job.completed',
     'JobCompletedEvent',

@@ -1,9 +1,9 @@
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { isLongerThan } from '../../platform/values/lengths.ts';
 import {
+  FEEDBACK_KINDS,
   type Feedback,
   type FeedbackRequest,
-  KINDS,
   MAX_CONTEXT_CHARACTERS,
   MAX_MESSAGE_CHARACTERS,
 } from './schema.ts';
@@ -22,9 +22,11 @@ export function reportOf({ kind, message, ...rest }: FeedbackRequest): Report {
 }
 
 function checkKind(sent: string): Feedback['kind'] {
-  const kind = KINDS.find((known) => known === sent.toLowerCase());
+  const kind = FEEDBACK_KINDS.find((known) => known === sent.toLowerCase());
   if (kind === undefined) {
-    throw invalidParam('kind', `kind must be one of ${KINDS.join(', ')}.`, { allowed: KINDS });
+    throw invalidParam('kind', `kind must be one of ${FEEDBACK_KINDS.join(', ')}.`, {
+      allowed: FEEDBACK_KINDS,
+    });
   }
   return kind;
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { component, NOT_BLANK } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
-export const KINDS = ['capability_gap', 'bug', 'other'] as const;
+export const FEEDBACK_KINDS = ['capability_gap', 'bug', 'other'] as const;
 export const MAX_MESSAGE_CHARACTERS = 4000;
 const MAX_OP_CHARACTERS = 64;
 export const MAX_CONTEXT_CHARACTERS = 4000;
@@ -18,8 +18,8 @@ const context = Type.Record(Type.String(), Type.Unknown(), {
 export const FeedbackRequest = Type.Object(
   {
     kind: Type.String({
-      description: `${KINDS.join(', ')}, in any case.`,
-      documented: { pattern: `^(${KINDS.map(inAnyCase).join('|')})$` },
+      description: `${FEEDBACK_KINDS.join(', ')}, in any case.`,
+      documented: { pattern: `^(${FEEDBACK_KINDS.map(inAnyCase).join('|')})$` },
     }),
     message: Type.String({
       description: `At most ${MAX_MESSAGE_CHARACTERS} characters without the space around it; not blank.`,
@@ -42,7 +42,7 @@ function inAnyCase(word: string): string {
 
 export const Feedback = component('Feedback', {
   id: Type.String(),
-  kind: Type.Union(KINDS.map((kind) => Type.Literal(kind))),
+  kind: Type.Union(FEEDBACK_KINDS.map((kind) => Type.Literal(kind))),
   message: Type.String(),
   op: Type.Optional(op),
   context: Type.Optional(context),

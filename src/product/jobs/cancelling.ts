@@ -1,6 +1,6 @@
 import type { JobDocument } from './job.ts';
 import type { JobsStore } from './store.ts';
-import { JOB } from './transitions.ts';
+import { JOB_TRANSITIONS } from './transitions.ts';
 
 /**
  * Begins the cancellation of a job, for its account or an operator: no further item of it is claimed. The caller ends
@@ -13,7 +13,7 @@ export async function beginCancellation(
   jobId: string,
   stopClaims: (jobId: string) => void,
 ): Promise<JobDocument | null> {
-  const cancelling = await jobs.move(jobId, JOB.cancel);
+  const cancelling = await jobs.move(jobId, JOB_TRANSITIONS.cancel);
   if (cancelling !== null) stopClaims(jobId);
   return cancelling;
 }

@@ -19,7 +19,7 @@ import {
   type OutcomeStatus,
   type Progress,
 } from './job.ts';
-import { filterOf, ITEM, ITEM_ENDS, type Transition, updateOf } from './transitions.ts';
+import { filterOf, ITEM_ENDS, ITEM_TRANSITIONS, type Transition, updateOf } from './transitions.ts';
 
 /** The indexes are by number and status for a reader, and the others for the engine and its sweeps. */
 export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
@@ -141,9 +141,12 @@ export class ItemsStore {
    * @returns null when no item is ready; an empty list when other processes claimed the items that were read.
    */
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
-    const ready = { jobId, ...filterOf(ITEM.claim) };
+    const ready = { jobId, ...filterOf(ITEM_TRANSITIONS.claim) };
     const claim = randomText(12);
-    const taken = updateOf(ITEM.claim, { $set: this.#claimOf(owner, claim, leaseMs), $inc: { epoch: 1 } });
+    const taken = updateOf(ITEM_TRANSITIONS.claim, {
+      $set: this.#claimOf(owner, claim, leaseMs),
+      $inc: { epoch: 1 },
+    });
     if (count === 1) {
       const item = await this.#items.findOneAndUpdate(ready, taken, { sort: order('index') });
       return item === null ? null : [item as Claimed];
@@ -156,7 +159,10 @@ export class ItemsStore {
     const start = Math.floor(Math.random() * Math.max(1, candidates.length - count + 1));
     const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
     if (ids.length === 0) return null;
-    const { modified } = await this.#items.updateMany({ _id: { $in: ids }, ...filterOf(ITEM.claim) }, taken);
+    const { modified } = await this.#items.updateMany(
+      { _id: { $in: ids }, ...filterOf(ITEM_TRANSITIONS.claim) },
+      taken,
+    );
     if (modified === 0) return [];
     return (await this.#items.find({ _id: { $in: ids }, claim })) as Claimed[];
   }
@@ -169,7 +175,12 @@ export class ItemsStore {
 
   /** A new item with a claim, for an owner that works on it at once: storing the item is the claim. */
   claimed(item: ItemDocument, owner: string, leaseMs: number): Claimed {
-    return { ...item, ...ITEM.claim.to, ...this.#claimOf(owner, randomText(12), leaseMs), epoch: 1 };
+    return {
+      ...item,
+      ...ITEM_TRANSITIONS.claim.to,
+      ...this.#claimOf(owner, randomText(12), leaseMs),
+      epoch: 1,
+    };
   }
 
   /** Changes an item whose claim still stands. @returns false when the claim was lost. */
@@ -189,7 +200,7 @@ export class ItemsStore {
 
   /** Makes an item ready that was stored with a claim but never begun. */
   async unclaim(item: ClaimKey): Promise<void> {
-    await this.#moveClaimed(item, ITEM.giveBack, { $unset: { ...UNCLAIMED, startedAt: '' } });
+    await this.#moveClaimed(item, ITEM_TRANSITIONS.giveBack, { $unset: { ...UNCLAIMED, startedAt: '' } });
   }
 
   /** Extends the leases of claims that the owner still has. */
@@ -218,7 +229,7 @@ export class ItemsStore {
    * @returns false when the claim was lost, or the item has changed since `asRead`.
    */
   async decide(item: ClaimKey, outcome: Outcome, asRead?: Filter): Promise<boolean> {
-    const isDecided = await this.#moveClaimed(item, ITEM.decide, {
+    const isDecided = await this.#moveClaimed(item, ITEM_TRANSITIONS.decide, {
       ...present({ asRead }),
       $set: { outcome, decidedAt: this.#now().toISOString() },
       $unset: { ...UNCLAIMED, requestId: '' },
@@ -231,7 +242,7 @@ export class ItemsStore {
    * Gives an item back for a retry after an instant: after a failed try, a store outage, or for lack of a slot.
    */
   async retryLater(item: ClaimKey, notBefore: Date, counter: 'tries' | 'waits' | null): Promise<void> {
-    await this.#moveClaimed(item, ITEM.retryLater, {
+    await this.#moveClaimed(item, ITEM_TRANSITIONS.retryLater, {
       $set: { notBefore: notBefore.toISOString(), ...(counter === 'waits' && { awaitsStore: true }) },
       ...(counter !== null && { $inc: { [counter]: 1 } }),
       $unset: { ...UNCLAIMED, ...(counter === 'tries' && { requestId: '' }) },
@@ -243,7 +254,7 @@ export class ItemsStore {
    * @returns false when the claim was lost.
    */
   async giveBack(item: ClaimKey, counter: 'deaths' | 'lapses' | null = null): Promise<boolean> {
-    return this.#moveClaimed(item, ITEM.giveBack, {
+    return this.#moveClaimed(item, ITEM_TRANSITIONS.giveBack, {
       $unset: UNCLAIMED,
       ...(counter !== null && { $inc: { [counter]: 1 } }),
     });
@@ -289,8 +300,11 @@ export class ItemsStore {
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
-    const cancel = updateOf(ITEM.cancel, { $set: { outcome }, $unset: { notBefore: '', awaitsStore: '' } });
-    for (const queue of ITEM.cancel.from.queue) {
+    const cancel = updateOf(ITEM_TRANSITIONS.cancel, {
+      $set: { outcome },
+      $unset: { notBefore: '', awaitsStore: '' },
+    });
+    for (const queue of ITEM_TRANSITIONS.cancel.from.queue) {
       for (;;) {
         const waiting = { sort: order('index'), fields: ['index'] };
         const first = await this.#items.findOne({ jobId, queue }, waiting);
@@ -328,8 +342,8 @@ export class ItemsStore {
     );
     if (due.length === 0) return { promoted: 0, jobIds: [] };
     const { modified } = await this.#items.updateMany(
-      { _id: { $in: due.map(({ _id }) => _id) }, ...filterOf(ITEM.promote) },
-      updateOf(ITEM.promote, { $unset: { notBefore: '', awaitsStore: '' } }),
+      { _id: { $in: due.map(({ _id }) => _id) }, ...filterOf(ITEM_TRANSITIONS.promote) },
+      updateOf(ITEM_TRANSITIONS.promote, { $unset: { notBefore: '', awaitsStore: '' } }),
     );
     return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import {
   anyObject,
   anything,
@@ -28,7 +28,7 @@ const moment = (description: string) => {
   const millis = { type: 'string', pattern: '^\\d{1,13}$' };
   return Type.String({
     description,
-    documented: { anyOf: [millis, { type: 'string', ...DATE_OR_INSTANT }] },
+    documented: { anyOf: [millis, { type: 'string', ...DATE_OR_INSTANT_PATTERN }] },
   });
 };
 

@@ -18,7 +18,7 @@ import {
   type JobType,
   MAX_RUNNING_JOBS_PER_TYPE,
 } from './job.ts';
-import { filterOf, JOB, updateOf } from './transitions.ts';
+import { filterOf, JOB_TRANSITIONS, updateOf } from './transitions.ts';
 
 /**
  * An index of a listing: equal fields first, newest first, and the expiry last, so that counts are made from the index
@@ -220,7 +220,7 @@ export class JobsStore {
    */
   async move(
     jobId: string,
-    transition: (typeof JOB)[keyof typeof JOB],
+    transition: (typeof JOB_TRANSITIONS)[keyof typeof JOB_TRANSITIONS],
     { asRead = {}, ...changes }: Update & { asRead?: Filter } = {},
   ): Promise<JobDocument | null> {
     const $set = { ...('phase' in transition.to && { phaseAt: this.#now().toISOString() }), ...changes.$set };
@@ -243,17 +243,22 @@ export class JobsStore {
 
   /** The job of an account and type that has waited longest. */
   async oldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
-    return this.#jobs.findOne({ ...filterOf(JOB.start), accountId, type }, { sort: order('_id') });
+    return this.#jobs.findOne(
+      { ...filterOf(JOB_TRANSITIONS.start), accountId, type },
+      { sort: order('_id') },
+    );
   }
 
   /** Starts a waiting job in one of the slots of its account and type; null when none is free, or it has started. */
   async start(job: JobDocument): Promise<JobDocument | null> {
-    return this.#inASlot(job, (slot) => this.move(job._id, JOB.start, { $set: slot }));
+    return this.#inASlot(job, (slot) => this.move(job._id, JOB_TRANSITIONS.start, { $set: slot }));
   }
 
   /** Shows a hidden job that already runs; null when no slot is free, or it is no longer hidden. */
   async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
-    return this.#inASlot(job, (slot) => this.move(job._id, JOB.showRunning, { $set: { ...set, ...slot } }));
+    return this.#inASlot(job, (slot) =>
+      this.move(job._id, JOB_TRANSITIONS.showRunning, { $set: { ...set, ...slot } }),
+    );
   }
 
   /** Tries the slots of a job's account and type, one after the other. */
@@ -292,7 +297,7 @@ export class JobsStore {
   /** For the sweep: accounts and types with waiting jobs. */
   async waitingGroups(): Promise<Array<{ accountId: string; type: JobType }>> {
     const rows = await this.#jobs.group({
-      filter: filterOf(JOB.start),
+      filter: filterOf(JOB_TRANSITIONS.start),
       by: { accountId: 'accountId', type: 'type' },
       sums: {},
     });

@@ -30,7 +30,7 @@ interface ItemTransition extends Transition {
 }
 
 /** A job. `showRunning` is `show` and `start` in one update, where no other job waits. */
-export const JOB = {
+export const JOB_TRANSITIONS = {
   show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1 } },
   showRunning: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, status: 'PROCESSING' } },
   undo: { from: { phase: 'hidden' }, to: { phase: 'undone' } },
@@ -53,7 +53,7 @@ export const JOB = {
 } as const satisfies Record<string, JobTransition>;
 
 /** An item. An item whose status is final is in no queue. */
-export const ITEM = {
+export const ITEM_TRANSITIONS = {
   claim: { from: { queue: 'ready' }, to: { queue: 'claimed', status: 'PROCESSING' } },
   giveBack: { from: { queue: 'claimed' }, to: { queue: 'ready', status: 'PENDING' } },
   retryLater: { from: { queue: 'claimed' }, to: { queue: 'later', status: 'PENDING' } },
@@ -66,13 +66,17 @@ export const ITEM = {
 } as const satisfies Record<string, ItemTransition>;
 
 /** The end of a job with a final status. */
-export const JOB_ENDS = { COMPLETED: JOB.complete, FAILED: JOB.fail, CANCELLED: JOB.endCancelled } as const;
+export const JOB_ENDS = {
+  COMPLETED: JOB_TRANSITIONS.complete,
+  FAILED: JOB_TRANSITIONS.fail,
+  CANCELLED: JOB_TRANSITIONS.endCancelled,
+} as const;
 
 /** The end of an item with a decided outcome. */
 export const ITEM_ENDS = {
-  COMPLETED: ITEM.complete,
-  FAILED: ITEM.fail,
-  CANCELLED: ITEM.stop,
+  COMPLETED: ITEM_TRANSITIONS.complete,
+  FAILED: ITEM_TRANSITIONS.fail,
+  CANCELLED: ITEM_TRANSITIONS.stop,
 } as const satisfies Record<OutcomeStatus, ItemTransition>;
 
 /** A filter on the documents that a transition leads from. */

@@ -10,7 +10,7 @@ const LINK_LIFE_SECONDS = 604_800;
 const PREVIEW_EDGE_PX = 256;
 
 /** What tools say of a picture that they made. */
-export const MADE = {
+export const RESULT_FIELDS = {
   link: Type.String(),
   asset: Type.String(),
   width: Type.Integer(),
@@ -31,7 +31,7 @@ export interface Made {
 }
 
 /** The arguments that decide what happens to a picture that was made. */
-export const KEEPING = {
+export const KEEPING_ARGUMENTS = {
   save: Type.Optional(Type.Boolean({ description: 'Keep as an asset.' })),
   preview: Type.Optional(
     Type.Boolean({ description: `Show it, at most ${PREVIEW_EDGE_PX} px; one more run.` }),

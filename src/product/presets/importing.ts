@@ -15,7 +15,7 @@ import {
   readContent,
 } from './rules.ts';
 import { MAX_VERSIONS, PresetEntry } from './schema.ts';
-import { PRESET, type PresetDraft } from './store.ts';
+import { PRESET_KIND, type PresetDraft } from './store.ts';
 
 /** The most ids of one query for assets. */
 const ASSETS_PER_QUERY = 1_000;
@@ -42,7 +42,7 @@ export async function checkEntries(
   { models, missingAssets, answerSchemas }: ContentRules,
   now: Date,
 ): Promise<{ drafts: PresetDraft[]; errors: string[] }> {
-  checkEntryCount(PRESET, entries.length);
+  checkEntryCount(PRESET_KIND, entries.length);
   const read = await partition(entries.entries(), (entry) => readEntry(checkEntry(entry), models, now));
   const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));

@@ -1,5 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, NOT_BLANK, NOT_RESERVED, REFERENCE, VERSION } from '../../platform/http/documented.ts';
+import {
+  component,
+  NOT_BLANK,
+  NOT_RESERVED,
+  REFERENCE_PATTERN,
+  VERSION_PATTERN,
+} from '../../platform/http/documented.ts';
 import { SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import { MAX_SUBJECTS, SentSubjects, Steps, Subject } from '../catalogue/plan/step.ts';
 
@@ -185,20 +191,26 @@ export type PresetListQuery = Static<typeof PresetListQuery>;
 export const PresetParams = Type.Object({
   slug: Type.String({
     description: 'Slug or id; slug@version if the endpoint reads a version.',
-    documented: REFERENCE,
+    documented: REFERENCE_PATTERN,
   }),
 });
 export type PresetParams = Static<typeof PresetParams>;
 
 export const PresetReadQuery = Type.Object({
   version: Type.Optional(
-    Type.String({ description: 'The same as slug@version; a positive integer.', documented: VERSION }),
+    Type.String({
+      description: 'The same as slug@version; a positive integer.',
+      documented: VERSION_PATTERN,
+    }),
   ),
 });
 export type PresetReadQuery = Static<typeof PresetReadQuery>;
 
 export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
-  version: Type.String({ description: 'A superseded version, a positive integer.', documented: VERSION }),
+  version: Type.String({
+    description: 'A superseded version, a positive integer.',
+    documented: VERSION_PATTERN,
+  }),
 });
 export type PresetVersionParams = Static<typeof PresetVersionParams>;

@@ -19,7 +19,7 @@ import { currentVersion, type Preset, type PresetContent, type PresetVersion } f
 import { MAX_VERSIONS } from './schema.ts';
 
 /** The most presets of an account. */
-export const PRESET: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
+export const PRESET_KIND: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
 
 /**
  * The content is stored as JSON text, because it may contain keys that have a meaning to a store (a schema's `$ref`, a
@@ -137,7 +137,7 @@ export class PresetsStore {
     );
     if (versions.length > 0) await this.#versions.insertMany(versions);
     try {
-      return (await insertNamed(this.#presets, PRESET, accountId, named)).map(presetOf);
+      return (await insertNamed(this.#presets, PRESET_KIND, accountId, named)).map(presetOf);
     } catch (error) {
       if (versions.length > 0) {
         await this.#versions.deleteMany({ accountId, _id: { $in: versions.map(({ _id }) => _id) } });
@@ -162,7 +162,7 @@ export class PresetsStore {
     revise: (current: Preset) => Promise<{ revision: Revision; isNewVersion: boolean } | null>,
     now: Date,
   ): Promise<Preset | null> {
-    const saved = await updateNamed(this.#presets, PRESET, accountId, idOrSlug, async (document) => {
+    const saved = await updateNamed(this.#presets, PRESET_KIND, accountId, idOrSlug, async (document) => {
       const current = presetOf(document);
       const revised = await revise(current);
       if (revised === null) return null;

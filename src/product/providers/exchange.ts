@@ -6,7 +6,13 @@ import { refuseOtherResponses } from '../../platform/outbound/exchange.ts';
 import { parsedJson } from '../../platform/values/json.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { readJson } from './answers.ts';
-import { faultOf, ProviderFault, providerMisconfigured, providerUnavailable, redacted } from './provider.ts';
+import {
+  faultOf,
+  ProviderFault,
+  providerMisconfigured,
+  providerUnavailable,
+  redactSecrets,
+} from './provider.ts';
 
 /** The address of a provider. The operator chooses it, so http and private addresses are allowed. */
 export interface ProviderEndpoint {
@@ -170,7 +176,7 @@ async function readRefusal(
   signal.throwIfAborted();
   const { message, kind } = parseRefusal(text);
   const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());
-  return faultOf({ status, kind, message: redacted(message, secrets), retryAfterMs });
+  return faultOf({ status, kind, message: redactSecrets(message, secrets), retryAfterMs });
 }
 
 /** The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind. */

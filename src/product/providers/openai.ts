@@ -7,7 +7,7 @@ import {
   type Provider,
   providerRejected,
   type RawAnswer,
-  redacted,
+  redactSecrets,
   sentParameters,
 } from './provider.ts';
 
@@ -95,7 +95,7 @@ function readChat(answer: unknown, { secrets }: ProviderEndpoint): RawAnswer {
   const { choices } = objectOf(answer);
   const choice = objectOf(Array.isArray(choices) ? choices[0] : undefined);
   const { content, refusal } = objectOf(choice.message);
-  if (typeof refusal === 'string' && refusal !== '') throw providerRejected(redacted(refusal, secrets));
+  if (typeof refusal === 'string' && refusal !== '') throw providerRejected(redactSecrets(refusal, secrets));
   if (choice.finish_reason === 'content_filter')
     throw providerRejected('The model withheld its answer: content filter.');
   return { kind: 'json', value: jsonIn(content) };

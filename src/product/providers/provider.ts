@@ -124,7 +124,7 @@ const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer
  * The message of a provider in a form that a caller may read.
  * @param secrets keys of this service, which are removed.
  */
-export function redacted(message: string, secrets: readonly string[]): string {
+export function redactSecrets(message: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret !== '');
   const clean = known.reduce((text, secret) => text.replaceAll(secret, '[key]'), message);
   return clean.replace(KEYS, '[key]').slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed();

@@ -16,7 +16,7 @@ import {
   providerRejected,
   providerUnavailable,
   type RawAnswer,
-  redacted,
+  redactSecrets,
   sentParameters,
 } from './provider.ts';
 
@@ -121,7 +121,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
 
   async function read({ status, error, output }: Prediction, signal: AbortSignal): Promise<RawAnswer> {
     if (status !== 'succeeded') {
-      const message = redacted(
+      const message = redactSecrets(
         typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
         endpoint.secrets,
       );

@@ -285,11 +285,11 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
 };
 
 /** Every error code, in the order of their statuses. */
-export const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
+export const DOCUMENTED_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 /** All errors in one table. */
 export function errorsPage(): DocumentationPage {
-  const rows = CODES.map((code) => {
+  const rows = DOCUMENTED_CODES.map((code) => {
     const { status, retryable } = ERROR_CODES[code];
     const address = link(code, `/docs/errors/${code}`);
     return [[address], [String(status)], [retryable ? 'yes' : 'no'], [ERRORS[code].remedy]];

@@ -2,7 +2,7 @@ import { type Node, operationsOf } from '../../platform/http/openapi/document.ts
 import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
-import { CODES, errorPage, errorsPage } from './errors.ts';
+import { DOCUMENTED_CODES, errorPage, errorsPage } from './errors.ts';
 import { GUIDES } from './guides/index.ts';
 import { homePage, opsPage } from './index-pages.ts';
 import { opsByKind } from './op-kinds.ts';
@@ -118,6 +118,6 @@ function endpointShelves(document: Node): PageShelf[] {
 function errorEntries(): PageEntry[] {
   return [
     { path: 'errors', title: 'All errors', make: errorsPage },
-    ...CODES.map((code) => ({ path: `errors/${code}`, title: code, make: () => errorPage(code) })),
+    ...DOCUMENTED_CODES.map((code) => ({ path: `errors/${code}`, title: code, make: () => errorPage(code) })),
   ];
 }

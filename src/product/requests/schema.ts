@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { component, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import { anything, flag, instant, int32, int64, oneOf, text } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
@@ -72,11 +72,11 @@ const filters = {
   from: Type.Optional(
     Type.String({
       description: 'Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',
-      documented: DATE_OR_INSTANT,
+      documented: DATE_OR_INSTANT_PATTERN,
     }),
   ),
   to: Type.Optional(
-    Type.String({ description: 'Answered before, in the same forms.', documented: DATE_OR_INSTANT }),
+    Type.String({ description: 'Answered before, in the same forms.', documented: DATE_OR_INSTANT_PATTERN }),
   ),
 };
 

@@ -27,7 +27,7 @@ import {
   TemplateParams,
   TemplateSummary,
 } from './schema.ts';
-import { TEMPLATE, type TemplateDraft, type TemplatesStore } from './store.ts';
+import { TEMPLATE_KIND, type TemplateDraft, type TemplatesStore } from './store.ts';
 import type { Template } from './template.ts';
 
 export interface TemplateRoutesOptions {
@@ -229,7 +229,7 @@ function readChange(current: Template, change: TemplateChange) {
 export async function checkEntries(
   entries: readonly unknown[],
 ): Promise<{ drafts: TemplateDraft[]; errors: string[] }> {
-  checkEntryCount(TEMPLATE, entries.length);
+  checkEntryCount(TEMPLATE_KIND, entries.length);
   const { accepted, refused } = await partition(entries.entries(), importedContent);
   return {
     drafts: accepted.map(([, content]) => ({ content })),

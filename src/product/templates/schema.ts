@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, NOT_BLANK, NOT_RESERVED, REFERENCE } from '../../platform/http/documented.ts';
+import { component, NOT_BLANK, NOT_RESERVED, REFERENCE_PATTERN } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import { VARIABLE_PATTERN } from './placeholders.ts';
@@ -166,7 +166,7 @@ export type TemplateListQuery = Static<typeof TemplateListQuery>;
 export const TemplateParams = Type.Object({
   templateId: Type.String({
     description: 'Template id or own slug; id@version if the endpoint reads a version.',
-    documented: REFERENCE,
+    documented: REFERENCE_PATTERN,
   }),
 });
 export type TemplateParams = Static<typeof TemplateParams>;

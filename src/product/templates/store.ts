@@ -26,7 +26,7 @@ import {
 
 export const MAX_TEMPLATES_PER_ACCOUNT = 200;
 
-export const TEMPLATE: ResourceKind = {
+export const TEMPLATE_KIND: ResourceKind = {
   noun: 'template',
   limit: MAX_TEMPLATES_PER_ACCOUNT,
   guard: 'version',
@@ -107,7 +107,7 @@ export class TemplatesStore {
       slug: slug ?? slugFromName(content.name, 'template'),
       takesSuffix: slug === undefined,
     }));
-    return insertNamed(this.#templates, TEMPLATE, accountId, named);
+    return insertNamed(this.#templates, TEMPLATE_KIND, accountId, named);
   }
 
   /**
@@ -126,7 +126,7 @@ export class TemplatesStore {
     revise: (current: Template) => TemplateContent & { slug: string },
     now: Date,
   ): Promise<Template | null> {
-    return updateNamed(this.#templates, TEMPLATE, accountId, idOrSlug, async (current) => {
+    return updateNamed(this.#templates, TEMPLATE_KIND, accountId, idOrSlug, async (current) => {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
       await this.#versions.insertMany([{ accountId, ...versionOf(current) }]);
       const fields = { slug, name, description, html, css, width, height, variables };

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { ImageObject, ImageTags, PALETTE } from '../../imaging/images/image-object.ts';
+import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { readFields, readInput } from './input.ts';
@@ -45,7 +45,7 @@ export async function metadataRoutes(
   );
 }
 
-const MetadataQuery = Type.Object({ palette: Type.Optional(PALETTE) });
+const MetadataQuery = Type.Object({ palette: Type.Optional(PALETTE_SIZE) });
 type MetadataQuery = Static<typeof MetadataQuery>;
 
 const Metadata = Type.Object(

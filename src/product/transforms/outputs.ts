@@ -12,7 +12,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { formatOf } from './metered-call.ts';
 import { type ResultLink, resultLink, type TemporaryResults } from './results.ts';
 
-export const MIXED = 'multipart/mixed';
+export const MULTIPART_MIXED = 'multipart/mixed';
 export const ZIP = 'application/zip';
 
 /** One output of a call that was made: a picture with its warnings, or a refusal. */
@@ -38,7 +38,7 @@ export async function sendOutputs(
   now: Date,
 ): Promise<FastifyReply> {
   const files = outputs.map((output) => fileOf(output, request.id));
-  const type = preferredType(request.headers.accept ?? '*/*', [MIXED, ZIP]) ?? MIXED;
+  const type = preferredType(request.headers.accept ?? '*/*', [MULTIPART_MIXED, ZIP]) ?? MULTIPART_MIXED;
   addWarnings(reply, acceptWarnings(request, type));
   if (type === ZIP) return sendArchive(reply, files, now);
   const boundary = randomText(24);
@@ -46,7 +46,7 @@ export async function sendOutputs(
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
   // The files are not joined to one buffer, because copying tens of megabytes would hold up the event loop.
   return reply
-    .type(`${MIXED}; boundary=${boundary}`)
+    .type(`${MULTIPART_MIXED}; boundary=${boundary}`)
     .header('content-length', String(sizeBytes))
     .send(Readable.from(pieces));
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Renders } from '../../imaging/renders/renders.ts';
-import { REFERENCE } from '../../platform/http/documented.ts';
+import { REFERENCE_PATTERN } from '../../platform/http/documented.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { type Instead, meantWord } from '../../platform/http/errors/violations.ts';
@@ -39,7 +39,7 @@ const RenderBody = Type.Object(
       Type.String({
         description:
           'Id, slug, or either with @version; a built-in also by its short name, such as social-card. Or send html.',
-        documented: REFERENCE,
+        documented: REFERENCE_PATTERN,
       }),
     ),
     ...Type.Partial(Type.Object(PAGE_FIELDS)).properties,

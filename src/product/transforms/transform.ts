@@ -35,7 +35,7 @@ import {
   type SyncCall,
   sendPicture,
 } from './metered-call.ts';
-import { type MadeOutput, MIXED, sendOutputs, storeLinks, ZIP } from './outputs.ts';
+import { type MadeOutput, MULTIPART_MIXED, sendOutputs, storeLinks, ZIP } from './outputs.ts';
 import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
 import type { SentBranches } from './sent-outputs.ts';
 import {
@@ -68,7 +68,7 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         reference: transformReference(),
         formFields: FORM_FIELDS,
         furtherFiles: ['layer'],
-        responseType: ['image/*', MIXED, ZIP],
+        responseType: ['image/*', MULTIPART_MIXED, ZIP],
         check: calls.checkBeforeBody,
         recheck: calls.recheck,
       },

@@ -7,7 +7,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 import type { Log } from '../../platform/tracing/log.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
-import { type OpenEvents, WRITTEN } from '../events/open.ts';
+import { type OpenEvents, WRITTEN_CHANNEL } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';
 import { createAttempt } from './deliveries/attempt.ts';
 import { Dispatcher } from './deliveries/dispatcher.ts';
@@ -90,7 +90,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const dispatcher = new Dispatcher({ coordination, worker, holderPrefix, slots, log });
   const fanOut = new FanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
   events.onWritten(fanOut.take);
-  const unsubscribe = await coordination.subscribe(WRITTEN, fanOut.takeOthers);
+  const unsubscribe = await coordination.subscribe(WRITTEN_CHANNEL, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
   // Events that were left when the service stopped are taken up at once: an embedded schedule ended with it.

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT } from '../../platform/http/documented.ts';
+import { DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import { oneOf } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
@@ -117,7 +117,7 @@ export const RedeliverBody = Type.Object(
   {
     since: Type.String({
       description: 'Deliveries that were queued at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',
-      documented: DATE_OR_INSTANT,
+      documented: DATE_OR_INSTANT_PATTERN,
     }),
   },
   { title: 'RedeliverBody', additionalProperties: false, examples: [{ since: '2026-01-31T12:00:00Z' }] },

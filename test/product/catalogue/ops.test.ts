@@ -3,7 +3,7 @@ import t from 'tap';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OP_NAMES, OPS } from '../../../src/product/catalogue/index.ts';
 import { isPixelOp, type Op } from '../../../src/product/catalogue/op.ts';
-import { SELECTING } from '../../../workers/image/frames.ts';
+import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
 
 const ALL: readonly Op[] = Object.values(OPS);
 const PASS_PARAMETERS = [
@@ -13,7 +13,7 @@ const PASS_PARAMETERS = [
   'effort',
   'metadata',
   'frame',
-  ...SELECTING,
+  ...FRAME_SELECTORS,
   'density',
   'background',
 ];
@@ -76,7 +76,7 @@ t.test('every op has the parameters of its contract and no other', (t) => {
     const declared = Object.keys(findOp(name)?.parameters.properties ?? {});
     const isOfOneFrame = name === 'extract_frame';
     const shared = PASS_PARAMETERS.filter(
-      (one) => !isOfOneFrame || !SELECTING.some((other) => other === one),
+      (one) => !isOfOneFrame || !FRAME_SELECTORS.some((other) => other === one),
     );
     t.strictSame(declared.sort(), [...shared, ...own].sort(), name);
   }

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import t from 'tap';
-import { ENTRY, openFiles, STYLE_SHEETS } from '../../../src/product/console/files.ts';
+import { ENTRY_MODULE, openFiles, STYLE_SHEETS } from '../../../src/product/console/files.ts';
 import { shellOf } from '../../../src/product/console/shell.ts';
 
 const MAX_FIRST_SCREEN_BYTES = 60_000;
@@ -26,14 +26,14 @@ function everyModule(): Map<string, string> {
     found.set(address, text);
     for (const [, imported = ''] of text.matchAll(/['"](\/console\/static\/[^'"]+\.js)['"]/g)) add(imported);
   };
-  add(files.addressFor(ENTRY));
+  add(files.addressFor(ENTRY_MODULE));
   return found;
 }
 
 t.test('the first screen is at most 60 kB compressed', async (t) => {
   const modules = everyModule();
   const [playground = ''] = [...modules.keys()].filter((address) => address.includes('/playground.'));
-  const loaded = new Set(files.addressesFor(ENTRY));
+  const loaded = new Set(files.addressesFor(ENTRY_MODULE));
   const add = (address: string) => {
     if (loaded.has(address)) return;
     loaded.add(address);
@@ -71,7 +71,7 @@ t.test(
 );
 
 t.test('the document names each module that is loaded at once', async (t) => {
-  for (const address of files.addressesFor(ENTRY)) t.ok(shell.includes(`href="${address}"`), address);
+  for (const address of files.addressesFor(ENTRY_MODULE)) t.ok(shell.includes(`href="${address}"`), address);
   t.notMatch(shell, /uPlot\.[0-9a-f]+\.js/, 'plots are loaded when one is drawn');
 });
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { endpointUrl, retryAfterMsOf } from '../../../src/product/providers/exchange.ts';
 import { nextTryMs } from '../../../src/product/providers/open.ts';
-import { faultOf, redacted } from '../../../src/product/providers/provider.ts';
+import { faultOf, redactSecrets } from '../../../src/product/providers/provider.ts';
 import { offeredBy } from '../../../src/product/providers/registry.ts';
 
 t.test(
@@ -63,12 +63,12 @@ t.test('a status and the kind of its error say whose fault it is', (t) => {
 });
 
 t.test('what a provider says is shown without keys and within bounds', (t) => {
-  const said = redacted(
+  const said = redactSecrets(
     'Key sk-abcdefgh12345 or r8_abcdefgh or AIzaSyA1234567890 or Bearer abc.def or mine',
     ['mine', ''],
   );
   t.notMatch(said, /abcdefgh|AIza|abc\.def|mine/);
-  t.equal(redacted('x'.repeat(900), []).length, 500);
+  t.equal(redactSecrets('x'.repeat(900), []).length, 500);
   t.end();
 });
 

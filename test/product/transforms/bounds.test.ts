@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { SELECTING } from '../../../workers/image/frames.ts';
+import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
 import { openCalls, pngOf, type Query, refusalOf } from './calls.ts';
 
 const calls = await openCalls(t);
@@ -44,7 +44,7 @@ const ALONGSIDE: Record<string, Query> = {
 /** Parameters that every op takes: shown with one op, for all of them. */
 const SHARED = [
   ...['quality', 'effort', 'density', 'lossless', 'metadata', 'frame', 'background', 'format'],
-  ...SELECTING,
+  ...FRAME_SELECTORS,
 ];
 
 /** Bounds that the interface promises; those of the other parameters are the catalogue's own to set. */

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { encodedDirectory, type NewEntry } from '../../../workers/formats/tiff-directory.ts';
-import { TAG } from '../../../workers/formats/tiff-page.ts';
+import { PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
 
 /** How a TIFF of one page is stored. */
 export interface Stored {
@@ -37,15 +37,15 @@ export function tiffWith(stored: Stored): Buffer {
   const headBytes = isBig ? 16 : 8;
   const lists = Object.entries(tags).map(([tag, value]) => entryOf(Number(tag), [value].flat(), order));
   const entries: NewEntry[] = [
-    { tag: TAG.width, value: width },
-    { tag: TAG.height, value: height },
-    { tag: TAG.bits, value: 8 * samples.BYTES_PER_ELEMENT },
-    { tag: TAG.compression, value: stored.deflated ? 8 : 1 },
-    { tag: TAG.photometric, value: photometric },
-    { tag: TAG.stripOffsets, value: headBytes },
-    { tag: TAG.samples, value: perPixel },
-    { tag: TAG.rowsPerStrip, value: height },
-    { tag: TAG.stripBytes, value: strip.length },
+    { tag: PAGE_TAGS.width, value: width },
+    { tag: PAGE_TAGS.height, value: height },
+    { tag: PAGE_TAGS.bits, value: 8 * samples.BYTES_PER_ELEMENT },
+    { tag: PAGE_TAGS.compression, value: stored.deflated ? 8 : 1 },
+    { tag: PAGE_TAGS.photometric, value: photometric },
+    { tag: PAGE_TAGS.stripOffsets, value: headBytes },
+    { tag: PAGE_TAGS.samples, value: perPixel },
+    { tag: PAGE_TAGS.rowsPerStrip, value: height },
+    { tag: PAGE_TAGS.stripBytes, value: strip.length },
   ];
   const own = entries.filter(({ tag }) => !(tag in tags));
   const directory = encodedDirectory(order, [...own, ...lists], 0);

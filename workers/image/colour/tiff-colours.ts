@@ -10,12 +10,12 @@ import {
 import {
   COMPRESSION,
   coloursOf,
-  EXTRA,
+  EXTRA_SAMPLES,
   isConvertible,
   isForeign,
+  PAGE_TAGS,
   PHOTOMETRIC,
   SAMPLE_FORMAT,
-  TAG,
   type TiffPage,
   tiffPage,
 } from '../../formats/tiff-page.ts';
@@ -33,7 +33,7 @@ interface PlainPixels {
 
 /** Tags that describe the stored samples, which are replaced. */
 const SAMPLE_TAGS: ReadonlySet<number> = new Set([
-  ...Object.values(TAG).filter((tag) => tag !== TAG.orientation),
+  ...Object.values(PAGE_TAGS).filter((tag) => tag !== PAGE_TAGS.orientation),
   // Smallest and largest values, free parts, and the curve of grey values.
   280,
   281,
@@ -76,11 +76,11 @@ function plainPixels(
 ): PlainPixels {
   const { photometric, samples: perPixel } = page;
   const colours = coloursOf(page) ?? perPixel;
-  const alphaAt = page.extraSamples.findIndex((meaning) => meaning !== EXTRA.unspecified);
+  const alphaAt = page.extraSamples.findIndex((meaning) => meaning !== EXTRA_SAMPLES.unspecified);
   // One sample more counts as alpha whatever it is, as in all other TIFFs.
   const hasAlpha = alphaAt !== -1 || (perPixel === colours + 1 && !isSubsampled(page));
   const alpha = hasAlpha ? colours + Math.max(0, alphaAt) : undefined;
-  const isPremultiplied = page.extraSamples[alphaAt] === EXTRA.associatedAlpha;
+  const isPremultiplied = page.extraSamples[alphaAt] === EXTRA_SAMPLES.associatedAlpha;
   const channels = colours + Number(hasAlpha);
   if (isSubsampled(page))
     return {
@@ -168,8 +168,8 @@ function converterOf(bytes: Bytes, directory: TiffDirectory, { entries }: TiffPa
     const list = entry === undefined ? [] : numbersIn(bytes, directory, entry, fallback.length);
     return list.length === fallback.length && list.every(Number.isFinite) ? list : fallback;
   };
-  const [red = 0, green = 1, blue = 0] = listOf(TAG.coefficients, COEFFICIENTS);
-  const references = listOf(TAG.referenceBlackWhite, REFERENCES);
+  const [red = 0, green = 1, blue = 0] = listOf(PAGE_TAGS.coefficients, COEFFICIENTS);
+  const references = listOf(PAGE_TAGS.referenceBlackWhite, REFERENCES);
   const levels = (channel: number, range: number) => {
     const [black = 0, white = 255] = references.slice(2 * channel);
     return Float64Array.from({ length: 256 }, (_, code) => ((code - black) * range) / (white - black || 1));
@@ -233,16 +233,16 @@ function withPage(file: Uint8Array, { directory, before, page, pixels }: NewPage
     .map(({ tag, at }): NewEntry => ({ tag, copied: file.subarray(at, at + entryBytesOf(directory)) }));
   const entries: NewEntry[] = [
     ...kept,
-    { tag: TAG.width, value: page.width },
-    { tag: TAG.height, value: page.height },
-    { tag: TAG.bits, value: 8 * data.BYTES_PER_ELEMENT },
-    { tag: TAG.compression, value: COMPRESSION.none },
-    { tag: TAG.photometric, value: photometric },
-    { tag: TAG.stripOffsets, value: pixelsAt },
-    { tag: TAG.samples, value: channels },
-    { tag: TAG.rowsPerStrip, value: page.height },
-    { tag: TAG.stripBytes, value: stored.length },
-    ...(hasAlpha ? [{ tag: TAG.extraSamples, value: EXTRA.alpha }] : []),
+    { tag: PAGE_TAGS.width, value: page.width },
+    { tag: PAGE_TAGS.height, value: page.height },
+    { tag: PAGE_TAGS.bits, value: 8 * data.BYTES_PER_ELEMENT },
+    { tag: PAGE_TAGS.compression, value: COMPRESSION.none },
+    { tag: PAGE_TAGS.photometric, value: photometric },
+    { tag: PAGE_TAGS.stripOffsets, value: pixelsAt },
+    { tag: PAGE_TAGS.samples, value: channels },
+    { tag: PAGE_TAGS.rowsPerStrip, value: page.height },
+    { tag: PAGE_TAGS.stripBytes, value: stored.length },
+    ...(hasAlpha ? [{ tag: PAGE_TAGS.extraSamples, value: EXTRA_SAMPLES.alpha }] : []),
   ];
   const result = Buffer.alloc(directoryAt);
   result.set(file);

@@ -7,7 +7,7 @@ import {
   type NewEntry,
   pointTo,
 } from '../../formats/tiff-directory.ts';
-import { COMPRESSION, PHOTOMETRIC, TAG, type TiffPage } from '../../formats/tiff-page.ts';
+import { COMPRESSION, PAGE_TAGS, PHOTOMETRIC, type TiffPage } from '../../formats/tiff-page.ts';
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
 import { pictureTooLarge } from '../refusal.ts';
@@ -73,27 +73,32 @@ function rowsOf(page: TiffPage): TiffRows {
 function asBytes(file: Uint8Array, directory: TiffDirectory, page: TiffPage, rows: TiffRows): Buffer {
   const { width, height, rowsPerStrip, tile } = rows;
   const copied = [
-    TAG.compression,
-    TAG.fillOrder,
-    TAG.stripOffsets,
-    TAG.stripBytes,
-    TAG.tileOffsets,
-    TAG.tileBytes,
+    PAGE_TAGS.compression,
+    PAGE_TAGS.fillOrder,
+    PAGE_TAGS.stripOffsets,
+    PAGE_TAGS.stripBytes,
+    PAGE_TAGS.tileOffsets,
+    PAGE_TAGS.tileBytes,
   ];
   const entries: NewEntry[] = [
-    { tag: TAG.width, value: width },
-    { tag: TAG.height, value: height },
-    { tag: TAG.bits, value: 8 },
-    { tag: TAG.photometric, value: PHOTOMETRIC.black },
-    { tag: TAG.samples, value: 1 },
+    { tag: PAGE_TAGS.width, value: width },
+    { tag: PAGE_TAGS.height, value: height },
+    { tag: PAGE_TAGS.bits, value: 8 },
+    { tag: PAGE_TAGS.photometric, value: PHOTOMETRIC.black },
+    { tag: PAGE_TAGS.samples, value: 1 },
     ...copied.flatMap((tag) => {
       const at = page.entries.get(tag)?.at;
       return at === undefined ? [] : [{ tag, copied: file.subarray(at, at + entryBytesOf(directory)) }];
     }),
   ];
-  if (!page.entries.has(TAG.compression)) entries.push({ tag: TAG.compression, value: COMPRESSION.none });
-  if (tile === undefined) entries.push({ tag: TAG.rowsPerStrip, value: rowsPerStrip });
-  else entries.push({ tag: TAG.tileWidth, value: tile.width }, { tag: TAG.tileHeight, value: tile.height });
+  if (!page.entries.has(PAGE_TAGS.compression))
+    entries.push({ tag: PAGE_TAGS.compression, value: COMPRESSION.none });
+  if (tile === undefined) entries.push({ tag: PAGE_TAGS.rowsPerStrip, value: rowsPerStrip });
+  else
+    entries.push(
+      { tag: PAGE_TAGS.tileWidth, value: tile.width },
+      { tag: PAGE_TAGS.tileHeight, value: tile.height },
+    );
   const start = file.length + (file.length % 2);
   const described = Buffer.concat([
     file,

@@ -3,7 +3,7 @@
  * channel at one scale. Its columns are the errors of similarity, of artefacts and of lost detail: first their means,
  * then their 4-norms.
  */
-export const WEIGHTS: readonly (readonly number[])[] = [
+export const SSIMULACRA2_WEIGHTS: readonly (readonly number[])[] = [
   // X: red against green.
   [0, 0.0007376606707406586, 0, 0, 0.0007793481682867309, 0.0],
   [0, 0.0004371155730107379, 0, 1.1041726426657346, 0.00066284834129271, 0.00015231632783718752],

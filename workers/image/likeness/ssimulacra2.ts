@@ -1,11 +1,11 @@
 import { halvedLevel, hasAlpha, levelOf, type PyramidLevel, type Raster } from './levels.ts';
-import { WEIGHTS } from './ssimulacra2-weights.ts';
+import { SSIMULACRA2_WEIGHTS } from './ssimulacra2-weights.ts';
 
 /** Number of columns in a row of weights. */
 const ERRORS = 6;
 /** Number of channels of the colour space XYB. */
 const CHANNELS = 3;
-const SCALES = WEIGHTS.length / CHANNELS;
+const SCALES = SSIMULACRA2_WEIGHTS.length / CHANNELS;
 /** Smallest side of a picture that has a score, in pixels. */
 export const MIN_EDGE_PX = 8;
 /**
@@ -54,7 +54,9 @@ function scoreOn(one: Raster, other: Raster, ground: number): number {
   let error = 0;
   for (let scale = 0; scale < count; scale++) {
     if (scale > 0) [a, b] = [halvedLevel(a), halvedLevel(b)];
-    const weights = [0, 1, 2].map((channel) => WEIGHTS[channel * count + scale] as readonly number[]);
+    const weights = [0, 1, 2].map(
+      (channel) => SSIMULACRA2_WEIGHTS[channel * count + scale] as readonly number[],
+    );
     error += errorAt(a, b, weights);
   }
   return scoreFor(error);

@@ -3,7 +3,7 @@ import type { Size } from '../../formats/size.ts';
 import { largestOfShape, sizeFault } from '../pixels/geometry.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { defineStep } from './operation.ts';
-import { FOCAL, gravity, optional } from './parameter.ts';
+import { FOCAL_POINT, gravity, optional } from './parameter.ts';
 
 export const crop = defineStep({
   description: 'Cuts out the largest rectangle of an aspect ratio.',
@@ -14,7 +14,7 @@ export const crop = defineStep({
       description: 'Width to height, such as 16:9.',
     }),
     gravity: optional(gravity('The part that is kept; center when left out.')),
-    ...FOCAL,
+    ...FOCAL_POINT,
   },
   grey: 'keeps',
   copies: 0,

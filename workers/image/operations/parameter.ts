@@ -166,7 +166,7 @@ export function gravity<const D extends Default<Gravity> = NoDefault>(
   return choice([...PLACE_NAMES, 'attention', 'entropy'] as const, description, options);
 }
 
-export const FOCAL = {
+export const FOCAL_POINT = {
   focalX: optional(
     number(0, 1, 'The point to keep in view, as a share of the width from the left; instead of gravity.'),
   ),

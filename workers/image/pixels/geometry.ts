@@ -220,7 +220,7 @@ function fromZero(value: number, high: number): number {
 }
 
 /** How a picture is mirrored left to right, and then turned clockwise, to be upright; by its EXIF orientation. */
-export const UPRIGHT: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
+export const TURNS_BY_ORIENTATION: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
   2: { mirrored: true, angle: 0 },
   3: { angle: 180 },
   4: { mirrored: true, angle: 180 },

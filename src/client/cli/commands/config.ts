@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { configurationPath, readConfiguration, writeConfiguration } from '../configuration.ts';
 import type { Command } from '../context.ts';
-import { EXIT, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { readSecret } from '../secret.ts';
 
 const EXPECTED = 'Call darkroom config set url ADDRESS, darkroom config set key, or darkroom config show.';
@@ -25,14 +25,14 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
           .map((pair) => pair.join('  '))
           .join('\n'),
       );
-      return EXIT.done;
+      return EXIT_CODES.done;
     }
     if (action !== 'set' || more.length > 0) throw new UsageError(EXPECTED);
     if (name === 'url' && value !== undefined) {
       if (!/^https?:\/\//i.test(value))
         throw new UsageError('The address must begin with http:// or https://.');
       await writeConfiguration(environment, { url: value });
-      return EXIT.done;
+      return EXIT_CODES.done;
     }
     if (name !== 'key') throw new UsageError(EXPECTED);
     if (value !== undefined)
@@ -40,6 +40,6 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
     const key = await readSecret(terminal);
     if (key === '') throw new UsageError('The key is empty: send it to stdin as one line.');
     await writeConfiguration(environment, { key });
-    return EXIT.done;
+    return EXIT_CODES.done;
   },
 };

@@ -5,7 +5,7 @@ import type { ImageBytes } from '../../bodies.ts';
 import type { Darkroom } from '../../client.ts';
 import type { Job, JobRequest, JobSummary } from '../../schema.ts';
 import type { Command, Context } from '../context.ts';
-import { EXIT, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
 import { type ParsedOp, parseOp } from '../parameters.ts';
 import type { Terminal } from '../terminal.ts';
@@ -72,7 +72,7 @@ async function runJob(args: readonly string[], context: Context): Promise<number
     const estimate = await client.jobs.estimate({ ...request, ...imageCount });
     const { totalItems, credits, overageCredits } = estimate;
     terminal.result(estimate, `${totalItems} items, ${credits + overageCredits} credits`);
-    return EXIT.done;
+    return EXIT_CODES.done;
   }
   const assetIds = await uploadAll(client, inputs, request.collection, terminal);
   const job = await client.jobs.submit({ ...request, ...(assetIds.length > 0 && { assetIds }) });
@@ -134,7 +134,7 @@ async function waitFor(client: Darkroom, jobId: string, terminal: Terminal): Pro
 /** Tells how a job stands. A job with failed items is a failure, of the kind that the job names. */
 function ended(job: Job, terminal: Terminal): number {
   terminal.result(job, textOf(job));
-  if (job.status !== 'FAILED') return EXIT.done;
+  if (job.status !== 'FAILED') return EXIT_CODES.done;
   return exitCodeOfFailure({ code: job.errorCode ?? '', retryable: job.retryable ?? false });
 }
 
@@ -184,7 +184,7 @@ async function listJobs(args: readonly string[], context: Context): Promise<numb
   const { jobs } = await context.client();
   const query = (status === undefined ? {} : { status }) as Parameters<typeof jobs.list>[0];
   for (const job of await jobs.list(query).all(Number(limit))) context.terminal.result(job, textOf(job));
-  return EXIT.done;
+  return EXIT_CODES.done;
 }
 
 async function downloadResults(args: readonly string[], context: Context): Promise<number> {
@@ -195,5 +195,5 @@ async function downloadResults(args: readonly string[], context: Context): Promi
   if (jobId === undefined) throw new UsageError('Name one job by its id.');
   await (await (await context.client()).jobs.download(jobId)).save(output);
   context.terminal.result({ output }, output);
-  return EXIT.done;
+  return EXIT_CODES.done;
 }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../../clock.ts';
 import type { Command } from '../context.ts';
 import { eventOf, newSecret, signedHeaders } from '../events.ts';
-import { EXIT, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { JobWatch } from '../watch.ts';
 
 const OPTIONS = {
@@ -47,7 +47,7 @@ sent again.
     } catch (error) {
       if (!stopped.signal.aborted) throw error;
     }
-    return EXIT.done;
+    return EXIT_CODES.done;
   },
 };
 

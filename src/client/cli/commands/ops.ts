@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { OpDefinition, OpParameter } from '../../schema.ts';
 import type { Command } from '../context.ts';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
 
 export const opsCommand: Command = {
   usage: `darkroom ops [NAME]
@@ -16,11 +16,11 @@ Lists the ops of the service, or the parameters of one. Needs no key.
     if (name !== undefined) {
       const op = await ops.get(name);
       terminal.result(op, pageOf(op));
-      return EXIT.done;
+      return EXIT_CODES.done;
     }
     for (const op of await ops.list())
       terminal.result(op, `${op.op.padEnd(18)} ${op.kind.padEnd(13)} ${op.description}`);
-    return EXIT.done;
+    return EXIT_CODES.done;
   },
 };
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { ImageInput } from '../../bodies.ts';
 import type { Images } from '../../nouns/images.ts';
 import type { Command } from '../context.ts';
-import { EXIT, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 
 /** Makes a command that reads something of each image. @param read reads one. @param textOf the answer for people. */
@@ -26,7 +26,7 @@ function reading<T extends object>(
         const answer = await read(images, await input.open(), value);
         context.terminal.result({ input: input.name, ...answer }, `${input.name}\n${textOf(answer)}`);
       }
-      return EXIT.done;
+      return EXIT_CODES.done;
     },
   };
 }
@@ -78,6 +78,6 @@ Tells how two images of one size differ: two files, or two addresses or assets.
     const { images } = await context.client();
     const difference = await images.compare(await one.open(), await other.open());
     context.terminal.result(difference, asJson(difference));
-    return EXIT.done;
+    return EXIT_CODES.done;
   },
 };

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import type { RenderRequest } from '../../schema.ts';
 import type { Command } from '../context.ts';
-import { EXIT, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { readJson, readNamed } from '../parameters.ts';
 import { estimateText } from '../terminal.ts';
 
@@ -43,7 +43,7 @@ Draws a template, or HTML, with one row of data.
     if (values['dry-run']) {
       const estimate = await images.estimateRender(request);
       terminal.result({ estimate }, estimateText(estimate));
-      return EXIT.done;
+      return EXIT_CODES.done;
     }
     const { output } = values;
     if (output === '-' && terminal.isForPeople)
@@ -53,13 +53,13 @@ Draws a template, or HTML, with one row of data.
       terminal.note(name === undefined ? code : `${code}: ${name}`);
     if (output === '-') {
       await terminal.bytes(await picture.bytes());
-      return EXIT.done;
+      return EXIT_CODES.done;
     }
     await picture.save(output);
     const { width, height, format, size, requestId } = picture;
     const facts = { output, width, height, format, bytes: size, requestId };
     terminal.result(facts, `${output}  ${width}×${height}  ${size} bytes`);
-    return EXIT.done;
+    return EXIT_CODES.done;
   },
 };
 

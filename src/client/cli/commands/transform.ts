@@ -5,7 +5,7 @@ import { ForbiddenError, InsufficientCreditError, UnauthorizedError } from '../.
 import type { TransformWork } from '../../nouns/images.ts';
 import type { Picture } from '../../picture.ts';
 import type { Command, Context } from '../context.ts';
-import { EXIT, exitCodeOf, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, exitCodeOf, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
 import { Journal } from '../journal.ts';
 import { inParallel } from '../parallel.ts';
@@ -102,11 +102,11 @@ async function transformOne(
     await terminal.bytes(await picture.bytes());
     for (const { code, name } of picture.warnings)
       terminal.note(name === undefined ? code : `${code}: ${name}`);
-    return EXIT.done;
+    return EXIT_CODES.done;
   }
   await picture.save(output);
   tell(terminal, input, output, picture);
-  return EXIT.done;
+  return EXIT_CODES.done;
 }
 
 /** Works on all images, whatever happens to one. @returns the highest exit code. */
@@ -120,7 +120,7 @@ async function transformAll(
   const client = await context.client();
   const journal = await Journal.open(folder, work);
   const left = again ? [...inputs] : inputs.filter((input) => !journal.has(input));
-  let [done, code, isOver] = [inputs.length - left.length, EXIT.done as number, false];
+  let [done, code, isOver] = [inputs.length - left.length, EXIT_CODES.done as number, false];
   if (done > 0) terminal.note(`${done} of ${inputs.length} are there already (--again makes them again).`);
   await inParallel(left, concurrency, async (input) => {
     if (isOver) return;
@@ -163,5 +163,5 @@ async function estimateAll(
     const estimate = await client.images.estimate(await open(), work);
     terminal.result({ input: name, estimate }, `${name} → ${estimateText(estimate)}`);
   }
-  return EXIT.done;
+  return EXIT_CODES.done;
 }

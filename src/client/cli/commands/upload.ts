@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ImageBytes } from '../../bodies.ts';
 import type { Command } from '../context.ts';
-import { EXIT, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 
 const OPTIONS = { collection: { type: 'string', short: 'c' } } as const;
@@ -24,6 +24,6 @@ Keeps images in the account, and prints the id of each. Equal bytes are one asse
         `${asset.id}  ${input.name}`,
       );
     }
-    return EXIT.done;
+    return EXIT_CODES.done;
   },
 };

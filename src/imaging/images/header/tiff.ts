@@ -4,8 +4,8 @@ import {
   coloursOf,
   isConvertible,
   isForeign,
+  PAGE_TAGS,
   SAMPLE_FORMAT,
-  TAG,
   type TiffPage,
   tiffPage,
 } from '../../../../workers/formats/tiff-page.ts';
@@ -35,7 +35,7 @@ function headerOfPage(page: TiffPage): Header {
     orientation: validOrientation(page.orientation),
     bitDepth: page.bits,
     channels: page.samples,
-    hasAlpha: page.entries.has(TAG.extraSamples),
+    hasAlpha: page.entries.has(PAGE_TAGS.extraSamples),
     ...present({ unread: unreadTiff(page) }),
     ...(isForeign(page) && { rewritten: true }),
   });

@@ -40,7 +40,7 @@ export class LargeBodies {
       await inSlices(checkInSlices(raw));
       return await inSlices(parseInSlices(raw));
     } finally {
-      // The validation and the first checks of the handler run before that, and count as well.
+      // The turn ends after the validation and the first checks of the handler, whose time counts as well.
       setImmediate(() => setTimeout(() => this.#turns.endTurn(), pauseAfter(performance.now() - startedMs)));
     }
   }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { HEADERS } from '../openapi/document.ts';
+import { RESPONSE_HEADERS } from '../openapi/document.ts';
 
 /** The headers of an answer that a page of another origin may read. */
 const EXPOSED_HEADERS = [
@@ -10,7 +10,7 @@ const EXPOSED_HEADERS = [
   'Content-Range',
   'Content-Disposition',
   'WWW-Authenticate',
-  ...Object.keys(HEADERS),
+  ...Object.keys(RESPONSE_HEADERS),
 ].join(', ');
 /** The headers that such a page may send. */
 const ALLOWED_HEADERS =

@@ -6,7 +6,7 @@ import { ERROR_CODES } from '../errors/errors.ts';
 export type Node = { [key: string]: unknown };
 
 /** The schema of bytes in OpenAPI 3.1. */
-export const BYTES = { contentMediaType: 'application/octet-stream' };
+export const BYTES_SCHEMA = { contentMediaType: 'application/octet-stream' };
 
 /** The part of a route's config that its description needs. It passes through the generator and is then removed. */
 export const ROUTE_NOTES = 'x-route';
@@ -19,7 +19,7 @@ export interface RouteNotes {
 const header = (description: string, type = 'string') => ({ description, schema: { type } });
 
 /** The headers of answers. */
-export const HEADERS: Node = {
+export const RESPONSE_HEADERS: Node = {
   'X-Request-Id': header("The caller's own, when it sent one, else a UUID."),
   'RateLimit-Limit': header('Requests per minute on this host.', 'integer'),
   'RateLimit-Remaining': header('Requests left in this window.', 'integer'),
@@ -50,8 +50,10 @@ export const HEADERS: Node = {
 };
 
 const COMMON_HEADERS = ['X-Request-Id'];
-const CREDENTIAL_HEADERS = Object.keys(HEADERS).filter((name) => name.startsWith('RateLimit'));
-const IMAGE_HEADERS = Object.keys(HEADERS).filter((name) => /^(X-Service-|Server-Timing$)/.test(name));
+const CREDENTIAL_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) => name.startsWith('RateLimit'));
+const IMAGE_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) =>
+  /^(X-Service-|Server-Timing$)/.test(name),
+);
 
 const failure = (description: string) => ({
   description,
@@ -98,7 +100,7 @@ export function completeDocument(document: Node, webhooks: Node): Node {
     ...components,
     schemas: sorted({ ...others, Failure }),
     parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
-    headers: HEADERS,
+    headers: RESPONSE_HEADERS,
     responses: RESPONSES,
   };
   return document;

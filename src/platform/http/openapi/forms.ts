@@ -1,6 +1,6 @@
 import { didYouMean } from '../../ids/nearest.ts';
 import { invalidParam } from '../errors/errors.ts';
-import { type BYTES, type Node, operationsOf } from './document.ts';
+import { type BYTES_SCHEMA, type Node, operationsOf } from './document.ts';
 
 type MediaTypes = Record<string, { schema: unknown }>;
 
@@ -45,7 +45,7 @@ function withBinary(value: unknown): unknown {
 }
 
 /** Whether a schema is that of bytes in OpenAPI 3.1. */
-function isBytes(value: unknown): value is typeof BYTES {
+function isBytes(value: unknown): value is typeof BYTES_SCHEMA {
   return typeof value === 'object' && value !== null && 'contentMediaType' in value;
 }
 

@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { sendStatic } from '../hooks/compression.ts';
-import { BYTES, completeDocument, type Node, ROUTE_NOTES, type RouteNotes } from './document.ts';
+import { BYTES_SCHEMA, completeDocument, type Node, ROUTE_NOTES, type RouteNotes } from './document.ts';
 import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';
 
@@ -152,7 +152,7 @@ const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map
 /** The forms of a body that a route reads itself. */
 function bodyOf({ config = {} }: RouteOptions): Node {
   if (config.body !== 'stream') return {};
-  const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES }]));
+  const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES_SCHEMA }]));
   const { reference, formFields, secondFile, furtherFiles = [] } = config;
   if (reference === undefined && formFields === undefined) return { body: { content: bytes } };
   const files = secondFile === undefined ? ['file'] : ['file', secondFile];
@@ -160,7 +160,7 @@ function bodyOf({ config = {} }: RouteOptions): Node {
     type: 'object',
     required: files,
     properties: {
-      ...Object.fromEntries([...files, ...furtherFiles].map((name) => [name, BYTES])),
+      ...Object.fromEntries([...files, ...furtherFiles].map((name) => [name, BYTES_SCHEMA])),
       ...formFields,
     },
     additionalProperties: true,
@@ -175,7 +175,7 @@ function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unkn
   const responses = (schema?.response ?? {}) as Record<string, unknown>;
   if (config.responseType === undefined) return responses;
   const types = [config.responseType].flat().flatMap((type) => (type === 'image/*' ? READ_TYPES : [type]));
-  const schemaOf = (type: string) => (type.startsWith('text/') ? { type: 'string' } : BYTES);
+  const schemaOf = (type: string) => (type.startsWith('text/') ? { type: 'string' } : BYTES_SCHEMA);
   const json = responses[200] === undefined ? {} : { 'application/json': { schema: responses[200] } };
   const content = { ...Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }])), ...json };
   return { ...responses, 200: { description: 'Success', content } };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Static, type TObject, Type } from '@sinclair/typebox';
 import type { Collection, Document, Filter, Sort } from '../../stores/documents/port.ts';
-import { CURSOR } from '../documented.ts';
+import { CURSOR_PATTERN } from '../documented.ts';
 import type { ListMeta } from '../envelope.ts';
 import { invalidParam } from '../errors/errors.ts';
 import { type Clamped, clampedTo } from '../hooks/warnings.ts';
@@ -21,7 +21,7 @@ export const PagingQuery = {
   cursor: Type.Optional(
     Type.String({
       description: 'nextCursor of the previous page, with the same filters; not together with page.',
-      documented: CURSOR,
+      documented: CURSOR_PATTERN,
     }),
   ),
 };

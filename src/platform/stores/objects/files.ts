@@ -48,7 +48,7 @@ export class FileObjects implements Objects {
    */
   constructor(directory: string, reserveBytes = 0) {
     this.#root = resolve(directory);
-    this.#temporaryFiles = join(this.#root, TEMPORARY);
+    this.#temporaryFiles = join(this.#root, TEMPORARY_FOLDER);
     this.#reserve = new DiskReserve(reserveBytes, () => readSpace(this.#root));
   }
 
@@ -277,7 +277,7 @@ async function readFully(handle: FileHandle, bytes: Uint8Array, position: number
 const FAN_OUT_DIRECTORY = /^~[0-9a-f]{2}$/;
 
 /** The directory of files that are being written. */
-export const TEMPORARY = '~tmp';
+export const TEMPORARY_FOLDER = '~tmp';
 
 function pathOf(root: string, key: string): string {
   assertKey(key);
@@ -303,7 +303,7 @@ async function* objectsUnder(
         const key = parent + file.name;
         if (key.startsWith(prefix)) yield { key, path: join(path, file.name) };
       }
-    } else if (entry.name !== TEMPORARY) {
+    } else if (entry.name !== TEMPORARY_FOLDER) {
       const below = `${parent}${entry.name}/`;
       if (below.startsWith(prefix) || prefix.startsWith(below)) yield* objectsUnder(path, prefix, below);
     }

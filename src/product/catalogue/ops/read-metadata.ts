@@ -1,5 +1,5 @@
 import { argumentsSchema, optional } from '../../../../workers/image/operations/parameter.ts';
-import { PALETTE } from '../../../imaging/images/image-object.ts';
+import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
 import type { SyncOp } from '../op.ts';
 
 export const readMetadata: SyncOp<'read_metadata'> = {
@@ -7,7 +7,7 @@ export const readMetadata: SyncOp<'read_metadata'> = {
   runs: 'answer',
   kind: 'sync',
   description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
-  parameters: argumentsSchema({ palette: optional(PALETTE) }),
+  parameters: argumentsSchema({ palette: optional(PALETTE_SIZE) }),
   fields: {},
   produces: 'json',
   requiresAssets: false,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { rangeOf, SELECTING, selectsOneFrame } from '../../../../workers/image/frames.ts';
+import { FRAME_SELECTORS, rangeOf, selectsOneFrame } from '../../../../workers/image/frames.ts';
 import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import { lossyReason } from '../../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode, Pass } from '../../../../workers/protocol.ts';
@@ -150,7 +150,7 @@ export function presetRefusal(
 /** A step that cannot join the pass: `index` is its position in the fragments, `key` the conflicting parameter. */
 interface Conflict {
   index: number;
-  key: 'frame' | (typeof SELECTING)[number] | 'density' | 'metadata' | 'lossless';
+  key: 'frame' | (typeof FRAME_SELECTORS)[number] | 'density' | 'metadata' | 'lossless';
   message: string;
 }
 
@@ -210,7 +210,7 @@ function firstTwoValued(fragments: readonly Fragment[]): Conflict | undefined {
   const seen = new Map<Conflict['key'], unknown>();
   for (const [index, { decode, encode }] of fragments.entries()) {
     const values = { ...decode, metadata: encode.metadata };
-    for (const key of ['frame', ...SELECTING, 'density', 'metadata'] as const) {
+    for (const key of ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const) {
       const value = values[key];
       if (value === undefined) continue;
       const first = seen.get(key) ?? value;
@@ -233,7 +233,7 @@ function isSame(key: Conflict['key'], one: unknown, other: unknown): boolean {
 function framesTwice(fragments: readonly Fragment[]): Conflict | undefined {
   const { frame } = fragments.find(({ decode }) => decode.frame !== undefined)?.decode ?? {};
   for (const [index, { decode }] of fragments.entries()) {
-    const key = SELECTING.find((name) => decode[name] !== undefined);
+    const key = FRAME_SELECTORS.find((name) => decode[name] !== undefined);
     if (key === undefined) continue;
     if (frame !== undefined && frame !== 'all') {
       const message = `frame is ${frame}, and ${key} stands in place of it: send one of them.`;
@@ -266,8 +266,8 @@ function allFrames(fragments: readonly Fragment[], encode: Encode): Conflict | u
 }
 
 /** The parameter by which a step asks for several frames. */
-function severalBy(decode: Decode): 'frame' | (typeof SELECTING)[number] | undefined {
-  return decode.frame === 'all' ? 'frame' : SELECTING.find((name) => decode[name] !== undefined);
+function severalBy(decode: Decode): 'frame' | (typeof FRAME_SELECTORS)[number] | undefined {
+  return decode.frame === 'all' ? 'frame' : FRAME_SELECTORS.find((name) => decode[name] !== undefined);
 }
 
 function makesOnePicture(name: string): boolean {

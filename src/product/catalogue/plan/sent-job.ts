@@ -13,8 +13,8 @@ import {
   type FieldsOf,
   type SentStep,
   savedSteps,
-  sentStep,
   sentSteps,
+  toSentStep,
   withLiftedFields,
 } from './sent-step.ts';
 import type { PresetStep, Subject } from './step.ts';
@@ -131,7 +131,7 @@ export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): 
     const steps = saved.map((step, index) => {
       if (index !== aiIndex) return step;
       const parameters = { ...step.parameters, ...variant.parameters };
-      return sentStep({ ...step, ...present({ model, prompt }), parameters }, variant.at);
+      return toSentStep({ ...step, ...present({ model, prompt }), parameters }, variant.at);
     });
     return { ...variant, steps };
   });

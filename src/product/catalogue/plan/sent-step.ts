@@ -20,7 +20,7 @@ export type FieldsOf = (key: string) => SentField;
 
 /** @param where the name of the list, such as `steps` or `versions[2].steps`. */
 export function sentSteps(steps: readonly PresetStep[], where = 'steps'): SentStep[] {
-  return steps.map((step, index) => sentStep(step, (key) => sentAs(nameOf(where, index, key))));
+  return steps.map((step, index) => toSentStep(step, (key) => sentAs(nameOf(where, index, key))));
 }
 
 /**
@@ -28,11 +28,11 @@ export function sentSteps(steps: readonly PresetStep[], where = 'steps'): SentSt
  * contracts; a refusal names the parameter that named the preset.
  */
 export function savedSteps(steps: readonly PresetStep[], param: string): SentStep[] {
-  return steps.map((step, index) => sentStep(step, (key) => savedIn(param, nameOf('steps', index, key))));
+  return steps.map((step, index) => toSentStep(step, (key) => savedIn(param, nameOf('steps', index, key))));
 }
 
 /** A step as it was sent, after `withLiftedFields`. */
-export function sentStep(step: PresetStep, at: FieldsOf): SentStep {
+export function toSentStep(step: PresetStep, at: FieldsOf): SentStep {
   return { ...withLiftedFields(findOp(step.op ?? ''), step, at), at };
 }
 

@@ -1,6 +1,6 @@
 import type { JobDocument, JobType } from '../job.ts';
 import type { JobsStore } from '../store.ts';
-import { JOB } from '../transitions.ts';
+import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { Preclaim } from './active-job.ts';
 
 /**
@@ -50,7 +50,7 @@ export class JobAdmission {
       return running;
     }
     await preclaim?.giveBack();
-    const shown = await this.#jobs.move(job._id, JOB.show, { $set: set });
+    const shown = await this.#jobs.move(job._id, JOB_TRANSITIONS.show, { $set: set });
     if (shown === null) return null;
     await this.startWaiting(job.accountId, job.type);
     return (await this.#jobs.get(job._id)) ?? shown;

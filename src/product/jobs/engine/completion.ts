@@ -4,7 +4,7 @@ import { chargeOf } from '../../billing/holds.ts';
 import type { JobsContext } from '../context.ts';
 import { type EndedJob, hasEnded, type JobDocument, type OutcomeStatus, type UnfinishedJob } from '../job.ts';
 import { errorMessageOf, finalStatusOf, isOver, type OutcomeSums } from '../rules.ts';
-import { JOB, JOB_ENDS } from '../transitions.ts';
+import { JOB_ENDS, JOB_TRANSITIONS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import { type JobEnd, jobEventOf, jobEventTypeOf, type Outcomes } from './outcomes.ts';
 import type { JobSignals } from './signals.ts';
@@ -115,7 +115,7 @@ export class Completion {
       job.type === 'chain' ? this.#deleteIntermediates(job._id) : undefined,
     ]);
     if (job.endEventId !== null) await this.#context.events.write([jobEventOf(job, job.endEventId)]);
-    return (await this.#context.jobs.move(job._id, JOB.cleanUp)) !== null;
+    return (await this.#context.jobs.move(job._id, JOB_TRANSITIONS.cleanUp)) !== null;
   }
 
   /** Runs a clean-up, or joins the one that is under way in this process. */

@@ -4,7 +4,7 @@ import type { JobsContext } from '../context.ts';
 import { removeIntermediates } from '../intermediates.ts';
 import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
 import { claimLossOf, isPoison, poisonOutcome } from '../rules.ts';
-import { JOB } from '../transitions.ts';
+import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
 import type { Completion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
@@ -175,7 +175,7 @@ export class JobSweeps {
     for (const job of leaving) await this.#remove(job);
     let removed = leaving.length;
     for (const { _id } of await this.#context.jobs.expired(now, 10)) {
-      const leaving = await this.#context.jobs.move(_id, JOB.expire);
+      const leaving = await this.#context.jobs.move(_id, JOB_TRANSITIONS.expire);
       if (leaving === null) continue;
       await this.#remove(leaving);
       removed += 1;

@@ -2,7 +2,7 @@ import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import { HOUR_MS } from '../../../platform/values/units.ts';
 import type { JobsContext } from '../context.ts';
 import type { JobDocument } from '../job.ts';
-import { JOB } from '../transitions.ts';
+import { JOB_TRANSITIONS } from '../transitions.ts';
 
 const INTERVAL_MS = 15_000;
 /** The process of an older submit has died. */
@@ -38,7 +38,7 @@ export class SubmissionUndoing {
 
   /** Undoes a hidden job; false when it was shown, and is left alone. */
   async undo(job: JobDocument): Promise<boolean> {
-    const claimed = await this.#context.jobs.move(job._id, JOB.undo);
+    const claimed = await this.#context.jobs.move(job._id, JOB_TRANSITIONS.undo);
     const isOurs = claimed !== null || (await this.#context.jobs.get(job._id)) === null;
     if (isOurs) await this.finish(job);
     return isOurs;

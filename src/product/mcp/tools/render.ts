@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { present } from '../../../platform/values/present.ts';
 import type { ResultLink } from '../../transforms/results.ts';
-import { describeMade, KEEPING, MADE, takePreviews } from '../results.ts';
+import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews } from '../results.ts';
 import { AnyObject, Tool } from '../tool.ts';
 
 export const render = Tool.of({
@@ -20,11 +20,11 @@ export const render = Tool.of({
       data: Type.Optional(AnyObject),
       format: Type.Optional(Type.String({ description: 'png, jpeg, webp, avif.' })),
       dryRun: Type.Optional(Type.Boolean()),
-      ...KEEPING,
+      ...KEEPING_ARGUMENTS,
     },
     { additionalProperties: false },
   ),
-  output: Type.Partial(Type.Object(MADE)),
+  output: Type.Partial(Type.Object(RESULT_FIELDS)),
   async run({ template, dryRun, save, preview, ...page }, source) {
     const keeping = present({ save, preview });
     const json = present({ templateId: template, ...page });

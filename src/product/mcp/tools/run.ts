@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { present } from '../../../platform/values/present.ts';
 import type { ResultLink } from '../../transforms/results.ts';
 import { bodyOf, Input, type InputSource, openInput } from '../inputs.ts';
-import { describeMade, KEEPING, MADE, takePreviews } from '../results.ts';
+import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews } from '../results.ts';
 import { AnyObject, Tool, type ToolResult } from '../tool.ts';
 
 const MAX_STEPS = 12;
@@ -31,7 +31,7 @@ const Arguments = Type.Object(
     preset: Type.Optional(Type.String({ description: 'Slug, instead of steps.' })),
     outputs: Type.Optional(Outputs),
     dryRun: Type.Optional(Type.Boolean()),
-    ...KEEPING,
+    ...KEEPING_ARGUMENTS,
   },
   { additionalProperties: false },
 );
@@ -44,7 +44,7 @@ export const run = Tool.of({
   input: Arguments,
   output: Type.Partial(
     Type.Object({
-      ...MADE,
+      ...RESULT_FIELDS,
       outputs: Type.Array(AnyObject),
     }),
   ),

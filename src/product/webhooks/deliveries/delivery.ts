@@ -70,7 +70,7 @@ export function newRedelivery(
 }
 
 /** The delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
-export function newTest(endpoint: EndpointDocument, now: Date): DeliveryDocument {
+export function newTestDelivery(endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const eventId = newId('evt', now.getTime());
   const eventType = TEST_EVENT;
   const data = { message: 'A test of this webhook endpoint, sent because its owner asked for it.' };

@@ -2,7 +2,7 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { Log } from '../../../platform/tracing/log.ts';
 import { MAX_ATTEMPT_MS } from './attempt.ts';
 import type { EndpointWorker } from './endpoint-worker.ts';
-import { ownersOf, SCHEDULE, WAKE } from './schedule.ts';
+import { ownersOf, SCHEDULE_KEY, WAKE_CHANNEL } from './schedule.ts';
 import type { AttemptSlots, Turn } from './slots.ts';
 
 /** The lease of an endpoint. An attempt starts only while the rest of the lease covers the longest attempt. */
@@ -52,7 +52,7 @@ export class Dispatcher {
   }
 
   async start(): Promise<void> {
-    this.#unsubscribe = await this.#options.coordination.subscribe(WAKE, () => this.#wake());
+    this.#unsubscribe = await this.#options.coordination.subscribe(WAKE_CHANNEL, () => this.#wake());
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
     this.#wake();
@@ -67,7 +67,7 @@ export class Dispatcher {
     clearInterval(this.#heartbeat);
     // Other processes take over the endpoints that were given back; if they miss the message, they look within a
     // second.
-    await this.#options.coordination.publish(WAKE, '').catch(() => undefined);
+    await this.#options.coordination.publish(WAKE_CHANNEL, '').catch(() => undefined);
   }
 
   /** Reads the schedule now, or again after the current reading. */
@@ -98,7 +98,7 @@ export class Dispatcher {
     const endsMs = performance.now() + LEASE_MS;
     try {
       const { members, nextInMs } = await this.#options.coordination.claimDue(
-        SCHEDULE,
+        SCHEDULE_KEY,
         limit,
         LEASE_MS,
         holder,
@@ -148,7 +148,7 @@ export class Dispatcher {
   async #giveBack(member: string, { holder }: EndpointClaim, afterMs: number | null): Promise<void> {
     const wasFull = this.#options.slots.free <= 1;
     try {
-      const dueInMs = await this.#options.coordination.settleDue(SCHEDULE, member, holder, afterMs);
+      const dueInMs = await this.#options.coordination.settleDue(SCHEDULE_KEY, member, holder, afterMs);
       // A delivery was queued for it in the meantime, or other endpoints wait for a slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
@@ -171,7 +171,7 @@ export class Dispatcher {
 
   async #renew(member: string, claim: EndpointClaim): Promise<void> {
     const endsMs = performance.now() + LEASE_MS;
-    const isHeld = await this.#options.coordination.renewDue(SCHEDULE, member, claim.holder, LEASE_MS);
+    const isHeld = await this.#options.coordination.renewDue(SCHEDULE_KEY, member, claim.holder, LEASE_MS);
     claim.endsMs = isHeld ? endsMs : 0;
   }
 

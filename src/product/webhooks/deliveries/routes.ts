@@ -18,7 +18,7 @@ import {
   Redelivered,
 } from '../schema.ts';
 import { type Attempt, recordOf } from './attempt.ts';
-import { type DeliveryDocument, deliveryOf, newRedelivery, newTest } from './delivery.ts';
+import { type DeliveryDocument, deliveryOf, newRedelivery, newTestDelivery } from './delivery.ts';
 import { redeliverFailed } from './redelivering.ts';
 import { scheduleNow } from './schedule.ts';
 import type { AttemptSlots } from './slots.ts';
@@ -179,7 +179,7 @@ async function sendTest(
   endpoint: EndpointDocument,
   { attempt, deliveries, now }: DeliveriesRoutesOptions,
 ): Promise<DeliveryDocument> {
-  const test = newTest(endpoint, now());
+  const test = newTestDelivery(endpoint, now());
   const { dueAt, ...result } = recordOf(test, await attempt(test, endpoint), now());
   const ended = { ...test, ...result, attempts: 1 };
   await deliveries.insert([ended]);

@@ -2,9 +2,9 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { DeliveriesStore } from './store.ts';
 
 /** The key of the sorted set of due endpoints: one member for each endpoint with a queued delivery. */
-export const SCHEDULE = 'webhooks';
+export const SCHEDULE_KEY = 'webhooks';
 /** Wakes the dispatchers of every process. */
-export const WAKE = 'webhooks/wake';
+export const WAKE_CHANNEL = 'webhooks/wake';
 
 /** Deliveries due within this time are scheduled: longer than the time between two readings. */
 const HORIZON_MS = 60_000;
@@ -31,8 +31,8 @@ export async function scheduleNow(
   const members = new Set(endpoints.map(memberOf));
   if (members.size === 0) return;
   const due = Array.from(members, (member) => ({ member, afterMs: 0 }));
-  await coordination.schedule(SCHEDULE, due);
-  await coordination.publish(WAKE, '');
+  await coordination.schedule(SCHEDULE_KEY, due);
+  await coordination.publish(WAKE_CHANNEL, '');
 }
 
 /** Makes the endpoints of a dead process due at once for other processes. */
@@ -40,8 +40,8 @@ export async function releaseEndpointsByHolder(
   coordination: Coordination,
   holderPrefix: string,
 ): Promise<void> {
-  await coordination.releaseDueByPrefix(SCHEDULE, holderPrefix);
-  await coordination.publish(WAKE, '');
+  await coordination.releaseDueByPrefix(SCHEDULE_KEY, holderPrefix);
+  await coordination.publish(WAKE_CHANNEL, '');
 }
 
 /**
@@ -58,8 +58,8 @@ export async function rebuildSchedule(
   let isAny = false;
   for (let due = await next(''); due !== null; due = await next(due.endpointId)) {
     const afterMs = Date.parse(due.dueAt ?? '') - now.getTime();
-    await coordination.schedule(SCHEDULE, [{ member: memberOf(due), afterMs: Math.max(afterMs, 0) }]);
+    await coordination.schedule(SCHEDULE_KEY, [{ member: memberOf(due), afterMs: Math.max(afterMs, 0) }]);
     isAny = true;
   }
-  if (isAny) await coordination.publish(WAKE, '');
+  if (isAny) await coordination.publish(WAKE_CHANNEL, '');
 }

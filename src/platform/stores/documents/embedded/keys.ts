@@ -7,13 +7,13 @@ import { valueAt } from './fields.ts';
 export type Key = number | string | Uint8Array;
 
 /** The key of null and missing values. No document contains it as a number, because JSON has no infinity. */
-export const ABSENT = Number.NEGATIVE_INFINITY;
+export const ABSENT_KEY = Number.NEGATIVE_INFINITY;
 const FALSE = new Uint8Array([0]);
 const TRUE = new Uint8Array([1]);
 
 /** The key of a value; undefined for lists and objects, which are not indexed. */
 export function keyOfValue(value: unknown): Key | undefined {
-  if (value === undefined || value === null) return ABSENT;
+  if (value === undefined || value === null) return ABSENT_KEY;
   if (typeof value === 'boolean') return value ? TRUE : FALSE;
   return typeof value === 'number' || typeof value === 'string' ? value : undefined;
 }

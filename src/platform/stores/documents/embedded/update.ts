@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fixedFieldsOf, upsertId } from '../filter.ts';
 import type { Document, Filter, Update } from '../port.ts';
-import { ABSENT, keyOfValue } from './keys.ts';
+import { ABSENT_KEY, keyOfValue } from './keys.ts';
 
 type ParentObject = Record<string, unknown>;
 type UpdateOperator = Exclude<keyof Update, '$setOnInsert'>;
@@ -155,6 +155,6 @@ function order(one: unknown, other: unknown): number {
 function requireRank(value: unknown): number {
   const key = keyOfValue(value);
   if (key === undefined) throw new TypeError('Only text, numbers, true and false have an order.');
-  if (key === ABSENT) return 0;
+  if (key === ABSENT_KEY) return 0;
   return typeof value === 'number' ? 1 : typeof value === 'string' ? 2 : 3;
 }
