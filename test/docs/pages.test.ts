@@ -2,10 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, chromium, type Locator, type Page } from 'playwright';
+import { type Browser, chromium, type Locator } from 'playwright';
 import t from 'tap';
 import { findExecutable } from '../../workers/render/executable.ts';
+import { overflowOf, seriousFaults } from '../support/console.ts';
 import { startServer } from '../support/harness.ts';
 import { openReader } from './reader.ts';
 
@@ -27,6 +27,7 @@ const PAGES = [
 
 /** One page of each kind: what they are made of is on all others. */
 const READ_BY_EAR = ['', 'ops/resize', 'createJob', 'guides/jobs', 'errors'];
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
 
 async function openBrowser(): Promise<Browser> {
   const folder = join(tmpdir(), 'darkroom-test-browser');
@@ -45,16 +46,13 @@ async function openPage(path: string, options: Parameters<Browser['newPage']>[0]
   return { page, wrong };
 }
 
-const overflow = (page: Page) =>
-  page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
-
 t.test('no page is scrolled sideways, from a phone to a wide screen, and nothing is missing', async (t) => {
   for (const path of PAGES) {
     const { page, wrong } = await openPage(path);
     t.match(await page.title(), /Darkroom documentation$/);
     for (const width of [320, 390, 768, 1_280]) {
       await page.setViewportSize({ width, height: 800 });
-      t.equal(await overflow(page), 0, `${path} at ${width} px`);
+      t.equal(await overflowOf(page), 0, `${path} at ${width} px`);
     }
     t.same(wrong, [], path);
     await page.close();
@@ -74,10 +72,7 @@ t.test('no page has a serious fault for people who read it by other means', asyn
     ] as const) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-      const found = serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-      t.same(found, [], `${path} at ${width} px, ${colorScheme}`);
+      t.same(await seriousFaults(page, RULES), [], `${path} at ${width} px, ${colorScheme}`);
     }
   }
   await context.close();

@@ -98,10 +98,17 @@ export async function openConsole(t: Test, options: ServerOptions = {}): Promise
   return new ConsoleUnderTest(server, browser, await server.account({ credits: 10_000 }));
 }
 
-/** The serious faults of a page for people who use it by other means, as axe finds them. */
-export async function seriousFaults(page: Page): Promise<string[]> {
-  const builder = new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']);
-  const { violations } = await builder.options({ resultTypes: ['violations'] }).analyze();
+/** The rules of the WCAG, to level AA. */
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'];
+
+/**
+ * The serious faults of a page for people who use it by other means, as axe finds them.
+ * @param rules names of sets of rules.
+ */
+export async function seriousFaults(page: Page, rules: string[] = WCAG): Promise<string[]> {
+  // For a page without frames the legacy mode finds the same, in half of the time.
+  const builder = new AxeBuilder({ page }).withTags(rules).options({ resultTypes: ['violations'] });
+  const { violations } = await builder.setLegacyMode().analyze();
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   return serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }

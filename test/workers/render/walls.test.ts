@@ -73,11 +73,7 @@ async function attempt(
   attack: (canary: Canary) => string,
 ): Promise<void> {
   const assets = { ast_red: await swatchAsset('#ff0000') };
-  for (const html of [
-    attack(canary),
-    `<!doctype html><html><head>${attack(canary)}</head><body>x</body></html>`,
-    framed(attack(canary)),
-  ]) {
+  for (const html of [attack(canary), framed(attack(canary))]) {
     const result = await renderer.render(html, { assets });
     if ('reason' in result) t.fail(`${name}: ${result.reason}, ${result.message}`);
     else t.notOk(isMagenta(result), name);
