@@ -7,7 +7,7 @@ import { isTranslucent } from '../../../../workers/image/operations/parameter.ts
 import type { Encode, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
-import { type CompiledStep, type DeterministicStep, segmentsOf } from '../plan/pass.ts';
+import { type CompiledStep, type DeterministicStep, deterministicIn, segmentsOf } from '../plan/pass.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
@@ -42,7 +42,7 @@ interface PlacedStep {
 export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
   const segments = segmentsOf(steps);
   return segments.flatMap((segment, index) => {
-    const pass = segment.filter((step) => step.kind === 'deterministic');
+    const pass = deterministicIn(segment);
     return [
       ...formatShadowed(pass),
       ...repeatedResizeWarnings(pass),

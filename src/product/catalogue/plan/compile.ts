@@ -11,7 +11,14 @@ import { type AiOp, type Given, isPixelOp, type Op, type PixelOp } from '../op.t
 import { prompt as promptSchema } from '../parameter.ts';
 import { checkRegistryStep, layersOf } from '../registry.ts';
 import { meantOp } from '../usual-words.ts';
-import { type AiStep, argumentOf, type CompiledStep, mergeFragments, segmentsOf } from './pass.ts';
+import {
+  type AiStep,
+  argumentOf,
+  type CompiledStep,
+  deterministicIn,
+  mergePass,
+  segmentsOf,
+} from './pass.ts';
 import { type FieldsOf, refuseFields, type SentStep } from './sent-step.ts';
 import type { Subject } from './step.ts';
 import { checkSubjectsAreUsed, readSubjects, referencesOf } from './subjects.ts';
@@ -23,7 +30,8 @@ import { checkSubjectsAreUsed, readSubjects, referencesOf } from './subjects.ts'
 export function compile(steps: readonly SentStep[], models: Models): CompiledStep[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
   refuseMisplaced(compiled);
-  refuseConflicts(compiled);
+  // Steps of one pass may have conflicting settings.
+  for (const segment of segmentsOf(compiled)) mergePass(deterministicIn(segment));
   return compiled;
 }
 
@@ -196,15 +204,5 @@ function refuseMisplaced(compiled: readonly CompiledStep[]): void {
       const message = `${op.op} makes its picture from a prompt alone, so it can only be a job of its own: run it, then send its resultAssetId in assetIds of a second job.`;
       throw at('op').refuse(message);
     }
-  }
-}
-
-/** Refuses steps of one pass with conflicting settings. */
-function refuseConflicts(compiled: readonly CompiledStep[]): void {
-  for (const segment of segmentsOf(compiled)) {
-    const pass = segment.filter((step) => step.kind === 'deterministic');
-    const { conflict } = mergeFragments(pass.map(({ fragment }) => fragment));
-    const step = conflict && pass[conflict.index];
-    if (step) throw argumentOf(step, conflict.key).refuse(conflict.message);
   }
 }

@@ -55,6 +55,11 @@ export function segmentsOf<S extends Pick<CompiledStep, 'kind'>>(steps: readonly
   return segments;
 }
 
+/** The steps of a segment that are one pass; none for a segment that runs a model. */
+export function deterministicIn(segment: readonly CompiledStep[]): DeterministicStep[] {
+  return segment.filter((step) => step.kind === 'deterministic');
+}
+
 /** A list that runs as one pass on one image, while its caller waits. */
 interface OnePass {
   pass: Pass;
@@ -87,14 +92,19 @@ export function onePassOf(
       return { obstacle: { does: READS_SECOND, step } };
     steps.push(step);
   }
-  return { pass: mergedPass(steps).pass, steps };
+  return { pass: mergePass(steps).pass, steps };
 }
 
-/** The single pass of checked steps, and what is done with its result instead of returning it. */
-export function mergedPass(steps: readonly DeterministicStep[]): MergedPass {
+/**
+ * The single pass of steps, and what is done with its result instead of returning it.
+ * @throws ApiError invalid_param on the parameter that conflicts with an earlier step.
+ */
+export function mergePass(steps: readonly DeterministicStep[]): MergedPass {
   const merged = mergeFragments(steps.map(({ fragment }) => fragment));
-  if (merged.conflict !== undefined) throw new Error(`Unchecked steps: ${merged.conflict.message}`);
-  return merged;
+  if (merged.conflict === undefined) return merged;
+  const { index, key, message } = merged.conflict;
+  const step = steps[index];
+  throw step === undefined ? new Error(message) : argumentOf(step, key).refuse(message);
 }
 
 /** The field with an argument of a deterministic step. */

@@ -1,11 +1,17 @@
 import type { OperationStep, Pass } from '../../../../workers/protocol.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
-import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { creditsPerItem } from '../../models/prices.ts';
 import type { AiOp, SegmentType } from '../op.ts';
 import { type Layer, layersOf } from '../registry.ts';
-import { type AiStep, type CompiledStep, type DeterministicStep, mergedPass, segmentsOf } from './pass.ts';
+import {
+  type AiStep,
+  type CompiledStep,
+  type DeterministicStep,
+  deterministicIn,
+  mergePass,
+  segmentsOf,
+} from './pass.ts';
 
 /** Adjacent deterministic steps, which are joined so that an item is decoded and encoded only once. */
 export interface PassSegment {
@@ -47,8 +53,7 @@ export function planOf(steps: readonly CompiledStep[]): Segment[] {
   return segmentsOf(steps).map((segment, index) => {
     const [first] = segment;
     if (first?.kind === 'ai') return modelSegment(first, index);
-    const pass = segment.filter((step) => step.kind === 'deterministic');
-    return passSegment(pass, index);
+    return passSegment(deterministicIn(segment), index);
   });
 }
 
@@ -82,7 +87,7 @@ function modelSegment(step: AiStep, index: number): ModelSegment {
 }
 
 function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
-  const { pass, compareWith, reads } = mergedPass(steps);
+  const { pass, ...used } = mergePass(steps);
   return {
     runs: 'pass',
     index,
@@ -90,7 +95,7 @@ function passSegment(steps: readonly DeterministicStep[], index: number): PassSe
     pass,
     pipeline: pipelineOf(pass),
     layers: layersOf(pass.steps),
-    ...present({ compareWith, reads }),
+    ...used,
     produces: steps.at(-1)?.op?.produces ?? 'image',
   };
 }
