@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright';
-import { WorkerTime } from '../src/imaging/images/pools/worker-time.ts';
+import { WorkerTime } from '../src/imaging/images/pools/work-history.ts';
 import { Renders } from '../src/imaging/renders/renders.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { findExecutable } from '../workers/render/executable.ts';

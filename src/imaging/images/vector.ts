@@ -14,7 +14,7 @@ import { LATE_SECONDS, type LateWork } from './late-work.ts';
 import { ChildProcesses } from './pools/child-processes.ts';
 import { Pool } from './pools/pool.ts';
 import type { TaskProcessOptions } from './pools/task-process.ts';
-import type { WorkerTime } from './pools/worker-time.ts';
+import type { WorkerTime } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
 
 interface DrawnPixels extends Rasterized {

@@ -2,7 +2,7 @@ import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.
 import type { Clock } from '../../platform/clock.ts';
 import { Admission } from '../images/admission.ts';
 import { type Deadline, unlessAborted } from '../images/deadline.ts';
-import type { WorkerTime } from '../images/pools/worker-time.ts';
+import type { WorkerTime } from '../images/pools/work-history.ts';
 import type { AdmissionStats, WorkClass } from '../images/slots.ts';
 import { notDrawnInTime, stoppedForOthers } from './failures.ts';
 import type { RenderThread } from './thread.ts';

@@ -7,7 +7,7 @@ import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { Deadline } from '../images/deadline.ts';
 import type { RunningCall } from '../images/image-call.ts';
-import type { WorkerTime } from '../images/pools/worker-time.ts';
+import type { WorkerTime } from '../images/pools/work-history.ts';
 import type { WorkClass } from '../images/slots.ts';
 import type { rendersSettings } from './config.ts';
 import { type RenderedPage, rendererBusy, requirePage, rethrow } from './failures.ts';

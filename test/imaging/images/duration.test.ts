@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { estimatedBytes, estimatedMs as estimatedMsOf } from '../../../src/imaging/images/estimates/costs.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
-import { Pace } from '../../../src/imaging/images/pools/pace.ts';
 import { CpuMeter } from '../../../src/imaging/images/pools/threads.ts';
+import { Pace } from '../../../src/imaging/images/pools/work-history.ts';
 import type { OperationStep, Pass } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 

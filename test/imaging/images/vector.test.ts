@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { LateWork } from '../../../src/imaging/images/late-work.ts';
-import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
+import { WorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import { type RasterizedDrawing, Rasterizer } from '../../../src/imaging/images/vector.ts';
 import { type Clock, systemClock } from '../../../src/platform/clock.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';

@@ -2,7 +2,7 @@
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
 import { Deadline } from '../../../src/imaging/images/deadline.ts';
-import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
+import { WorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import type { WorkClass } from '../../../src/imaging/images/slots.ts';
 import { RenderPool } from '../../../src/imaging/renders/pool.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';

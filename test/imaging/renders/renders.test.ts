@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { WorkerTime } from '../../../src/imaging/images/pools/worker-time.ts';
+import { WorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import { type RenderRequest, Renders, type RendersOptions } from '../../../src/imaging/renders/renders.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { until } from '../../support/whole-service.ts';

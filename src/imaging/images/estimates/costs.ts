@@ -23,7 +23,7 @@ import {
 /*
  * CPU milliseconds per megapixel on one core, as measured over photographs and noise (sharp 0.35). The time of an
  * encoder depends on the picture, up to sevenfold for a palette, and these values are near the worst case. The
- * durations of a host correct them: see pools/pace.ts.
+ * durations of a host correct them: see pools/work-history.ts.
  */
 
 /** Opening a picture, and sending the task to its worker. */
