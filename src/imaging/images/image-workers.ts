@@ -28,10 +28,9 @@ import type {
   TransformCall,
   TransformResult,
 } from './image-call.ts';
-import { LateWork } from './late-work.ts';
 import { OpenedLayers } from './layers.ts';
 import { type PoolName, Pools, type PoolsOptions } from './pools/pools.ts';
-import { WorkerTime } from './pools/work-history.ts';
+import { LateWork, WorkerTime } from './pools/work-history.ts';
 import { SelfTest } from './self-test.ts';
 import type { AdmissionStats, IncomingCall } from './slots.ts';
 import {

@@ -10,11 +10,10 @@ import type { Clock } from '../../platform/clock.ts';
 import { present } from '../../platform/values/present.ts';
 import { Deadline } from './deadline.ts';
 import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
-import { LATE_SECONDS, type LateWork } from './late-work.ts';
 import { ChildProcesses } from './pools/child-processes.ts';
 import { Pool } from './pools/pool.ts';
 import type { TaskProcessOptions } from './pools/task-process.ts';
-import type { WorkerTime } from './pools/work-history.ts';
+import { LATE_SECONDS, type LateWork, type WorkerTime } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
 
 interface DrawnPixels extends Rasterized {

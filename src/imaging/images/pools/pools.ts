@@ -12,13 +12,12 @@ import { divisibleMs, estimatedBytes, estimatedMs } from '../estimates/costs.ts'
 import { encodeOf, type LayerHeaders } from '../estimates/following.ts';
 import { type Alternatives, poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
 import type { Header } from '../header/header.ts';
-import { LATE_SECONDS, type LateWork } from '../late-work.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses } from './child-processes.ts';
 import { Pool, type PoolCall, type StartedWork, type WorkEnding } from './pool.ts';
 import type { TaskProcessOptions } from './task-process.ts';
 import { ImageThreads } from './threads.ts';
-import { Pace, type WorkerTime } from './work-history.ts';
+import { LATE_SECONDS, type LateWork, Pace, type WorkerTime } from './work-history.ts';
 
 /**
  * `quick` runs passes that take a moment. `slow` those that take longer: they yield the cores to quick ones. `heavy`
