@@ -115,7 +115,7 @@ function Grid() {
       list.error === undefined &&
       (isFiltered
         ? html`<${Empty} title="No asset matches" text="Widen the filters, or take one away." />`
-        : html`<${Empty} title="No assets yet" text="DropZone an image on this page: jobs and templates use it by its id." />`)
+        : html`<${Empty} title="No assets yet" text="Drop an image on this page: jobs and templates use it by its id." />`)
     }
     <ul class="tiles" aria-label="Assets">
       ${list.rows.map(

@@ -46,7 +46,7 @@ export function DropZone({ collection, onDone }: DropProps) {
   return html`
     <div class=${isOver ? 'drop over' : 'drop'}>
       <p>
-        DropZone images here${collection && html` for <strong>${collection}</strong>`}, or${' '}
+        Drop images here${collection && html` for <strong>${collection}</strong>`}, or${' '}
         <${Button} kind="link" onClick=${() => input.current?.click()}>choose files<//>
       </p>
       <input
