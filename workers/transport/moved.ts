@@ -13,7 +13,7 @@ export function markTransferable<T extends Parcel>(answer: T): T {
   return movedWith(sent, [sent]);
 }
 
-/** The same for an answer that holds several files. @param parcels those of its parts, each after `alone`. */
+/** The same for an answer that holds several files. @param parcels those of its parts, each after `withOwnMemory`. */
 export function movedWith<T extends object>(answer: T, parcels: readonly Parcel[]): T {
   const buffers = parcels.map(({ data }) => data.buffer);
   const parcel = {

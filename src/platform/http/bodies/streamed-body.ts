@@ -28,8 +28,8 @@ export async function* limitBody(
 /**
  * Reads a body to one buffer with its own memory. With a Content-Length, each byte is copied once; without one, the
  * buffer is doubled when it is full. The buffer is not cleared, because that would take a fifth of the time of
- * receiving a large body; its unwritten part is cut off. A refused body stays open, as with `within`.
- * @throws ApiError as `within`.
+ * receiving a large body; its unwritten part is cut off. A refused body stays open, as with `limitBody`.
+ * @throws ApiError as `limitBody`.
  */
 export async function collectBody(
   stream: Readable,
