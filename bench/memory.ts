@@ -189,8 +189,8 @@ function rowOf(taken: MemorySample): SuiteRow {
 function kindOf(pid: number, primary: number): 'primary' | 'api' | 'children' | 'browser' {
   if (pid === primary) return 'primary';
   const command = fileOf(pid, 'cmdline');
-  if (command.includes('server.ts')) return 'api';
-  return /workers\/|spare/.test(command) ? 'children' : 'browser';
+  if (command.includes('server.ts')) return command.includes('--spare') ? 'children' : 'api';
+  return command.includes('workers/') ? 'children' : 'browser';
 }
 
 function residentBytes(pid: number): number {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { SPARE_TITLE } from '../../src/host/processes/spare.ts';
+import { SPARE_ARGUMENT } from '../../src/host/processes/spare.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/host/main.ts');
 const KEY = 'drk_wholewholewholewholewholewholewholewhole';
@@ -70,7 +70,7 @@ export async function startWholeService(
     directory,
     printed: () => printed,
     children: () => childrenOf(pid),
-    spares: () => childrenOf(pid, SPARE_TITLE),
+    spares: () => childrenOf(pid, true),
     signal: (name) => void child.kill(name),
     ended,
   };
@@ -91,17 +91,18 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   throw new Error('The condition did not become true in time.');
 }
 
-/** API processes of a primary: its children that run server.ts, or another program; none if it has ended. */
-export async function childrenOf(parent: number, program = 'server.ts'): Promise<number[]> {
+/** API processes of a primary, or its spare ones: its children that run server.ts; none if it has ended. */
+export async function childrenOf(parent: number, areSpare = false): Promise<number[]> {
   const listed = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8').catch(() => '');
   const pids = listed.split(' ').filter(Boolean).map(Number);
-  const found = await Promise.all(pids.map((pid) => runs(pid, program)));
+  const found = await Promise.all(pids.map((pid) => isApiProcess(pid, areSpare)));
   return pids.filter((_pid, index) => found[index]);
 }
 
 /** False for one that has ended: its command line is empty. */
-async function runs(pid: number, program: string): Promise<boolean> {
-  return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).includes(program);
+async function isApiProcess(pid: number, isSpare: boolean): Promise<boolean> {
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return command.includes('server.ts') && command.includes(SPARE_ARGUMENT) === isSpare;
 }
 
 /** Without the addresses of stores: a test that starts its own service sets them itself. */

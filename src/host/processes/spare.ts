@@ -1,17 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
-/** The command line of a process that waits, as `ps` shows it. */
-export const SPARE_TITLE = 'darkroom spare';
+/** The argument of a process that loads its modules and then waits, by which it is known from its start. */
+export const SPARE_ARGUMENT = '--spare';
 
 /**
- * Waits until the process is needed. A process that waits is no API process yet, and has another command line.
+ * Waits in a spare process until it is needed. It then drops its argument, and is an API process as every other one.
  * @returns the CPU time that it used before it was needed.
  */
 export async function waitAsSpare(needed: Promise<void>): Promise<NodeJS.CpuUsage> {
-  const isNeeded = await Promise.race([needed.then(() => true), nextTurn(false)]);
-  if (isNeeded) return { user: 0, system: 0 };
-  process.title = SPARE_TITLE;
+  if (!process.argv.includes(SPARE_ARGUMENT)) return { user: 0, system: 0 };
   await needed;
-  process.title = [process.execPath, ...process.execArgv, ...process.argv.slice(1)].join(' ');
+  process.title = [process.execPath, ...process.execArgv, process.argv[1]].join(' ');
   return process.cpuUsage();
 }

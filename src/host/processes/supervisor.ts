@@ -12,6 +12,7 @@ import {
   watchConnections,
 } from './handed-connections.ts';
 import { Heartbeats } from './heartbeats.ts';
+import { SPARE_ARGUMENT } from './spare.ts';
 
 /** A process that lived at least this long was healthy, so its replacement will probably live as well. */
 const HEALTHY_MS = 5_000;
@@ -62,7 +63,7 @@ export type ProcessMessage =
   | { type: 'alive'; load: number }
   /** The counters of the process, each ten seconds. */
   | { type: 'load'; snapshot: LoadSnapshot }
-  /** The process is needed: it has loaded its modules, and opens now. */
+  /** The spare process is needed: it has loaded its modules, and opens now. */
   | { type: 'serve' }
   /** The service has started: the first key can be read. */
   | { type: 'started' }
@@ -203,8 +204,9 @@ export class Supervisor {
     }));
   }
 
-  /** Creates a process, which loads its modules and waits. */
-  #create(): Worker {
+  /** Creates a process, or a spare, which loads its modules and waits. */
+  #create(isSpare = false): Worker {
+    cluster.setupPrimary({ args: isSpare ? [SPARE_ARGUMENT] : [] });
     const worker = cluster.fork(this.#options.environment());
     worker.on('error', (error) =>
       this.#options.log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
@@ -221,7 +223,7 @@ export class Supervisor {
   #keepSpare(): void {
     this.#cancelSpare();
     this.#cancelSpare = this.#clock.after(SPARE_AFTER_MS, () => {
-      this.#spare ??= this.#create();
+      this.#spare ??= this.#create(true);
     });
   }
 

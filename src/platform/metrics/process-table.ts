@@ -94,8 +94,7 @@ async function readRow(
  * the service.
  */
 function roleOf(command: string, niceness: number, usualNiceness: number): ProcessRole {
-  if (command.includes('/host/server.ts')) return 'api';
-  if (command.startsWith('darkroom spare')) return 'spare';
+  if (command.includes('/host/server.ts')) return command.includes('--spare') ? 'spare' : 'api';
   if (/chrom|headless[-_]shell/i.test(command)) return 'browser';
   if (command.includes('/workers/vector/process.ts')) return 'vector';
   if (!command.includes('/workers/image/process.ts')) return 'other';
