@@ -7,6 +7,8 @@ import type { Turns } from './turns.ts';
 /** The pictures that a process keeps in memory, in bytes, and the largest of them. */
 const MEMORY_BYTES = 32 * MEGABYTE;
 const MAX_IN_MEMORY_BYTES = MEGABYTE / 2;
+/** The reads of the cache among which a picture is asked for again. */
+const MAX_RECENT_READS = 500;
 
 /** A picture as it was made. */
 export interface MadePicture {
@@ -56,6 +58,8 @@ export class Pictures {
     maxEntrySize: MAX_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
+  /** The pictures that were last read from the cache, and are not in memory. */
+  readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
   readonly #meter: DeliveryMeter;
 
   constructor(options: PicturesOptions) {
@@ -136,12 +140,16 @@ export class Pictures {
     await cache.remove(path);
   }
 
-  /** Reads the cache; what is found there was asked for again, and is kept in memory. */
+  /**
+   * Reads the cache. A picture goes to memory with the second of two reads: one that is asked for once would displace
+   * others there, and cost the collector of garbage more than the read.
+   */
   async #read(path: string): Promise<KeptPicture | null> {
     const found = await this.#options.cache.read(path);
     if (found === null) return null;
     const picture = { ...(found.facts as Omit<KeptPicture, 'bytes'>), bytes: found.bytes };
-    this.#memory.set(path, picture);
+    if (this.#recentReads.delete(path)) this.#memory.set(path, picture);
+    else this.#recentReads.set(path, true);
     return picture;
   }
 

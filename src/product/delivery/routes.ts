@@ -46,7 +46,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
 
   // What cannot be read is refused as a wrong signature is, and other fields of the query are ignored.
   const unchecked = () => () => true;
-  const config = { responseType: 'image/*', isUncounted: true } as const;
+  const config = { responseType: 'image/*', isUncounted: true, ignoresAccept: true } as const;
   const security: [] = [];
   app.get(
     '/d/:keyId/:signature/:what/:source',

@@ -2,6 +2,7 @@
 import { request } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';
+import { present } from '../../../src/platform/values/present.ts';
 import { serve } from '../../support/loopback.ts';
 import { openDelivering, signed } from './delivering.ts';
 
@@ -13,13 +14,15 @@ const ofUrl = (url: string) => {
   return signed(key, path, path);
 };
 
-/** The status of a path that is sent exactly as it stands. */
-function sendRaw(path: string): Promise<{ status: number; text: string }> {
+/** The answer to a path that is sent exactly as it stands. */
+function sendRaw(path: string, accept = '*/*'): Promise<{ status: number; text: string; caching?: string }> {
   const { hostname, port } = new URL(server.url);
   return new Promise((resolve, reject) => {
-    const call = request({ hostname, port, path, headers: { connection: 'close' } }, async (answer) => {
-      const chunks = await answer.toArray();
-      resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('latin1') });
+    const headers = { connection: 'close', accept };
+    const call = request({ hostname, port, path, headers }, async (answer) => {
+      const text = Buffer.concat(await answer.toArray()).toString('latin1');
+      const { statusCode: status = 0, headers: sent } = answer;
+      resolve({ status, text, ...present({ caching: sent['cache-control'] }) });
     });
     call.on('error', reject).end();
   });
@@ -53,12 +56,32 @@ t.test('a right address serves nothing else by dots, encodings, cases or slashes
     `/d/${id}/${signature}/${what}/${source}%3Fexp=1`,
     `/d/${id}/${signature}/__proto__/${source}`,
     `/d/${id}/${signature}/resize:__proto__=1/${source}`,
+    `/d/${[id, signature, what, source].join('%2F')}`,
+    `/d/${[id, signature, what, source].join('%252F')}`,
+    `/d/%2e/${id}/${signature}/${what}/${source}`,
+    `/d/%2e%2e/d/${id}/${signature}/${what}/${source}`,
+    ...['=', 'A', '%00', '.', '\\'].map((end) => `/d/${id}/${signature}${end}/${what}/${source}`),
+    ...['', '-'.repeat(32), '__proto__', 'A'.repeat(9_000)].map((one) => `/d/${id}/${one}/${what}/${source}`),
+    ...['sgk_', 'constructor', `%73${id?.slice(1)}`, key.secret].map((one) => right.replace(`${id}`, one)),
+    ...[`;${what}`, `${what},=`, `${what}=`, `${what}:`, `${what},,`, `${what};grayscale`, `${what}%3b`].map(
+      (one) => `/d/${id}/${signature}/${one}/${source}`,
+    ),
+    `/d/${id}/${signature}/${Array.from({ length: 1_000 }, () => 'grayscale').join(';')}/${source}`,
+    `/d/${id}/${signature}/${what?.replace('r', '%D1%8E')}/${source}`,
+    ...['%20', ';v=1', ',', '.png', '%2epng'].map((end) => `/d/${id}/${signature}/${what}/${source}${end}`),
+    ...['url:', 'url:AAAA', 'URL:aHR0cDovL2EuZXhhbXBsZS8'].map(
+      (one) => `/d/${id}/${signature}/${what}/${one}`,
+    ),
+    ...['4e9', '-1', '+4000000000', '%34000000000', '4000000000.0', '4000000000&exp=4000000000'].map(
+      (exp) => `${right}?exp=${exp}`,
+    ),
   ];
-  for (const path of wrong) {
-    const { status, text } = await sendRaw(path);
-    t.equal(status, 404, path);
-    t.match(text, /There is no picture at this address/, path);
-  }
+  for (const path of wrong)
+    for (const accept of ['*/*', 'text/html', 'image/webp;q=0']) {
+      const { status, text, caching } = await sendRaw(path, accept);
+      t.same([status, caching], [404, 'public, max-age=10'], path);
+      t.match(text, /There is no picture at this address/, path);
+    }
   t.equal((await sendRaw(right.replace('/d/', '/D/'))).status, 404);
   t.equal((await sendRaw(`${right}&exp=1`)).status, 404, 'a part of the path');
 });
@@ -136,6 +159,14 @@ t.test('Vary, ETag and Range of a picture are those of its reader', async (t) =>
   t.equal(fixed.headers.get('vary'), null);
   const part = await get(address(`resize:width=61/${assetId}.png`), { range: 'bytes=0-9' });
   t.same([part.status, part.bytes.equals(fixed.bytes)], [200, true], 'the whole picture');
+});
+
+t.test('no Accept header is refused', async (t) => {
+  for (const accept of ['text/html', 'image/webp;q=0', '*/*;q=0', 'image/heic', ';;,', '__proto__/x'])
+    for (const extension of ['png', 'auto']) {
+      const { status, headers } = await get(address(`resize:width=64/${assetId}.${extension}`), { accept });
+      t.same([status, headers.get('content-type')], [200, 'image/png'], accept);
+    }
 });
 
 t.test('a flood of addresses that differ in ignored fields makes one picture', async (t) => {

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Media type that the endpoint answers besides JSON, such as `image/*`; several as a list. */
     responseType?: string | readonly string[];
+    /** Whether no call is refused for its Accept header, because a page cannot see the refusal. */
+    ignoresAccept?: true;
   }
 }
 
@@ -27,7 +29,8 @@ export function installNegotiation(app: FastifyInstance): void {
 /** The Accept headers of most programs. */
 const ALWAYS_ACCEPTED = new Set(['', '*/*', 'application/json']);
 
-function refuseUnacceptable(accept: string, { responseType }: FastifyContextConfig): void {
+function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: FastifyContextConfig): void {
+  if (ignoresAccept) return;
   const others = [responseType ?? []].flat();
   if (responseType === '*/*' || preferredType(accept, ['application/json', ...others]) !== undefined) return;
   const supported = ['JSON', ...others].join(' and ');
