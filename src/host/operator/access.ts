@@ -81,24 +81,15 @@ export class OperatorAccess {
     const session = this.#cookie.tokenOf(request);
     if (session === undefined) throw this.#refusal(request, 'A credential of the operator is missing');
     // A session that is over is not an attack, but a guess would look the same.
-    const headers = this.#cookie.ending(request);
-    if (!(await this.#options.sessions.isOpen(session)))
-      await this.#verify(request, async () => false, headers);
+    if (!(await this.#options.sessions.isOpen(session))) await this.#verify(request, async () => false);
   }
 
-  /**
-   * Counts a credential as wrong before it is verified, so that guesses at the same time do not all pass.
-   * @param headers of the refusal.
-   */
-  async #verify(
-    request: FastifyRequest,
-    isRight: () => Promise<boolean>,
-    headers: Record<string, string> = {},
-  ): Promise<void> {
+  /** Counts a credential as wrong before it is verified, so that guesses at the same time do not all pass. */
+  async #verify(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
     const strike = await this.#options.gate.strikeFirst(request);
     if (!(await isRight()))
       throw strike.failed(
-        this.#refusal(request, 'This credential of the operator is not accepted, or is over', headers),
+        this.#refusal(request, 'This credential of the operator is not accepted, or is over'),
       );
     await strike.giveBack();
   }
@@ -110,20 +101,16 @@ export class OperatorAccess {
     return isEqual && token !== '';
   }
 
-  #refusal({ url }: FastifyRequest, problem: string, headers: Record<string, string> = {}): ApiError {
+  #refusal({ url }: FastifyRequest, problem: string): ApiError {
     const byLink = 'the one-time link of "npm run admin -- console --operator"';
     if (this.#options.token === '')
       return new ApiError(
         'not_found',
         `There is nothing at ${url.split('?')[0]}: the operator's interface needs OPERATOR_TOKEN, or ${byLink}.`,
-        { headers },
       );
     const message = `${problem}: send "Authorization: Bearer" with OPERATOR_TOKEN, or open ${byLink}.`;
-    const challenge = { 'www-authenticate': 'Bearer realm="operator"' };
-    return new ApiError('unauthorized', message, {
-      param: 'Authorization',
-      headers: { ...challenge, ...headers },
-    });
+    const headers = { 'www-authenticate': 'Bearer realm="operator"' };
+    return new ApiError('unauthorized', message, { param: 'Authorization', headers });
   }
 }
 

@@ -89,8 +89,7 @@ export class Authentication {
     }
     if (found === null && looksLikeKey(secret) && secret.length !== KEY_CHARACTERS)
       throw wrongLength(secret.length);
-    if (found === null || found.expiresAtMs <= this.#now())
-      throw notAccepted(isSession, isByCookie(request) ? this.#cookie.ending(request) : undefined);
+    if (found === null || found.expiresAtMs <= this.#now()) throw notAccepted(isSession);
     return found.caller;
   }
 
@@ -226,14 +225,12 @@ function wrongLength(received: number): ApiError {
 /**
  * 401 for a credential that is wrong, revoked or malformed: one answer per kind of credential, so that it reveals
  * nothing.
- * @param headers end the cookie that it came by.
  */
-function notAccepted(isSession: boolean, headers: ApiErrorContext['headers']): ApiError {
+function notAccepted(isSession: boolean): ApiError {
   return unauthorized(
     isSession
       ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
       : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
-    { headers },
   );
 }
 

@@ -102,7 +102,7 @@ t.test('a sign-out ends the session wherever its token went', async (t) => {
 });
 
 t.test(
-  'the cookie of a session that is over counts as none where none is needed, and is ended',
+  'the cookie of a session that is over counts as none where none is needed, and no refusal ends another',
   async (t) => {
     const { cookie } = await cookieOf();
     clock.nowMs += 12 * HOURS_MS;
@@ -127,7 +127,7 @@ t.test(
     for (const path of ['/account', '/credits', `/assets/${id}/content`]) {
       const refused = await server.call(path, { headers: { cookie } });
       t.equal(refused.status, 401, path);
-      t.match(refused.headers.get('set-cookie'), /^darkroom-session=; .*Max-Age=0; HttpOnly/, path);
+      t.equal(refused.headers.get('set-cookie'), null, `${path}: a new session may have begun meanwhile`);
     }
     const live = (await cookieOf()).cookie;
     for (const [why, headers] of [

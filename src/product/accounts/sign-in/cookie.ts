@@ -71,7 +71,10 @@ export class SessionCookie {
     reply.header('set-cookie', this.#textOf(request, token, maxAgeSeconds));
   }
 
-  /** The header that ends the cookie in the browser, because its session is over. */
+  /**
+   * The header that ends the cookie in the browser after a sign-out. A refusal never has it: the browser may have got
+   * the cookie of a new session meanwhile, which this would end. What is over ends with its age, or is replaced.
+   */
   ending(request: FastifyRequest): { 'set-cookie': string } {
     return { 'set-cookie': this.#textOf(request, '', 0) };
   }

@@ -31,11 +31,13 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   const headers = new Headers(init.headers);
   headers.set('x-console', '1');
   if (pastedKey !== undefined) headers.set('authorization', `ApiKey ${pastedKey}`);
+  const asked = session.value;
   callsInFlight.set(callsInFlight.value + 1);
   try {
     const response = await fetch(input, { ...init, headers });
     isOffline.set(false);
-    if (response.status === 401) forget();
+    // A late refusal of the session before says nothing of the one that was begun meanwhile.
+    if (response.status === 401 && session.value === asked) forget();
     return response;
   } catch (error) {
     if (!init.signal?.aborted) isOffline.set(true);
