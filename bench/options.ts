@@ -5,7 +5,7 @@ import { FORMATS, type Format } from './report/formats.ts';
 
 /** The options of the command line. Texts that were not given are empty. */
 export interface BenchOptions {
-  /** The command line as a person would write it, without the key. */
+  /** The command line as a shell takes it, without the key. */
   command: string;
   /** Suites; or `compare` and two files; or `capacity` and its cases; or `replay` and a log. */
   names: string[];
@@ -68,7 +68,7 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
   if (!Number.isInteger(rounds) || rounds < MIN_ROUNDS)
     throw new Error(`--rounds is "${values.rounds}", but a whole number from ${MIN_ROUNDS} on is expected.`);
   return {
-    command: commandOf(argv),
+    command: commandLine('npm run bench', argv),
     names: positionals,
     help: values.help,
     url: values.url,
@@ -93,11 +93,18 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions {
   };
 }
 
-function commandOf(argv: readonly string[]): string {
-  const withoutKey = argv.map((arg, index) =>
-    argv[index - 1] === '--key' ? '…' : arg.replace(/^--key=.*/, '--key=…'),
+/** What a shell takes to repeat a command, but for the key. */
+export function commandLine(program: string, argv: readonly string[]): string {
+  if (argv.length === 0) return program;
+  const words = argv.map((word, index) =>
+    argv[index - 1] === '--key' ? '…' : quoted(word.replace(/^--key=.*/, '--key=…')),
   );
-  return `npm run bench -- ${withoutKey.join(' ')}`;
+  return [program, '--', ...words].join(' ');
+}
+
+/** A word as a shell reads it back. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** The keys of a file, one on each line; else the one key of the command line or the environment. */

@@ -84,7 +84,8 @@ export async function runCapacity(options: BenchOptions, { signal }: Stopping): 
     const rows = results.map(rowOf);
     console.table(rows);
     const at = new Date().toISOString();
-    const report = { kind: 'capacity', at, objective, url: options.url || null, host: hostFacts(), results };
+    const { command, url } = options;
+    const report = { kind: 'capacity', at, command, objective, url: url || null, host: hostFacts(), results };
     const html = plottedPage({ title: `capacity ${at}`, report, script: 'capacity.js' });
     const flat = { suite: 'capacity', at, rows, checks: [] };
     await writeResult('capacity', { result: report, html, folder: out, formats: options.formats, flat });

@@ -7,6 +7,7 @@ import { hostMemoryBytes } from '../../src/platform/concurrency/memory.ts';
 import { MEGABYTE } from '../../src/platform/values/units.ts';
 import { type Round, runRounds } from '../compare/rounds.ts';
 import { startTarget } from '../load/target.ts';
+import { commandLine } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
 import { tunePage } from '../report/tune-page.ts';
 import { RESULTS, writeResult } from '../results.ts';
@@ -194,6 +195,7 @@ async function reportOutcome(
   const result = {
     suite: 'tune',
     at,
+    command: commandLine('npm run tune', process.argv.slice(2)),
     host,
     seconds,
     current: current.settings,

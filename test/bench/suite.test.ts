@@ -116,6 +116,12 @@ t.test('seconds, rate and connections change every stage but the warm-up', async
   t.throws(() => overridden(only(open), { ...none, connections: 5 }), /--connections/);
 });
 
+t.test('a shell takes the command that repeats a run as it was given, but for the key', async (t) => {
+  const { command } = readBenchOptions(['capacity', 'page', '--slo', "p99<1s,it's", '--key', 'drk_secret']);
+  t.equal(command, String.raw`npm run bench -- capacity page --slo 'p99<1s,it'\''s' --key …`);
+  t.equal(readBenchOptions(['smoke', '--key=drk_secret']).command, 'npm run bench -- smoke --key=…');
+});
+
 t.test('keys come from a file, the command line or the environment', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-keys-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));

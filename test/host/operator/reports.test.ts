@@ -33,7 +33,10 @@ function folder() {
     rows: [],
   });
   write(SCRIPT, { suite: '<script>alert(1)</script>', at: 'no time', rows: [{ attack: 'x', p99: 1 }] });
-  write('tune-2026-01-04T00-00-00.json', { suite: 'tune', at: '2026-01-04T00:00:00.000Z', trials: [] });
+  write('tune-2026-01-04T00-00-00.json', {
+    ...{ suite: 'tune', at: '2026-01-04T00:00:00.000Z', command: 'npm run tune -- --minutes 30' },
+    trials: [],
+  });
   write('package.json', { name: 'no report' });
   writeFileSync(join(results, 'broken.json'), 'not JSON\n  "suite": "broken');
   writeFileSync(join(results, 'smoke-2026-01-01T00-00-00.html'), '<p>a page</p>');
@@ -49,7 +52,7 @@ t.test('the reports of a folder are told by their heads, the newest first', asyn
   const { runs, total } = await reports.list({});
   t.equal(total, 4);
   t.match(runs, [
-    { suite: 'tune', kind: 'tune', command: 'npm run tune' },
+    { suite: 'tune', kind: 'tune', command: 'npm run tune -- --minutes 30' },
     { name: SCRIPT, suite: '<script>alert(1)</script>', kind: 'table', at: '2026-01-03T00:00:00.000Z' },
     { suite: 'smoke-against', kind: 'comparison', commit: null, headline: '0 of 31 rows worse.' },
     { suite: 'smoke', kind: 'load', commit: 'abc12345', headline: 'A "short" load.' },

@@ -42,6 +42,7 @@ export function writeRuns(folder: string): void {
   });
   write('capacity-2026-01-04T00-00-00.json', {
     ...{ kind: 'capacity', at: '2026-01-04T00:00:00.000Z', objective: 'p99<1s', url: null },
+    command: "npm run bench -- capacity page --slo 'p99<1s'",
     host: { ...HOST, commit: null },
     results: [
       {
