@@ -68,6 +68,7 @@ export async function engineAlone(
     keptBytesMax: 512 * 2 ** 20,
     owner: name,
     widths: { pixels: () => 1, batches: () => 1, pages: () => 1, models: () => 1 },
+    mostItems: () => 1_000,
     onEnd: () => undefined,
     draining: draining.signal,
     log: { warn: () => undefined },

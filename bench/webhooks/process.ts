@@ -30,7 +30,10 @@ const log = { warn: console.error, info: () => undefined };
 const events = await OpenEvents.open(stores);
 const webhooks = await openWebhooks({
   ...stores,
-  capacity: new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders }),
+  capacity: new ChangeableCapacity({
+    ...{ ...settings.processes, ...settings.images, ...settings.renders },
+    ...{ ...settings.jobs, ...settings.webhooks },
+  }),
   events,
   outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
   sendMail: createMail({ settings: settings.mail, log }),

@@ -159,7 +159,10 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
     stores,
     meters,
     clock,
-    capacity: new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders }),
+    capacity: new ChangeableCapacity({
+      ...{ ...settings.processes, ...settings.images, ...settings.renders },
+      ...{ ...settings.jobs, ...settings.webhooks },
+    }),
     server,
     publicUrl: () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST),
     draining: new AbortController(),

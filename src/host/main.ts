@@ -175,7 +175,10 @@ async function openPrimary(settings: Settings, host: ChannelHost, log: Logger): 
     const { REDIS_PREFIX: prefix } = settings.stores;
     await holdPrefix(stores.coordination, { mark: deployment, prefix, log });
   }
-  const capacity = new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders });
+  const capacity = new ChangeableCapacity({
+    ...{ ...settings.processes, ...settings.images, ...settings.renders },
+    ...{ ...settings.jobs, ...settings.webhooks },
+  });
   const hostId = randomText(12);
   return { settings, log, hostId, stores, deployment, capacity, restarts: new RestartMeter() };
 }

@@ -133,6 +133,7 @@ export async function openWorld({
       keptBytesMax: 512 * 2 ** 20,
       owner,
       widths: { pixels: () => 2, batches: () => 2, pages: () => 1, models: () => 1 },
+      mostItems: () => 1_000,
       onEnd: () => undefined,
       draining: draining.signal,
     };

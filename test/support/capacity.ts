@@ -10,6 +10,8 @@ export function smallCapacity(
     RENDER_THREADS: 1,
     IMAGE_QUEUE: 64,
     IMAGE_WAIT_MS: 1_500,
+    JOB_ITEMS: 1_000,
+    WEBHOOK_CONCURRENCY: 1_024,
     ...settings,
   });
 }

@@ -29,6 +29,7 @@ export async function pretendHost(coordination: Coordination, hostId = 'test-hos
   let nowMs = Date.now() - SAMPLES * SAMPLE_MS;
   const settings: Record<string, number> = {
     ...{ PROCESSES: 2, IMAGE_THREADS: 1, RENDER_THREADS: 1, IMAGE_QUEUE: 34, IMAGE_WAIT_MS: 5_000 },
+    ...{ JOB_ITEMS: 1_000, WEBHOOK_CONCURRENCY: 1_024 },
   };
   const host: PretendHost = {
     row: rowWith({ name: hostId }),

@@ -13,6 +13,8 @@ const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.processes,
   ...SETTINGS.images,
   ...SETTINGS.renders,
+  ...SETTINGS.jobs,
+  ...SETTINGS.webhooks,
 };
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };

@@ -15,7 +15,12 @@ export interface LoadRow {
   pixelsMs: number;
   /** The wait of requests for stores: queries of sweeps, claims and heartbeats are not in it. */
   storeMs: number;
+  /** The share of the time of all queries to stores that no request waited for. */
+  backgroundStoreShare: number;
   providerMs: number;
+  /** Items of jobs in hand, and webhook attempts in flight. */
+  jobItems: number;
+  webhookAttempts: number;
   /** Refusals per second, by reason. */
   refusals: Record<string, number>;
   /** Delivered pictures per second, by where they came from. */
@@ -72,7 +77,7 @@ interface SnapshotDifference {
 }
 
 const GAUGES =
-  /^(darkroom_pool_(queued|busy|threads)|darkroom_process_memory|darkroom_processes|darkroom_cpu_cores|darkroom_data|darkroom_memory_limit|process_resident|nodejs_active)/;
+  /^(darkroom_pool_(queued|busy|threads)|darkroom_process_memory|darkroom_processes|darkroom_job_items|darkroom_webhook_attempts|darkroom_cpu_cores|darkroom_data|darkroom_memory_limit|process_resident|nodejs_active)/;
 /** The accounts of a row. */
 const MAX_ACCOUNTS = 5;
 const BUCKET = 'darkroom_request_duration_seconds_bucket ';
@@ -101,6 +106,8 @@ function rowOf(scope: LoadRow['scope'], name: string, observed: readonly Observe
   const ofHost = (key: string) => of(key) / seconds / hosts;
   const answers = of('darkroom_request_duration_seconds_count');
   const perAnswer = (total: number) => (answers > 0 ? (total * MS_PER_SECOND) / answers : 0);
+  const storeSeconds = of('darkroom_request_store_seconds_total');
+  const allSeconds = of('darkroom_store_duration_seconds_sum');
   const part = (...names: string[]) =>
     perAnswer(names.reduce((sum, one) => sum + of(`darkroom_op_part_seconds_total ${one}`), 0));
   return {
@@ -113,7 +120,10 @@ function rowOf(scope: LoadRow['scope'], name: string, observed: readonly Observe
     waitMs: perAnswer(of('darkroom_pool_wait_seconds_sum call')),
     uploadMs: part('fetch'),
     pixelsMs: part(...PIXEL_PARTS),
-    storeMs: perAnswer(of('darkroom_request_store_seconds_total')),
+    storeMs: perAnswer(storeSeconds),
+    backgroundStoreShare: allSeconds === 0 ? 0 : Math.max(0, 1 - storeSeconds / allSeconds),
+    jobItems: of('darkroom_job_items_running'),
+    webhookAttempts: of('darkroom_webhook_attempts_in_flight'),
     providerMs: perAnswer(of('darkroom_provider_call_seconds_sum')),
     refusals: ratesIn(values, REFUSAL, seconds),
     delivered: ratesIn(values, DELIVERED, seconds),

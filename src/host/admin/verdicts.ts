@@ -27,6 +27,11 @@ const TAKEN_FROM = 0.1;
 const OWN_CPU_BELOW = 0.8;
 /** How many times longer than the work on pixels the wait for others is, where missing cores are not its cause. */
 const OTHERS_FACTOR = 3;
+/** The share of the time of queries that belongs to work in the background, from which less of it is proposed. */
+const BACKGROUND_FROM = 0.5;
+/** What of it a process has in hand at least, and by how much less a proposal makes it. */
+const MIN_LESSENED = 4;
+const LESSENED_BY = 10;
 /** Calls of one account that are refused in a second, and their share of all its calls, from which it floods. */
 const FLOOD_FROM_PER_SECOND = 1;
 const FLOOD_SHARE = 0.5;
@@ -166,19 +171,50 @@ function largestPart(row: LoadRow): Verdict {
   ] as const;
   const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
   if (ms === 0) return slow('No measured part of the answers took any time.');
-  const mend = cause === 'the wait for a thread' ? moreThreads(row) : undefined;
   const sentence = `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer.`;
-  if (mend === undefined) return slow(`${sentence} ${remedy}`);
-  const { imageThreads, cores } = row;
-  const counted = `${imageThreads} image ${imageThreads === 1 ? 'thread' : 'threads'} for ${Math.floor(cores)} cores`;
-  return slow(
-    `${sentence} There ${imageThreads === 1 ? 'is' : 'are'} ${counted}: set IMAGE_THREADS=${mend.value}.`,
-    mend,
-  );
+  const proposal = PROPOSALS[cause]?.(row);
+  if (proposal === undefined) return slow(`${sentence} ${remedy}`);
+  const { because, mend } = proposal;
+  return slow(`${sentence} ${because}: set ${mend.setting}=${mend.value}.`, mend);
 }
 
+/** A change of a setting that mends a cause, and the fact that speaks for it. */
+interface Proposal {
+  because: string;
+  mend: NonNullable<Verdict['mend']>;
+}
+
+/** What a setting can do about a cause. */
+const PROPOSALS: Readonly<Record<string, (row: LoadRow) => Proposal | undefined>> = {
+  'the wait for a thread': moreThreads,
+  'the stores': lessInBackground,
+};
+
 /** The threads of each process that use all cores, if there are fewer image threads than cores. */
-function moreThreads({ imageThreads, cores, processes }: LoadRow): Verdict['mend'] {
+function moreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | undefined {
   if (processes === 0 || imageThreads >= Math.floor(cores)) return undefined;
-  return { setting: 'IMAGE_THREADS', value: Math.ceil(Math.floor(cores) / processes) };
+  const [are, threads] = imageThreads === 1 ? ['is', 'thread'] : ['are', 'threads'];
+  return {
+    because: `There ${are} ${imageThreads} image ${threads} for ${Math.floor(cores)} cores`,
+    mend: { setting: 'IMAGE_THREADS', value: Math.ceil(Math.floor(cores) / processes) },
+  };
+}
+
+/** Fewer items of jobs or fewer webhooks at a time, where most of what the stores do is for work in the background. */
+function lessInBackground(row: LoadRow): Proposal | undefined {
+  const { processes, backgroundStoreShare: share, jobItems, webhookAttempts } = row;
+  const isItems = jobItems >= webhookAttempts;
+  const inHand = Math.max(jobItems, webhookAttempts);
+  if (processes === 0 || share < BACKGROUND_FROM || inHand < MIN_LESSENED * processes) return undefined;
+  const what = isItems ? 'items of jobs are in hand' : 'webhooks are on their way';
+  return {
+    because: `Work in the background takes ${Math.round(share * 100)} % of their time, and ${inHand} ${what}`,
+    mend: isItems
+      ? { setting: 'JOB_ITEMS', value: lessened(jobItems / processes) }
+      : { setting: 'WEBHOOK_CONCURRENCY', value: lessened(webhookAttempts) },
+  };
+}
+
+function lessened(inHand: number): number {
+  return Math.max(1, Math.floor(inHand / LESSENED_BY));
 }

@@ -93,6 +93,8 @@ function seriesOf(row: LoadRow): Map<string, number> {
     ['providerMs', row.providerMs],
     ['queued', row.waiting],
     ['busy', row.imageBusy],
+    ['items', row.jobItems],
+    ['webhooks', row.webhookAttempts],
     ['threads', row.imageThreads],
     ['cores', row.cores],
     ['throttled', row.throttled],

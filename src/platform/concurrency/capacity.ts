@@ -5,6 +5,8 @@ export const CAPACITY_SETTINGS = [
   'RENDER_THREADS',
   'IMAGE_QUEUE',
   'IMAGE_WAIT_MS',
+  'JOB_ITEMS',
+  'WEBHOOK_CONCURRENCY',
 ] as const;
 export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
 
@@ -23,6 +25,10 @@ export interface Capacity {
   imageQueue(): number;
   /** In an overload, an image call that would wait longer is refused, in milliseconds. */
   imageWaitMs(): number;
+  /** Items of jobs that each process has in hand at most, of each kind of work. */
+  jobItems(): number;
+  /** Webhook attempts in flight on the host. */
+  webhookAttempts(): number;
   /** Calls back after each change. */
   onChange(listener: () => void): void;
 }
@@ -34,8 +40,8 @@ export class ChangeableCapacity implements Capacity {
 
   /** @param initial may hold other settings, which are left out. */
   constructor(initial: Readonly<Record<CapacitySetting, number>>) {
-    const { PROCESSES, IMAGE_THREADS, RENDER_THREADS, IMAGE_QUEUE, IMAGE_WAIT_MS } = initial;
-    this.#values = { PROCESSES, IMAGE_THREADS, RENDER_THREADS, IMAGE_QUEUE, IMAGE_WAIT_MS };
+    const values = CAPACITY_SETTINGS.map((name) => [name, initial[name]]);
+    this.#values = Object.fromEntries(values) as Record<CapacitySetting, number>;
   }
 
   readonly processes = () => this.#values.PROCESSES;
@@ -43,6 +49,8 @@ export class ChangeableCapacity implements Capacity {
   readonly renderThreads = () => this.#values.RENDER_THREADS;
   readonly imageQueue = () => this.#values.IMAGE_QUEUE;
   readonly imageWaitMs = () => this.#values.IMAGE_WAIT_MS;
+  readonly jobItems = () => this.#values.JOB_ITEMS;
+  readonly webhookAttempts = () => this.#values.WEBHOOK_CONCURRENCY;
 
   onChange(listener: () => void): void {
     this.#listeners.push(listener);

@@ -25,9 +25,12 @@ const SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]
   },
   darkroom_pool_wait_seconds: { darkroom_pool_wait_seconds_sum: ['work'] },
   darkroom_provider_call_seconds: { darkroom_provider_call_seconds_sum: [] },
+  darkroom_store_duration_seconds: { darkroom_store_duration_seconds_sum: [] },
   ...alone({
     darkroom_op_part_seconds_total: ['part'],
     darkroom_request_store_seconds_total: [],
+    darkroom_job_items_running: [],
+    darkroom_webhook_attempts_in_flight: [],
     darkroom_refusals_total: ['code', 'reason'],
     darkroom_delivery_pictures_total: ['from'],
     darkroom_pool_queued: [],

@@ -40,6 +40,8 @@ export interface JobsContext extends JobStores {
   owner: string;
   /** Items that this process can work on at once. */
   widths: Record<WorkKind, () => number>;
+  /** Items of each kind that it has in hand at most (JOB_ITEMS). */
+  mostItems: () => number;
   /** Called when a job has ended, in any process; with the job if it was this process. */
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;

@@ -24,7 +24,7 @@ import { ItemWork } from './work/perform.ts';
 import { TypicalSeconds } from './work/typical-seconds.ts';
 
 interface JobsOptions
-  extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'onEnd'>,
+  extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'mostItems' | 'onEnd'>,
     CheckingOptions,
     PageWorkOptions,
     PassWorkOptions {
@@ -70,6 +70,7 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
       pages: () => 2 * capacity.renderThreads(),
       models: () => providers.width,
     },
+    mostItems: capacity.jobItems,
     onEnd: waits.notify,
   };
   const typicalSeconds = await TypicalSeconds.open(documents);

@@ -62,7 +62,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
     now,
     log,
   } = options;
-  const { WEBHOOK_CONCURRENCY, WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
+  const { WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
@@ -79,10 +79,10 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   });
   const attempt = createAttempt({ outbound, onAttempt: tail.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
-  const shareOf = (slots: number) => () => Math.max(1, Math.floor(slots / capacity.processes()));
+  const shareOf = (slots: number) => Math.max(1, Math.floor(slots / capacity.processes()));
   const slots = new AttemptSlots({
-    slots: shareOf(WEBHOOK_CONCURRENCY),
-    slotsOfAccount: shareOf(attemptsPerAccount),
+    slots: () => shareOf(capacity.webhookAttempts()),
+    slotsOfAccount: () => shareOf(attemptsPerAccount),
     now: () => performance.now(),
   });
   const worker = createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log });

@@ -112,7 +112,7 @@ t.test('an operator sees and changes the pools of a running service', async (t) 
   t.equal((await fetch(`${service.url}/healthz`)).status, 200);
 
   for (const [words, sentence] of [
-    [['set', 'DATA_DIR=x'], /PROCESSES, IMAGE_THREADS, RENDER_THREADS, IMAGE_QUEUE, IMAGE_WAIT_MS can/],
+    [['set', 'DATA_DIR=x'], /PROCESSES, IMAGE_THREADS, .*, JOB_ITEMS, WEBHOOK_CONCURRENCY can/],
     [['set', 'IMAGE_WAIT_MS=1'], /50 to 60000/],
     [['set', 'IMAGE_THREADS=64'], /IMAGE_THREADS=64 is more than 4 for each core.*--yes/],
     [['set', 'PROCESSES=256'], /PROCESSES=256 is more than 4 for each core.*--yes/],

@@ -4,7 +4,16 @@ import type { LoadRow } from '../../../src/host/admin/top.ts';
 export function rowWith(changed: Partial<LoadRow> = {}): LoadRow {
   return {
     ...{ name: 'host-a', scope: 'host', requestsPerSecond: 20, p50: 30, p99: 90, waiting: 0 },
-    ...{ waitMs: 2, uploadMs: 1, pixelsMs: 25, storeMs: 1, providerMs: 0, refusals: {}, connections: 4 },
+    ...{
+      waitMs: 2,
+      uploadMs: 1,
+      pixelsMs: 25,
+      storeMs: 1,
+      backgroundStoreShare: 0.2,
+      refusals: {},
+      connections: 4,
+    },
+    ...{ providerMs: 0, jobItems: 0, webhookAttempts: 0 },
     ...{ memoryBytes: 900_000_000, throttled: 0, stolen: 0, pressure: 0, cpu: 0.5 },
     delivered: { memory: 3, made: 1 },
     ...{ imageThreads: 2, imageBusy: 1, processes: 2, cores: 2 },

@@ -33,6 +33,20 @@ t.test('a slow store is named', async (t) => {
   const [verdict] = verdictsOn({ row: rowWith({ p99: 800, storeMs: 350 }) });
   t.match(verdict, { tone: 'warn', sentence: /the stores, 350 ms of the mean answer/ });
   t.equal(verdict?.mend, undefined, 'no setting makes a store quick');
+  const flood = { p99: 800, storeMs: 350, backgroundStoreShare: 0.92, jobItems: 83 };
+  t.match(verdictsOn({ row: rowWith(flood) })[0], {
+    sentence: /Work in the background takes 92 % of their time, and 83 items .* in hand: set JOB_ITEMS=4\./,
+    mend: { setting: 'JOB_ITEMS', value: 4 },
+  });
+  t.match(verdictsOn({ row: rowWith({ ...flood, jobItems: 3, webhookAttempts: 400 }) })[0], {
+    sentence: /400 webhooks are on their way: set WEBHOOK_CONCURRENCY=40\./,
+    mend: { setting: 'WEBHOOK_CONCURRENCY', value: 40 },
+  });
+  for (const [why, changed] of [
+    ['calls themselves fill the store', { backgroundStoreShare: 0.4 }],
+    ['little is in hand', { jobItems: 7 }],
+  ] as const)
+    t.equal(verdictsOn({ row: rowWith({ ...flood, ...changed }) })[0]?.mend, undefined, why);
   const beside = { p99: 950, storeMs: 80, pixelsMs: 6, waitMs: 3, pressure: 0.96, cpu: 0.09 };
   t.match(likeliestCause(rowWith(beside)), /the stores, 80 ms/, 'other programs would make pixels slow too');
   t.match(likeliestCause(rowWith({ ...beside, pixelsMs: 60 })), /other programs/);

@@ -50,7 +50,7 @@ t.test(
 
 t.test('a change of IMAGE_THREADS reaches the items that a process works on', async (t) => {
   const capacity = smallCapacity();
-  const prefetch = new Prefetch(capacity.imageThreads);
+  const prefetch = new Prefetch(capacity.imageThreads, capacity.jobItems);
   const worked = () => {
     prefetch.claimed = 0;
     while (prefetch.isIdle) prefetch.claimed += 1;

@@ -7,8 +7,8 @@ import type { JobDocument } from '../../../src/product/jobs/job.ts';
 const SEEN = 60;
 
 /** A prefetch that saw items of one length end, one after the other, so many milliseconds apart. */
-function prefetchAfter(durationMs: number, apartMs: number): Prefetch {
-  const prefetch = new Prefetch(() => 1);
+function prefetchAfter(durationMs: number, apartMs: number, most = () => 1_000): Prefetch {
+  const prefetch = new Prefetch(() => 1, most);
   for (let item = 1; item <= SEEN; item += 1) prefetch.took(item * apartMs - durationMs, item * apartMs);
   return prefetch;
 }
@@ -41,6 +41,31 @@ t.test('a batch is claimed when there is room for all of it, and enough is claim
     activeJob.claimed >= 6,
     `${activeJob.claimed} items are read, at work or being stored when the next are claimed`,
   );
+});
+
+t.test('no more is claimed than an operator allows, from one change to the next', async (t) => {
+  let most = 1_000;
+  const prefetch = prefetchAfter(38, 38, () => most);
+  const activeJob = activeJobOn(prefetch);
+  const claimAll = () => {
+    while (activeJob.canClaim(0)) activeJob.reserve(prefetch.batch);
+    return prefetch.claimed;
+  };
+  const usual = claimAll();
+  for (const allowed of [1, 2, 3, 5, 6]) {
+    most = allowed;
+    t.notOk(activeJob.canClaim(0), `${usual} are more than ${allowed}`);
+    activeJob.reserve(-prefetch.claimed);
+    t.equal(
+      claimAll(),
+      Math.max(1, allowed - 1),
+      `${allowed}: one is left for another job, or one is claimed`,
+    );
+    activeJob.reserve(usual - prefetch.claimed);
+  }
+  most = 1_000;
+  activeJob.reserve(-prefetch.claimed);
+  t.equal(claimAll(), usual);
 });
 
 t.test('slow items are claimed one by one, as soon as one has left', async (t) => {

@@ -28,6 +28,7 @@ function runnerOver(items: { claim: () => Promise<Claimed[] | null>; giveBack?: 
     items,
     owner: 'host/one',
     widths: { pixels: width, batches: width, pages: width, models: width },
+    mostItems: () => 1_000,
     draining: new AbortController().signal,
     now: () => NOW,
     log: { warn: (_data: unknown, message: string) => void warnings.push(message) },

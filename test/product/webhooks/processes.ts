@@ -36,7 +36,10 @@ export async function startProcess(
   const events = await OpenEvents.open(stores);
   const webhooks = await openWebhooks({
     ...stores,
-    capacity: new ChangeableCapacity({ ...settings.processes, ...settings.images, ...settings.renders }),
+    capacity: new ChangeableCapacity({
+      ...{ ...settings.processes, ...settings.images, ...settings.renders },
+      ...{ ...settings.jobs, ...settings.webhooks },
+    }),
     events,
     outbound,
     sendMail: async () => undefined,

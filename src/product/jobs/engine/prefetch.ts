@@ -22,6 +22,7 @@ const PAUSE_MS = { first: 1_000, longest: 5_000 };
  */
 export class Prefetch {
   readonly #width: () => number;
+  readonly #most: () => number;
   /** Mean time between completed items, while there are some at work. */
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
@@ -32,32 +33,37 @@ export class Prefetch {
   /** Number of items that have a slot here or are being claimed. */
   claimed = 0;
 
-  /** @param width the number of items that can be worked on at once; read at each use. */
-  constructor(width: () => number) {
+  /**
+   * Both numbers are read at each use.
+   * @param width the number of items that can be worked on at once.
+   * @param most the number of items that may be claimed, whatever can be worked on.
+   */
+  constructor(width: () => number, most: () => number) {
     this.#width = width;
+    this.#most = most;
   }
 
   /** Number of items in one claim. */
   get batch(): number {
     if (this.#pauseMs > 0) return 1;
-    const items = Math.min(MAX_BATCH_SIZE, Math.floor(BATCH_MS / this.#meanMs));
+    const items = Math.min(MAX_BATCH_SIZE, this.#most() - FOR_OTHERS, Math.floor(BATCH_MS / this.#meanMs));
     return items < MIN_BATCH_SIZE ? 1 : items;
   }
 
   /** Number of items claimed at most. It keeps the threads busy until there is room for another batch. */
   get limit(): number {
     const base = this.#width() + ITEMS_BEYOND_WORK + FOR_OTHERS;
-    return Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS);
+    return Math.min(this.#most(), Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS));
   }
 
   /** Number of items that a single job may have here. */
   get limitOfJob(): number {
-    return this.limit - FOR_OTHERS;
+    return Math.max(1, this.limit - FOR_OTHERS);
   }
 
   /** Whether another item would be worked on without a wait. */
   get isIdle(): boolean {
-    return this.claimed < this.#width() && this.#pauseMs === 0;
+    return this.claimed < Math.min(this.#width(), this.#most()) && this.#pauseMs === 0;
   }
 
   /** Whether items may be claimed at an instant. */

@@ -61,12 +61,12 @@ export class Runner {
     this.#parts = parts;
     this.#clock = parts.clock ?? systemClock;
     this.#owner = `${context.owner}/${randomText(8)}`;
-    const { widths } = context;
+    const { widths, mostItems } = context;
     this.#prefetches = {
-      pixels: new Prefetch(widths.pixels),
-      batches: new Prefetch(widths.batches),
-      pages: new Prefetch(widths.pages),
-      models: new Prefetch(widths.models),
+      pixels: new Prefetch(widths.pixels, mostItems),
+      batches: new Prefetch(widths.batches, mostItems),
+      pages: new Prefetch(widths.pages, mostItems),
+      models: new Prefetch(widths.models, mostItems),
     };
     this.#renewing = setInterval(() => this.#renew(), RENEW_MS);
     this.#renewing.unref();

@@ -35,6 +35,12 @@ export function Plots({ history }: { history: History }) {
       label: 'Image threads, and what waits for them',
       series: [of('queued', 'waiting'), of('busy', 'busy'), of('threads', 'threads')],
     },
+    {
+      label: 'Work in the background that is in hand',
+      series: [of('items', 'items of jobs'), of('webhooks', 'webhooks')].filter(
+        ({ values }) => mostOf(values) > 0,
+      ),
+    },
     { label: 'Cores in use, by role', series: group('cpu/'), textOf: coresText, isStacked: true },
     { label: 'Memory, by role', series: group('memory/'), textOf: bytesText, isStacked: true },
     {
