@@ -30,6 +30,7 @@ export const BASELINE_SUITES: Record<string, () => Promise<Suite>> = {
   jobs: () => import('./jobs.ts'),
   beside: () => import('./beside.ts'),
   replacement: () => import('./replacement.ts'),
+  console: () => import('./console.ts'),
 };
 
 /**
@@ -38,7 +39,7 @@ export const BASELINE_SUITES: Record<string, () => Promise<Suite>> = {
  */
 export async function runMeasuredSuite(
   name: string,
-  { url, against, out, formats }: BenchOptions,
+  { command, url, against, out, formats }: BenchOptions,
 ): Promise<void> {
   if (url !== '' || against !== '')
     throw new Error(`${name} compares with a baseline on this machine: leave --url and --against out.`);
@@ -47,6 +48,7 @@ export async function runMeasuredSuite(
   const result = {
     suite: name,
     at: new Date().toISOString(),
+    command,
     cores: cpus().length,
     node: process.version,
     ...(await suite.run()),
