@@ -17,6 +17,9 @@ export type ImageBytes =
 
 export type ImageInput = ImageReference | ImageBytes;
 
+/** A second picture, which a step of the call lays over the first. */
+export type Layer = Blob | Uint8Array | ArrayBuffer;
+
 /** Whether an image is named instead of sent. Responses, and requests of Node, have a `url` too. */
 export function isReference(input: ImageInput): input is ImageReference {
   const isSent = input instanceof Response || Symbol.asyncIterator in input;
@@ -33,19 +36,25 @@ export function referenceFields(input: ImageReference): Record<string, string> {
  * others itself, if they are the file of a form.
  * @param fields go beside the image: into the JSON of a reference, or into the form.
  */
-export function imageBody(input: ImageInput, fields: Record<string, unknown> = {}): Body {
-  if (isReference(input)) return jsonBody({ ...referenceFields(input), ...fields });
+export function imageBody(input: ImageInput, fields: Record<string, unknown> = {}, layer?: Layer): Body {
+  if (isReference(input)) {
+    if (layer === undefined) return jsonBody({ ...referenceFields(input), ...fields });
+    throw new TypeError('Send the bytes of both pictures, or name the layer by layerAssetId or layerUrl.');
+  }
   const texts = Object.entries(fields).map(([name, value]): [string, string] => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
   const sent = contentOf(input);
-  if (isStream(sent)) return streamedForm(sent, texts);
+  const second = layer === undefined ? undefined : asBlob(layer);
+  if (isStream(sent)) return streamedForm(sent, texts, second);
   const blob = asBlob(sent);
-  if (texts.length === 0 && blob.type.startsWith('image/')) return { type: blob.type, data: blob };
+  const isAlone = texts.length === 0 && second === undefined;
+  if (isAlone && blob.type.startsWith('image/')) return { type: blob.type, data: blob };
   const form = new FormData();
   for (const [name, text] of texts) form.set(name, text);
   form.set('file', blob, nameOf(blob));
+  if (second !== undefined) form.set('layer', second, nameOf(second));
   return { data: form };
 }
 
@@ -88,16 +97,21 @@ function nameOf(blob: Blob): string {
 }
 
 /** A form with a stream as its file (RFC 7578), which FormData cannot hold. */
-function streamedForm(file: Stream, texts: readonly [string, string][]): Body {
+function streamedForm(file: Stream, texts: readonly [string, string][], layer?: Blob): Body {
   const boundary = randomText();
   const partHead = (name: string, rest: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${rest}\r\n\r\n`;
   const fields = texts.map(([name, text]) => `${partHead(name, '')}${text}\r\n`);
-  const fileHead = partHead('file', '; filename="image"\r\ncontent-type: application/octet-stream');
+  const fileHead = (name: string) =>
+    partHead(name, '; filename="image"\r\ncontent-type: application/octet-stream');
   const encoder = new TextEncoder();
   async function* parts() {
-    yield encoder.encode(fields.join('') + fileHead);
+    yield encoder.encode(fields.join('') + fileHead('file'));
     yield* chunksFrom(file);
+    if (layer !== undefined) {
+      yield encoder.encode(`\r\n${fileHead('layer')}`);
+      yield* chunksFrom(layer.stream());
+    }
     yield encoder.encode(`\r\n--${boundary}--\r\n`);
   }
   return { type: `multipart/form-data; boundary=${boundary}`, data: webStream(parts()) };

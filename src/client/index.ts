@@ -1,11 +1,18 @@
 export type { Answer, Warning } from './answers.ts';
-export type { ImageBytes, ImageInput, ImageReference } from './bodies.ts';
+export type { ImageBytes, ImageInput, ImageReference, Layer } from './bodies.ts';
 export type { BodyOf, CallName, DataOf, QueryOf } from './calls.ts';
 export { Darkroom } from './client.ts';
 export type { Clock } from './clock.ts';
 export * from './errors.ts';
 export { openFile } from './files.ts';
-export type { OpWork, Output, Step, TransformWork } from './nouns/images.ts';
+export type {
+  OpWork,
+  Output,
+  OutputsOptions,
+  Step,
+  TransformOptions,
+  TransformWork,
+} from './nouns/images.ts';
 export type { WaitOptions } from './nouns/jobs.ts';
 export { Outputs } from './outputs.ts';
 export { type Page, Pages } from './pages.ts';

@@ -821,7 +821,7 @@ export interface DeliveryWithBody extends Delivery {
 export interface Difference {
   /** Likeness of the brightness, at most 1; 1 when they are the same. */
   ssim: number;
-  /** With `ssimulacra2` in the query: the score, at most 100 (70 good, 80 very good, 90 hardly told apart). */
+  /** With `ssimulacra2`: the score, at most 100 (70 good, 80 very good, 90 hardly told apart). */
   ssimulacra2?: number;
   /** Share of the pixels of which a channel differs by more than 8 of 255. */
   changedShare: number;
@@ -1576,6 +1576,33 @@ export interface OpPricing {
   /** How to learn the exact price of one request. */
   exactPrice?: string;
   summary: string;
+}
+
+export interface OutputEstimates {
+  outputs: ({
+    name: string;
+    /** Null if only the pixels tell which of several is the smallest. */
+    format?: "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff" | null;
+    /** In pixels; null if only the pixels tell. */
+    width?: number | null;
+    /** In pixels, of one frame; null if only the pixels tell. */
+    height?: number | null;
+    frames?: number;
+    /** Whether parts of it can be transparent; null if only the pixels tell. */
+    transparency?: boolean | null;
+    /** In credits: 0 within the allowance of the plan. */
+    price?: number;
+    /** As in X-Service-Warnings, as far as they are known before the work. */
+    warnings?: {
+      code: string;
+      name?: string;
+      value?: string;
+    }[];
+    /** The error of an output that would fail. */
+    error?: unknown;
+  })[];
+  /** Of the outputs together, in credits. */
+  price: number;
 }
 
 export type PresetChange = Partial<NewPreset>;

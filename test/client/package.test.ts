@@ -171,6 +171,8 @@ t.test('every command of its README runs', async (t) => {
     'thumbnails/a.webp': 256,
     'grey.jpg': 1200,
     'hello.png': 1200,
+    'several/photo-small.jpg': 320,
+    'marked.jpg': 1200,
     'results/b.jpg': 640,
   };
   for (const [name, width] of Object.entries(made))

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const MAX_RUN_MS = 120_000;
 const ROOT = join(import.meta.dirname, '../..');
 const CLIENT = join(ROOT, 'src/client/python');
-const TESTS = join(import.meta.dirname, 'python/test_darkroom.py');
+const TESTS = ['test_darkroom.py', 'test_tasks.py'].map((name) => join(import.meta.dirname, 'python', name));
 
 t.test('the Python client keeps its promises, and its README runs', async (t) => {
   const otherwise = 'the Python client of the project is NOT tested.';
@@ -51,7 +51,7 @@ t.test('the Python client keeps its promises, and its README runs', async (t) =>
       (error: { stdout: string; stderr: string }) => error,
     );
 
-  const tested = await python(['-m', 'pytest', '-q', '-p', 'no:cacheprovider', TESTS]);
+  const tested = await python(['-m', 'pytest', '-q', '-p', 'no:cacheprovider', ...TESTS]);
   t.match(tested.stdout, /^\d+ passed/m, tested.stdout);
   t.notMatch(tested.stdout, /failed|error/);
 

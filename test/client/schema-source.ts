@@ -22,7 +22,7 @@ const PREFIX = '/api/v1';
 const JSON_TYPE = 'application/json';
 const MAX_LINE = 116;
 /** Components of the calls that answer bytes, and of failures. */
-const ROOTS = ['ErrorCode', 'ImageEstimate', 'RenderRequest', 'ResultLink'];
+const ROOTS = ['ErrorCode', 'ImageEstimate', 'OutputEstimates', 'RenderRequest', 'ResultLink'];
 /** A component with fewer fields is no base of another. */
 const MIN_INHERITED = 2;
 /** The parameters of a query by which a list is read page by page. */

@@ -38,7 +38,7 @@ export async function findInputs(
     else if (ASSET.test(arg)) inputs.push({ name: arg, stem: arg, open: async () => ({ assetId: arg }) });
     else {
       const found = await stat(arg).catch(() => null);
-      if (found === null) throw new UsageError(`There is no file ${arg}.`);
+      if (found === null) throw noFile(arg, inputs.length > 0);
       hasFolder ||= found.isDirectory();
       inputs.push(
         ...(found.isDirectory() ? await filesBelow(arg, output) : [await fileInput(arg, parse(arg).base)]),
@@ -46,6 +46,11 @@ export async function findInputs(
     }
   }
   return { inputs: withDistinctStems(inputs), hasFolder };
+}
+
+/** @param isLater whether an image stands before it, so that it may be meant as the output. */
+function noFile(path: string, isLater: boolean): UsageError {
+  return new UsageError(`There is no file ${path}${isLater ? ': name an output with -o' : ''}.`);
 }
 
 /** Stdin is read whole, so that a call that may pass later can be repeated. */

@@ -8,7 +8,8 @@ interface JournalEntry {
   version: string;
   /** What was done, as JSON. */
   work: string;
-  output: string;
+  /** One file, or several. */
+  output: string | string[];
 }
 
 const NAME = '.darkroom-journal.ndjson';
@@ -41,10 +42,10 @@ export class Journal {
   has({ name, version }: { name: string; version?: string }): boolean {
     const entry = this.#made.get(name);
     const isSame = entry !== undefined && entry.version === version && entry.work === this.#work;
-    return isSame && existsSync(join(this.#folder, entry.output));
+    return isSame && [entry.output].flat().every((name) => existsSync(join(this.#folder, name)));
   }
 
-  async add({ name, version }: { name: string; version?: string }, output: string): Promise<void> {
+  async add({ name, version }: { name: string; version?: string }, output: string[]): Promise<void> {
     if (version === undefined) return;
     const entry: JournalEntry = { input: name, version, work: this.#work, output };
     await appendFile(join(this.#folder, NAME), `${JSON.stringify(entry)}\n`);
@@ -55,7 +56,8 @@ export class Journal {
 function parseEntry(line: string): JournalEntry[] {
   try {
     const entry = JSON.parse(line);
-    return typeof entry?.input === 'string' && typeof entry.output === 'string' ? [entry] : [];
+    const isEntry = [entry?.output].flat().every((name) => typeof name === 'string');
+    return typeof entry?.input === 'string' && isEntry ? [entry] : [];
   } catch {
     return [];
   }

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
+import { assetsCommand } from './commands/assets.ts';
 import { configCommand } from './commands/config.ts';
 import { jobCommand } from './commands/job.ts';
+import { linkCommand } from './commands/link.ts';
 import { listenCommand } from './commands/listen.ts';
 import { opsCommand } from './commands/ops.ts';
 import { compareCommand, metadataCommand, readCodesCommand, readTextCommand } from './commands/readings.ts';
@@ -20,6 +22,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'read-codes': readCodesCommand,
   compare: compareCommand,
   upload: uploadCommand,
+  assets: assetsCommand,
+  link: linkCommand,
   job: jobCommand,
   ops: opsCommand,
   listen: listenCommand,
@@ -28,13 +32,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 const USAGE = `darkroom <command> …          (darkroom <command> --help, darkroom --version)
 
-  transform   runs an op, a preset or steps on images
+  transform   runs an op, a preset or steps on images, or makes several outputs of each
   render      draws a template, or HTML
   metadata    tells facts, tags and main colours
   read-text   reads printed text (OCR)
   read-codes  reads QR and bar codes
   compare     tells how two images differ
   upload      keeps images in the account
+  assets      lists what is kept, or what looks like one of it
+  link        makes an element for a page, whose picture is made when it is asked for
   job         submits, follows and ends jobs
   ops         lists the ops, or the parameters of one
   listen      forwards what jobs announce to an address of this machine
@@ -47,6 +53,7 @@ Exit codes: 0 done, 1 broken, 2 wrong arguments, 3 refused, 4 out of credits or 
 
 /** Runs one command. @returns its exit code. */
 async function main([name, ...args]: readonly string[], context: Context): Promise<number> {
+  if (name === 'help') return main([...args.slice(0, 1), '--help'], context);
   if (name === undefined || name === '--help' || name === '-h') {
     process.stdout.write(USAGE);
     return name === undefined ? EXIT_CODES.usage : EXIT_CODES.done;
@@ -57,7 +64,12 @@ async function main([name, ...args]: readonly string[], context: Context): Promi
     return EXIT_CODES.done;
   }
   const command = COMMANDS[name];
-  if (command === undefined) throw new UsageError(`There is no command ${name}: see darkroom --help.`);
+  if (command === undefined) {
+    const message = `There is no command ${name}: see darkroom --help.`;
+    throw new UsageError(
+      `${message} An op is run by transform, as in darkroom transform photo.jpg --op resize.`,
+    );
+  }
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(command.usage);
     return EXIT_CODES.done;

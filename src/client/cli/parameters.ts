@@ -10,7 +10,7 @@ type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options
 /** The arguments of a command that takes an op with its parameters. */
 export interface ParsedOp {
   /** The options of the command. */
-  values: Record<string, string | boolean | undefined>;
+  values: Record<string, string | string[] | boolean | undefined>;
   positionals: string[];
   /** Absent where no op is named. */
   op?: OpDefinition;
@@ -33,6 +33,10 @@ export async function parseOp(
   const options: Options = { op: { type: 'string' }, ...own };
   const { values: first } = parseArgs({ args: [...args], options, strict: false });
   if (typeof first.op !== 'string') {
+    refuseUnknown(args, Object.keys(options), (name) => {
+      const message = `There is no --${name} without an op: name one, as in --op resize --width 800.`;
+      return new UsageError(`${message} darkroom ops lists them.`);
+    });
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     return { values: values as ParsedOp['values'], positionals, parameters: {} };
   }
@@ -41,39 +45,65 @@ export async function parseOp(
   const joined = joinValues(args, op, names);
   const ofOp: Options = Object.fromEntries(Array.from(names.keys(), (name) => [name, { type: 'string' }]));
   const all = { ...options, ...ofOp };
-  refuseUnknown(joined, op, Object.keys(all));
+  refuseUnknown(joined, Object.keys(all), (name) => noParameter(op, name));
   const parsed = parseArgs({ args: joined, options: all, allowPositionals: true });
   const values = parsed.values as ParsedOp['values'];
+  const given = Array.from(names.keys()).flatMap((option): [string, string][] => {
+    const { [option]: text } = values;
+    return typeof text === 'string' ? [[option, text]] : [];
+  });
+  return { values, positionals: parsed.positionals, op, parameters: readParameters(op, given) };
+}
+
+/**
+ * The parameters of an op, each as a value of its type.
+ * @param given each as the name of its option and a text.
+ * @throws UsageError for a parameter that the op does not have, or a number out of its bounds.
+ */
+export function readParameters(
+  op: OpDefinition,
+  given: readonly (readonly [option: string, text: string])[],
+): Record<string, unknown> {
+  const names = namesOf(op);
   const parameters: Record<string, unknown> = {};
-  for (const [option, name] of names) {
-    const [text, parameter] = [values[option], op.params[name]];
-    if (typeof text === 'string' && parameter !== undefined)
-      parameters[name] = readValue(option, text, parameter);
+  for (const [option, text] of given) {
+    const name = names.get(option) ?? '';
+    const parameter = op.params[name];
+    if (parameter === undefined) throw noParameter(op, option);
+    parameters[name] = readValue(option, text, parameter);
   }
-  return { values, positionals: parsed.positionals, op, parameters };
+  return parameters;
 }
 
 /**
  * The parameters of an op by their options: minSsim is --minSsim and --min-ssim.
  * @param own options of the command, which go before those of the op.
  */
-function namesOf({ params }: OpDefinition, own: readonly string[]): Map<string, string> {
+function namesOf({ params }: OpDefinition, own: readonly string[] = []): Map<string, string> {
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const pairs = Object.keys(params).flatMap((name) => [[name, name] as const, [kebab(name), name] as const]);
   return new Map(pairs.filter(([option]) => !own.includes(option)));
 }
 
-/** @throws UsageError for an option that neither the command nor the op has. Its value may be a secret. */
-function refuseUnknown(args: readonly string[], op: OpDefinition, known: readonly string[]): void {
+/** Throws the refusal of the first option that is not known. It names no value, which may be a secret. */
+function refuseUnknown(
+  args: readonly string[],
+  known: readonly string[],
+  refusal: (name: string) => UsageError,
+): void {
   for (const arg of args) {
     const [, name] = /^--(\w[^=]*)/.exec(arg) ?? [];
-    if (name === undefined || known.includes(name)) continue;
-    const names = Object.keys(op.params).map((one) => `--${one}`);
-    throw new UsageError(`${op.op} has no --${name}: its parameters are ${names.join(', ')}.`);
+    if (name !== undefined && !known.includes(name)) throw refusal(name);
   }
 }
 
-async function readOp(client: Darkroom, name: string): Promise<OpDefinition> {
+function noParameter({ op, params }: OpDefinition, option: string): UsageError {
+  const names = Object.keys(params).map((name) => `--${name}`);
+  return new UsageError(`${op} has no --${option}: its parameters are ${names.join(', ')}.`);
+}
+
+/** @throws UsageError for an op that does not exist. */
+export async function readOp(client: Darkroom, name: string): Promise<OpDefinition> {
   try {
     return await client.ops.get(name);
   } catch (error) {
@@ -124,6 +154,20 @@ function readValue(name: string, text: string, { type, min, max }: OpParameter):
   if (types.length === 1 && ['integer', 'number'].includes(type))
     throw new UsageError(`--${name} is ${JSON.stringify(text)}: it must be a number.`);
   return text;
+}
+
+/** @throws UsageError unless exactly one of the options that say what to do is there. */
+export function requireOne(works: readonly unknown[], alternative = ''): void {
+  if (works.filter((work) => work !== undefined).length !== 1)
+    throw new UsageError(`Say what to do by one of --op, --preset and --steps${alternative}.`);
+}
+
+/** A list as JSON: the value of an option, or the file that it names. @throws UsageError */
+export async function readList(name: string, value: string): Promise<unknown[]> {
+  const isText = value.trimStart().startsWith('[');
+  const list = readJson(name, isText ? value : await readNamed(name, value));
+  if (!Array.isArray(list)) throw new UsageError(`--${name} must hold a list as JSON.`);
+  return list;
 }
 
 /** The text of a file that an option names. @throws UsageError for one that cannot be read. */

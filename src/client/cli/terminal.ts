@@ -83,7 +83,7 @@ export class Terminal {
 }
 
 /** What a call would make and cost, for people. */
-export function estimateText({ format, width, height, price }: ImageEstimate): string {
+export function estimateText({ format, width, height, price = 0 }: Partial<ImageEstimate>): string {
   return `${format ?? 'a picture'} ${width ?? '?'}×${height ?? '?'}, ${price} credits`;
 }
 

@@ -1,14 +1,16 @@
-import { type ImageInput, imageBody, isReference, pairBody } from '../bodies.ts';
+import { type ImageInput, imageBody, isReference, type Layer, pairBody } from '../bodies.ts';
 import type { DataOf } from '../calls.ts';
 import { Outputs } from '../outputs.ts';
 import { Picture } from '../picture.ts';
-import type { ImageEstimate, Ops, RenderRequest, ResultLink } from '../schema.ts';
+import type { ImageEstimate, Ops, OutputEstimates, RenderRequest, ResultLink } from '../schema.ts';
 import { type ApiCall, type CallOptions, jsonBody, type Query, type Transport } from '../transport.ts';
 
 /** An op with its parameters beside its name. */
 export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops];
-/** An op with its parameters on their own, as in a list of steps. */
-export type Step = { [Name in keyof Ops]: { op: Name; parameters?: Ops[Name] } }[keyof Ops];
+/** An op with its parameters on their own, as in a list of steps; overlay, which reads a second picture, is one alone. */
+export type Step =
+  | { [Name in keyof Ops]: { op: Name; parameters?: Ops[Name] } }[keyof Ops]
+  | { op: 'overlay'; parameters?: Record<string, unknown> };
 /** What is done to an image: one op, a saved preset (slug, id or slug@version), or up to 20 steps in one pass. */
 export type TransformWork =
   | (OpWork & { preset?: never; steps?: never })
@@ -16,6 +18,16 @@ export type TransformWork =
   | { steps: readonly Step[]; op?: never; preset?: never };
 /** One of several results: its name, and what is done for it. */
 export type Output = { name: string } & (Step | { preset: string } | { steps: readonly Step[] });
+
+export interface TransformOptions extends CallOptions {
+  /** The second picture of a step such as overlay, which names none itself. */
+  layer?: Layer | undefined;
+}
+
+export interface OutputsOptions extends TransformOptions {
+  /** Run first, once for all outputs. */
+  steps?: readonly Step[] | undefined;
+}
 
 const PICTURE = 'image/*, application/json;q=0.5';
 
@@ -28,33 +40,37 @@ export class Images {
   }
 
   /** Runs one op, one preset or a list of steps on one image. */
-  async transform(input: ImageInput, work: TransformWork, options?: CallOptions): Promise<Picture> {
-    const call = transformCall(input, work);
+  async transform(input: ImageInput, work: TransformWork, options?: TransformOptions): Promise<Picture> {
+    const call = transformCall(input, work, options);
     return new Picture(await this.#transport.bytes({ ...call, accept: PICTURE }, options));
   }
 
   /** The same, answered as a signed link of five minutes instead of the bytes. */
-  async link(input: ImageInput, work: TransformWork, options?: CallOptions): Promise<ResultLink> {
-    const { query, ...call } = transformCall(input, work);
+  async link(input: ImageInput, work: TransformWork, options?: TransformOptions): Promise<ResultLink> {
+    const { query, ...call } = transformCall(input, work, options);
     return this.#data({ ...call, query: { ...query, response: 'url' } }, options);
   }
 
   /** What a transform would make and cost. No pixel is touched, and no run is counted. */
-  async estimate(input: ImageInput, work: TransformWork, options?: CallOptions): Promise<ImageEstimate> {
-    const { query, ...call } = transformCall(input, work);
+  async estimate(input: ImageInput, work: TransformWork, options?: TransformOptions): Promise<ImageEstimate> {
+    const { query, ...call } = transformCall(input, work, options);
     return this.#data({ ...call, query: { ...query, dryRun: true } }, options);
   }
 
   /** Makes 2 to 20 pictures of one image, with one upload. Each is a run of its own. */
-  async outputs(
-    input: ImageInput,
-    outputs: readonly Output[],
-    { steps, ...options }: CallOptions & { steps?: readonly Step[] } = {},
-  ): Promise<Outputs> {
-    const body = imageBody(input, { outputs, ...(steps && { steps }) });
-    const call = { method: 'POST', path: '/images/transform', body, accept: 'multipart/mixed' };
+  async outputs(input: ImageInput, outputs: readonly Output[], options?: OutputsOptions): Promise<Outputs> {
+    const call = { ...outputsCall(input, outputs, options), accept: 'multipart/mixed' };
     const response = await this.#transport.bytes(call, options);
     return new Outputs(new Uint8Array(await response.arrayBuffer()), response.headers);
+  }
+
+  /** What several outputs would be, and cost together. */
+  async estimateOutputs(
+    input: ImageInput,
+    outputs: readonly Output[],
+    options?: OutputsOptions,
+  ): Promise<OutputEstimates> {
+    return this.#data({ ...outputsCall(input, outputs, options), query: { dryRun: true } }, options);
   }
 
   /** Draws a template, or html, with one row of data. */
@@ -108,14 +124,28 @@ export class Images {
   }
 }
 
+const TRANSFORM = { method: 'POST', path: '/images/transform' };
+
 /** Steps are not fields of a query: they are sent beside the image. */
-function transformCall(input: ImageInput, work: TransformWork): ApiCall & { query: Query } {
-  const base = { method: 'POST', path: '/images/transform' };
-  if (work.steps !== undefined) return { ...base, query: {}, body: imageBody(input, { steps: work.steps }) };
+function transformCall(
+  input: ImageInput,
+  work: TransformWork,
+  { layer }: TransformOptions = {},
+): ApiCall & { query: Query } {
+  if (work.steps !== undefined)
+    return { ...TRANSFORM, query: {}, body: imageBody(input, { steps: work.steps }, layer) };
   if (!isReference(input) || work.preset !== undefined)
-    return { ...base, query: { ...work }, body: imageBody(input) };
+    return { ...TRANSFORM, query: { ...work }, body: imageBody(input, {}, layer) };
   const { op, ...parameters } = work;
-  return { ...base, query: {}, body: imageBody(input, { op, parameters }) };
+  return { ...TRANSFORM, query: {}, body: imageBody(input, { op, parameters }, layer) };
+}
+
+function outputsCall(
+  input: ImageInput,
+  outputs: readonly Output[],
+  { steps, layer }: OutputsOptions = {},
+): ApiCall {
+  return { ...TRANSFORM, body: imageBody(input, { outputs, ...(steps && { steps }) }, layer) };
 }
 
 function readCall(what: string, input: ImageInput, query: Query = {}): ApiCall {

@@ -3,16 +3,19 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { ImageBytes } from '../../bodies.ts';
 import type { Darkroom } from '../../client.ts';
-import type { Job, JobRequest, JobSummary } from '../../schema.ts';
+import type { Job, JobRequest, JobSummary, PresetStep } from '../../schema.ts';
 import type { Command, Context } from '../context.ts';
 import { EXIT_CODES, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
-import { type ParsedOp, parseOp } from '../parameters.ts';
+import { type ParsedOp, parseOp, readList, requireOne } from '../parameters.ts';
 import type { Terminal } from '../terminal.ts';
 
 const RUN_OPTIONS = {
   output: { type: 'string', short: 'o' },
   preset: { type: 'string' },
+  steps: { type: 'string' },
+  variants: { type: 'string' },
+  from: { type: 'string' },
   collection: { type: 'string', short: 'c' },
   model: { type: 'string' },
   'max-credits': { type: 'string' },
@@ -38,7 +41,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 export const jobCommand: Command = {
-  usage: `darkroom job run [IMAGE …] --op NAME [--PARAMETER VALUE …] | --preset SLUG [-o FOLDER]
+  usage: `darkroom job run [IMAGE …] --op NAME [--PARAMETER VALUE …] | --preset SLUG | --steps FILE.json | --steps '[…]'
 darkroom job get|wait|cancel|resume ID
 darkroom job list [--status STATUS]
 darkroom job results ID -o FILE.zip
@@ -46,6 +49,8 @@ darkroom job results ID -o FILE.zip
 run uploads the images, submits a job over them, waits for its end, and saves its results.
 
   -o, --output      a folder for the results; without it they stay in the account
+  --variants        several results of each image: '[{"name": "s", "parameters": {"width": 320}}, …]', or a file of it
+  --from NAME       the images of a collection, instead of IMAGE
   --collection      of the uploads and the results
   --model           of an AI op
   --max-credits N   refuses a job that would cost more
@@ -63,7 +68,7 @@ run uploads the images, submits a job over them, waits for its end, and saves it
 async function runJob(args: readonly string[], context: Context): Promise<number> {
   const parsed = await parseOp(args, RUN_OPTIONS, () => context.client());
   const { values, positionals } = parsed;
-  const request = readRequest(parsed);
+  const request = await readRequest(parsed);
   const { inputs } = await findInputs(positionals, process.stdin);
   const client = await context.client();
   const { terminal } = context;
@@ -82,10 +87,9 @@ async function runJob(args: readonly string[], context: Context): Promise<number
   return ended(done, terminal);
 }
 
-function readRequest({ values, op, parameters }: ParsedOp): JobRequest {
-  const { preset, collection, model } = values as Record<string, string | undefined>;
-  if ((op === undefined) === (preset === undefined))
-    throw new UsageError('Say what to do by one of --op and --preset.');
+async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobRequest> {
+  const { preset, steps, variants, from, collection, model } = values as Record<string, string | undefined>;
+  requireOne([op, preset, steps]);
   const entries = Object.entries(parameters);
   const isField = ([name]: [string, unknown]) => JOB_FIELDS.includes(name);
   const own = Object.fromEntries(entries.filter((entry) => !isField(entry)));
@@ -94,6 +98,9 @@ function readRequest({ values, op, parameters }: ParsedOp): JobRequest {
   return {
     ...(op !== undefined && { op: op.op }),
     ...(preset !== undefined && { presetId: preset }),
+    ...(steps !== undefined && { steps: (await readList('steps', steps)) as PresetStep[] }),
+    ...(variants !== undefined && { variants: await readList('variants', variants) }),
+    ...(from !== undefined && { from: { collection: from } }),
     ...Object.fromEntries(entries.filter(isField)),
     ...(Object.keys(own).length > 0 && { parameters: own }),
     ...(collection !== undefined && { collection }),

@@ -65,18 +65,19 @@ Reads the QR and bar codes of images.
 );
 
 export const compareCommand: Command = {
-  usage: `darkroom compare ONE OTHER
+  usage: `darkroom compare ONE OTHER [--ssimulacra2]
 
-Tells how two images of one size differ: two files, or two addresses or assets.
+Tells how two images of one size differ: two files, or two addresses or assets. --ssimulacra2 adds that score.
 `,
   async run(args, context) {
-    const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+    const options = { ssimulacra2: { type: 'boolean', default: false } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     const { inputs } = await findInputs(positionals, process.stdin);
     const [one, other] = inputs;
     if (one === undefined || other === undefined || inputs.length > 2)
       throw new UsageError('Name two images.');
     const { images } = await context.client();
-    const difference = await images.compare(await one.open(), await other.open());
+    const difference = await images.compare(await one.open(), await other.open(), values);
     context.terminal.result(difference, asJson(difference));
     return EXIT_CODES.done;
   },

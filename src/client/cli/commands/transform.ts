@@ -1,84 +1,93 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
+import type { ImageInput } from '../../bodies.ts';
 import type { Darkroom } from '../../client.ts';
-import { ForbiddenError, InsufficientCreditError, UnauthorizedError } from '../../errors.ts';
-import type { TransformWork } from '../../nouns/images.ts';
+import {
+  type DarkroomError,
+  ForbiddenError,
+  InsufficientCreditError,
+  UnauthorizedError,
+} from '../../errors.ts';
 import type { Picture } from '../../picture.ts';
 import type { Command, Context } from '../context.ts';
-import { EXIT_CODES, exitCodeOf, UsageError } from '../exit-codes.ts';
+import { EXIT_CODES, exitCodeOf, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
 import { Journal } from '../journal.ts';
 import { inParallel } from '../parallel.ts';
-import { type ParsedOp, parseOp, readJson, readNamed } from '../parameters.ts';
+import { type ParsedOp, parseOp } from '../parameters.ts';
 import { estimateText, failureObject, type Terminal } from '../terminal.ts';
+import { type ImageWork, readWork } from '../work.ts';
 
 const OPTIONS = {
   output: { type: 'string', short: 'o' },
+  names: { type: 'string' },
   preset: { type: 'string' },
   steps: { type: 'string' },
+  outputs: { type: 'string', multiple: true },
+  layer: { type: 'string' },
   concurrency: { type: 'string', default: '4' },
   again: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
 } as const;
 
-const ENDPOINT = '/images/transform';
 const MAX_CONCURRENCY = 64;
 /** Errors after which no call of the account can succeed: the other images are left out. */
 const ENDS_ALL = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
+/** The files of a folder: how they are named, and whether those that are there are made again. */
+interface Target {
+  folder: string;
+  names: string;
+  concurrency: number;
+  again: boolean;
+}
+
 export const transformCommand: Command = {
   usage: `darkroom transform IMAGE … --op NAME [--PARAMETER VALUE …] [-o OUTPUT]
 darkroom transform IMAGE … --preset SLUG | --steps FILE.json | --steps '[…]' [-o OUTPUT]
+darkroom transform IMAGE … --outputs NAME=OP:PARAMETER=VALUE,… --outputs … -o FOLDER
 
 IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Parameters of an op: darkroom ops NAME.
 
   -o, --output      a file, a folder, or - for stdout; one image goes to stdout where that is no terminal
+  --outputs         several pictures of one upload: small=resize:width=320,format=webp;sharpen, or
+                    avatar=preset:builtin-avatar, or a list as JSON, or its file; --steps run first, once
+  --names PATTERN   of files in a folder ({input}.{format}, or {input}-{name}.{format} with --outputs)
+  --layer IMAGE     the second picture of --op overlay, and of a step that lays one over the image
   --concurrency N   images at a time (4)
   --again           makes outputs again that are there; without it, a folder goes on where it ended
   --dry-run         tells what would be made, and what it would cost
 `,
   async run(args, context) {
     const parsed = await parseOp(args, OPTIONS, () => context.client());
-    const work = await readWork(parsed);
-    const { positionals } = parsed;
-    const output = parsed.values.output as string | undefined;
+    const { positionals, values } = parsed;
+    const { output, layer } = values as Record<string, string | undefined>;
     if (positionals.length === 0) throw new UsageError('Name an image: a file, a folder, an address, or -.');
     const { inputs, hasFolder } = await findInputs(positionals, process.stdin, output);
-    const client = await context.client();
-    const { terminal } = context;
-    if (parsed.values['dry-run'] === true) return estimateAll(client, terminal, inputs, work);
     const [only] = inputs;
-    if (only !== undefined && inputs.length === 1 && !hasFolder && !(await isFolder(output)))
-      return transformOne(context, only, withFormatOf(output, work, parsed), output);
-    if (output === undefined || output === '-')
-      throw new UsageError('Several images go into a folder: name it with -o.');
-    const concurrency = Number(parsed.values.concurrency);
-    if (!(concurrency >= 1 && concurrency <= MAX_CONCURRENCY))
-      throw new UsageError(`--concurrency must be 1 to ${MAX_CONCURRENCY}.`);
-    const again = parsed.values.again === true;
-    return transformAll(context, inputs, work, { folder: output, concurrency, again });
+    const isOne =
+      inputs.length === 1 && !hasFolder && values.outputs === undefined && !(await isFolder(output));
+    const client = await context.client();
+    const imageWork = await readWork(parsed, client, isOne ? extname(output ?? '').slice(1) : '');
+    if (values['dry-run'] === true) return estimateAll(client, context.terminal, inputs, imageWork);
+    if (only !== undefined && isOne) return transformOne(context, only, imageWork, output);
+    return transformAll(context, inputs, imageWork, readTarget(parsed, inputs.length), layer);
   },
 };
 
-async function readWork({ values, op, parameters }: ParsedOp): Promise<TransformWork> {
-  const { preset, steps } = values;
-  if ([op, preset, steps].filter((one) => one !== undefined).length !== 1)
-    throw new UsageError('Say what to do by one of --op, --preset and --steps.');
-  if (typeof preset === 'string') return { preset };
-  if (typeof steps === 'string') {
-    const text = steps.startsWith('[') ? steps : await readNamed('steps', steps);
-    return { steps: readJson('steps', text) } as TransformWork;
-  }
-  if (op?.syncEndpoint !== ENDPOINT)
-    throw new UsageError(`${op?.op} does not answer a picture at once: see darkroom job run --op ${op?.op}.`);
-  return { op: op.op, ...parameters } as TransformWork;
-}
-
-/** Takes the format from the name of the output file, if the op has a format and none was given. */
-function withFormatOf(output: string | undefined, work: TransformWork, { op }: ParsedOp): TransformWork {
-  const extension = extname(output ?? '').slice(1);
-  const takes = op?.params.format !== undefined && !('format' in work);
-  return takes && extension !== '' ? ({ ...work, format: extension } as TransformWork) : work;
+function readTarget({ values }: ParsedOp, images: number): Target {
+  const { output } = values;
+  if (typeof output !== 'string' || output === '-')
+    throw new UsageError('Several pictures go into a folder: name it with -o.');
+  const concurrency = Number(values.concurrency);
+  if (!(concurrency >= 1 && concurrency <= MAX_CONCURRENCY))
+    throw new UsageError(`--concurrency must be 1 to ${MAX_CONCURRENCY}.`);
+  const hasNames = values.outputs !== undefined;
+  const { names = hasNames ? '{input}-{name}.{format}' : '{input}.{format}' } = values;
+  const needed = [images > 1 ? '{input}' : '', hasNames ? '{name}' : ''];
+  const missing = needed.find((field) => !String(names).includes(field));
+  if (missing !== undefined) throw new UsageError(`--names must have ${missing}: files would have one name.`);
+  return { folder: output, names: String(names), concurrency, again: values.again === true };
 }
 
 async function isFolder(output: string | undefined): Promise<boolean> {
@@ -87,17 +96,31 @@ async function isFolder(output: string | undefined): Promise<boolean> {
   return (await stat(output).catch(() => null))?.isDirectory() ?? false;
 }
 
+/** A picture of an image, or why there is none; with its name where there are several. */
+type Made = { name?: string; picture: Picture } | { name: string; error: DarkroomError };
+
+async function make({ images }: Darkroom, image: ImageInput, { work, layer }: ImageWork): Promise<Made[]> {
+  if (!('outputs' in work)) return [{ picture: await images.transform(image, work, { layer }) }];
+  const { outputs, steps } = work;
+  const { pictures, errors } = await images.outputs(image, outputs, { steps, layer });
+  return [
+    ...Array.from(pictures, ([name, picture]) => ({ name, picture })),
+    ...Array.from(errors, ([name, error]) => ({ name, error })),
+  ];
+}
+
 async function transformOne(
   context: Context,
   input: InputImage,
-  work: TransformWork,
+  imageWork: ImageWork,
   output = '-',
 ): Promise<number> {
   const { terminal } = context;
   if (output === '-' && terminal.isForPeople)
     throw new UsageError('A terminal shows no picture: name a file with -o, or send stdout to a program.');
-  const { images } = await context.client();
-  const picture = await images.transform(await input.open(), work);
+  const [made] = await make(await context.client(), await input.open(), imageWork);
+  if (made === undefined || 'error' in made) throw new Error('A call of one picture answers one.');
+  const { picture } = made;
   if (output === '-') {
     await terminal.bytes(await picture.bytes());
     for (const { code, name } of picture.warnings)
@@ -113,31 +136,43 @@ async function transformOne(
 async function transformAll(
   context: Context,
   inputs: readonly InputImage[],
-  work: TransformWork,
-  { folder, concurrency, again }: { folder: string; concurrency: number; again: boolean },
+  imageWork: ImageWork,
+  { folder, names, concurrency, again }: Target,
+  layer: string | undefined,
 ): Promise<number> {
   const { terminal } = context;
   const client = await context.client();
-  const journal = await Journal.open(folder, work);
+  const journal = await Journal.open(folder, layer === undefined ? imageWork.work : [imageWork.work, layer]);
   const left = again ? [...inputs] : inputs.filter((input) => !journal.has(input));
   let [done, code, isOver] = [inputs.length - left.length, EXIT_CODES.done as number, false];
   if (done > 0) terminal.note(`${done} of ${inputs.length} are there already (--again makes them again).`);
+  const fail = (error: unknown, input: string, name?: string) => {
+    code = Math.max(code, exitCodeOf(error));
+    isOver ||= ENDS_ALL.some((kind) => error instanceof kind);
+    if (terminal.isForPeople) terminal.failure(error, name === undefined ? input : `${input}, ${name}`);
+    else terminal.result({ input, name, error: failureObject(error) }, '');
+  };
   await inParallel(left, concurrency, async (input) => {
     if (isOver) return;
     terminal.progress(done, inputs.length, input.name);
     try {
-      const picture = await client.images.transform(await input.open(), work);
-      const name = `${input.stem}.${picture.format === 'jpeg' ? 'jpg' : picture.format}`;
-      const path = join(folder, name);
-      await mkdir(dirname(path), { recursive: true });
-      await picture.save(path);
-      await journal.add(input, name);
-      tell(terminal, input, path, picture);
+      const made = await make(client, await input.open(), imageWork);
+      const saved: string[] = [];
+      for (const one of made) {
+        if ('error' in one) {
+          fail(one.error, input.name, one.name);
+          continue;
+        }
+        const file = fileName(names, { input: input.stem, name: one.name, format: one.picture.format });
+        const path = join(folder, file);
+        await mkdir(dirname(path), { recursive: true });
+        await one.picture.save(path);
+        tell(terminal, input, path, one.picture, one.name);
+        saved.push(file);
+      }
+      if (saved.length === made.length) await journal.add(input, saved);
     } catch (error) {
-      code = Math.max(code, exitCodeOf(error));
-      isOver ||= ENDS_ALL.some((kind) => error instanceof kind);
-      if (terminal.isForPeople) terminal.failure(error, input.name);
-      else terminal.result({ input: input.name, error: failureObject(error) }, '');
+      fail(error, input.name);
     }
     done += 1;
     terminal.progress(done, inputs.length);
@@ -146,22 +181,58 @@ async function transformAll(
   return code;
 }
 
-function tell(terminal: Terminal, { name }: InputImage, output: string, picture: Picture): void {
-  const { width, height, format, size, requestId, warnings } = picture;
-  const facts = { input: name, output, width, height, format, bytes: size, requestId, warnings };
+function fileName(
+  pattern: string,
+  fields: { input: string; name?: string | undefined; format: string },
+): string {
+  const values: Record<string, string | undefined> = {
+    ...fields,
+    format: fields.format === 'jpeg' ? 'jpg' : fields.format,
+  };
+  return pattern.replaceAll(/\{(\w+)\}/g, (field, name: string) => values[name] ?? field);
+}
+
+function tell(terminal: Terminal, input: InputImage, output: string, picture: Picture, name?: string): void {
+  const { width, height, format, size, requestId, warnings, timing } = picture;
+  const facts = {
+    input: input.name,
+    name,
+    output,
+    width,
+    height,
+    format,
+    bytes: size,
+    requestId,
+    warnings,
+    timing,
+  };
   const codes = warnings.map(({ code }) => ` (${code})`).join('');
-  terminal.result(facts, `${name} → ${output}  ${width}×${height}  ${size} bytes${codes}`);
+  terminal.result(facts, `${input.name} → ${output}  ${width}×${height}  ${size} bytes${codes}`);
 }
 
 async function estimateAll(
-  client: Darkroom,
+  { images }: Darkroom,
   terminal: Terminal,
   inputs: readonly InputImage[],
-  work: TransformWork,
+  { work, layer }: ImageWork,
 ): Promise<number> {
-  for (const { name, open } of inputs) {
-    const estimate = await client.images.estimate(await open(), work);
-    terminal.result({ input: name, estimate }, `${name} → ${estimateText(estimate)}`);
+  let code: number = EXIT_CODES.done;
+  for (const { name: input, open } of inputs) {
+    const image = await open();
+    if (!('outputs' in work)) {
+      const estimate = await images.estimate(image, work, { layer });
+      terminal.result({ input, estimate }, `${input} → ${estimateText(estimate)}`);
+      continue;
+    }
+    const { outputs } = await images.estimateOutputs(image, work.outputs, { steps: work.steps, layer });
+    for (const { name, error, ...estimate } of outputs) {
+      if (error !== undefined) code = exitCodeOfFailure({});
+      const text = error === undefined ? estimateText(estimate) : JSON.stringify(error);
+      terminal.result(
+        { input, name, ...(error === undefined ? { estimate } : { error }) },
+        `${input}, ${name} → ${text}`,
+      );
+    }
   }
-  return EXIT_CODES.done;
+  return code;
 }

@@ -1,0 +1,34 @@
+import { parseArgs } from 'node:util';
+import type { QueryOf } from '../../calls.ts';
+import type { Command } from '../context.ts';
+import { EXIT_CODES, UsageError } from '../exit-codes.ts';
+
+const OPTIONS = {
+  collection: { type: 'string', short: 'c' },
+  'similar-to': { type: 'string' },
+  distance: { type: 'string' },
+  limit: { type: 'string', default: '100' },
+} as const;
+
+export const assetsCommand: Command = {
+  usage: `darkroom assets [--collection NAME] [--limit N]
+darkroom assets --similar-to ID [--distance N]
+
+Lists the images that the account keeps, the newest first; or those that look like one of them, the nearest first.
+`,
+  async run(args, context) {
+    const { values } = parseArgs({ args: [...args], options: OPTIONS });
+    const { collection, distance, limit, 'similar-to': similarTo } = values;
+    for (const [name, value = '0'] of Object.entries({ limit, distance }))
+      if (Number.isNaN(Number(value))) throw new UsageError(`--${name} must be a number.`);
+    const query: QueryOf<'GET /assets'> = {
+      ...(collection !== undefined && { collection }),
+      ...(similarTo !== undefined && { similarTo }),
+      ...(distance !== undefined && { distance: Number(distance) }),
+    };
+    const { assets } = await context.client();
+    for (const asset of await assets.list(query).all(Number(limit)))
+      context.terminal.result(asset, `${asset.id}  ${asset.distance ?? ''}  ${asset.name ?? ''}`);
+    return EXIT_CODES.done;
+  },
+};
