@@ -30,6 +30,8 @@ export interface Fragment {
   encode: Encode;
   /** The asset that the result of the pass is compared with, instead of returning an image. */
   compareWith?: string;
+  /** Whether the comparison adds the score of SSIMULACRA 2. */
+  isScored?: boolean;
   /** What is read from the result of the pass, instead of returning an image. */
   reads?: ReadingTask;
 }

@@ -9,6 +9,7 @@ import { type ApiError, invalidParam } from '../../platform/http/errors/errors.t
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.ts';
 import { isObject } from '../../platform/values/json.ts';
+import { SCORE } from '../catalogue/ops/compare.ts';
 import { type ImageSource, MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart } from './input.ts';
 import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
@@ -72,14 +73,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
   }
 }
 
-const CompareQuery = Type.Object({
-  ssimulacra2: Type.Optional(
-    Type.Boolean({
-      description:
-        'Adds the score of SSIMULACRA 2, which takes longer. For pictures of 8 pixels per edge to 4 megapixels.',
-    }),
-  ),
-});
+const CompareQuery = Type.Object({ ssimulacra2: SCORE });
 type CompareQuery = Static<typeof CompareQuery>;
 
 const Difference = Type.Object(
@@ -88,7 +82,7 @@ const Difference = Type.Object(
     ssimulacra2: Type.Optional(
       Type.Number({
         description:
-          'With `ssimulacra2` in the query: the score, at most 100 (70 good, 80 very good, 90 hardly told apart).',
+          'With `ssimulacra2`: the score, at most 100 (70 good, 80 very good, 90 hardly told apart).',
       }),
     ),
     changedShare: Type.Number({
@@ -160,7 +154,10 @@ function refuseMissing({ assetId, url }: typeof NAMES): never {
 }
 
 function unknownField(name: string): ApiError {
-  const message = `${name} is not a field of this call: it takes two images and nothing else.`;
+  const message =
+    name in CompareQuery.properties
+      ? `${name} is not a field of this body: it goes into the query, as ?${name}=true.`
+      : `${name} is not a field of this call: it takes two images and nothing else.`;
   const allowed = [NAMES, OTHER_NAMES].flatMap((names) => Object.values(names));
   const words = likelyNames(name, allowed);
   const [rename] = words;

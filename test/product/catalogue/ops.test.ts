@@ -52,7 +52,7 @@ const OWN_PARAMETERS: Record<string, string[]> = {
   overlay: ['layerAssetId', 'position', 'margin', 'x', 'y', 'scale', 'opacity', 'blend', 'tile'],
 };
 const OTHER_PARAMETERS: Record<string, string[]> = {
-  compare: ['otherAssetId'],
+  compare: ['otherAssetId', 'ssimulacra2'],
   read_text: ['language'],
   read_codes: [],
   render_template: [],

@@ -54,14 +54,22 @@ t.test('a comparison answers how two pictures differ, and where', async (t) => {
 t.test('pictures of two sizes are compared after a resize, and refused before it', async (t) => {
   const large = await upload(sharp({ create: { ...blank, width: 200, height: 120 } }));
   const small = await upload(sharp({ create: { ...blank, background: '#fefefe' } }));
-  const compare = { op: 'compare', parameters: { otherAssetId: small } };
+  const compare = { op: 'compare', parameters: { otherAssetId: small, ssimulacra2: true } };
   const refused = await submit(server, key, { ...compare, assetIds: [large], wait: 30 });
   t.match(refused.json.data, { status: 'FAILED', errorCode: 'invalid_param', retryable: false });
   const steps = [{ op: 'resize', parameters: { width: 100 } }, compare];
   const compared = await submit(server, key, { steps, assetIds: [large], wait: 30 });
   t.match(compared.json.data, {
     status: 'COMPLETED',
-    items: [{ output: { changedShare: 0, maxDifference: 1 } }],
+    items: [{ output: { changedShare: 0, maxDifference: 1, ssimulacra2: /^9\d/ } }],
+  });
+  const narrow = await upload(sharp({ create: { ...blank, width: 7 } }));
+  const parameters = { otherAssetId: narrow, ssimulacra2: true };
+  const unscored = await submit(server, key, { ...compare, parameters, assetIds: [narrow], wait: 30 });
+  t.match(unscored.json.data, {
+    status: 'FAILED',
+    errorCode: 'invalid_param',
+    errorMessage: /ssimulacra2 needs/,
   });
 });
 

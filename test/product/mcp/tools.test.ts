@@ -43,7 +43,7 @@ for (const revision of REVISIONS) {
       ['run', { input: asset, steps: [step] }, { width: 300, height: 225, format: 'png', link: String }],
       ['look', { input: asset }, { width: 512, height: 384 }],
       ['facts', { input: asset }, { image: { width: 1_200, height: 900, format: 'jpeg' } }],
-      ['compare', { input: asset, other: asset }, { ssim: 1, changedShare: 0 }],
+      ['compare', { input: asset, other: asset, ssimulacra2: true }, { ssim: 1, ssimulacra2: 100 }],
       ['render', { html: '<p>Hi</p>', width: 60, height: 30 }, { width: 60, height: 30, format: 'png' }],
       ['job', { action: 'submit', op: 'flip', inputs: [asset], dryRun: true }, { totalItems: 1 }],
       ['presets', { action: 'list' }, { presets: Array }],

@@ -1,5 +1,12 @@
-import { argumentsSchema, assetId } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema, assetId, flag, optional } from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
+
+/** Whether the answer has the score of SSIMULACRA 2 too: a parameter of the op, and of the synchronous call. */
+export const SCORE = optional(
+  flag(
+    'Adds the score of SSIMULACRA 2, which takes longer. For pictures of 8 pixels per edge to 4 megapixels.',
+  ),
+);
 
 export const compare: PixelOp<'compare'> = {
   op: 'compare',
@@ -7,7 +14,7 @@ export const compare: PixelOp<'compare'> = {
   kind: 'deterministic',
   description:
     'Compares each picture (its first frame) with another asset: JSON of ssim, changedShare, maxDifference and the changed regions. In steps: last. POST /api/v1/images/compare compares two images while you wait.',
-  parameters: argumentsSchema({ otherAssetId: assetId('The asset to compare with.') }),
+  parameters: argumentsSchema({ otherAssetId: assetId('The asset to compare with.'), ssimulacra2: SCORE }),
   fields: {},
   produces: 'json',
   requiresAssets: true,
@@ -15,5 +22,11 @@ export const compare: PixelOp<'compare'> = {
   jobType: 'process',
   example: { parameters: { otherAssetId: 'ast_111111111111111111111111' } },
   renamed: {},
-  compile: ({ otherAssetId }) => ({ decode: {}, steps: [], encode: {}, compareWith: String(otherAssetId) }),
+  compile: ({ otherAssetId, ssimulacra2 }) => ({
+    decode: {},
+    steps: [],
+    encode: {},
+    compareWith: String(otherAssetId),
+    ...(ssimulacra2 === true && { isScored: true }),
+  }),
 };

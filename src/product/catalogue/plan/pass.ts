@@ -165,10 +165,8 @@ interface Conflict {
 }
 
 /** A pass, and what is done with its result instead of returning it. */
-interface MergedPass {
+interface MergedPass extends Pick<Fragment, 'compareWith' | 'isScored' | 'reads'> {
   pass: Pass;
-  compareWith?: string;
-  reads?: ReadingTask;
   conflict?: never;
 }
 
@@ -191,8 +189,8 @@ export function mergeFragments(fragments: readonly Fragment[]): Merged {
     steps: fragments.flatMap((fragment) => fragment.steps),
     encode,
   };
-  const { compareWith, reads } = fragments.at(-1) ?? {};
-  return { pass, ...present({ compareWith, reads }) };
+  const { compareWith, isScored, reads } = fragments.at(-1) ?? {};
+  return { pass, ...present({ compareWith, isScored, reads }) };
 }
 
 /**

@@ -27,6 +27,8 @@ export interface PassSegment {
   layers: Layer[];
   /** The asset that the result of the pass is compared with. */
   compareWith?: string;
+  /** Whether the comparison adds the score of SSIMULACRA 2. */
+  isScored?: boolean;
   /** What is read from the result of the pass. */
   reads?: ReadingTask;
   produces: 'image' | 'json';

@@ -84,7 +84,8 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
   ): Promise<SegmentResult> {
     const bytes = await lossless(call, segment, input);
     const other = await readSecond(call.job.accountId, otherId);
-    const { difference } = await imageWorkers.compare({ ...terms(call), bytes, other }).result;
+    const { isScored } = segment;
+    const { difference } = await imageWorkers.compare({ ...terms(call), bytes, other, isScored }).result;
     return { kind: 'json', output: difference };
   }
 

@@ -8,23 +8,28 @@ export const compare = Tool.of({
   name: 'compare',
   title: 'Compare two images',
   description:
-    'How two images of one size differ: SSIM, share of changed pixels, hash distance, regions. One run.',
+    'How two images of one size differ: SSIM, share of changed pixels, hash distance, regions; on request SSIMULACRA 2. One run.',
   annotations: { readOnlyHint: true, openWorldHint: true },
-  input: Type.Object({ input: Input, other: Input }, { additionalProperties: false }),
+  input: Type.Object(
+    { input: Input, other: Input, ssimulacra2: Type.Optional(Type.Boolean()) },
+    { additionalProperties: false },
+  ),
   output: Type.Partial(
     Type.Object({
       ssim: Type.Number(),
+      ssimulacra2: Type.Number(),
       changedShare: Type.Number(),
       maxDifference: Type.Integer(),
       hashDistance: Type.Integer(),
       regions: Type.Array(AnyObject),
     }),
   ),
-  async run({ input, other }, source) {
+  async run({ input, other, ssimulacra2 = false }, source) {
     const one = await openInput(input, source);
     const two = await openInput(other, source, 'other');
     const sent = await encodePair(one, two, source.service);
-    const { data } = await source.service.call<object>('POST', '/images/compare', sent);
+    const path = `/images/compare?ssimulacra2=${ssimulacra2}`;
+    const { data } = await source.service.call<object>('POST', path, sent);
     return { structured: { ...data } };
   },
 });
