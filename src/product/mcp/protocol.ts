@@ -1,15 +1,18 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { isObject } from '../../platform/values/json.ts';
 import { answerOf, failureOf, isFault } from './answers.ts';
 import type { InputSource } from './inputs.ts';
 import { INSTRUCTIONS } from './instructions.ts';
+import { PROMPTS, promptOf } from './prompts.ts';
+import { RESOURCE_TEMPLATES, RESOURCES, readResource } from './resources.ts';
 import type { ToolDefinition } from './tool.ts';
 import { TOOLS } from './tools/index.ts';
 
 /**
- * The protocol over the tools, for clients of both revisions: 2025-11-25, and 2026-07-28, which has no handshake. Only
- * this file and stdio.ts load the SDK; the service loads it with the first message, because it takes as long as a tenth
- * of a start.
+ * The protocol over the tools, for clients of both revisions: 2025-11-25, and 2026-07-28, which has no handshake. The
+ * service loads this file, and the SDK with it, with the first message, because that takes as long as a tenth of a
+ * start.
  */
 
 /** What the tools of one caller work with. */
@@ -21,17 +24,23 @@ export interface ToolHost {
 }
 
 const byName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
-/** The list is the same for every caller until the service is updated. */
-const LIST_LIFE_MS = 3_600_000;
+/** Lists and pages are the same for every caller until the service is updated. */
+const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 /** A server of the protocol for one caller. */
 export function createToolServer(host: ToolHost): Server {
   const server = new Server(
     { name: 'darkroom', title: 'Darkroom', version: packageJson.version },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions: INSTRUCTIONS,
-      cacheHints: { 'tools/list': { ttlMs: LIST_LIFE_MS, cacheScope: 'public' } },
+      cacheHints: {
+        'tools/list': CACHED,
+        'resources/list': CACHED,
+        'resources/templates/list': CACHED,
+        'resources/read': CACHED,
+        'prompts/list': CACHED,
+      },
     },
   );
   server.setRequestHandler('tools/list', () => ({
@@ -49,6 +58,16 @@ export function createToolServer(host: ToolHost): Server {
       return failureOf(error);
     }
   });
+  server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler('resources/templates/list', () => ({
+    resourceTemplates: [...RESOURCE_TEMPLATES],
+  }));
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
+    using source = host.sourceFor(signal);
+    return await readResource(uri, source.service);
+  });
+  server.setRequestHandler('prompts/list', () => ({ prompts: [...PROMPTS] }));
+  server.setRequestHandler('prompts/get', ({ params }) => promptOf(params.name, params.arguments));
   return server;
 }
 
@@ -57,16 +76,20 @@ export function createToolServer(host: ToolHost): Server {
  * @param request without a body.
  * @param message its parsed body; undefined if its Content-Type is not JSON, which the answer says.
  */
-export function answerMessage(request: Request, message: unknown, host: ToolHost): Promise<Response> {
-  const handler = createMcpHandler(() => createToolServer(host), {
-    // Nothing that a client could subscribe to ever changes, so no stream is held open for it.
-    maxSubscriptions: 0,
-  });
+export async function answerMessage(request: Request, message: unknown, host: ToolHost): Promise<Response> {
+  // Nothing that a client could subscribe to ever changes, so no stream is held open for it.
+  if (isObject(message) && message.method === 'subscriptions/listen') return noMethod(message.id);
+  const handler = createMcpHandler(() => createToolServer(host));
   return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
 }
 
 function listed({ inputSchema, outputSchema, ...definition }: ToolDefinition) {
   return { ...definition, inputSchema: { ...inputSchema }, outputSchema: { ...outputSchema } };
+}
+
+function noMethod(id: unknown): Response {
+  const error = { code: ProtocolErrorCode.MethodNotFound, message: 'Method not found' };
+  return Response.json({ jsonrpc: '2.0', id: id ?? null, error }, { status: 404 });
 }
 
 function unknownTool(name: string): ProtocolError {

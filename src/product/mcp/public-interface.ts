@@ -93,6 +93,14 @@ export class Service {
     return (await this.#exchange('GET', path, {}, true)).bytes;
   }
 
+  /**
+   * The text behind a path from the root.
+   * @throws Refusal
+   */
+  async text(path: string): Promise<string> {
+    return (await this.#exchange('GET', path, {})).bytes.toString();
+  }
+
   async #exchange(
     method: ServiceRequest['method'],
     path: string,

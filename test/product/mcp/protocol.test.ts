@@ -73,8 +73,10 @@ t.test('what is no message gets the error of JSON-RPC that says so', async (t) =
   }
   const ping = await post({ ...LIST, method: 'ping' });
   t.same(eventIn(ping.bytes), { jsonrpc: '2.0', id: 1, result: {} });
-  const unknown = await post({ ...LIST, method: 'resources/list' });
-  t.match(eventIn(unknown.bytes) ?? unknown.json, { id: 1, error: { code: -32_601 } });
+  for (const method of ['completion/complete', 'subscriptions/listen', 'resources/subscribe']) {
+    const unknown = await post({ ...LIST, method });
+    t.match(eventIn(unknown.bytes) ?? unknown.json, { id: 1, error: { code: -32_601 } }, method);
+  }
   const noTool = await post({ ...LIST, method: 'tools/call', params: { name: 'rm', arguments: {} } });
   t.match(eventIn(noTool.bytes) ?? noTool.json, { id: 1, error: { code: -32_602, message: /no tool "rm"/ } });
   const notification = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });

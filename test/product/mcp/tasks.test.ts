@@ -65,7 +65,11 @@ const shape = (name: string, aspect: string) => ({
 });
 const NO_WARNING = { warnings: undefined };
 
-/** What people want, the tool and the arguments for it, and what its answer has. */
+/**
+ * What people want, the tool and the arguments for it, and what its answer has. Two tasks of the interface are none of
+ * the tools: an address that resizes for a page of a website, which a person sets up once; and where the time of a call
+ * went, which no model can act on.
+ */
 const TASKS: Array<[what: string, tool: string, args: Record<string, unknown>, has: object]> = [
   [
     'three sizes with limits',
@@ -103,7 +107,13 @@ const TASKS: Array<[what: string, tool: string, args: Record<string, unknown>, h
     { template: 'contact-sheet', data: { image1: `asset://${asset}`, image2: `asset://${logo}` } },
     { format: 'png', ...NO_WARNING },
   ],
-  ['a difference', 'compare', { input: asset, other: asset }, { changedShare: 0 }],
+  [
+    'a difference, and near duplicates',
+    'compare',
+    { input: asset, other: asset, ssimulacra2: true },
+    { changedShare: 0, hashDistance: 0, ssimulacra2: 100 },
+  ],
+  ['a link that lasts', 'facts', { input: asset, include: ['link'] }, { link: /^http/ }],
   [
     'a face',
     'run',
@@ -216,4 +226,7 @@ t.test('no call of the tools is wrong', async (t) => {
     t.notOk(answer.isError, `${what}: ${answer.text.slice(0, 300)}`);
     t.match(answer.data, has, what);
   }
+  const edit = { action: 'submit', op: 'edit', prompt: 'Blue [sandbox:reject]', inputs: [asset] };
+  const { id } = (await call(client, 'job', { ...edit, wait: 30 })).data;
+  t.match((await call(client, 'job', { action: 'resume', id })).data, { id: /^job_/, totalItems: 1 });
 });

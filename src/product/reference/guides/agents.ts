@@ -39,6 +39,9 @@ export const agentsGuide: DocumentationPage = {
       '`ops` lists the ops and their parameters; `facts` measures and reads; `compare`, `render`, `job` and `presets` are the calls of these names.',
       '`ticket` makes an address for one upload, so that pictures never pass through the model.',
     ),
+    paragraph(
+      'These guides are resources, which a person hands to the model where the host offers them, and the prompt `edit_picture` starts a task by its name.',
+    ),
     shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -H "Accept: application/json, text/event-stream" \\
   -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' "$BASE/mcp"`),

@@ -1,0 +1,53 @@
+import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
+import { ResourceNotFoundError } from '@modelcontextprotocol/server';
+import { GUIDES } from '../reference/guides/index.ts';
+import { Refusal, type Service } from './public-interface.ts';
+
+/** The pages of the documentation, which a host hands to its model where a person asks for one. */
+
+const SERVICE = 'darkroom://';
+const mimeType = 'text/markdown';
+const PAGE = /^darkroom:\/\/(\/docs\/(?:(?:guides|ops)\/)?[a-z_-]+\.md)$/;
+
+export const RESOURCES: readonly Resource[] = [
+  {
+    uri: `${SERVICE}/docs/guidelines.md`,
+    name: 'guidelines',
+    title: 'The interface on one page',
+    description: 'Every op and every call over HTTP, for an agent with a shell.',
+    mimeType,
+  },
+  {
+    uri: `${SERVICE}/docs/errors.md`,
+    name: 'errors',
+    title: 'Errors',
+    description: 'What to do about each code.',
+    mimeType,
+  },
+  ...Object.entries(GUIDES).map(([name, { title, lead }]) => {
+    return { uri: `${SERVICE}/docs/guides/${name}.md`, name, title, description: lead, mimeType };
+  }),
+];
+
+export const RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
+  {
+    uriTemplate: `${SERVICE}/docs/ops/{op}.md`,
+    name: 'op',
+    title: 'An op',
+    description: 'What it does, its parameters with their bounds, and calls of it.',
+    mimeType,
+  },
+];
+
+/** @throws ResourceNotFoundError */
+export async function readResource(uri: string, service: Service): Promise<ReadResourceResult> {
+  const [, path] = PAGE.exec(uri) ?? [];
+  if (path === undefined) throw new ResourceNotFoundError(uri);
+  try {
+    return { contents: [{ uri, mimeType, text: await service.text(path) }] };
+  } catch (error) {
+    throw error instanceof Refusal && error.error.code === 'not_found'
+      ? new ResourceNotFoundError(uri)
+      : error;
+  }
+}
