@@ -17,8 +17,8 @@ import type { PassWork, PlannedStep } from './work.ts';
 /**
  * Runs several passes over one file, each with the result that it has alone. The picture is decoded once for all that
  * read the same pixels, and the steps with which several begin are run once. A pass decodes the file by itself if it
- * gets other pixels: in the size to which the decoder scales it, or with the metadata and the palette that it keeps. A
- * pass that fails leaves the others as they are.
+ * gets other pixels: in the size to which the decoder scales it, or with what only the file's own pixels carry. A pass
+ * that fails leaves the others as they are.
  */
 export async function performBranches(task: BranchTask): Promise<Branched> {
   const startedMs = performance.now();
@@ -86,12 +86,14 @@ function readOnce(): typeof readableFile {
 }
 
 /**
- * Whether a pass can start at pixels that were decoded before: kept metadata, and the palette with which a GIF is
- * written again, are carried by the file's own pixels.
+ * Whether a pass can start at pixels that were decoded before. The palette with which a GIF is written again is carried
+ * by the file's own pixels, and so is kept metadata, unless a small file carries it to opaque pixels.
  */
-function canShare({ chosen, encode, source }: PassWork): boolean {
+function canShare(work: PassWork): boolean {
+  const { chosen, encode, source, carried, steps } = work;
   const reusesPalette = source.format === 'gif' && encode.format === 'gif';
-  return chosen.kept === undefined && encode.metadata !== 'keep' && !reusesPalette;
+  const isCarried = carried.carrier !== undefined && !mayBeTransparent(work, steps.length);
+  return chosen.kept === undefined && !reusesPalette && (encode.metadata !== 'keep' || isCarried);
 }
 
 /** A picture that several passes continue from. */
@@ -205,11 +207,13 @@ function namesOf(work: PassWork): (string | undefined)[] {
  * cannot be shared.
  */
 function nameAfter(work: PassWork, count: number): string | undefined {
-  const { chosen, ground, context } = work;
+  const { chosen, ground, context, source, profile } = work;
   const steps = work.steps.slice(0, count);
+  const keepsNumbers = source.hasProfile && profile === 'own';
   if (count === 0 ? !readsWhole(work) : mayBeTransparent(work, count)) return undefined;
   const paint = steps.some(mayFill) ? [ground, context.fill] : [];
-  return JSON.stringify([chosen.first, chosen.count, paint, steps.map((step) => textOf(work, step))]);
+  const texts = steps.map((step) => textOf(work, step));
+  return JSON.stringify([chosen.first, chosen.count, keepsNumbers, paint, texts]);
 }
 
 async function snapshotAfter(work: PassWork, make: () => Promise<void>): Promise<SharedPicture> {

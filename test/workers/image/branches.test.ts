@@ -74,6 +74,43 @@ for (const [name, file] of Object.entries(FILES)) {
   });
 }
 
+t.test(
+  'passes that keep metadata share one decoded picture, and make the bytes of passes of their own',
+  async (t) => {
+    const exif = { IFD0: { Copyright: 'An Example', Software: 'x' }, IFD2: { LensModel: 'y' } };
+    const tagged = opaque
+      .clone()
+      .resize(600, 400)
+      .withExif(exif)
+      .withXmp('<x:xmpmeta xmlns:x="adobe:ns:meta/"/>');
+    const keep = { metadata: 'keep' } as const;
+    const passes = [
+      passOf([], { format: 'webp', ...keep }),
+      passOf([BLUR], { format: 'jpeg', ...keep }),
+      passOf([BLUR, ['flip']], { format: 'png', ...keep }),
+      passOf([['negate']], { format: 'avif', ...keep }),
+      passOf([['extract', { left: 10, top: 20, width: 100, height: 50 }]], { format: 'tiff', ...keep }),
+      passOf([['rotate', { angle: 90 }]], { format: 'jpeg', ...keep }),
+      passOf([['rotate', { angle: 30 }]], { format: 'webp', ...keep }),
+      passOf([], { format: 'webp', target: { maxBytes: 5_000 }, ...keep }),
+      passOf([BLUR], { format: 'webp' }),
+    ];
+    const profiled = tagged.clone().withIccProfile('p3');
+    for (const [name, file] of Object.entries({
+      tagged: await tagged.clone().withMetadata({ orientation: 6, density: 300 }).jpeg().toBuffer(),
+      profiled: await profiled.jpeg({ progressive: true }).toBuffer(),
+      png: await profiled.clone().png().toBuffer(),
+    })) {
+      await areAlike(t, file, passes);
+      const [made] = await outputsOf(file, passes);
+      const { exif: kept, icc, orientation } = await sharp((made as Transformed).data).metadata();
+      t.ok(kept?.includes('An Example'), name);
+      t.ok(icc, `${name}: a profile`);
+      t.equal(orientation ?? 1, 1, name);
+    }
+  },
+);
+
 const large = await opaque.clone().png().toBuffer();
 const scaled = (width: number) => sharp(large).resize(width, (width * 2) / 3);
 const SHRUNK: Record<string, Uint8Array> = {

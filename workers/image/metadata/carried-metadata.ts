@@ -6,6 +6,7 @@ import type { Picture } from '../picture.ts';
 import { type DeepPixels, isDeep, type Pixels } from '../pixels/pixels.ts';
 import { carriedIptc, withIptc } from './iptc.ts';
 import { mendExif } from './mended-exif.ts';
+import { onePixelWith } from './one-pixel.ts';
 import { carriedTexts, withTexts } from './png-texts.ts';
 import { rightsOf } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
@@ -38,6 +39,8 @@ export interface CarriedBlocks {
   iptc?: Buffer | undefined;
   /** Text chunks of a PNG. */
   texts?: Uint8Array[];
+  /** A small file with the same blocks, with which the codec carries them to pixels instead of the whole file. */
+  carrier?: Uint8Array<ArrayBuffer> | undefined;
   /** Whether the codec would carry a preview from the file, so that only pixels may be written. */
   fileLeaks?: true;
 }
@@ -74,9 +77,12 @@ export async function prepareBlocks(
     return { exif, xmp, iptc, ...(!isMended && { fileLeaks: true }) };
   }
   const exif = structure && isMended ? { structure } : undefined;
-  if (conceals) return { exif };
+  // A profile of other colours does not fit the pixel.
+  const carrier = format === 'jpeg' && header.space === 'srgb' ? await onePixelWith(input) : undefined;
+  if (conceals) return { exif, carrier };
   return {
     exif,
+    carrier,
     xmp: header.xmp && carriedXmp(header.xmp, { movesPixels }),
     iptc: header.iptc && carriedIptc(header.iptc),
     texts: carriedTexts(input),
@@ -111,7 +117,7 @@ export async function withMetadata(picture: Picture, file: CarriedFile): Promise
 
 /**
  * Does the same as withMetadata for pixels. sharp cannot attach a file's blocks to pixels, but carries them with the
- * file's own pixels. So the file is resized to the pixels' size, and the pixels are laid over it.
+ * pixels of a file that has them. So such a file is resized to the pixels' size, and the pixels are laid over it.
  * @param writtenIn the colour space of the result, if it is not sRGB.
  */
 export function pixelsWithMetadata(
@@ -124,11 +130,11 @@ export function pixelsWithMetadata(
 }
 
 function onFile(pixels: Pixels | DeepPixels, file: CarriedFile): Sharp {
-  const { input, source, chosen, policy, profile } = file;
+  const { input, source, chosen, policy, carried, profile } = file;
   if (policy !== 'keep' || source.format === 'raw') return withBlocks(openPixels(pixels), file);
   const { data, width, height, channels, frames } = pixels;
   const raw = { width, height: height * frames, channels };
-  const canvas = sharp(input, openOptions({}, chosen, profile === 'own'))
+  const canvas = sharp(carried.carrier ?? input, openOptions({}, chosen, profile === 'own'))
     .resize({ width, height, fit: 'fill', kernel: 'nearest' })
     // sharp accepts any typed array, and its type gives the bits per channel, but sharp's types allow buffers only.
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);

@@ -106,7 +106,8 @@ export function scoringMs({ width, height }: Pick<Header, 'width' | 'height'>): 
 /** A value that passes have in common if they read the same pixels, as workers/image/branches.ts says. */
 function readingOf(header: Header, pass: Pass): unknown {
   const { metadata, format } = encodeOf(header, pass);
-  const keepsFile = metadata === 'keep' || (header.format === 'gif' && format === 'gif');
+  const keepsFile =
+    (metadata === 'keep' && header.format !== 'jpeg') || (header.format === 'gif' && format === 'gif');
   if (keepsFile || skippingBatches(header, pass) !== undefined) return pass;
   const [first] = pass.steps;
   const operation = first && operationNamed(first.operation);
