@@ -182,6 +182,9 @@ function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
   });
 }
 
+/** The value of the header for a program. */
+export const AS_API_KEY = { details: { suggest: ['ApiKey <API_KEY>'] } };
+
 /** 401: the Authorization header is missing, or its credential is not accepted. */
 export function unauthorized(
   message: string,
@@ -195,12 +198,13 @@ export function unauthorized(
  * key is checked.
  */
 function keyAsBearer(): ApiError {
-  return unauthorized('An API key was sent as Bearer: send "Authorization: ApiKey …".');
+  return unauthorized('An API key was sent as Bearer: send "Authorization: ApiKey …".', AS_API_KEY);
 }
 
 function keyWithoutScheme(): ApiError {
   return unauthorized(
     'The Authorization header holds an API key alone: write ApiKey before it, as in "Authorization: ApiKey drk_…".',
+    AS_API_KEY,
   );
 }
 
@@ -211,7 +215,7 @@ function otherScheme(header: string): ApiError {
     scheme === undefined || /^(apikey|bearer)$/i.test(scheme)
       ? 'The Authorization header holds no credential that can be read'
       : `Credentials of the scheme ${scheme} are not supported`;
-  return unauthorized(`${found}: send "Authorization: ApiKey <API_KEY>".`);
+  return unauthorized(`${found}: send "Authorization: ApiKey <API_KEY>".`, AS_API_KEY);
 }
 
 /** The number of characters that a copied key lacks. Every key has the same length, so this reveals nothing. */

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { distinct } from '../../platform/values/distinct.ts';
 import { parsedJson } from '../../platform/values/json.ts';
 import type { Op } from './op.ts';
 
@@ -20,7 +21,8 @@ export function parametersFromQuery(
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
     if (typeof value !== 'string') {
-      throw invalidParam(name, `${name} is given ${value.length} times: send it once.`, { received: value });
+      const details = { received: value, suggest: distinct(value) };
+      throw invalidParam(name, `${name} is given ${value.length} times: send it once.`, details);
     }
     given.push([name, coerce(op.parameters.properties[name], value)]);
   }

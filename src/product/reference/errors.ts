@@ -82,6 +82,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
     example: {
       message: 'A credential is missing: send the header "Authorization: ApiKey <API_KEY>".',
       param: 'Authorization',
+      details: { suggest: ['ApiKey <API_KEY>'] },
     },
   },
   insufficient_credit: {
@@ -140,6 +141,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
     example: {
       message:
         'There is nothing at /api/v1/image/transform: GET /openapi.json lists every path. Did you mean POST /api/v1/images/transform?',
+      details: { suggest: ['POST /api/v1/images/transform'] },
     },
   },
   method_not_allowed: {
@@ -302,7 +304,7 @@ export function errorsPage(): DocumentationPage {
         'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
       ),
       paragraph(
-        'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words of which one was probably meant.',
+        'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words, or the calls, of which one was probably meant.',
       ),
       paragraph(`${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.`),
       table(['code', 'HTTP', 'retryable', 'what to do'], rows),

@@ -8,6 +8,7 @@ import { createCheck } from '../../platform/http/errors/validation.ts';
 import { mismatchedValue, type SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_NAMES } from '../../platform/http/fields.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
+import { parsedJson } from '../../platform/values/json.ts';
 import { present } from '../../platform/values/present.ts';
 import { checkParameters } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
@@ -57,6 +58,9 @@ export interface CompiledOutput extends Omit<CompiledCall, 'asJob'> {
 /** The most compiled queries that a process keeps. Longer texts rarely repeat. */
 const MAX_KEPT_QUERIES = 1_000;
 const MAX_KEPT_TEXT_CHARACTERS = 500;
+
+/** The most ops of which one may have been meant by its parameters. */
+const MAX_SUGGESTED_OPS = 8;
 
 /** Query keys that are not parameters of an op. */
 const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_NAMES];
@@ -123,7 +127,8 @@ export class CallCompiler {
     if (op === undefined) {
       const message =
         'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
-      throw invalidParam('op', message, { allowed: transformOps() });
+      const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
+      throw invalidParam('op', message, { allowed: transformOps(), ...opsWith(Object.keys(given)) });
     }
     const found = transformOp(op);
     const parameters = readParameters(found, query, body);
@@ -297,8 +302,9 @@ function readOutputs(query: RawQuery, { outputs, steps, ...others }: BodyFields)
 function refuseListsIn(query: RawQuery): void {
   const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
   if (list === undefined) return;
+  const sent = parsedJson(String(query[list]));
   const message = `${list} are not read in the query: send them as JSON text in a multipart field beside file, as in -F '${list}=[{"op": "flip"}]', or in a JSON body beside url or assetId.`;
-  throw invalidParam(list, message);
+  throw invalidParam(list, message, Array.isArray(sent) ? { instead: [{ [list]: sent }] } : undefined);
 }
 
 /** Refuses only keys that the op does not declare, because the body may still add missing parameters. */
@@ -319,9 +325,9 @@ function onlyAsStep(op: string, parameters: Given): ApiError {
 function transformOp(name: string, { path, refuse }: SentField = sentAs('op')): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const { hint, mends } = name.includes(',') ? SEVERAL_OPS : meantOp(name, path, transformOps());
+    const { hint, mends, ...instead } = severalOps(name) ?? meantOp(name, path, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
-    throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps() }, mends);
+    throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps(), ...instead }, mends);
   }
   if (isPixelOp(op) && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
     return op;
@@ -331,10 +337,20 @@ function transformOp(name: string, { path, refuse }: SentField = sentAs('op')): 
   });
 }
 
-const SEVERAL_OPS: SuggestedWord = {
-  hint: ' Several ops are steps: send them in a multipart field or in JSON, instead of op.',
-  mends: [],
-};
+/** What was meant by a list of ops in place of one. */
+function severalOps(name: string): (SuggestedWord & { instead: object[] }) | undefined {
+  if (!name.includes(',')) return undefined;
+  const steps = name.split(',').map((op) => ({ op: op.trim() }));
+  const hint = ' Several ops are steps: send them in a multipart field or in JSON, instead of op.';
+  return { hint, mends: [], instead: [{ steps }] };
+}
+
+/** Few ops that have all these parameters; nothing if there are none, or too many. */
+function opsWith(names: readonly string[]): { suggest?: string[] } {
+  const ops = TRANSFORM_OPS.filter(({ parameters }) => names.every((name) => name in parameters.properties));
+  const isFew = names.length > 0 && ops.length > 0 && ops.length <= MAX_SUGGESTED_OPS;
+  return isFew ? { suggest: ops.map(({ op }) => op) } : {};
+}
 
 function whereItRuns(op: Op): string {
   if (op.kind === 'sync') return `is answered by POST /api/v1${op.endpoint}`;

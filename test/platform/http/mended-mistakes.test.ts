@@ -2,7 +2,10 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { type Answer, sharedServer } from '../../support/harness.ts';
-import { asSent, type Call, type Mend, mendedBy } from './wrong-calls.ts';
+import { type Aid, job, type RawCall, reference, render, transform } from './mistake.ts';
+import { mistakesInCalls } from './mistakes-in-calls.ts';
+import { mistakesInParameters } from './mistakes-in-parameters.ts';
+import { asSent, type Call, mendedBy } from './wrong-calls.ts';
 
 const server = await sharedServer();
 const { key } = await server.account();
@@ -11,7 +14,9 @@ const png = new Uint8Array(await sharp({ create }).png().toBuffer());
 const assetId: string = (await server.call('/assets/upload', { key, body: png, type: 'image/png' })).json.data
   .id;
 
-function send({ method, path, query, json }: Call): Promise<Answer> {
+function send(call: Call | RawCall): Promise<Answer> {
+  if ('raw' in call) return server.call(call.path, call.raw);
+  const { method, path, query, json } = call;
   if (method !== undefined)
     return server.call(`${path}?${new URLSearchParams(query as Record<string, string>)}`, {
       method,
@@ -23,264 +28,53 @@ function send({ method, path, query, json }: Call): Promise<Answer> {
   return server.call(address, { method: 'POST', key, body: png, type: 'image/png' });
 }
 
-const transform = (query: object): Call => ({ path: '/images/transform', query: { ...query } });
-const reference = (json: object): Call => ({
-  path: '/images/transform',
-  query: {},
-  json: { assetId, ...json },
-});
-const job = (json: object): Call => ({ path: '/jobs', query: {}, json: { ...json } });
-const render = (json: object): Call => ({ path: '/images/render', query: {}, json: { ...json } });
-const get = (path: string, query: object): Call => ({ method: 'GET', path, query: { ...query } });
-const post = (path: string, json: object): Call => ({ method: 'POST', path, query: {}, json: { ...json } });
-const page = { html: '<p>a</p>', width: 90, height: 40 };
-const region = { left: 1, top: 2, w: 3, h: 4 };
+type Sort = 'fix' | 'suggest' | 'data' | 'words' | 'taken' | 'warning';
 
-/** What people send because other services take it, and what mends it. */
-const MENDED: Array<[what: string, call: Call, fix: Mend[]]> = [
-  ['radius of a blur', transform({ op: 'blur', radius: 5 }), [{ param: 'radius', rename: 'sigma' }]],
-  [
-    'left and top of a crop',
-    transform({ op: 'crop', left: 0, top: 0, width: 5, height: 5 }),
-    [
-      { param: 'left', rename: 'x' },
-      { param: 'top', rename: 'y' },
-    ],
-  ],
-  ['ssim', transform({ op: 'compress', ssim: 0.98, format: 'webp' }), [{ param: 'ssim', rename: 'minSsim' }]],
-  [
-    'a target in kB',
-    transform({ op: 'compress', target: '100kb', format: 'webp' }),
-    [
-      { param: 'target', rename: 'maxBytes' },
-      { param: 'maxBytes', replace: 100_000 },
-    ],
-  ],
-  [
-    'bytes with a unit',
-    transform({ op: 'compress', maxBytes: '200KB' }),
-    [{ param: 'maxBytes', replace: 200_000 }],
-  ],
-  [
-    'the size of a font',
-    transform({ op: 'text', text: 'a', fontSize: 40 }),
-    [{ param: 'fontSize', rename: 'size' }],
-  ],
-  [
-    'fit=crop',
-    transform({ op: 'resize', width: 9, height: 9, fit: 'crop' }),
-    [{ param: 'fit', replace: 'cover' }],
-  ],
-  [
-    'fit=lfill',
-    transform({ op: 'resize', width: 9, height: 9, fit: 'lfill' }),
-    [{ param: 'fit', replace: 'cover' }],
-  ],
-  [
-    'fit=scale-down',
-    transform({ op: 'resize', width: 9, fit: 'scale-down' }),
-    [{ param: 'fit', replace: 'inside' }],
-  ],
-  [
-    'regions by other names',
-    transform({ op: 'redact', regions: [region] }),
-    [
-      { param: 'regions[0].left', rename: 'regions[0].x' },
-      { param: 'regions[0].top', rename: 'regions[0].y' },
-      { param: 'regions[0].w', rename: 'regions[0].width' },
-      { param: 'regions[0].h', rename: 'regions[0].height' },
-    ],
-  ],
-  ['800px', transform({ op: 'resize', width: '800px' }), [{ param: 'width', replace: 800 }]],
-  [
-    'w and h',
-    transform({ op: 'resize', w: 80, h: 60 }),
-    [
-      { param: 'w', rename: 'width' },
-      { param: 'h', rename: 'height' },
-    ],
-  ],
-  [
-    'quality 0.8',
-    transform({ op: 'convert', format: 'webp', quality: 0.8 }),
-    [{ param: 'quality', replace: 80 }],
-  ],
-  ['opacity in per cent', transform({ op: 'alpha', opacity: '50%' }), [{ param: 'opacity', replace: 0.5 }]],
-  ['Resize', transform({ op: 'Resize', width: 9 }), [{ param: 'op', replace: 'resize' }]],
-  [
-    'a flag in words',
-    transform({ op: 'resize', width: 9, enlarge: 'yes' }),
-    [{ param: 'enlarge', replace: true }],
-  ],
-  [
-    'degrees',
-    transform({ op: 'rotate', degrees: '90deg' }),
-    [
-      { param: 'degrees', rename: 'angle' },
-      { param: 'angle', replace: 90 },
-    ],
-  ],
-  [
-    'a mirror',
-    transform({ op: 'flip', direction: 'h' }),
-    [
-      { param: 'direction', rename: 'axis' },
-      { param: 'axis', replace: 'horizontal' },
-    ],
-  ],
-  ['16/9', transform({ op: 'crop', aspect: '16/9' }), [{ param: 'aspect', replace: '16:9' }]],
-  [
-    'frames 0-9',
-    transform({ op: 'convert', format: 'webp', frames: '0-0' }),
-    [{ param: 'frames', replace: '0..0' }],
-  ],
-  [
-    'parameters beside the op in JSON',
-    reference({ op: 'resize', width: '80', fit: 'Crop' }),
-    [
-      { param: 'width', rename: 'parameters.width' },
-      { param: 'fit', rename: 'parameters.fit' },
-      { param: 'parameters.width', replace: 80 },
-      { param: 'parameters.fit', replace: 'cover' },
-    ],
-  ],
-  ['params', reference({ op: 'resize', params: { width: 9 } }), [{ param: 'params', rename: 'parameters' }]],
-  [
-    'every fault of every step',
-    reference({
-      steps: [
-        { op: 'resize', parameters: { widht: 9 } },
-        { op: 'blr', parameters: { sigma: '2px' } },
-        { op: 'convert', format: 'webp' },
-      ],
-    }),
-    [
-      { param: 'steps[2].format', rename: 'steps[2].parameters.format' },
-      { param: 'steps[0].parameters.widht', rename: 'steps[0].parameters.width' },
-      { param: 'steps[1].op', replace: 'blur' },
-      { param: 'steps[1].parameters.sigma', replace: 2 },
-    ],
-  ],
-  [
-    'faults of outputs',
-    reference({
-      outputs: [
-        { name: 'a', op: 'resize', parameters: { with: 9 } },
-        { name: 'b', steps: [{ op: 'thumbnail', parameters: { size: '64px' } }] },
-      ],
-    }),
-    [
-      { param: 'outputs[0].parameters.with', rename: 'outputs[0].parameters.width' },
-      { param: 'outputs[1].steps[0].parameters.size', replace: 64 },
-    ],
-  ],
-  [
-    'one asset under the name of one',
-    job({ op: 'flip', assetId }),
-    [
-      { param: 'assetId', rename: 'assetIds' },
-      { param: 'assetIds', replace: [assetId] },
-    ],
-  ],
-  ['n', job({ op: 'generate', prompt: 'a', n: 2 }), [{ param: 'n', rename: 'count' }]],
-  [
-    'steps as an object',
-    job({ assetIds: [assetId], steps: { op: 'flip' } }),
-    [{ param: 'steps', replace: [{ op: 'flip' }] }],
-  ],
-  [
-    'a parameter that the variants inherit',
-    job({
-      op: 'resize',
-      assetIds: [assetId],
-      parameters: { widht: 9 },
-      variants: [{}, { parameters: { hieght: 5 } }],
-    }),
-    [
-      { param: 'parameters.widht', rename: 'parameters.width' },
-      { param: 'variants[1].parameters.hieght', rename: 'variants[1].parameters.height' },
-    ],
-  ],
-  [
-    'a template by another name',
-    render({ template: 'social-card' }),
-    [{ param: 'template', rename: 'templateId' }],
-  ],
-  [
-    'the size of a page in text',
-    render({ ...page, width: '90px', format: 'jepg' }),
-    [
-      { param: 'width', replace: 90 },
-      { param: 'format', replace: 'jpeg' },
-    ],
-  ],
-  [
-    'one of several formats',
-    transform({ op: 'compress', minSsim: 0.9, format: 'avfi,webp' }),
-    [{ param: 'format', replace: ['avif', 'webp'] }],
-  ],
-  ['null', render({ ...page, css: null }), [{ param: 'css', remove: true }]],
-  ['a status of jobs', get('/jobs', { status: 'compelted' }), [{ param: 'status', replace: 'COMPLETED' }]],
-  ['a field of jobs', get('/jobs', { fields: 'id,sttaus' }), [{ param: 'fields', replace: 'id,status' }]],
-  ['a number in words', get('/assets', { perPage: '5px' }), [{ param: 'perPage', replace: 5 }]],
-  [
-    'a field of metadata',
-    post('/images/metadata', { assetID: assetId }),
-    [{ param: 'assetID', rename: 'assetId' }],
-  ],
-  [
-    'a field of a comparison',
-    post('/images/compare', { assetId, other_asset_id: assetId }),
-    [{ param: 'other_asset_id', rename: 'otherAssetId' }],
-  ],
-  [
-    'sizes of a template',
-    post('/templates', { name: 'Card', html: '<p>a</p>', width: '90px', heigth: 40 }),
-    [
-      { param: 'heigth', rename: 'height' },
-      { param: 'width', replace: 90 },
-    ],
-  ],
-  [
-    'the type of a reserved asset',
-    post('/assets', { content_type: 'image/png' }),
-    [{ param: 'content_type', rename: 'contentType' }],
-  ],
-  [
-    'the bounds of a ticket',
-    post('/upload-tickets', { contentTypes: 'image/png', maxBytes: '20kB' }),
-    [
-      { param: 'contentTypes', replace: ['image/png'] },
-      { param: 'maxBytes', replace: 20_000 },
-    ],
-  ],
-];
+/** What a program finds in an answer. */
+function aidIn({ status, json, headers }: Answer): Sort {
+  if (status < 300) return headers.get('x-service-warnings') === null ? 'taken' : 'warning';
+  const { fix, suggest, instead, ...details } = json?.error?.details ?? {};
+  if (fix !== undefined) return 'fix';
+  if (suggest !== undefined || instead !== undefined) return 'suggest';
+  const facts = ['allowed', 'supported', 'missing', 'limit', 'min', 'max', 'pattern', 'found'];
+  return facts.some((name) => name in details) ? 'data' : 'words';
+}
 
-t.test('a mistake that has one mend is answered with it, and the call passes with it', async (t) => {
-  for (const [what, call, fix] of MENDED) {
-    const sent = asSent(call);
-    const { status, json } = await send(sent);
-    t.equal(status, 400, what);
-    t.same(json.error?.details?.fix, fix, `${what}: ${json.error?.message}`);
-    const passed = await send(mendedBy(sent, json.error?.details?.fix ?? []));
+const sortOf = (aid: Aid): Sort => {
+  if (typeof aid === 'string') return aid;
+  return 'warns' in aid ? 'warning' : 'fix';
+};
+
+const PLACES = { key, png, assetId };
+const MISTAKES = [...mistakesInParameters(PLACES), ...mistakesInCalls(PLACES)];
+const MIN_MENDABLE = 80;
+
+t.test('a mistake is answered by its field, and by all that mends it', async (t) => {
+  const tally = { fix: 0, suggest: 0, data: 0, words: 0, taken: 0, warning: 0 };
+  for (const [what, call, aid, param, code = 'invalid_param'] of MISTAKES) {
+    const sent = 'raw' in call ? call : asSent(call);
+    const answer = await send(sent);
+    const { error } = answer.json ?? {};
+    const said = `${what}: ${answer.status} ${error?.message} ${JSON.stringify(error?.details)}`;
+    const sort = aidIn(answer);
+    tally[sort] += 1;
+    t.equal(sort, sortOf(aid), said);
+    if (answer.status < 300) {
+      if (typeof aid === 'object' && 'warns' in aid)
+        t.match(answer.headers.get('x-service-warnings'), aid.warns, what);
+      continue;
+    }
+    const isMended = Array.isArray(aid);
+    t.same([error?.code, error?.param], [code, param ?? (isMended ? aid[0]?.param : undefined)], said);
+    if (!isMended || 'raw' in sent) continue;
+    t.same(error?.details?.fix, aid, said);
+    const passed = await send(mendedBy(sent, error?.details?.fix ?? []));
     t.ok(passed.status < 300, `${what}: ${passed.json?.error?.message}`);
   }
-});
-
-t.test('several likely words are suggested, and nothing is mended', async (t) => {
-  const rows: Array<[what: string, call: Call, suggest: string[]]> = [
-    ['a colour', transform({ op: 'tint', color: 'reddish' }), ['red']],
-    [
-      'a place between two',
-      transform({ op: 'text', text: 'a', position: 'southaest' }),
-      ['southeast', 'southwest'],
-    ],
-    ['a name between two', transform({ op: 'sepia', fort: 'png' }), ['format', 'effort']],
-  ];
-  for (const [what, call, suggest] of rows) {
-    const { json } = await send(asSent(call));
-    t.match(json.error, { code: 'invalid_param', details: { suggest, fix: undefined } }, what);
-  }
+  t.comment(`${MISTAKES.length} mistakes: ${JSON.stringify(tally)}`);
+  t.ok(MISTAKES.length >= 95, `${MISTAKES.length} mistakes`);
+  const mendable = MISTAKES.length - tally.words;
+  t.ok(mendable >= MIN_MENDABLE, `a program mends ${mendable} of them`);
 });
 
 t.test('what has no certain mend is refused without one', async (t) => {
@@ -297,7 +91,7 @@ t.test('what has no certain mend is refused without one', async (t) => {
     ['a name beside the right one', transform({ op: 'resize', width: 9, widht: 8 })],
     ['a value out of bounds', transform({ op: 'resize', widht: 99_999 })],
     ['a collection of inputs', job({ op: 'flip', collection: 'a' })],
-    ['work that is not named', reference({ parameters: { width: 9 } })],
+    ['work that is not named', reference(assetId, { parameters: { width: 9 } })],
   ];
   for (const [what, call] of rows) {
     const { status, json } = await send(asSent(call));

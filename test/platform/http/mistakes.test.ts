@@ -4,21 +4,13 @@ import t from 'tap';
 import { ERROR_CODES } from '../../../src/platform/http/errors/errors.ts';
 import { type Answer, type CallOptions, sharedServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
+import { formOf } from './mistake.ts';
 
 const server = await sharedServer();
 const { key } = await server.account();
 const png = await redSquare();
 const image = { body: png, type: 'image/png' };
 const assetId: string = (await server.call('/assets/upload', { key, ...image })).json.data.id;
-const form = (parts: Record<string, string | Uint8Array<ArrayBuffer>[]>) => {
-  const body = new FormData();
-  for (const [name, part] of Object.entries(parts)) {
-    if (typeof part === 'string') body.append(name, part);
-    else for (const bytes of part) body.append(name, new Blob([bytes]), 'a.png');
-  }
-  return { body };
-};
-
 type Mistake = [what: string, path: string, options: CallOptions, param: string | undefined, says: RegExp];
 
 /** What people send, the field that the refusal names, and the way out that its sentence shows. */
@@ -79,21 +71,21 @@ const MISTAKES: Mistake[] = [
   [
     'a field for the metadata',
     '/images/metadata',
-    form({ file: [png], fields: 'exif' }),
+    formOf({ file: [png], fields: 'exif' }),
     'fields',
     /reads one image/,
   ],
   [
     'two files of one name',
     '/images/compare',
-    form({ file: [png, png] }),
+    formOf({ file: [png, png] }),
     'file',
     /name the second one "other"/,
   ],
   [
     'two files of one name where one is taken',
     '/images/transform?op=flip',
-    form({ file: [png, png] }),
+    formOf({ file: [png, png] }),
     'file',
     /send one image per call/,
   ],
@@ -197,7 +189,7 @@ t.test('a comparison of animations says that it looked at their first frames', a
   const [one, other] = [await animation(['red', 'lime']), await animation(['red', 'blue'])];
   const compared = (answer: Answer) => [answer.json?.data?.ssim, answer.headers.get('x-service-warnings')];
   const compare = async (parts: Record<string, Uint8Array<ArrayBuffer>[]>) =>
-    compared(await server.call('/images/compare', { key, ...form(parts) }));
+    compared(await server.call('/images/compare', { key, ...formOf(parts) }));
   t.same(await compare({ file: [one], other: [other] }), [1, 'first_frame_compared']);
   t.same(await compare({ file: [png], other: [png] }), [1, null]);
 });

@@ -257,6 +257,7 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   return invalidParam(
     'file',
     `The multipart body has ${found}: send the image as one, with a file name (curl: -F file=@photo.jpg).`,
+    { missing: ['file'], received: other },
   );
 }
 

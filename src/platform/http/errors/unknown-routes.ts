@@ -48,19 +48,20 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     const path = pathOf(request);
     const allowed = table.methodsOf(path);
     if (allowed.length > 0) throw methodNotAllowed(request, allowed);
-    const hint = table.hintFor(request.method, path);
-    throw new ApiError(
-      'not_found',
-      `There is nothing at ${path}: GET /openapi.json lists every path.${hint}`,
-    );
+    const { says, suggest } = table.meantBy(request.method, path);
+    const message = `There is nothing at ${path}: GET /openapi.json lists every path.${says}`;
+    throw new ApiError('not_found', message, { details: suggest && { suggest } });
   }
 
   function methodNotAllowed(request: FastifyRequest, methods: readonly string[]): ApiError {
     const { method } = request;
     const allowed = methods.toSorted();
-    const message = `${method} is not a method of this path: use ${allowed.join(' or ')}.${table.changesBelow(pathOf(request))}`;
+    const changes = table.changesBelow(pathOf(request));
+    const others = changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
+    const message = `${method} is not a method of this path: use ${allowed.join(' or ')}.${others}`;
     const headers = { allow: allowed.join(', ') };
-    return new ApiError('method_not_allowed', message, { details: { allowed }, headers });
+    const details = { allowed, ...(changes.length > 0 && { suggest: changes }) };
+    return new ApiError('method_not_allowed', message, { details, headers });
   }
 }
 
@@ -105,8 +106,9 @@ function createRouteTable() {
      * Names the path that was probably meant: without a trailing slash, with a missing `/api/v1`, or with a similar
      * spelling of its last segment, or of all of it if its level has no paths. If no path is similar, the existing
      * paths of the same level are listed.
+     * @returns the end of a message, and the calls of which one was probably meant.
      */
-    hintFor(method: string, path: string): string {
+    meantBy(method: string, path: string): { says: string; suggest?: string[] } {
       const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
       const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
       const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
@@ -119,17 +121,21 @@ function createRouteTable() {
           ? siblings.get(nearest(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
           : nearest(`/api/v1${tail}`, urls);
       const known = served?.url ?? similar;
-      if (known !== undefined) return ` Did you mean ${methodOf(known, method)} ${openApiPathOf(known)}?`;
-      if (siblings.size === 0) return '';
-      return ` Below ${parent} there are ${[...siblings.keys()].map(openApiPathOf).join(', ')}.`;
+      if (known !== undefined) {
+        const call = `${methodOf(known, method)} ${openApiPathOf(known)}`;
+        return { says: ` Did you mean ${call}?`, suggest: [call] };
+      }
+      if (siblings.size === 0) return { says: '' };
+      const names = [...siblings.keys()].map(openApiPathOf);
+      const suggest = names.map((name) => `${parent}/${name}`);
+      return { says: ` Below ${parent} there are ${names.join(', ')}.`, suggest };
     },
     /** Routes below a path that change its resource, such as the cancel of a job. */
-    changesBelow(path: string): string {
-      const changes = [...below(path)].flatMap(([rest, url]) => {
+    changesBelow(path: string): string[] {
+      return [...below(path)].flatMap(([rest, url]) => {
         const method = methodOf(url, 'POST');
         return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${openApiPathOf(rest)}`];
       });
-      return changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
     },
   };
 }

@@ -265,15 +265,16 @@ function isListOf({ type, items }: TSchema, entry: 'string' | 'object'): boolean
   return type === 'array' && [items?.type, items?.documented?.type].includes(entry);
 }
 
-const TWO_NUMBERS = /^\s*(\d+)\s*(?:[x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
+const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
 /** Signs that patterns have between two numbers. */
 const SEPARATORS = [':', '..', 'x'];
 
-/** Two numbers with another sign between them, such as 16/9 for 16:9. */
+/** Two numbers with another sign between them, such as 16/9 for 16:9. A ratio is never a size in pixels. */
 function separatorRemedy(value: string, pattern: string): Remedy {
-  const [, first, second] = TWO_NUMBERS.exec(value) ?? [];
+  const [, first, sent = '', second] = TWO_NUMBERS.exec(value) ?? [];
   const accepted = new RegExp(pattern);
-  const written = SEPARATORS.map((sign) => `${first}${sign}${second}`);
+  const signs = /[:/]/.test(sent) ? SEPARATORS.filter((sign) => sign !== 'x') : SEPARATORS;
+  const written = signs.map((sign) => `${first}${sign}${second}`);
   const replace = first === undefined ? undefined : written.find((text) => accepted.test(text));
   return replace === undefined ? { says: '' } : { says: ` Send ${replace}.`, replace };
 }

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
-import { unauthorized } from '../authentication.ts';
+import { AS_API_KEY, unauthorized } from '../authentication.ts';
 import type { SlotKind } from './slots.ts';
 
 /** The error of a route's own check, kept until the windows have been asked. */
@@ -20,7 +20,8 @@ const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
 const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
 
 export function missingCredential(request: FastifyRequest): ApiError {
-  return unauthorized(`${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`);
+  const message = `${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`;
+  return unauthorized(message, AS_API_KEY);
 }
 
 function whereItIsNotRead({ headers, query }: FastifyRequest): string {
