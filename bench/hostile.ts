@@ -4,7 +4,15 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import { openApi, type SentBytes } from './api.ts';
+import { openApi } from './api.ts';
+import {
+  type AttackCall,
+  inTurn,
+  largeBodies,
+  manyParts,
+  manyPictures,
+  trickyPages,
+} from './hostile-bodies.ts';
 import { photograph } from './photograph.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
@@ -22,11 +30,6 @@ const MAX_P99_MS = 250;
 const MAX_TURN_MS = 50;
 const IN_FLIGHT = 4;
 const PAUSE_MS = 25;
-
-interface AttackCall {
-  path: string;
-  body: object | SentBytes;
-}
 
 interface Attack {
   name: string;
@@ -179,6 +182,10 @@ async function attacks(): Promise<Attack[]> {
     path: '/images/transform?op=grayscale',
     body: { type: 'image/jpeg', bytes: tiny },
   };
+  const page: AttackCall = {
+    path: '/images/render',
+    body: { templateId: 'builtin-template-quote', data: {} },
+  };
   const passes = (query: string, picture = large): Attack['run'] =>
     repeated({ path: `/images/transform?${query}`, body: { type: 'image/jpeg', bytes: picture } });
   const medium = await sharp(photo).resize(2_000, 2_000, { fit: 'fill' }).jpeg({ quality: 90 }).toBuffer();
@@ -199,6 +206,7 @@ async function attacks(): Promise<Attack[]> {
       victim: small,
       run: repeated(await manyPictures(photo)),
     },
+    { name: 'bodies of 10,000 parts', victim: small, run: repeated(await manyParts()) },
     { name: 'bodies sent byte by byte', victim: small, run: slowBodies },
     { name: 'jobs of 8 MB, cancelled', victim: small, run: largeJobs },
     { name: 'large bodies of JSON', victim: small, run: repeated(largeBodies()) },
@@ -212,42 +220,9 @@ async function attacks(): Promise<Attack[]> {
       },
       run: slowItems,
     },
-    {
-      name: 'pages that draw for ever',
-      victim: {
-        path: '/images/render',
-        body: { templateId: 'builtin-template-quote', data: {} },
-      },
-      run: heavyPages,
-    },
+    { name: 'pages that draw for ever', victim: page, run: heavyPages },
+    { name: 'pages of 256 kB with every trick', victim: page, run: repeated(trickyPages()) },
   ];
-}
-
-/** Multipart bodies in turn: 20 outputs of a PNG of 49 megapixels, and 20 layers of that size on it. */
-async function manyPictures(photo: Buffer): Promise<() => AttackCall> {
-  const flat = sharp(photo).resize(7_000, 7_000, { fit: 'fill', kernel: 'nearest' }).threshold(128);
-  const bytes = new Blob([new Uint8Array(await flat.png().toBuffer())], { type: 'image/png' });
-  const many = <T>(of: (index: number) => T) => Array.from({ length: 20 }, (_, at) => of(at));
-  const outputs = many((at) => ({ name: `o${at}`, op: 'resize', parameters: { width: 3_000 + at } }));
-  const steps = many(() => ({ op: 'overlay', parameters: { opacity: 0.5 } }));
-  const forms = [
-    { work: { outputs }, files: ['file'] },
-    { work: { steps }, files: ['file', ...many((at) => (at === 0 ? 'layer' : `layer${at + 1}`))] },
-  ];
-  const calls: AttackCall[] = [];
-  for (const { work, files } of forms) {
-    const form = new FormData();
-    for (const [name, value] of Object.entries(work)) form.set(name, JSON.stringify(value));
-    for (const name of files) form.set(name, bytes, 'flat.png');
-    const sent = new Response(form);
-    const type = sent.headers.get('content-type') ?? '';
-    calls.push({
-      path: '/images/transform',
-      body: { type, bytes: new Uint8Array(await sent.arrayBuffer()) },
-    });
-  }
-  let sent = 0;
-  return () => calls[sent++ % calls.length] as AttackCall;
 }
 
 /** Runs four loops that send the call, or the next one, as soon as the last one is answered, whatever the answer. */
@@ -296,33 +271,6 @@ async function largeJobs(key: string, { url }: BenchServer, signal: AbortSignal)
   }
 }
 
-/** Bodies of up to 8 MB in turn, which are refused before parsing, after parsing, and as late as possible. */
-function largeBodies(): () => AttackCall {
-  const many = <T>(count: number, of: (index: number) => T) =>
-    Array.from({ length: count }, (_, at) => of(at));
-  const names = (count: number) => Object.fromEntries(many(count, (at) => [`name${at}`, at]));
-  const priced = '/jobs?dryRun=true';
-  const calls = [
-    [priced, { op: 'resize', parameters: names(350_000) }],
-    [
-      priced,
-      { op: 'render_template', templateId: 'builtin-template-quote', items: many(200_000, () => ({ a: 1 })) },
-    ],
-    [priced, { steps: many(150_000, () => ({ op: 'x' })) }],
-    [priced, { op: 'resize', parameters: { note: 'x'.repeat(7_900_000) } }],
-    [priced, { op: 'resize', assetIds: many(200_000, (at) => `ast_${at}`) }],
-    ['/images/render', { templateId: 'builtin-template-quote', data: names(15_000) }],
-    ['/presets', { name: 'x', steps: many(150_000, () => ({ op: 'x' })) }],
-  ].map(
-    ([path, body]): AttackCall => ({
-      path: path as string,
-      body: { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) },
-    }),
-  );
-  let sent = 0;
-  return () => calls[sent++ % calls.length] as AttackCall;
-}
-
 /** Asks for prices of jobs, each with another schema that takes as long to compile as its bounds allow. */
 async function slowSchemas(key: string, server: BenchServer, signal: AbortSignal): Promise<void> {
   const patterns = Array.from({ length: 100 }, (_, index) => [`x{20}[a-z]${index}`, {}]);
@@ -366,8 +314,7 @@ async function doublingAnswers(
     const job = { op: 'analyze', model: 'sandbox-vision', assetIds: [id], parameters: { schema } };
     return { path: '/jobs', body: job };
   });
-  let sent = 0;
-  await repeated(() => calls[sent++ % calls.length] as AttackCall)(key, server, signal);
+  await repeated(inTurn(calls))(key, server, signal);
 }
 
 const SLOW_ITEM = '[sandbox:wait=20000] [sandbox:reject]';
