@@ -89,7 +89,8 @@ const NETWORK = `<meta http-equiv="refresh" content="0; url=http://127.0.0.1/"><
 <img src="http://169.254.169.254/latest"><img src="file:///etc/passwd"><iframe src="/api/v1/assets"></iframe>
 <object data="https://a.example/a.svg"></object><video src="https://a.example/a.mp4" autoplay></video>`;
 const STYLE = `<style>@import "http://127.0.0.1/b.css"; @font-face { font-family: a; src: url(http://127.0.0.1/a.woff2); }
-* { animation: a 1ms infinite alternate; will-change: transform; } @keyframes a { to { transform: rotate(1turn) scale(9); } }
+body * { animation: a 1ms infinite alternate; will-change: transform; }
+@keyframes a { to { transform: rotate(1turn) scale(9); } }
 div { display: grid; grid-template-columns: repeat(auto-fill, minmax(1px, 1fr)); filter: blur(40px); backdrop-filter: blur(40px); }
 p::before { content: counter(a, lower-roman); counter-increment: a 999999; } body { columns: 999; font: 9999px a; }</style>`;
 

@@ -18,7 +18,7 @@ export type ImageBytes =
 export type ImageInput = ImageReference | ImageBytes;
 
 /** A second picture, which a step of the call lays over the first. */
-export type Layer = Blob | Uint8Array | ArrayBuffer;
+export type SecondPicture = Blob | Uint8Array | ArrayBuffer;
 
 /** Whether an image is named instead of sent. Responses, and requests of Node, have a `url` too. */
 export function isReference(input: ImageInput): input is ImageReference {
@@ -36,7 +36,11 @@ export function referenceFields(input: ImageReference): Record<string, string> {
  * others itself, if they are the file of a form.
  * @param fields go beside the image: into the JSON of a reference, or into the form.
  */
-export function imageBody(input: ImageInput, fields: Record<string, unknown> = {}, layer?: Layer): Body {
+export function imageBody(
+  input: ImageInput,
+  fields: Record<string, unknown> = {},
+  layer?: SecondPicture,
+): Body {
   if (isReference(input)) {
     if (layer === undefined) return jsonBody({ ...referenceFields(input), ...fields });
     throw new TypeError('Send the bytes of both pictures, or name the layer by layerAssetId or layerUrl.');

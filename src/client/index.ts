@@ -1,5 +1,5 @@
 export type { Answer, Warning } from './answers.ts';
-export type { ImageBytes, ImageInput, ImageReference, Layer } from './bodies.ts';
+export type { ImageBytes, ImageInput, ImageReference, SecondPicture } from './bodies.ts';
 export type { BodyOf, CallName, DataOf, QueryOf } from './calls.ts';
 export { Darkroom } from './client.ts';
 export type { Clock } from './clock.ts';
@@ -8,9 +8,9 @@ export { openFile } from './files.ts';
 export type {
   OpWork,
   Output,
-  OutputsOptions,
+  OutputsCallOptions,
   Step,
-  TransformOptions,
+  TransformCallOptions,
   TransformWork,
 } from './nouns/images.ts';
 export type { WaitOptions } from './nouns/jobs.ts';

@@ -1,4 +1,4 @@
-import { type ImageInput, isReference, type Layer } from '../bodies.ts';
+import { type ImageInput, isReference, type SecondPicture } from '../bodies.ts';
 import type { Darkroom } from '../client.ts';
 import type { Output, Step, TransformWork } from '../nouns/images.ts';
 import type { OpDefinition } from '../schema.ts';
@@ -15,7 +15,7 @@ type Work = TransformWork | { outputs: readonly Output[]; steps?: readonly Step[
 /** The work on an image, and the second picture that its steps read. */
 export interface ImageWork {
   work: Work;
-  layer?: Layer | undefined;
+  layer?: SecondPicture | undefined;
 }
 
 /**
@@ -32,7 +32,7 @@ export async function readWork(parsed: ParsedOp, client: Darkroom, format: strin
   const isNamed = second !== undefined && isReference(second);
   if (isNamed && op === undefined)
     throw new UsageError('--layer takes a file here: name layerAssetId or layerUrl in the step.');
-  const layer = isNamed ? undefined : (second as Layer | undefined);
+  const layer = isNamed ? undefined : (second as SecondPicture | undefined);
   if (typeof preset === 'string') return { work: { preset }, layer };
   const first = typeof steps === 'string' ? ((await readList('steps', steps)) as Step[]) : undefined;
   if (outputs !== undefined)

@@ -1,4 +1,4 @@
-import { type ImageInput, imageBody, isReference, type Layer, pairBody } from '../bodies.ts';
+import { type ImageInput, imageBody, isReference, pairBody, type SecondPicture } from '../bodies.ts';
 import type { DataOf } from '../calls.ts';
 import { Outputs } from '../outputs.ts';
 import { Picture } from '../picture.ts';
@@ -7,7 +7,7 @@ import { type ApiCall, type CallOptions, jsonBody, type Query, type Transport } 
 
 /** An op with its parameters beside its name. */
 export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops];
-/** An op with its parameters on their own, as in a list of steps; overlay, which reads a second picture, is one alone. */
+/** An op with its parameters on their own, as in a list of steps; overlay, with its second picture, is only that. */
 export type Step =
   | { [Name in keyof Ops]: { op: Name; parameters?: Ops[Name] } }[keyof Ops]
   | { op: 'overlay'; parameters?: Record<string, unknown> };
@@ -19,12 +19,12 @@ export type TransformWork =
 /** One of several results: its name, and what is done for it. */
 export type Output = { name: string } & (Step | { preset: string } | { steps: readonly Step[] });
 
-export interface TransformOptions extends CallOptions {
+export interface TransformCallOptions extends CallOptions {
   /** The second picture of a step such as overlay, which names none itself. */
-  layer?: Layer | undefined;
+  layer?: SecondPicture | undefined;
 }
 
-export interface OutputsOptions extends TransformOptions {
+export interface OutputsCallOptions extends TransformCallOptions {
   /** Run first, once for all outputs. */
   steps?: readonly Step[] | undefined;
 }
@@ -40,25 +40,33 @@ export class Images {
   }
 
   /** Runs one op, one preset or a list of steps on one image. */
-  async transform(input: ImageInput, work: TransformWork, options?: TransformOptions): Promise<Picture> {
+  async transform(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<Picture> {
     const call = transformCall(input, work, options);
     return new Picture(await this.#transport.bytes({ ...call, accept: PICTURE }, options));
   }
 
   /** The same, answered as a signed link of five minutes instead of the bytes. */
-  async link(input: ImageInput, work: TransformWork, options?: TransformOptions): Promise<ResultLink> {
+  async link(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<ResultLink> {
     const { query, ...call } = transformCall(input, work, options);
     return this.#data({ ...call, query: { ...query, response: 'url' } }, options);
   }
 
   /** What a transform would make and cost. No pixel is touched, and no run is counted. */
-  async estimate(input: ImageInput, work: TransformWork, options?: TransformOptions): Promise<ImageEstimate> {
+  async estimate(
+    input: ImageInput,
+    work: TransformWork,
+    options?: TransformCallOptions,
+  ): Promise<ImageEstimate> {
     const { query, ...call } = transformCall(input, work, options);
     return this.#data({ ...call, query: { ...query, dryRun: true } }, options);
   }
 
   /** Makes 2 to 20 pictures of one image, with one upload. Each is a run of its own. */
-  async outputs(input: ImageInput, outputs: readonly Output[], options?: OutputsOptions): Promise<Outputs> {
+  async outputs(
+    input: ImageInput,
+    outputs: readonly Output[],
+    options?: OutputsCallOptions,
+  ): Promise<Outputs> {
     const call = { ...outputsCall(input, outputs, options), accept: 'multipart/mixed' };
     const response = await this.#transport.bytes(call, options);
     return new Outputs(new Uint8Array(await response.arrayBuffer()), response.headers);
@@ -68,7 +76,7 @@ export class Images {
   async estimateOutputs(
     input: ImageInput,
     outputs: readonly Output[],
-    options?: OutputsOptions,
+    options?: OutputsCallOptions,
   ): Promise<OutputEstimates> {
     return this.#data({ ...outputsCall(input, outputs, options), query: { dryRun: true } }, options);
   }
@@ -130,7 +138,7 @@ const TRANSFORM = { method: 'POST', path: '/images/transform' };
 function transformCall(
   input: ImageInput,
   work: TransformWork,
-  { layer }: TransformOptions = {},
+  { layer }: TransformCallOptions = {},
 ): ApiCall & { query: Query } {
   if (work.steps !== undefined)
     return { ...TRANSFORM, query: {}, body: imageBody(input, { steps: work.steps }, layer) };
@@ -143,7 +151,7 @@ function transformCall(
 function outputsCall(
   input: ImageInput,
   outputs: readonly Output[],
-  { steps, layer }: OutputsOptions = {},
+  { steps, layer }: OutputsCallOptions = {},
 ): ApiCall {
   return { ...TRANSFORM, body: imageBody(input, { outputs, ...(steps && { steps }) }, layer) };
 }

@@ -24,7 +24,7 @@ const EDIT = {
 export const PROMPTS: readonly Prompt[] = [EDIT];
 
 /** @throws ProtocolError for a prompt that does not exist, or an argument that is missing. */
-export function promptOf(name: string, { picture, wish }: Record<string, string> = {}): GetPromptResult {
+export function readPrompt(name: string, { picture, wish }: Record<string, string> = {}): GetPromptResult {
   if (name !== EDIT.name)
     throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}: send ${EDIT.name}.`);
   if (!picture || !wish)

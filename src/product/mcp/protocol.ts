@@ -4,7 +4,7 @@ import { isObject } from '../../platform/values/json.ts';
 import { answerOf, failureOf, isFault } from './answers.ts';
 import type { InputSource } from './inputs.ts';
 import { INSTRUCTIONS } from './instructions.ts';
-import { PROMPTS, promptOf } from './prompts.ts';
+import { PROMPTS, readPrompt } from './prompts.ts';
 import { RESOURCE_TEMPLATES, RESOURCES, readResource } from './resources.ts';
 import type { ToolDefinition } from './tool.ts';
 import { TOOLS } from './tools/index.ts';
@@ -67,7 +67,7 @@ export function createToolServer(host: ToolHost): Server {
     return await readResource(uri, source.service);
   });
   server.setRequestHandler('prompts/list', () => ({ prompts: [...PROMPTS] }));
-  server.setRequestHandler('prompts/get', ({ params }) => promptOf(params.name, params.arguments));
+  server.setRequestHandler('prompts/get', ({ params }) => readPrompt(params.name, params.arguments));
   return server;
 }
 

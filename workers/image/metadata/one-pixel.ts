@@ -9,21 +9,21 @@ import {
   jpegSegments,
   START_OF_SCAN,
 } from '../../formats/jpeg.ts';
+import { encodeOutput, type PipelineOutput } from '../../transport/output.ts';
 
 /** The density, EXIF and XMP, and the profile. */
 const CARRIED = [APP0, APP1, APP2];
 
-let pixel: Promise<Buffer> | undefined;
+let pixel: Promise<PipelineOutput> | undefined;
 
 /**
  * A JPEG of one pixel with the blocks of another JPEG. The codec carries blocks only with the pixels of their own file;
  * so it carries them with this one, and the file is not decoded again for them.
  */
 export async function onePixelWith(jpeg: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  pixel ??= sharp({ create: { width: 1, height: 1, channels: 3, background: 'white' } })
-    .jpeg()
-    .toBuffer();
-  const white = await pixel;
+  const create = { width: 1, height: 1, channels: 3, background: 'white' } as const;
+  pixel ??= encodeOutput(sharp({ create }).jpeg());
+  const { data: white } = await pixel;
   const blocks = headOf(jpeg).filter(({ marker }) => CARRIED.includes(marker));
   const own = headOf(white).find(({ marker }) => marker === APP0);
   return Buffer.concat([

@@ -35,7 +35,7 @@ const MAX_CONCURRENCY = 64;
 const ENDS_ALL = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
 /** The files of a folder: how they are named, and whether those that are there are made again. */
-interface Target {
+interface FolderTarget {
   folder: string;
   names: string;
   concurrency: number;
@@ -75,7 +75,7 @@ IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Param
   },
 };
 
-function readTarget({ values }: ParsedOp, images: number): Target {
+function readTarget({ values }: ParsedOp, images: number): FolderTarget {
   const { output } = values;
   if (typeof output !== 'string' || output === '-')
     throw new UsageError('Several pictures go into a folder: name it with -o.');
@@ -97,9 +97,13 @@ async function isFolder(output: string | undefined): Promise<boolean> {
 }
 
 /** A picture of an image, or why there is none; with its name where there are several. */
-type Made = { name?: string; picture: Picture } | { name: string; error: DarkroomError };
+type OutputResult = { name?: string; picture: Picture } | { name: string; error: DarkroomError };
 
-async function make({ images }: Darkroom, image: ImageInput, { work, layer }: ImageWork): Promise<Made[]> {
+async function make(
+  { images }: Darkroom,
+  image: ImageInput,
+  { work, layer }: ImageWork,
+): Promise<OutputResult[]> {
   if (!('outputs' in work)) return [{ picture: await images.transform(image, work, { layer }) }];
   const { outputs, steps } = work;
   const { pictures, errors } = await images.outputs(image, outputs, { steps, layer });
@@ -137,7 +141,7 @@ async function transformAll(
   context: Context,
   inputs: readonly InputImage[],
   imageWork: ImageWork,
-  { folder, names, concurrency, again }: Target,
+  { folder, names, concurrency, again }: FolderTarget,
   layer: string | undefined,
 ): Promise<number> {
   const { terminal } = context;

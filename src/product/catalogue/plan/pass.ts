@@ -4,7 +4,6 @@ import { operationNamed } from '../../../../workers/image/operations/index.ts';
 import { lossyReason } from '../../../../workers/image/operations/parameter.ts';
 import type { Decode, Encode, Pass } from '../../../../workers/protocol.ts';
 import { encodesOf } from '../../../imaging/images/formats.ts';
-import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { type ApiError, invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
 import { present } from '../../../platform/values/present.ts';
