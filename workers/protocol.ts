@@ -194,7 +194,7 @@ export interface PictureHashes {
 
 /** A warning to the caller about the result of a pass that succeeded. */
 export interface PassWarning {
-  code: 'not_enlarged' | 'larger_than_input' | 'no_effect';
+  code: 'not_enlarged' | 'larger_than_input' | 'no_effect' | 'search_cut_short';
   /** For not_enlarged: the side, width or height, that the picture has instead. For no_effect: the parameter. */
   name?: string;
 }

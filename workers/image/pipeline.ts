@@ -82,11 +82,11 @@ export async function runPass(
   const openedMs = performance.now();
   try {
     for (const stage of stages) await stage(work);
-    const { written, achieved, processedMs } = await writeResult(work);
+    const { written, achieved, warnings: writing = [], processedMs } = await writeResult(work);
     // After a failure, another pipeline may still read the pixels.
     picture.free();
     const { hashes } = context.found;
-    const warnings = [...context.found.warnings, ...sizeWarnings(work, task, written)];
+    const warnings = [...context.found.warnings, ...writing, ...sizeWarnings(work, task, written)];
     return {
       kind: 'transformed',
       data: written.data,

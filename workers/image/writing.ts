@@ -1,4 +1,4 @@
-import type { OutputFormat, TargetResult } from '../protocol.ts';
+import type { OutputFormat, PassWarning, TargetResult } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
 import { isGreyColour } from './colour/colour.ts';
 import { hasHardColourEdges } from './colour/colour-edges.ts';
@@ -25,7 +25,7 @@ const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'
  */
 export async function writeResult(
   work: PassWork,
-): Promise<{ written: Written; achieved?: TargetResult; processedMs: number }> {
+): Promise<{ written: Written; achieved?: TargetResult; warnings?: PassWarning[]; processedMs: number }> {
   const { task, encode, source, chosen, carried, profile, picture } = work;
   assertEncodable(encode, picture);
   const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };

@@ -127,12 +127,18 @@ function searchOf(
 t.test('a search answers the best that it has when a trial would not end in time', async (t) => {
   let wasHurried = 0;
   for (const maxBytes of [1_500, 3_000, 4_500, 6_000]) {
-    const unhurried = (await reachTarget(searchOf(maxBytes, () => 1, 'png'))).achieved;
+    const thorough = await reachTarget(searchOf(maxBytes, () => 1, 'png'));
+    t.same(thorough.warnings, []);
+    const unhurried = thorough.achieved;
     // The last trial of it does not end any more.
-    const { achieved } = await reachTarget(
+    const { achieved, warnings } = await reachTarget(
       searchOf(maxBytes, (trial) => (trial < unhurried.trials ? 100 : 60_000), 'png'),
-    ).catch(({ failure }) => ({ achieved: { bytes: failure?.details.reached as number, trials: 0 } }));
+    ).catch(({ failure }) => ({
+      achieved: { bytes: failure?.details.reached as number, trials: 0 },
+      warnings: [],
+    }));
     if (achieved.trials === 0) continue;
+    if (unhurried.trials > 1) t.same(warnings, [{ code: 'search_cut_short' }]);
     wasHurried += unhurried.trials > 1 ? 1 : 0;
     t.ok(achieved.bytes <= maxBytes, `${achieved.bytes} of ${maxBytes} bytes`);
   }

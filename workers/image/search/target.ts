@@ -1,5 +1,5 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
-import type { Encode, OutputFormat, TargetResult } from '../../protocol.ts';
+import type { Encode, OutputFormat, PassWarning, TargetResult } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
@@ -30,6 +30,8 @@ export interface Written {
 interface Reached {
   written: Written;
   achieved: TargetResult;
+  /** Says so where the time did not allow every trial: the same call may reach a better file with more of it. */
+  warnings: PassWarning[];
 }
 
 /** The input, if the pass writes the same picture in the same format. */
@@ -116,7 +118,7 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   const reached = best ?? nearest;
   if (reached === undefined) throw new TooLate();
   const { size } = reached.written.info;
-  if (size <= maxBytes) return reachedBy(reached, encode, trials);
+  if (size <= maxBytes) return reachedBy(reached, encode, { trials, isThorough });
   if (!isThorough) throw new TooLate();
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller.`;
   throw invalidArgument('maxBytes', message, { reached: size });
@@ -144,7 +146,8 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
     return untouched(file, trials, achievedOf(metric, metric.same));
   }
-  if (best !== undefined) return reachedBy(best, encode, trials, achievedOf(metric, best.likeness));
+  if (best !== undefined)
+    return reachedBy(best, encode, { trials, isThorough }, achievedOf(metric, best.likeness));
   if (nearest === undefined || !isThorough) throw new TooLate();
   const closest = rounded(nearest.likeness);
   const message = `${param} is ${least}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
@@ -243,13 +246,13 @@ function effortOf({ format, effort: asked }: CommonSettings, { width, height, fr
 }
 
 function untouched(file: Written, trials: number, likeness: Partial<TargetResult> = {}): Reached {
-  return { written: file, achieved: { ...likeness, bytes: file.info.size, trials } };
+  return { written: file, achieved: { ...likeness, bytes: file.info.size, trials }, warnings: [] };
 }
 
 function reachedBy(
   { written, setting }: TriedFile,
   { quality, lossless }: CommonSettings,
-  trials: number,
+  { trials, isThorough }: { trials: number; isThorough: boolean },
   likeness: Partial<TargetResult> = {},
 ): Reached {
   const isLossless = setting.lossless ?? lossless ?? false;
@@ -262,6 +265,7 @@ function reachedBy(
       bytes: written.info.size,
       trials,
     },
+    warnings: isThorough ? [] : [{ code: 'search_cut_short' }],
   };
 }
 
