@@ -25,7 +25,7 @@ import { createMeters, type Meters, meterClock } from '../platform/metrics/meter
 import { Sweeper } from '../platform/periodic-tasks.ts';
 import { SharedClock } from '../platform/shared-clock.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
-import { measureStores } from '../platform/stores/measured.ts';
+import { meterStores } from '../platform/stores/measured.ts';
 import { createFreeSpaceCheck, type Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { present } from '../platform/values/present.ts';
@@ -144,7 +144,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 async function openFoundation(options: AppOptions): Promise<Foundation> {
   const { settings, tracing, log, now } = options;
   const meters = createMeters(tracing);
-  const stores = measureStores(options.stores, meters.stores.observerOf);
+  const stores = meterStores(options.stores, meters.stores.observerOf);
   const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now, log });
   meterClock(clock.differenceMs);
   const server = createServer(settings.http, log);

@@ -2,7 +2,7 @@ import type { Size } from '../formats/size.ts';
 import type { Decode, Encode, Failure, OutputFormat, Pass, PassWarning } from '../protocol.ts';
 import { chooseFrames, isMoving } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
-import type { Footage } from './frames.ts';
+import type { FrameFacts } from './frames.ts';
 import { assertMeasurable, scoreRefusal } from './likeness/measurable.ts';
 import { operationNamed } from './operations/index.ts';
 import type { Shape } from './pixels/geometry.ts';
@@ -10,7 +10,7 @@ import { invalidArgument, Refusal, refusedArgument } from './refusal.ts';
 import { assertReachable } from './search/smallest-file.ts';
 
 /** A file before its pass. */
-export interface InputShape extends Size, Footage {
+export interface InputShape extends Size, FrameFacts {
   /** Width and height are those of one frame, upright; 0 if they are not known. */
   format: string;
   /** Whether it has an alpha channel; undefined if that is not known. */

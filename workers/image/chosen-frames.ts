@@ -1,7 +1,7 @@
 import type { Decode } from '../protocol.ts';
 import {
-  type Footage,
   FRAME_SELECTORS,
+  type FrameFacts,
   isConsecutive,
   joinedDelays,
   rangeOf,
@@ -28,7 +28,7 @@ export interface Chosen {
 }
 
 /** What is known of the frames of a file, and the format that has them. */
-interface FrameSource extends Footage {
+interface FrameSource extends FrameFacts {
   format: string;
 }
 

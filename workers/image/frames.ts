@@ -6,7 +6,7 @@ import type { Decode } from '../protocol.ts';
  */
 
 /** What is known of the frames of a file. */
-export interface Footage {
+export interface FrameFacts {
   frames: number;
   /** Display time of each frame, in milliseconds; undefined where it is not known. */
   delays?: readonly number[] | undefined;
@@ -46,7 +46,7 @@ export function rangeOf(frames: string | undefined): [first: number, last: numbe
 }
 
 /** The frames that a pass keeps; of a range, those that the file has. Without delays, `maxFps` leaves out none. */
-export function selectFrames(decode: Decode, { frames, delays }: Footage): Selection {
+export function selectFrames(decode: Decode, { frames, delays }: FrameFacts): Selection {
   const { everyNth = 1, maxFps, maxFrames = frames } = decode;
   const [first, last] = rangeOf(decode.frames) ?? [0, frames - 1];
   const isDue = maxFps === undefined || delays === undefined ? () => true : pacedBy(maxFps);

@@ -3,7 +3,7 @@ import type { Stores } from './open.ts';
 import { type Around, wrapDocuments, wrapMethods } from './wrapped.ts';
 
 /** Measures each query to the stores: its duration, and what the request that it belongs to waits for it. */
-export function measureStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
+export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
   const of = (store: string) => (operation: string) => measuring(observerOf(store, operation));
   return {
     documents: wrapDocuments(stores.documents, of('documents')),

@@ -103,8 +103,8 @@ export const Session = component('Session', {
   isCurrent: Type.Boolean({ description: 'Whether it makes this call.' }),
 });
 
-export const SessionPath = Type.Object({ sessionId: Type.String() });
-export type SessionPath = Static<typeof SessionPath>;
+export const SessionParams = Type.Object({ sessionId: Type.String() });
+export type SessionParams = Static<typeof SessionParams>;
 
 /** The answer of a sign-in whose token came as a cookie. */
 export const CookieSession = component('CookieSession', {

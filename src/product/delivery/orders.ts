@@ -9,7 +9,7 @@ import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import type { Allowance } from '../billing/allowance.ts';
-import { type LoadedImage, loadImage, metered } from '../transforms/metered-call.ts';
+import { type LoadedImage, loadImage, runMetered } from '../transforms/metered-call.ts';
 import type { Address } from './address.ts';
 import { noSuchPicture } from './errors.ts';
 import { formatOfExtension, formatsForReader, readerOf, type SourceFacts } from './formats.ts';
@@ -151,7 +151,7 @@ export class Orders {
     const startedMs = performance.now();
     // Other readers wait for the same picture, so it does not end with the first of them.
     const terms = { accountId, signal: new AbortController().signal, deadlineMs: Date.now() + timeoutMs };
-    return metered(allowance, { accountId, plan, apiKeyId: null, sessionId: null }, op, async () => {
+    return runMetered(allowance, { accountId, plan, apiKeyId: null, sessionId: null }, op, async () => {
       const image: LoadedImage =
         from.file === null
           ? await loadImage(from.source, this.#options, terms)

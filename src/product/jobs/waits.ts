@@ -25,7 +25,7 @@ interface WaitTerms {
 }
 
 /** Calls that wait for the end of a job. */
-export class Waits {
+export class JobWaits {
   readonly #limit: () => number;
   readonly #draining: AbortSignal;
   /**

@@ -31,7 +31,7 @@ export function readFilters(sent: RequestFilterQuery): RequestFilters {
 }
 
 /** Whether a request passes all filters. */
-export function passes(request: KeptRequest, filters: RequestFilters): boolean {
+export function passesFilters(request: KeptRequest, filters: RequestFilters): boolean {
   const { status, errorCode, operation, path, requestId, apiKeyId, from, to } = filters;
   return (
     (status === undefined || isOf(status, request.status)) &&

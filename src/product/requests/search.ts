@@ -12,7 +12,7 @@ import {
   type Channels,
 } from '../../platform/stores/coordination/questions.ts';
 import { order } from '../../platform/stores/documents/port.ts';
-import { passes, type RequestFilters } from './filters.ts';
+import { passesFilters, type RequestFilters } from './filters.ts';
 import { errorGroups, mergedGroups } from './groups.ts';
 import type { NumberedRequest, RecentRequests } from './recent-requests.ts';
 import { recordOf } from './responses.ts';
@@ -119,7 +119,7 @@ export function answerSearches(
   return answerQuestions(coordination, CHANNEL, (question: SearchQuestion): SearchAnswer => {
     const { accountId, filters, wants, after, limit } = question;
     const kept = requests.newestFirst(accountId, now().getTime());
-    const found = [...kept].filter((request) => passes(request, filters));
+    const found = [...kept].filter((request) => passesFilters(request, filters));
     const answer: SearchAnswer = { rows: [], places: [], groups: [], total: found.length };
     if (wants === 'groups') {
       const refused = found.filter(({ refusal }) => refusal !== null);

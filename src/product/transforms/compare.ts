@@ -11,7 +11,7 @@ import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.t
 import { isObject } from '../../platform/values/json.ts';
 import { SCORE } from '../catalogue/ops/compare.ts';
 import { type ImageSource, MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart } from './input.ts';
-import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
+import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, runMetered } from './metered-call.ts';
 import { CompareReference } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
@@ -47,7 +47,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       const terms = underWay.expectedBy(imageWorkers);
       const pair = await readPair(request);
       const isScored = request.query.ssimulacra2;
-      const done = await metered(options.allowance, caller, 'compare', async () => {
+      const done = await runMetered(options.allowance, caller, 'compare', async () => {
         const one = await loadImage(pair.one, options, terms);
         const other = await loadOther(pair, terms);
         const fetchMs = underWay.admittedMs();

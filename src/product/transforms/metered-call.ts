@@ -171,24 +171,24 @@ export async function loadImage(
  * when it fails.
  * @throws ApiError 402 insufficient_credit, or the error of the work.
  */
-export async function metered<T>(
+export async function runMetered<T>(
   allowance: Allowance,
   caller: Caller,
   op: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  return meteredEach(allowance, caller, [op], async () => {
+  return runEachMetered(allowance, caller, [op], async () => {
     const result = await work();
     return { result, succeeded: [true] };
   });
 }
 
 /**
- * Does the same as `metered` for work of several runs, of which some may fail.
+ * Does the same as `runMetered` for work of several runs, of which some may fail.
  * @param ops the op of each run.
  * @param work tells which of them succeeded.
  */
-export async function meteredEach<T>(
+export async function runEachMetered<T>(
   allowance: Allowance,
   caller: Caller,
   ops: readonly string[],

@@ -7,7 +7,7 @@ import { checkParameters } from '../catalogue/checks/check.ts';
 import { OPS } from '../catalogue/index.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
 import { readFields, readInput } from './input.ts';
-import { beginCall, loadImage, type MeteredCallOptions, metered } from './metered-call.ts';
+import { beginCall, loadImage, type MeteredCallOptions, runMetered } from './metered-call.ts';
 import { ImageReference } from './transform-schema.ts';
 
 interface ReadRoutesOptions extends MeteredCallOptions {
@@ -53,7 +53,7 @@ export async function readRoutes(app: FastifyInstance, options: ReadRoutesOption
         const { caller } = underWay;
         const terms = underWay.expectedBy(imageWorkers);
         const input = await readInput(request, 'image');
-        const done = await metered(options.allowance, caller, op.op, async () => {
+        const done = await runMetered(options.allowance, caller, op.op, async () => {
           const image = await loadImage(input, options, terms);
           const fetchMs = underWay.admittedMs();
           const bytesIn = image.bytes.length;

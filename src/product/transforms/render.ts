@@ -17,7 +17,7 @@ import { PAGE_FIELDS } from '../templates/schema.ts';
 import { withAssetScheme } from './asset-references.ts';
 import { ImageEstimate, NOTHING_MADE } from './estimates.ts';
 import type { FontOptions } from './fonts.ts';
-import { beginCall, type MeteredCallOptions, metered, sendPicture } from './metered-call.ts';
+import { beginCall, type MeteredCallOptions, runMetered, sendPicture } from './metered-call.ts';
 import { findAssets, readAssets } from './page-assets.ts';
 import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
 
@@ -136,7 +136,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
         const [price = 0] = await options.allowance.estimate(caller, 1);
         return success(NOTHING_MADE, { ...pictureOf(drawing), price, warnings });
       }
-      const picture = await metered(options.allowance, caller, 'render_template', async () => {
+      const picture = await runMetered(options.allowance, caller, 'render_template', async () => {
         const assets = await readAssets(found.files, { ...options, terms, finish });
         const fetchMs = underWay.admittedMs();
         const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));

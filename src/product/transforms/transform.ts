@@ -30,8 +30,8 @@ import {
   type LoadedImage,
   loadImage,
   type MeteredCallOptions,
-  metered,
-  meteredEach,
+  runEachMetered,
+  runMetered,
   type SyncCall,
   sendPicture,
 } from './metered-call.ts';
@@ -151,7 +151,7 @@ class TransformCalls {
       return success(NOTHING_MADE, estimate);
     }
     const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
-    const done = await metered(allowance, underWay.caller, name, async () => {
+    const done = await runMetered(allowance, underWay.caller, name, async () => {
       const pictures = await this.#load(open, layers);
       const fetchMs = underWay.admittedMs();
       const bytesIn = bytesSent(pictures);
@@ -185,7 +185,7 @@ class TransformCalls {
       return answerOutputs(await this.#estimated(open, branches), names, request.id);
     }
     const ops = branches.map(({ op }) => op);
-    const done = await meteredEach(allowance, underWay.caller, ops, async () => {
+    const done = await runEachMetered(allowance, underWay.caller, ops, async () => {
       const pictures = await this.#load(open, layers);
       const fetchMs = underWay.admittedMs();
       const bytesIn = bytesSent(pictures);

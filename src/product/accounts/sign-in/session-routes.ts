@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Gate } from '../gate/gate.ts';
-import { Session, SessionPath } from '../schema.ts';
+import { Session, SessionParams } from '../schema.ts';
 import type { AccountsStore } from '../store.ts';
 
 /** The console sessions of an account: its owner lists them, and ends one that is not its own any more. */
@@ -37,14 +37,14 @@ export async function sessionListRoutes(
     },
   );
 
-  app.delete<{ Params: SessionPath }>(
+  app.delete<{ Params: SessionParams }>(
     '/auth/sessions/:sessionId',
     {
       config: { access: 'session', idempotency: 'kept' },
       schema: {
         summary: 'End a session',
         description: 'Its token is refused from the next call on.',
-        params: SessionPath,
+        params: SessionParams,
         response: { 204: Type.Null() },
       },
     },
