@@ -1,6 +1,6 @@
 import { ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import { otherKindHint } from '../../platform/ids/ids.ts';
-import type { JobStatus } from './job.ts';
+import type { JobDocument, JobStatus } from './job.ts';
 
 /** Attempts that may follow a first one. */
 export const MAX_RESUMES = 5;
@@ -22,16 +22,17 @@ export function notCancellable(status: JobStatus): ApiError {
   return inState(status, `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`);
 }
 
-export function notResumableNow(status: JobStatus): ApiError {
-  return inState(status, `The job is ${status}: only one that is FAILED or CANCELLED can be resumed.`);
+export function notResumableNow({ _id, status }: JobDocument): ApiError {
+  const next = status === 'COMPLETED' ? '' : `; wait by GET /api/v1/jobs/${_id}?wait=60, then resume`;
+  return inState(status, `The job is ${status}: only one that is FAILED or CANCELLED can be resumed${next}.`);
 }
 
 export function nothingToResume(status: JobStatus): ApiError {
   return inState(status, 'The job has no item that failed or was cancelled: there is nothing to resume.');
 }
 
-export function resultsNotReady(status: JobStatus): ApiError {
-  const message = `The job is ${status}: its results can be downloaded when it has ended; wait by GET /api/v1/jobs/{jobId}?wait=60.`;
+export function resultsNotReady({ _id, status }: JobDocument): ApiError {
+  const message = `The job is ${status}: its results can be downloaded when it has ended; wait by GET /api/v1/jobs/${_id}?wait=60.`;
   return inState(status, message);
 }
 

@@ -130,7 +130,7 @@ export class JobResuming {
   ): Promise<{ parent: JobDocument; order: Order }> {
     const parent = await this.#reading.find(accountId, jobId);
     const { status } = parent;
-    if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(status);
+    if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(parent);
     await this.#refuseResumed(accountId, jobId, key);
     if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOften();
     const remaining = await this.#findRemaining(parent);

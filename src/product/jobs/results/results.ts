@@ -46,7 +46,7 @@ export class JobResults {
    */
   async openArchive(jobs: readonly JobDocument[]): Promise<Archive> {
     const ended = jobs.map((job) => {
-      if (!hasEnded(job)) throw resultsNotReady(job.status);
+      if (!hasEnded(job)) throw resultsNotReady(job);
       return job;
     });
     const { assets } = this.#context;
