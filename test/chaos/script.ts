@@ -39,7 +39,7 @@ export type Work = (tools: Tools) => Perform;
 
 export function scripted(script: Script): Work {
   return ({ make }) =>
-    (item, job, signal) =>
+    (item, job, { signal }) =>
       script({ item, job, signal, make });
 }
 

@@ -8,6 +8,8 @@ interface DeadlineOptions {
   /** The deadline of a call includes its waits, that of a job does not. Absent: a call. */
   work?: WorkClass | undefined;
   client: AbortSignal | undefined;
+  /** Ends the waits of a job, and not what it does between them. */
+  waitSignal?: AbortSignal | undefined;
   clock: Clock;
   /** The refusal at the deadline, unless `begin` names another. */
   late: () => ApiError;
@@ -15,7 +17,7 @@ interface DeadlineOptions {
 
 /**
  * The deadline of a call and the disconnect of its client, as one signal. At the deadline its reason is the refusal; at
- * a disconnect it is the reason of the client's signal.
+ * a disconnect, or at the end of a wait that is given up, it is the reason of that signal.
  */
 export class Deadline {
   readonly #options: DeadlineOptions;
@@ -80,9 +82,12 @@ export class Deadline {
   end(): void {
     this.#cancelTimer();
     this.#options.client?.removeEventListener('abort', this.#leave);
+    this.#options.waitSignal?.removeEventListener('abort', this.#giveUp);
   }
 
   readonly #leave = (): void => this.#controller.abort(this.#options.client?.reason);
+
+  readonly #giveUp = (): void => this.#controller.abort(this.#options.waitSignal?.reason);
 
   #startTimer(): () => void {
     const { clock } = this.#options;
@@ -90,12 +95,15 @@ export class Deadline {
   }
 
   async #withoutTimer<T>(slot: Promise<T>): Promise<T> {
-    const { clock } = this.#options;
+    const { clock, waitSignal } = this.#options;
     const sinceMs = clock.elapsedMs();
     this.#cancelTimer();
+    if (waitSignal?.aborted) this.#giveUp();
+    waitSignal?.addEventListener('abort', this.#giveUp, { once: true });
     try {
       return await slot;
     } finally {
+      waitSignal?.removeEventListener('abort', this.#giveUp);
       this.#deadlineMs += clock.elapsedMs() - sinceMs;
       this.#cancelTimer = this.#startTimer();
     }

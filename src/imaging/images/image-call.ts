@@ -27,6 +27,11 @@ export interface ImageCall {
   deadlineMs: number;
   /** Aborts when the client goes away; the result then rejects with its reason. */
   signal?: AbortSignal;
+  /**
+   * Aborts when the work of a job is no longer wanted unless a worker has begun it; the result then rejects with its
+   * reason.
+   */
+  waitSignal?: AbortSignal;
   /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
   paramOf?: (passParam: string) => string;
   /** The body of a job that does the same as the call, without its assetIds where the file is not an asset. */

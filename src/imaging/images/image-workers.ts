@@ -200,9 +200,9 @@ export class ImageWorkers {
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
   ): RunningCall<T> {
-    const { deadlineMs, work, signal: client } = call;
+    const { deadlineMs, work, signal: client, waitSignal } = call;
     const late = () => deadlineExceeded(this.#pools.retryAfterSeconds());
-    const deadline = new Deadline({ deadlineMs, work, client, clock: this.#clock, late });
+    const deadline = new Deadline({ deadlineMs, work, client, waitSignal, clock: this.#clock, late });
     const started = start(call, deadline);
     const result = started.then((run) => deadline.guard(run.result)).finally(() => deadline.end());
     const native = started.then((run) => run.ended);

@@ -82,7 +82,8 @@ export class Readers {
     // The deadline of a job does not count its waits, so its reading has the whole time.
     const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
     const late = () => readingTookTooLong(reading);
-    const deadline = new Deadline({ deadlineMs, work, client: call.signal, clock: systemClock, late });
+    const { signal: client, waitSignal } = call;
+    const deadline = new Deadline({ deadlineMs, work, client, waitSignal, clock: systemClock, late });
     const { signal } = deadline;
     const beganMs = systemClock.elapsedMs();
     let waitedMs = 0;

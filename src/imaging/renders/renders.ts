@@ -37,6 +37,8 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   work?: WorkClass;
   /** Ends the waiting and the drawing when the client has gone. */
   signal?: AbortSignal;
+  /** Ends the wait of a job for a browser, and not the drawing. */
+  waitSignal?: AbortSignal;
   /** The field of the call that brought the page, which a refusal of the page names. Absent: `templateId`. */
   param?: string;
 }
@@ -144,6 +146,7 @@ export class Renders {
    */
   begin({
     signal: client,
+    waitSignal,
     deadlineMs,
     param = 'templateId',
     ...page
@@ -151,7 +154,7 @@ export class Renders {
     const clock = this.#clock;
     this.#options.workerTime.arrived(page.accountId);
     const late = () => rendererBusy(this.#commonPool.retryAfterSeconds());
-    const deadline = new Deadline({ deadlineMs, work: page.work, client, clock, late });
+    const deadline = new Deadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
     const drawn = this.#draw({ ...page, deadline });
     const result = deadline
       .guard(drawn)

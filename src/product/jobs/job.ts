@@ -55,6 +55,7 @@ interface JobFields {
   totalItems: number;
   completedItems: number;
   failedItems: number;
+  /** While it is being cancelled, as of the last item that settled. */
   cancelledItems: number;
   /** Items that completed or failed. */
   settledItems: number;

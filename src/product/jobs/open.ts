@@ -48,8 +48,8 @@ export interface JobsSlice extends Slice {
 /** The work on items, each in its own trace. */
 function tracedPerform(perform: Perform, tracing: Tracing): Perform {
   if (!tracing.isOn) return perform;
-  return (item, job, signal) =>
-    tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signal));
+  return (item, job, signals) =>
+    tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signals));
 }
 
 /** The most calls that wait for jobs at once on one host. */

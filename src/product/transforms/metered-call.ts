@@ -37,6 +37,8 @@ export interface CallTerms {
   deadlineMs: number;
   /** Absent: a call. */
   work?: WorkClass;
+  /** Ends the waits of a job. */
+  waitSignal?: AbortSignal;
   /** The call as the image pool counts it while its body is read. */
   incoming?: IncomingCall;
 }

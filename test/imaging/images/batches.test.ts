@@ -50,6 +50,24 @@ t.test('an item of a large job leaves the cores to calls, and less so than a hea
   t.ok(niceness < (await nicenessOf(heavy)), 'a heavy pass of a large job runs as any heavy pass');
 });
 
+t.test('an item that waits is given up at once, and one that runs is not', async (t) => {
+  const { workers, clock } = openStandIns(t);
+  const stop = new AbortController();
+  const { signal: waitSignal } = stop;
+  const running = workers.transform({ ...itemOf(clock, 'spin'), waitSignal });
+  const waiting = workers.transform({ ...itemOf(clock), waitSignal });
+  await turn();
+  t.match(workers.stats().batch, { busy: 1, jobsWaiting: 1 });
+  stop.abort(new Error('The job is being cancelled.'));
+  await t.rejects(waiting.result, { message: 'The job is being cancelled.' });
+  t.match(workers.stats().batch, { busy: 1, jobsWaiting: 0 });
+  const another = workers.transform({ ...itemOf(clock), waitSignal });
+  await t.rejects(another.result, { message: 'The job is being cancelled.' }, 'nor does another one begin');
+  clock.advance(10_000);
+  const late = { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } };
+  await t.rejects(running.result, late, 'it had all of its time');
+});
+
 t.test('calls and small jobs find their thread free while a batch has its slot', async (t) => {
   const { workers, clock } = openStandIns(t, { IMAGE_QUEUE: 0 });
   const stuck = workers.transform({ ...itemOf(clock, 'spin'), deadlineMs: clock.nowMs() + 60_000 });

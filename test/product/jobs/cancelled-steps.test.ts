@@ -1,4 +1,5 @@
 // needs: server
+import sharp from 'sharp';
 import t from 'tap';
 import type { Documents, UpdateResult } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';
@@ -8,6 +9,9 @@ import { openSharedClockStores } from './shared-clock-stores.ts';
 const ITEMS = 1_800;
 /** What the store can change at a time without keeping others waiting. */
 const MAX_AT_ONCE = 500;
+
+/** Takes a process of heavy work for some seconds. */
+const LARGE = sharp({ create: { width: 2_400, height: 2_400, channels: 3, background: '#a05030' } });
 
 const { stores, now } = await openSharedClockStores(t);
 const sizes: number[] = [];
@@ -56,4 +60,28 @@ t.test('a large job is cancelled in steps that let others in, and nothing more o
   const { meta } = (await server.call(`/jobs/${job.id}/items?status=CANCELLED`, { key })).json;
   t.equal(meta.total, job.cancelledItems);
   t.ok(job.cancelledItems > ITEMS / 2);
+});
+
+t.test('items that wait for a place are cancelled at once, and the job counts them', async (t) => {
+  const server = await startServer(t, { settings: { IMAGE_HEAVY_SLOTS: '1' } });
+  const { key } = await server.account();
+  const body = new Uint8Array(await LARGE.png().toBuffer());
+  const { id } = (await server.call('/assets/upload', { key, body, type: 'image/png' })).json.data;
+  const assetIds = Array.from({ length: 30 }, () => id);
+  const parameters = { format: 'avif', lossless: true };
+  const jobId = (await submit(server, key, { op: 'convert', assetIds, parameters })).json.data.id;
+  let claimed = 0;
+  while (claimed < 5)
+    claimed = (await server.call(`/jobs/${jobId}/items?status=PROCESSING`, { key })).json.meta.total;
+  const { data: cancelling } = (await server.call(`/jobs/${jobId}/cancel`, { key, method: 'POST' })).json;
+  t.equal(cancelling.status, 'CANCELLING');
+  t.ok(cancelling.cancelledItems > 0, 'the job tells at once what is cancelled');
+  const resumed = (await server.call(`/jobs/${jobId}/resume`, { key, method: 'POST' })).json;
+  t.match(resumed.error, { code: 'invalid_state', retryable: false, details: { status: 'CANCELLING' } });
+  t.match(resumed.error.message, `GET /api/v1/jobs/${jobId}?wait=60`);
+  const job = await ended(server, key, jobId);
+  t.equal(job.status, 'CANCELLED');
+  t.equal(job.completedItems + job.cancelledItems, 30);
+  // One pass runs at a time; another one may have ended shortly before the cancel.
+  t.ok(job.completedItems - cancelling.completedItems <= 2, `${job.completedItems} were finished`);
 });

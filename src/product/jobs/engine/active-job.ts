@@ -1,3 +1,4 @@
+import { Stopped } from '../item-work.ts';
 import type { Claimed, JobDocument } from '../job.ts';
 import { isBatch } from '../rules.ts';
 import type { Prefetch } from './prefetch.ts';
@@ -30,7 +31,7 @@ export class ActiveJob {
   isClaiming = false;
   /** The last claim found no more items, and no wake-up has come since that claim began. */
   isExhausted = false;
-  isCancelling = false;
+  readonly #stopping = new AbortController();
   #wakeUps = 0;
   /** Number of its items that have a slot here or are being claimed. */
   claimed = 0;
@@ -40,6 +41,16 @@ export class ActiveJob {
     this.prefetch = prefetch;
   }
 
+  /** Aborts when the job is being cancelled. */
+  get waitSignal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** Claims nothing more of it, and gives up those of its items that wait for a worker. */
+  stop(): void {
+    this.#stopping.abort(new Stopped());
+  }
+
   /** Number of further items of it that may be claimed. */
   get room(): number {
     return Math.min(this.prefetch.room, this.prefetch.limitOfJob - this.claimed);
@@ -47,14 +58,17 @@ export class ActiveJob {
 
   /** Whether more of its items are to be claimed now: as many together as its prefetch claims. */
   canClaim(nowMs: number): boolean {
-    if (this.isExhausted || this.isCancelling || this.isClaiming || !this.prefetch.isOpen(nowMs))
-      return false;
+    if (this.#takesNoMore || this.isClaiming || !this.prefetch.isOpen(nowMs)) return false;
     return this.room >= this.prefetch.batch;
   }
 
   /** Whether nothing of it is at work here and no further item is known. */
   get isIdle(): boolean {
-    return (this.isExhausted || this.isCancelling) && this.claimed === 0 && !this.isClaiming;
+    return this.#takesNoMore && this.claimed === 0 && !this.isClaiming;
+  }
+
+  get #takesNoMore(): boolean {
+    return this.isExhausted || this.waitSignal.aborted;
   }
 
   /** Notes that there may be items to claim again. */

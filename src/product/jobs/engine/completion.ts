@@ -167,9 +167,18 @@ export class Completion {
     return !(await this.#context.items.hasOpen(job._id));
   }
 
+  /** Shows in a job that is being cancelled how many of its items are cancelled by now; returns any other unchanged. */
+  async #showCancelled(job: UnfinishedJob): Promise<JobDocument> {
+    if (job.status !== 'CANCELLING') return job;
+    const cancelledItems = await this.#context.items.count(job._id, 'CANCELLED');
+    const asRead = { phase: 'open', status: 'CANCELLING' };
+    return (await this.#context.jobs.update(job._id, asRead, { $max: { cancelledItems } })) ?? job;
+  }
+
   async #completeAfter(job: JobDocument, publish: () => Promise<void>): Promise<JobDocument> {
     if (job.phase === 'ended') return this.#followUp(job);
-    if (job.phase !== 'open' || !(await this.#isDue(job))) return job;
+    if (job.phase !== 'open') return job;
+    if (!(await this.#isDue(job))) return this.#showCancelled(job);
     await publish();
     const ended = await this.#complete(job);
     if (ended?.phase === 'ended') return this.#followUp(ended);

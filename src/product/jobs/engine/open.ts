@@ -52,7 +52,7 @@ export class Engine {
     return engine;
   }
 
-  /** Has every process claim no more items of a job. */
+  /** Has every process claim no more items of a job, and give up those that wait for a worker. */
   stopClaims = (jobId: string): void => {
     this.runner.stopClaims(jobId);
     this.#signals.stop(jobId);

@@ -113,11 +113,11 @@ export class Runner {
     });
   };
 
-  /** Claims no more items of a job that is being cancelled, while its waiting items are cancelled step by step. */
+  /** Begins no further work of a job that is being cancelled, while its waiting items are cancelled step by step. */
   stopClaims = (jobId: string): void => {
     const activeJob = this.#active.get(jobId);
     if (activeJob === undefined) return;
-    activeJob.isCancelling = true;
+    activeJob.stop();
     this.#forgetIfIdle(activeJob);
   };
 
@@ -249,15 +249,16 @@ export class Runner {
   }
 
   /** Works on an item and records its outcome. After any error, its lease runs out and another process takes it. */
-  async #attempt({ job, prefetch }: ActiveJob, item: Claimed, slot: ItemSlot): Promise<void> {
+  async #attempt({ job, prefetch, waitSignal }: ActiveJob, item: Claimed, slot: ItemSlot): Promise<void> {
     const startedMs = performance.now();
     try {
-      const result = await this.#parts.perform(item, job, this.#abandoning.signal);
+      const { signal } = this.#abandoning;
+      const result = await this.#parts.perform(item, job, { signal, waitSignal });
       prefetch.took(startedMs, performance.now());
       if ('outage' in result) this.#pauseClaims(prefetch, startedMs);
       else if (prefetch.reached()) void this.#endWaits();
       if ('outcome' in result) await this.#record(job, item, result.outcome, slot);
-      else if (this.#abandoning.signal.aborted) await this.#context.items.giveBack(item);
+      else if (signal.aborted) await this.#context.items.giveBack(item);
       else if ('failure' in result) await this.#fail(job, item, result.failure, slot);
       else if ('outage' in result) await this.#waitOut(job, item, result.outage);
       else await this.#retryLater(item, result.putBackMs, null);

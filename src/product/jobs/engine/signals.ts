@@ -10,7 +10,7 @@ interface SignalHandlers {
   onWork: (jobId: string) => void;
   /** A job has ended. */
   onEnd: (jobId: string) => void;
-  /** A job is being cancelled: none of its items may be claimed. */
+  /** A job is being cancelled: none of its items may be claimed, and none that waits may begin. */
   onStop: (jobId: string) => void;
 }
 

@@ -37,12 +37,12 @@ export function createPageWork(options: PageWorkOptions) {
   }
 
   return async (call: ItemCall): Promise<SegmentResult> => {
-    const { job, item, signal } = call;
+    const { job, item, signal, waitSignal } = call;
     const { accountId } = job;
     const template = await readTemplate(call);
     const html = withAssetScheme(fill(template, JSON.parse(item.row ?? '{}')), publicUrl());
     const termsFromNow = () =>
-      ({ accountId, signal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
+      ({ accountId, signal, waitSignal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
     const { files } = await findAssets(html, accountId, assets);
     const terms = termsFromNow();
     const pageAssets = await readAssets(files, { imageWorkers, terms, finish: ({ result }) => result });

@@ -34,12 +34,13 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     }
   }
 
-  function terms({ job, signal }: ItemCall) {
+  function terms({ job, signal, waitSignal }: ItemCall) {
     const inBatch = isBatch(job);
     return {
       accountId: job.accountId,
       deadlineMs: Date.now() + DEADLINE_MS,
       signal,
+      waitSignal,
       work: 'job' as const,
       inBatch,
     };

@@ -11,7 +11,7 @@ import type { JobsContext } from '../context.ts';
 import type { Definition } from '../definitions.ts';
 import { findFontWarnings, type JobFonts } from '../font-warnings.ts';
 import { newIntermediateKey } from '../intermediates.ts';
-import { Abandoned, type Perform } from '../item-work.ts';
+import { Abandoned, type Perform, Stopped, type WorkSignals } from '../item-work.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { type FailedWork, failureOf, timesOf } from '../rules.ts';
 
@@ -33,11 +33,10 @@ export type SegmentResult =
 export type ReadInput = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
 /** The context of the work on one item. */
-export interface ItemCall {
+export interface ItemCall extends WorkSignals {
   item: Claimed;
   job: JobDocument;
   definition: Definition;
-  signal: AbortSignal;
 }
 
 /** The kinds of work, each for one item. */
@@ -87,12 +86,13 @@ export class ItemWork {
     this.#kinds = kinds;
   }
 
-  perform: Perform = async (item, job, signal) => {
+  perform: Perform = async (item, job, signals) => {
     try {
       const definition = await this.#context.definitions.of(job._id);
-      const call = { item, job, definition, signal };
+      const call = { item, job, definition, ...signals };
       return { outcome: await (definition.takes === 'rows' ? this.#page(call) : this.#runSegments(call)) };
     } catch (error) {
+      if (error instanceof Stopped) return { outcome: stoppedOutcome(item, this.#context.now()) };
       if (error instanceof PutBack) return { putBackMs: error.pauseMs };
       if (isOutage(error)) return { outage: error };
       return { failure: this.#failureIn(error, job) };
@@ -188,16 +188,15 @@ export class ItemWork {
   }
 
   async #runSegments(call: ItemCall): Promise<Outcome> {
-    const { item, job, definition } = call;
+    const { item, job, definition, waitSignal } = call;
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
     let progress = item.progress ?? NOTHING_DONE;
     let input: ReadInput = () => this.#readInput(call, progress);
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
-      if (!isFirst && (await this.#isStopping(job._id))) {
-        return { status: 'CANCELLED', ...timesOf(item, this.#context.now()), runs: 0, credits: 0 };
-      }
+      waitSignal.throwIfAborted();
+      if (!isFirst && (await this.#isStopping(job._id))) throw new Stopped();
       try {
         const result = await this.#run(call, segment, input);
         const after = {
@@ -211,9 +210,7 @@ export class ItemWork {
         progress = await this.#keepIntermediate(call, result, progress, after, segment);
         input = async () => (result.kind === 'image' ? result.bytes : null);
       } catch (error) {
-        throw error instanceof PutBack || isOutage(error)
-          ? error
-          : this.#atSegment(error, segment, progress, job);
+        throw isNoFailure(error) ? error : this.#atSegment(error, segment, progress, job);
       }
     }
     throw new Error(`Item ${item._id} has no segment left to run.`);
@@ -221,7 +218,7 @@ export class ItemWork {
 
   async #page(call: ItemCall): Promise<Outcome> {
     const result = await this.#kinds.runPage(call).catch((error: unknown) => {
-      throw isOutage(error) ? error : this.#atSegment(error, undefined, NOTHING_DONE, call.job);
+      throw isNoFailure(error) ? error : this.#atSegment(error, undefined, NOTHING_DONE, call.job);
     });
     return this.#storeOutcome(call, result, { ...NOTHING_DONE, runs: 1 });
   }
@@ -260,6 +257,16 @@ export class ItemWork {
   async #isStopping(jobId: string): Promise<boolean> {
     return (await this.#context.jobs.get(jobId))?.status === 'CANCELLING';
   }
+}
+
+/** Whether an error says that the work was not tried, for whatever reason, and not that it failed. */
+function isNoFailure(error: unknown): boolean {
+  return error instanceof PutBack || error instanceof Stopped || isOutage(error);
+}
+
+/** The outcome of an item that a cancel stopped. Its finished segments are counted at the end of the job. */
+function stoppedOutcome(item: Claimed, now: Date): Outcome {
+  return { status: 'CANCELLED', ...timesOf(item, now), runs: 0, credits: 0 };
 }
 
 /**
