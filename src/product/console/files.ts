@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { StaticFiles } from '../../platform/http/static/files.ts';
@@ -8,13 +9,23 @@ export const ICON_FILE = 'favicon.svg';
 /** The style sheets of every screen, in their order. */
 export const STYLE_SHEETS = ['base.css', 'console.css', 'parts.css'];
 
+const SCREENS = new URL('./browser/screens/', import.meta.url);
+const SCREEN_MODULES = readdirSync(SCREENS).filter((name) => name.endsWith('.ts'));
+
 const FILES = [
   new URL('../../platform/http/static/browser/base.css', import.meta.url),
   new URL('../reference/browser/favicon.svg', import.meta.url),
   new URL('./browser/console.css', import.meta.url),
   new URL('./browser/parts.css', import.meta.url),
   new URL('./browser/console.ts', import.meta.url),
+  ...SCREEN_MODULES.map((name) => new URL(name, SCREENS)),
 ];
+
+/** The module of the screen of an address, such as jobs.ts of /console/jobs/job_1; undefined for an address of none. */
+export function screenModuleOf(path: string): string | undefined {
+  const [, name] = /^\/console\/([a-z]+)/.exec(path) ?? [];
+  return SCREEN_MODULES.find((module) => module === `${name}.ts`);
+}
 
 /**
  * The files that browsers load. Each is read at the first question for it.

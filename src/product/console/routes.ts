@@ -14,21 +14,31 @@ const HTML = 'text/html; charset=utf-8';
 export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   // Nothing of the console is loaded at the start.
   const opened = lazy(async () => {
-    const [{ openFiles }, { shellOf }] = await Promise.all([import('./files.ts'), import('./shell.ts')]);
+    const [{ openFiles, screenModuleOf }, { shellOf }] = await Promise.all([
+      import('./files.ts'),
+      import('./shell.ts'),
+    ]);
     const files = openFiles(STATIC_PREFIX);
-    return { files, shell: shellOf(files) };
+    const shells = new Map<string | undefined, string>();
+    const shellAt = (path: string) => {
+      const screen = screenModuleOf(path);
+      const shell = shells.get(screen) ?? shellOf(files, screen);
+      shells.set(screen, shell);
+      return shell;
+    };
+    return { files, shellAt };
   });
   await app.register(staticRoutes, {
     prefix: STATIC_PREFIX,
     find: async (name) => (await opened()).files.find(name),
   });
   const config = { responseType: 'text/html', compress: true } as const;
-  const sendShell = async (_request: FastifyRequest, reply: FastifyReply) => {
+  const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
     reply
       .header('content-security-policy', CONTENT_POLICY)
       .header('cross-origin-opener-policy', 'same-origin')
       .header('referrer-policy', 'no-referrer');
-    return sendStatic(reply, HTML, (await opened()).shell);
+    return sendStatic(reply, HTML, (await opened()).shellAt(request.url));
   };
   for (const path of ['/console', '/console/*']) app.get(path, { config, schema: { hide: true } }, sendShell);
 }

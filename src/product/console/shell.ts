@@ -1,13 +1,17 @@
 import type { StaticFiles } from '../../platform/http/static/files.ts';
 import { ENTRY_MODULE, ICON_FILE, STYLE_SHEETS } from './files.ts';
 
-/** The document of every address of the console: it names the files, and the entry draws the rest. */
-export function shellOf(files: StaticFiles): string {
+/**
+ * The document of an address of the console: it names the files, and the entry draws the rest.
+ * @param screen the module of the screen that the address shows; undefined for an address of none.
+ */
+export function shellOf(files: StaticFiles, screen: string | undefined): string {
   const sheets = STYLE_SHEETS.map((name) => `<link rel="stylesheet" href="${files.addressFor(name)}">`);
   // Named at once, the modules are loaded side by side and not one after the other.
-  const modules = files
-    .addressesFor(ENTRY_MODULE)
-    .map((address) => `<link rel="modulepreload" href="${address}">`);
+  const addresses = [ENTRY_MODULE, ...(screen === undefined ? [] : [screen])].flatMap((name) =>
+    files.addressesFor(name),
+  );
+  const modules = [...new Set(addresses)].map((address) => `<link rel="modulepreload" href="${address}">`);
   return `<!doctype html>
 <html lang="en">
 <head>

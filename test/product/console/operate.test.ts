@@ -69,6 +69,13 @@ t.test('the page says what is wrong, mends it, and marks what was done', async (
   host.sample();
   await verdict(page).filter({ hasText: 'Nothing is slow' }).waitFor();
 
+  host.row = { ...before, p99: 900, storeMs: 400, backgroundStoreShare: 0.92, jobItems: 80 };
+  await verdict(page).filter({ hasText: 'Work in the background takes 92 % of their time' }).waitFor();
+  await page.getByRole('button', { name: 'Set JOB_ITEMS=4' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Set JOB_ITEMS=4' }).click();
+  await page.getByText('JOB_ITEMS 1000 → 4').first().waitFor();
+  host.row = before;
+
   host.silent.add('2');
   await verdict(page).filter({ hasText: 'test-host/2 hangs' }).waitFor();
   await page.getByText('silent 7 s').waitFor();

@@ -219,7 +219,7 @@ t.test('an endpoint is registered and tested; what failed is read and sent again
   t.match(page.url(), /status=FAILED/);
   await page.getByRole('button', { name: 'Resend failed…' }).click();
   await page.getByRole('button', { name: 'Resend', exact: true }).click();
-  await page.getByText('1 events are sent again.').waitFor();
+  await page.getByText('1, done').waitFor();
   const again = await receiver.until(4);
   t.equal(again.at(-1)?.event.data.jobId, job);
   t.same(wrong, []);

@@ -16,6 +16,8 @@ interface OperatorCall {
 const PREFIX = '/operator/v1';
 const TIMEOUT_MS = 70_000;
 const WAS_OPEN = 'darkroom-operator';
+/** How many sessions this page has opened. */
+let opened = 0;
 
 /** Whether this browser has a session of the operator, or had one before. */
 export function useIsOperator(): boolean {
@@ -45,6 +47,7 @@ export async function readReport(name: string, signal: AbortSignal): Promise<unk
 /** @param given the token of the operator, or the secret of a one-time link. @throws DarkroomError */
 export async function openOperatorSession(given: { token: string } | { link: string }): Promise<void> {
   await callOperator('POST', '/session', { body: given });
+  opened += 1;
   localStorage.setItem(WAS_OPEN, 'yes');
   operatorSession.set('open');
 }
@@ -65,6 +68,7 @@ async function ask(
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   const late = AbortSignal.timeout(timeoutMs);
+  const openedBefore = opened;
   const response = await fetch(url, {
     method,
     headers: { 'x-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
@@ -81,7 +85,8 @@ async function ask(
     return response;
   }
   const failure = await readFailure(response, location.origin);
-  if (isClosed(failure, path)) operatorSession.set('none');
+  // A late refusal of the session before says nothing of the one that was opened meanwhile.
+  if (opened === openedBefore && isClosed(failure, path)) operatorSession.set('none');
   throw failure;
 }
 

@@ -17,85 +17,87 @@ interface BulkWork<T> {
   onEnd?: () => void;
 }
 
-interface BulkState {
-  title: string;
-  total: number | undefined;
+interface BulkState extends Pick<BulkWork<never>, 'title' | 'total'> {
   done: number;
-  failures: { name: string; message: string }[];
+  failed: number;
+  /** The first things that failed, with the reason of each. */
+  failures: readonly { name: string; message: string }[];
   isRunning: boolean;
   wasStopped: boolean;
 }
 
 /** Calls at once: an account has more slots, and its programs need some of them. */
-const CALLS = 3;
+const MAX_CALLS = 3;
 const MAX_ATTEMPTS = 6;
 const MAX_WAIT_SECONDS = 70;
 const MAX_SHOWN_FAILURES = 20;
 
-/** Runs one act on many things, and shows how far it is and what failed. */
+/** Runs one act on many things, a few at a time, and shows how far it is and what failed. */
 export function useBulk() {
   const [state, setState] = useState<BulkState>();
   const end = useRef<AbortController | null>(null);
+  const change = (next: (last: BulkState) => Partial<BulkState>) =>
+    setState((last) => last && { ...last, ...next(last) });
 
   const run = useCallback(async <T>({ title, total, rows, nameOf, act, onEnd }: BulkWork<T>) => {
-    const controller = new AbortController();
-    end.current = controller;
-    setState({ title, total, done: 0, failures: [], isRunning: true, wasStopped: false });
+    end.current = new AbortController();
+    const { signal } = end.current;
+    setState({ title, total, done: 0, failed: 0, failures: [], isRunning: true, wasStopped: false });
     const fail = (name: string, error: unknown) =>
-      setState(
-        (last) => last && { ...last, failures: [...last.failures, { name, message: messageOf(error) }] },
-      );
-    const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
-    // An iterator of pages answers one question at a time.
-    let last: Promise<unknown> = Promise.resolve();
-    const next = (): Promise<IteratorResult<T>> => {
-      const result = last.then(() => iterator.next());
-      last = result.catch(() => undefined);
-      return result;
-    };
+      change(({ failed, failures }) => ({
+        failed: failed + 1,
+        failures: [...failures, { name, message: messageOf(error) }].slice(0, MAX_SHOWN_FAILURES),
+      }));
+    const next = inTurn(rows);
     async function follow(): Promise<void> {
       for (;;) {
         const { value, done } = await next();
-        if (done || controller.signal.aborted) return;
+        if (done || signal.aborted) return;
         try {
-          await withPatience(() => act(value, controller.signal), controller.signal);
+          await withPatience(() => act(value, signal), signal);
         } catch (error) {
-          if (controller.signal.aborted) return;
+          if (signal.aborted) return;
           fail(nameOf(value), error);
         }
-        setState((before) => before && { ...before, done: before.done + 1 });
+        change(({ done }) => ({ done: done + 1 }));
       }
     }
-    await Promise.all(Array.from({ length: CALLS }, follow)).catch((error) => fail('The list', error));
-    setState((before) => before && { ...before, isRunning: false, wasStopped: controller.signal.aborted });
+    await Promise.all(Array.from({ length: MAX_CALLS }, follow)).catch((error) => fail('The list', error));
+    change(() => ({ isRunning: false, wasStopped: signal.aborted }));
     onEnd?.();
   }, []);
 
   const view =
     state &&
-    html`<${BulkPanel}
-      state=${state}
-      onStop=${() => end.current?.abort()}
-      onClose=${() => setState(undefined)}
-    />`;
+    html`<${BulkPanel} state=${state} onStop=${() => end.current?.abort()} onClose=${() => setState(undefined)} />`;
   return { run, view, isRunning: state?.isRunning ?? false };
 }
 
-function BulkPanel({
-  state: { title, total, done, failures, isRunning, wasStopped },
-  onStop,
-  onClose,
-}: {
+/** The rows one after the other, whoever asks: an iterator of pages answers one question at a time. */
+function inTurn<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
+  const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+  let last: Promise<unknown> = Promise.resolve();
+  return () => {
+    const result = last.then(() => iterator.next());
+    last = result.catch(() => undefined);
+    return result;
+  };
+}
+
+interface BulkPanelProps {
   state: BulkState;
   onStop: () => void;
   onClose: () => void;
-}) {
+}
+
+function BulkPanel({ state, onStop, onClose }: BulkPanelProps) {
+  const { title, total, done, failed, failures, isRunning, wasStopped } = state;
   const of = total === undefined ? '' : ` of ${countText(Math.max(total, done))}`;
-  const ended = wasStopped ? 'stopped' : 'done';
+  const ended = wasStopped ? ', stopped' : ', done';
   return html`<div class="bulk" role="status">
     <div class="bulk-head">
       <strong>${title}</strong>
-      <span class="figure">${countText(done)}${of}${isRunning ? '' : `, ${ended}`}</span>
+      <span class="figure">${countText(done)}${of}${isRunning ? '' : ended}</span>
       <${Button} kind="link" onClick=${isRunning ? onStop : onClose}>${isRunning ? 'Stop' : 'Close'}<//>
     </div>
     <progress
@@ -104,12 +106,10 @@ function BulkPanel({
       aria-label=${title}
     ></progress>
     ${
-      failures.length > 0 &&
-      html`<p>${countText(failures.length)} failed:</p>
+      failed > 0 &&
+      html`<p>${countText(failed)} failed${failed > failures.length ? `; the first ${failures.length}` : ''}:</p>
         <ul>
-          ${failures
-            .slice(0, MAX_SHOWN_FAILURES)
-            .map(({ name, message }) => html`<li key=${name}><code>${name}</code> ${message}</li>`)}
+          ${failures.map(({ name, message }, index) => html`<li key=${index}><code>${name}</code> ${message}</li>`)}
         </ul>`
     }
   </div>`;

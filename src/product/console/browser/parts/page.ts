@@ -53,8 +53,10 @@ export function Section({ title, actions, children }: { title: string; actions?:
   </section>`;
 }
 
+export type Fact = readonly [name: string, value: View];
+
 /** Names with their values. Those without a value are left out. */
-export function Facts({ of }: { of: readonly (readonly [name: string, value: View])[] }) {
+export function Facts({ of }: { of: readonly Fact[] }) {
   const shown = of.filter(
     ([, value]) => value !== undefined && value !== null && value !== '' && value !== false,
   );

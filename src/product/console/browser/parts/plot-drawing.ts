@@ -34,7 +34,7 @@ export function draw(
       legend: { show: false },
       cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
       axes: [
-        { ...axis, space: 80 },
+        { ...axis, space: 80, values: (_, splits, __, ___, seconds) => splits.map(timesOf(seconds)) },
         { ...axis, size: AXIS_WIDTH_PX, space: 36, values: (_, splits) => splits.map(textOf) },
       ],
       scales: { y: { range: (_, __, most) => [0, most > 0 ? most * headroomOf(props) : 1] } },
@@ -77,6 +77,16 @@ export function draw(
       plot.destroy();
     },
   };
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const DATE = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+const DAY_SECONDS = 86_400;
+
+/** The words of the axis of time. @param seconds between two of them. */
+function timesOf(seconds: number): (at: number) => string {
+  const format = seconds < DAY_SECONDS ? CLOCK : DATE;
+  return (at) => format.format(at * 1_000);
 }
 
 function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedData {

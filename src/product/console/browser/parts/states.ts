@@ -14,28 +14,58 @@ export function Empty({ title, text, action }: { title: string; text?: View; act
   </div>`;
 }
 
+/** What does the same as a call that was refused: other parameters beside its own, other steps, or a job. */
+export interface OtherCall {
+  parameters?: Readonly<Record<string, unknown>>;
+  steps?: readonly object[];
+  job?: object;
+}
+
+interface ErrorBoxProps {
+  error: unknown;
+  onRetry?: () => void;
+  /** Makes the changes of a refusal in the form; without it they are told. */
+  onFix?: (fix: readonly Fix[]) => void;
+  /** Takes over what a refusal names in the place of the call. */
+  onInstead?: (instead: OtherCall) => void;
+}
+
 /** Why something failed, and how to mend it. */
-export function ErrorBox({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   if (error === undefined || error === null) return null;
   const failure = error instanceof DarkroomError ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);
+  const { fix = [], suggest = [], param, docUrl, requestId } = failure ?? {};
+  const others = (failure?.details.instead ?? []) as readonly OtherCall[];
   return html`<div class="error" role="alert">
     <p>
-      ${failure && html`<code>${failure.code}</code> `}${
-        failure?.param && html`<span class="quiet">at <code>${failure.param}</code></span> `
-      }
+      ${failure && html`<code>${failure.code}</code> `}${param && html`<span class="quiet">at <code>${param}</code></span> `}
     </p>
     <p>${message}</p>
-    ${failure && failure.fix.length > 0 && html`<ul>${failure.fix.map((fix) => html`<li>${fixView(fix)}</li>`)}</ul>`}
-    ${failure && failure.suggest.length > 0 && html`<p>Did you mean ${failure.suggest.join(', ')}?</p>`}
+    ${
+      fix.length > 0 &&
+      html`<ul>${fix.map((one) => html`<li>${fixView(one)}</li>`)}</ul>
+        ${onFix && html`<p><${Button} onClick=${() => onFix(fix)}>Apply<//></p>`}`
+    }
+    ${others.length > 0 && html`<ul>${others.map((one) => html`<li>${insteadView(one, onInstead)}</li>`)}</ul>`}
+    ${suggest.length > 0 && html`<p>Did you mean ${suggest.join(', ')}?</p>`}
     <p class="error-more">
       ${onRetry && html`<${Button} onClick=${onRetry}>Try again<//>`}
-      ${
-        failure?.docUrl && html`<a href=${failure.docUrl} target="_blank" rel="noopener">About this error</a>`
-      }
-      ${failure?.requestId && html`<span class="quiet">Request <${Copy} text=${failure.requestId} /></span>`}
+      ${docUrl && html`<a href=${docUrl} target="_blank" rel="noopener">About this error</a>`}
+      ${requestId && html`<span class="quiet">Request <${Copy} text=${requestId} /></span>`}
     </p>
   </div>`;
+}
+
+/** Something that does the same, with what takes it over. A job has a form of its own. */
+function insteadView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
+  const { parameters, job, ...others } = instead;
+  if (job !== undefined) {
+    const address = `/console/jobs/new?${new URLSearchParams({ job: JSON.stringify(job) })}`;
+    return html`<a href=${address}>Do it as a job</a>, which has no deadline.`;
+  }
+  return html`Instead: <code>${JSON.stringify(parameters ?? others)}</code>
+    ${onInstead && html` <${Button} kind="link" onClick=${() => onInstead(instead)}>Apply<//>`}`;
 }
 
 /** One change of a call that was refused, as a sentence. */

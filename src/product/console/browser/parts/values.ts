@@ -45,6 +45,7 @@ export function bytesText(value: number): string {
 }
 
 export function msText(value: number): string {
+  if (value === 0) return '0 ms';
   if (value < 10) return `${value.toFixed(1)} ms`;
   if (value < 1_000) return `${Math.round(value)} ms`;
   if (value < 60_000) return `${(value / 1_000).toFixed(1)} s`;

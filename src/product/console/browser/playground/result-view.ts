@@ -3,7 +3,7 @@ import { html, useState, type View } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { Code } from '../parts/code.ts';
 import { useObjectUrl } from '../parts/object-url.ts';
-import { Facts } from '../parts/page.ts';
+import { type Fact, Facts } from '../parts/page.ts';
 import { useAct } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { Tabs } from '../parts/tabs.ts';
@@ -11,6 +11,7 @@ import { TimingBar } from '../parts/timing.ts';
 import { bytesText, Copy, Id, msText } from '../parts/values.ts';
 import { api } from '../session.ts';
 import { Comparison } from './comparison.ts';
+import { Price } from './price.ts';
 import type { ResultPicture, RunOutcome } from './run.ts';
 import type { SourcePicture } from './source.ts';
 import { needsPicture, type PlaygroundWork } from './work.ts';
@@ -28,6 +29,11 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
   const { pictures, failures, json, isSample, jobId, tookMs } = outcome;
   const picture = pictures.find(({ name }) => name === chosen) ?? pictures[0];
   const before = needsPicture(work, definition) ? source : undefined;
+  const ofRun: readonly Fact[] = [
+    ['From call to result', msText(tookMs)],
+    ['Price', html`<${Price} work=${work} definition=${definition} />`],
+    ['Job', jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`],
+  ];
   return html`
     ${isSample && html`<p class="sample"><strong>Sample.</strong> A model of the sandbox made this: it is invented, and shows the way of a call alone.</p>`}
     ${failures.map(({ name, error }) => html`<p key=${name}><strong>${name}</strong></p><${ErrorBox} error=${error} />`)}
@@ -40,24 +46,23 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
       onChoose=${setChosen}
     />`
     }
-    ${picture !== undefined && html`<${PictureView} key=${picture.name} picture=${picture} before=${before} pricing=${definition?.pricing.summary} />`}
+    ${
+      picture === undefined
+        ? html`<${Facts} of=${ofRun} />`
+        : html`<${PictureView} key=${picture.name} picture=${picture} before=${before} ofRun=${ofRun} />`
+    }
     ${json !== undefined && html`<${Code} samples=${[{ label: 'Answer', code: JSON.stringify(json, null, 2) }]} />`}
-    <${Facts}
-      of=${[
-        ['From call to result', msText(tookMs)],
-        ['Job', jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`],
-      ]}
-    />
   `;
 }
 
 interface PictureViewProps {
   picture: ResultPicture;
   before: SourcePicture | undefined;
-  pricing: string | undefined;
+  /** What is known of the run that made it. */
+  ofRun: readonly Fact[];
 }
 
-function PictureView({ picture, before, pricing }: PictureViewProps) {
+function PictureView({ picture, before, ofRun }: PictureViewProps) {
   const { blob, width, height, format, warnings, timing, achieved, requestId, name } = picture;
   const url = useObjectUrl(blob);
   const growth =
@@ -78,6 +83,7 @@ function PictureView({ picture, before, pricing }: PictureViewProps) {
         ['Bytes', bytes()],
         ['Size', size],
         ['Format', format],
+        ...ofRun,
         ...Object.entries(achieved).map(([what, value]) => [ACHIEVED[what] ?? what, String(value)] as const),
         ['Likeness', html`<${Likeness} before=${before} after=${picture} />`],
         [
@@ -90,7 +96,6 @@ function PictureView({ picture, before, pricing }: PictureViewProps) {
           'Save',
           html`<a href=${url} download=${`${name}.${format === 'jpeg' ? 'jpg' : format}`}>Download</a>`,
         ],
-        ['Price', pricing],
       ]}
     />
     ${Object.keys(timing).length > 0 && html`<${TimingBar} timing=${timing} />`}

@@ -6,7 +6,7 @@ import { readSize } from '../parts/picture-size.ts';
 import { rowOf } from '../saved/row.ts';
 import { api } from '../session.ts';
 import { jobRequestOf } from './job-request.ts';
-import type { PlaygroundWork } from './work.ts';
+import { loneStep, type PlaygroundWork } from './work.ts';
 
 /** A picture that was made, with what its answer tells. */
 export interface ResultPicture {
@@ -149,11 +149,10 @@ async function runJob(
 }
 
 /** Steps as the client takes them: one alone has its parameters in the query. */
-export function transformOf({ steps }: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
-  const [only] = steps;
-  const isAlone = only !== undefined && steps.length === 1 && !('layerAssetId' in only.parameters);
-  if (isAlone) return { op: only.op, ...only.parameters } as OpWork;
-  return { steps: steps as readonly Step[] };
+function transformOf(work: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
+  const lone = loneStep(work);
+  if (lone !== undefined) return { op: lone.op, ...lone.parameters } as OpWork;
+  return { steps: work.steps as readonly Step[] };
 }
 
 async function onlyResult(picture: Picture): Promise<PartialOutcome> {

@@ -72,14 +72,22 @@ export function workOf(definition: OpDefinition): PlaygroundWork {
     const { op: _, ...parameters } = syncExample;
     return { kind: 'steps', steps: [{ op, parameters }], outputs: [] };
   }
-  if (definition.kind !== 'ai') return { kind: 'op', op, values: {} };
-  const {
-    op: _,
-    assetIds,
-    parameters = {},
-    ...fields
-  } = example as { parameters?: FormValues; [name: string]: unknown };
-  return { kind: 'op', op, values: { ...fields, ...parameters } };
+  return definition.kind === 'ai' ? workOfJob({ ...example, op }) : { kind: 'op', op, values: {} };
+}
+
+/** The work of a job of one op. */
+export function workOfJob({ op, assetIds: _, parameters = {}, ...fields }: FormValues): PlaygroundWork {
+  return { kind: 'op', op: String(op), values: { ...fields, ...(parameters as FormValues) } };
+}
+
+/** The step that is sent with its parameters on their own; none of several, and none that reads a second picture. */
+export function loneStep({
+  steps,
+  outputs,
+}: Extract<PlaygroundWork, { kind: 'steps' }>): WorkStep | undefined {
+  const [only, ...others] = steps;
+  const isAlone = others.length === 0 && outputs.length === 0;
+  return only !== undefined && isAlone && !('layerAssetId' in only.parameters) ? only : undefined;
 }
 
 /** Whether an op makes a picture of a picture while its caller waits, so that it can be one of several steps. */

@@ -1,10 +1,12 @@
 import type { BodyOf } from '../../../../client/calls.ts';
+import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Field } from '../parts/form.ts';
 import { takesText } from '../parts/handlers.ts';
+import { mended } from '../parts/mending.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
@@ -31,11 +33,15 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
     const definition = definitions.get(op ?? '');
     return definition !== undefined && isStep(definition) && model === undefined && prompt === undefined;
   });
+  const sentSteps = () => (hasForm ? steps : (JSON.parse(text) as PresetStep[]));
+  const set = (next: readonly PresetStep[]) => {
+    setSteps(next);
+    setText(JSON.stringify(next, null, 2));
+  };
   const save = () =>
     act(async () => {
-      const sent = hasForm ? steps : (JSON.parse(text) as PresetStep[]);
       const { version } = await api.presets.update(preset.slug, {
-        steps: sent as BodyOf<'PUT /presets/{slug}'>['steps'] & object,
+        steps: sentSteps() as BodyOf<'PUT /presets/{slug}'>['steps'] & object,
       });
       toast(`Version ${version} is saved.`);
       onSaved();
@@ -46,7 +52,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${save}>Save a new version<//>`}
   >
-    <${ErrorBox} error=${error ?? notRead} />
+    <${ErrorBox} error=${error ?? notRead} onFix=${(fix: readonly Fix[]) => set(mended({ steps: sentSteps() }, fix).steps)} />
     ${ops === undefined && notRead === undefined && html`<${Waiting} />`}
     ${
       ops !== undefined &&

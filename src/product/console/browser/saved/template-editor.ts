@@ -1,3 +1,4 @@
+import type { Fix } from '../../../../client/errors.ts';
 import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
@@ -5,6 +6,7 @@ import { confirmed } from '../parts/dialog.ts';
 import { errorAt, Field, Form, type FormValues } from '../parts/form.ts';
 import { takesText } from '../parts/handlers.ts';
 import { useKey } from '../parts/keys.ts';
+import { mended } from '../parts/mending.ts';
 import { Page, Section } from '../parts/page.ts';
 import { useAct } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
@@ -107,7 +109,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
     above=${{ title: 'Templates', path: '/console/templates' }}
     actions=${actions}
   >
-    <${ErrorBox} error=${error} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => set(mended(draft, fix))} />
     <div class="editor">
       <div class="editor-text">
         <${Tabs}

@@ -19,6 +19,7 @@ import { useQuery } from '../router.ts';
 const POLL_MS = 4_000;
 /** A process that is not hung answers within this time. */
 const TIMEOUT_MS = 4_000;
+const RESTART_WORDS: Readonly<Record<string, string>> = { exit: 'ended', signal: 'killed', hung: 'hung' };
 const MAX_LISTED_MARKS = 12;
 const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;
 
@@ -86,6 +87,7 @@ function Verdicts({ state: { verdict, hosts }, onDone }: { state: ShownState; on
 /** A sentence with its code, which stands between backticks. */
 function wordsOf(sentence: string): View {
   return sentence
+    .replaceAll(/(\d) (ms|s|%|MB)(?!\w)/g, '$1\u00a0$2')
     .split('`')
     .map((part, index) => (index % 2 === 0 ? part : html`<code key=${index}>${part}</code>`));
 }
@@ -123,8 +125,9 @@ function OneHost({ host, onDone }: { host: Host; onDone: () => void }) {
         [
           'Restarts',
           Object.entries(restarts)
-            .map(([reason, count]) => `${count} ${reason}`)
-            .join(', '),
+            .filter(([, count]) => count > 0)
+            .map(([reason, count]) => `${count} ${RESTART_WORDS[reason] ?? reason}`)
+            .join(', ') || 'none',
         ],
       ]}
     />

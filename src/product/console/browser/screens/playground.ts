@@ -1,3 +1,4 @@
+import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, TemplateSummary } from '../../../../client/schema.ts';
 import { html, useEffect, useMemo, useRef, useState, type View } from '../html.ts';
 import { loadedLater } from '../loaded.ts';
@@ -7,7 +8,7 @@ import { Field, Form, type FormValues } from '../parts/form.ts';
 import { useKey } from '../parts/keys.ts';
 import { Page, Section, UnreadPage } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox, Progress } from '../parts/states.ts';
+import { Empty, ErrorBox, type OtherCall, Progress } from '../parts/states.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { samplesFor } from '../playground/samples.ts';
 import { openSource, SourcePicker, type SourcePicture } from '../playground/source.ts';
@@ -31,6 +32,7 @@ const MAX_UNDO = 50;
 const FIELDS = { ...WORK_FIELDS, asset: '' };
 
 const PresetDialog = loadedLater(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
+const Price = loadedLater(async () => (await import('../playground/price.ts')).Price);
 const ResultView = loadedLater(async () => (await import('../playground/result-view.ts')).ResultView);
 
 interface Offer {
@@ -78,6 +80,11 @@ function Bench({ offer }: { offer: Offer }) {
     const timer = setTimeout(start, CHANGING_MS);
     return () => clearTimeout(timer);
   }, [written, source, isLive, isReady, isCheap]);
+  const applying = () => import('../playground/applying.ts');
+  const fix = async (changes: readonly Fix[]) =>
+    undo.change((await applying()).fixed(current, changes, definition));
+  const takeInstead = async (instead: OtherCall) =>
+    undo.change((await applying()).replaced(current, instead, offer.definitions));
   useKey('r', 'Run', () => isReady && start());
   useKey('u', 'Undo the last change', undo.undo);
 
@@ -108,13 +115,13 @@ function Bench({ offer }: { offer: Offer }) {
         </label>
       </div>
       <div class="bench-result">
-        <${ErrorBox} error=${error} />
+        <${ErrorBox} error=${error} onFix=${fix} onInstead=${takeInstead} />
         ${isRunning && html`<${Progress} label=${progress} />`}
         ${
           outcome === undefined
             ? html`<${Empty}
                 title=${isReady ? 'Press Run' : 'The result is shown here'}
-                text=${isReady ? 'Or press r.' : 'Drop a picture, paste one, or use the example.'}
+                text=${isReady ? html`Or press r. Price: <${Price} work=${current} definition=${definition} />` : 'Drop a picture, paste one, or use the example.'}
               />`
             : html`<${ResultView} outcome=${outcome} source=${source} definition=${definition} work=${current} />`
         }

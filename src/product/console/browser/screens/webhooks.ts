@@ -1,3 +1,4 @@
+import type { Fix } from '../../../../client/errors.ts';
 import type { WebhookEndpoint } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
@@ -5,6 +6,7 @@ import { countColumn, idColumn, timeColumn } from '../parts/columns.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { errorAt, Field } from '../parts/form.ts';
 import { submits, takesText } from '../parts/handlers.ts';
+import { mended } from '../parts/mending.ts';
 import { Page } from '../parts/page.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox } from '../parts/states.ts';
@@ -84,6 +86,12 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
       setAdded(await api.webhooks.create({ url, description, events: [...events] }));
       onAdded();
     });
+  const apply = (fix: readonly Fix[]) => {
+    const call = mended({ url, description, events }, fix);
+    setUrl(call.url);
+    setDescription(call.description);
+    setEvents(call.events);
+  };
   if (added !== undefined)
     return html`<${Secret} secret=${added.secret} onClose=${() => navigate(`${WEBHOOKS_PATH}/${added.id}`)} />`;
   return html`<${Dialog}
@@ -108,6 +116,6 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
         )}
       </fieldset>
     </form>
-    <${ErrorBox} error=${error} />
+    <${ErrorBox} error=${error} onFix=${apply} />
   <//>`;
 }

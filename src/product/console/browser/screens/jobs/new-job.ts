@@ -1,8 +1,10 @@
+import type { Fix } from '../../../../../client/errors.ts';
 import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
-import { html, useMemo, useState } from '../../html.ts';
+import { html, useEffect, useMemo, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { errorAt, Field, Form, type FormValues } from '../../parts/form.ts';
 import { takesText } from '../../parts/handlers.ts';
+import { mended } from '../../parts/mending.ts';
 import { Facts, Page, Section } from '../../parts/page.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { ErrorBox, Waiting } from '../../parts/states.ts';
@@ -27,7 +29,7 @@ const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' 
 
 /** A new job: it is priced by a dry run, and submitted as it was priced. */
 export function NewJob() {
-  const [{ op, by }, setQuery] = useQuery({ op: 'resize', by: 'form' });
+  const [{ op, by, job }, setQuery] = useQuery({ op: 'resize', by: 'form', job: '' });
   const [draft, setDraft] = useState(EMPTY);
   const [priced, setPriced] = useState<{ body: string; estimate: JobEstimate }>();
   const pricing = useAct();
@@ -40,6 +42,17 @@ export function NewJob() {
     () => (by === 'json' ? draft.json || EXAMPLE : JSON.stringify(bodyOf(op, definition, draft))),
     [by, op, definition, draft],
   );
+  const take = (request: JobRequest) => {
+    const taken = draftOf(request);
+    pricing.clear();
+    submitting.clear();
+    setDraft(taken);
+    setQuery({ op: request.op ?? 'resize', by: taken.json === '' ? 'form' : 'json', job: '' });
+  };
+  // Another screen, such as a refusal in the playground, may have sent a job to begin with.
+  useEffect(() => {
+    if (job !== '') void pricing.act(async () => take(requestIn(job)));
+  }, []);
   const isPriced = priced?.body === body;
   const error = pricing.error ?? submitting.error;
 
@@ -97,7 +110,7 @@ export function NewJob() {
               error=${error}
             />`
     }
-    <${ErrorBox} error=${error} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => take(mended(requestIn(body), fix))} />
     ${isPriced && html`<${Estimate} estimate=${priced.estimate} />`}
     <div class="form-foot">
       <${Button} kind=${isPriced ? 'plain' : 'primary'} isBusy=${pricing.isActing} onClick=${price}>Dry run<//>
@@ -211,6 +224,23 @@ function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraf
     ...(into !== '' && { collection: into }),
     ...(Object.keys(values).length > 0 && { parameters: { ...values } }),
   };
+}
+
+/** A job as the form holds it; as JSON if the form lacks a field of it. */
+function draftOf(request: JobRequest): JobDraft {
+  const {
+    op,
+    prompt = '',
+    assetIds = [],
+    from = {},
+    collection: into = '',
+    parameters: values = {},
+    ...others
+  } = request;
+  const { collection: fromCollection = '', ...selection } = from;
+  const hasForm = op !== undefined && Object.keys({ ...others, ...selection }).length === 0;
+  const json = hasForm ? '' : JSON.stringify(request, null, 2);
+  return { prompt, assetIds: assetIds.join('\n'), fromCollection, into, values, json };
 }
 
 /** @throws Error for a text that is not JSON. */

@@ -1,6 +1,7 @@
 import type { QueryOf } from '../../../../../client/calls.ts';
 import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
+import { useBulk } from '../../parts/bulk.ts';
 import { Button } from '../../parts/button.ts';
 import { countColumn, idColumn, statusColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed, Dialog } from '../../parts/dialog.ts';
@@ -14,7 +15,7 @@ import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Tabs } from '../../parts/tabs.ts';
 import { toast } from '../../parts/toast.ts';
-import { Copy, Count, countText, Id, Status, Time } from '../../parts/values.ts';
+import { Copy, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
 import { api } from '../../session.ts';
 import { Secret, WEBHOOKS_PATH } from './secret.ts';
@@ -32,6 +33,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
     [endpointId, status],
     { keyOf: ({ id }) => id, everyMs: POLL_MS },
   );
+  const bulk = useBulk();
   const above = { title: 'Webhooks', path: WEBHOOKS_PATH };
   const { data } = endpoint;
   if (data === undefined) return html`<${UnreadPage} title="Endpoint" above=${above} ...${endpoint} />`;
@@ -39,6 +41,14 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
     endpoint.reload();
     list.reload();
   };
+  const resend = (since: string) =>
+    bulk.run({
+      title: 'Sending events again',
+      rows: resent(endpointId, since),
+      nameOf: String,
+      act: async () => undefined,
+      onEnd: reload,
+    });
   return html`<${Page}
     title=${data.description || 'Endpoint'}
     lead=${html`<${Copy} text=${data.url} />`}
@@ -65,8 +75,9 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
           current=${status}
           onChoose=${(status: string) => setFilters({ status })}
         />
-        <${ResendFailed} endpoint=${data} onSent=${reload} />
+        <${ResendFailed} isEnabled=${data.enabled && !bulk.isRunning} resend=${resend} />
       </div>
+      ${bulk.view}
       <${ErrorBox} error=${list.error} onRetry=${list.reload} />
       <${Table}
         label="Deliveries"
@@ -154,34 +165,22 @@ function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => v
 }
 
 /** Sends every event again whose last delivery failed, since an instant that the reader chooses. */
-function ResendFailed({ endpoint, onSent }: { endpoint: WebhookEndpoint; onSent: () => void }) {
+function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (since: string) => void }) {
   const [isOpen, setIsOpen] = useState(false);
   const [hours, setHours] = useState('24');
-  const { act, isActing, error } = useAct();
-  const resend = async () => {
-    const since = new Date(Date.now() - Number(hours) * 3_600_000).toISOString();
-    const isDone = await act(async () => {
-      let sent = 0;
-      for (let left = 1; left > 0; ) {
-        const answer = await api.webhooks.redeliverFailed(endpoint.id, since);
-        sent += answer.queued;
-        left = answer.queued === 0 ? 0 : answer.left;
-      }
-      toast(sent === 0 ? 'No event was left that had failed.' : `${countText(sent)} events are sent again.`);
-    });
-    if (!isDone) return;
+  const begin = () => {
     setIsOpen(false);
-    onSent();
+    resend(new Date(Date.now() - Number(hours) * 3_600_000).toISOString());
   };
   return html`
-    <${Button} isDisabled=${!endpoint.enabled} onClick=${() => setIsOpen(true)}>Resend failed…<//>
+    <${Button} isDisabled=${!isEnabled} onClick=${() => setIsOpen(true)}>Resend failed…<//>
     ${
       isOpen &&
       html`<${Dialog}
         title="Resend what failed"
         closes="Cancel"
         onClose=${() => setIsOpen(false)}
-        actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${resend}>Resend<//>`}
+        actions=${html`<${Button} kind="primary" onClick=${begin}>Resend<//>`}
       >
         <p>Each event whose last delivery failed is sent once more, oldest first. Tests are left out.</p>
         <${Field} label="Queued within the last">
@@ -189,10 +188,22 @@ function ResendFailed({ endpoint, onSent }: { endpoint: WebhookEndpoint; onSent:
             ${SPANS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
           </select>
         <//>
-        <${ErrorBox} error=${error} />
       <//>`
     }
   `;
+}
+
+/** Each event that the service queues again: it takes them in batches, until none is left. */
+async function* resent(endpointId: string, since: string): AsyncGenerator<number> {
+  let count = 0;
+  for (;;) {
+    const { queued, left } = await api.webhooks.redeliverFailed(endpointId, since);
+    for (let event = 0; event < queued; event += 1) {
+      count += 1;
+      yield count;
+    }
+    if (queued === 0 || left === 0) return;
+  }
 }
 
 const SPANS = [

@@ -1,0 +1,9 @@
+import type { Fix } from '../../../../client/errors.ts';
+import { type Mend, mendedCall, type SentCall } from '../../../../platform/http/errors/mends.ts';
+
+/** A call with every change that a refusal lists, as the service makes them; unchanged where one has no place. */
+export function mended<T extends object>(call: T, fix: readonly Fix[]): T {
+  let sent: SentCall | null = { query: {}, body: call, isForm: false };
+  for (const mend of fix) sent = sent && mendedCall(sent, mend as Mend);
+  return (sent?.body ?? call) as T;
+}

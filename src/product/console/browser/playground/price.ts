@@ -1,0 +1,90 @@
+import type { JobEstimate, JobRequest, OpDefinition } from '../../../../client/schema.ts';
+import { html } from '../html.ts';
+import { useReading } from '../parts/reading.ts';
+import { countText } from '../parts/values.ts';
+import { rowOf } from '../saved/row.ts';
+import { api } from '../session.ts';
+import { jobRequestOf } from './job-request.ts';
+import type { PlaygroundWork } from './work.ts';
+
+/** What a run costs, as a dry run says. */
+interface Price {
+  credits: number;
+  /** Results that are counted against the allowance. */
+  runs: number;
+  /** Runs that are left of the allowance; -1 without a limit. */
+  left?: number;
+  /** The price of each part of a chain. */
+  steps: NonNullable<JobEstimate['steps']>;
+}
+
+/** Longer than the pause between two letters. */
+const CHANGING_MS = 600;
+
+/**
+ * The price of a run of the work. A dry run needs no picture: it prices the same work as a job, where a pass of a
+ * picture counts one run, too.
+ */
+export function Price({ work, definition }: { work: PlaygroundWork; definition: OpDefinition | undefined }) {
+  const { data } = useReading((signal) => readPrice(work, definition, signal), [work]);
+  if (data === undefined) return html`<span class="quiet">–</span>`;
+  const { credits, runs, left, steps } = data;
+  const counted = `${countText(runs)} ${runs === 1 ? 'run' : 'runs'}${left === undefined || left < 0 ? '' : ` of ${countText(left)} left`}`;
+  return html`<span class="figure">${creditsText(credits)}</span>
+    ${runs > 0 && html` <span class="quiet">${counted}</span>`}
+    ${
+      steps.length > 0 &&
+      html`<ol class="prices">
+        ${steps.map(({ index, type, op, credits }) => html`<li key=${index}>${op ?? type} <span class="figure">${creditsText(credits)}</span></li>`)}
+      </ol>`
+    }`;
+}
+
+async function readPrice(
+  work: PlaygroundWork,
+  definition: OpDefinition | undefined,
+  signal: AbortSignal,
+): Promise<Price> {
+  await new Promise((resolve) => setTimeout(resolve, CHANGING_MS));
+  signal.throwIfAborted();
+  if (work.kind === 'template') {
+    const { price } = await api.images.estimateRender(
+      { templateId: work.id, data: rowOf(work.data) },
+      { signal },
+    );
+    return { credits: price, runs: 1, steps: [] };
+  }
+  // What answers at once and is no job, such as the facts of a picture, is free.
+  if (definition?.kind === 'sync') return { credits: 0, runs: 0, steps: [] };
+  const estimate = await api.jobs.estimate(pricedOf(work, definition), { signal });
+  const { credits, overageCredits, processCountLeft: left, totalItems, steps = [] } = estimate;
+  const isModel = definition === undefined ? /^ai|parse/.test(estimate.type) : definition.kind === 'ai';
+  const ofSteps = steps.reduce((sum, { processRuns }) => sum + processRuns, 0);
+  const runs = steps.length > 0 ? ofSteps : isModel ? 0 : totalItems;
+  return { credits: credits + overageCredits, runs, left, steps };
+}
+
+/** The work as a job over a picture for each of its results. */
+function pricedOf(
+  work: Exclude<PlaygroundWork, { kind: 'template' }>,
+  definition: OpDefinition | undefined,
+): JobRequest {
+  switch (work.kind) {
+    case 'preset':
+      return { presetId: work.slug, imageCount: 1 };
+    case 'op': {
+      const request = jobRequestOf(work.op, work.values) as JobRequest;
+      return { ...request, ...(definition?.requiresAssets !== false && { imageCount: 1 }) };
+    }
+    case 'steps': {
+      const [first] = work.outputs;
+      const one = first === undefined ? [] : [{ op: first.op, parameters: first.parameters }];
+      const steps = [...work.steps, ...one] as NonNullable<JobRequest['steps']>;
+      return { steps, imageCount: Math.max(1, work.outputs.length) };
+    }
+  }
+}
+
+function creditsText(credits: number): string {
+  return `${countText(credits)} ${credits === 1 ? 'credit' : 'credits'}`;
+}
