@@ -1,9 +1,14 @@
 // needs: nothing
+import { register } from 'prom-client';
 import t from 'tap';
+import { packFile } from '../../../src/platform/file-cache/cached-file.ts';
 import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { pictureReserve } from '../../../src/product/delivery/cache.ts';
 import { Pictures } from '../../../src/product/delivery/pictures.ts';
+
+// Each holder of pictures declares its metrics.
+t.beforeEach(() => register.clear());
 
 t.test('a picture is answered before it is kept, and is one making until then', async (t) => {
   const written = Promise.withResolvers<void>();
@@ -58,6 +63,34 @@ t.test('a picture is answered before it is kept, and is one making until then', 
   await ended;
   for (let turn = 0; turn < 10; turn += 1) await undefined;
   t.same([turns, kept], [0, ['acc_1/ast_1/true']], 'what is gone meanwhile is not kept');
+});
+
+t.test('a picture that is read from the cache twice is in memory', async (t) => {
+  const facts = { contentType: 'image/png', width: 1, height: 1, etag: 'e', madeAtMs: 0 };
+  const bytes = Buffer.from('the bytes');
+  const reads: string[] = [];
+  const shelf = {
+    ...{ kind: 'disk' as const, useResolutionMs: 1_000 },
+    async read(path: string) {
+      reads.push(path);
+      return packFile(facts, bytes);
+    },
+    ...{ write: async () => undefined, remove: async () => undefined, touch: async () => undefined },
+    list: async () => [],
+  };
+  const cache = new FileCache({ shelf, maxBytes: 100_000, log: { warn: () => undefined } });
+  const pictures = new Pictures({ cache, turns: { take: (_name, work) => work() }, now: () => new Date() });
+  const order = (name: string) => ({
+    path: `acc_1/ast_1/${name}`,
+    ...{ freshMs: null, staleMs: 0 },
+    make: () => Promise.reject(new Error('It is kept.')),
+    isWanted: async () => true,
+  });
+  for (let call = 0; call < 4; call += 1) t.same((await pictures.get(order('often'))).bytes, bytes);
+  t.equal(reads.length, 2);
+  for (let index = 0; index < 600; index += 1) await pictures.get(order(`once-${index}`));
+  t.equal(pictures.inMemory(order('once-599')), null, 'one that is asked for once displaces nothing');
+  t.same(pictures.inMemory(order('often'))?.bytes, bytes);
 });
 
 t.test('a disk that still takes uploads keeps no more pictures', async (t) => {
