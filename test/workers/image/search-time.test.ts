@@ -6,6 +6,7 @@ import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
 import { rehearse, sampleOf } from '../../../workers/image/search/rehearsal.ts';
 import { reachTarget, type Search } from '../../../workers/image/search/target.ts';
 import { TrialTime } from '../../../workers/image/search/time.ts';
+import { tryOut } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat } from '../../../workers/protocol.ts';
 
 const DEADLINE_MS = 10_000;
@@ -49,7 +50,7 @@ t.test('a sample has pixels from all over the picture, none of them twice', asyn
     data.set([Math.floor(x / 8), Math.floor(y / 8), ((x % 8) << 4) | (y % 8)], at * 3);
   }
   const whole: Pixels = { data, width, height, channels: 3, frames: 1 };
-  const sample = sampleOf(whole);
+  const sample = sampleOf(whole, 'size')?.pixels;
   t.match(sample, { width: 512, height: 512, channels: 3, frames: 1 });
   const seen = new Set<string>();
   for (let at = 0; at < 512 * 512; at++) seen.add(String(sample?.data.subarray(at * 3, at * 3 + 3)));
@@ -58,12 +59,47 @@ t.test('a sample has pixels from all over the picture, none of them twice', asyn
     seen.has('0,0,0') && seen.has(`${(width - 1) >> 3},${(height - 1) >> 3},${(7 << 4) | 7}`),
     'its corners',
   );
-  t.equal(sampleOf({ ...whole, frames: 2, height: 500 }), undefined);
-  const frames = sampleOf({ ...whole, frames: 20, height: 50 });
+  t.equal(sampleOf({ ...whole, frames: 2, height: 500 }, 'size'), undefined);
+  const frames = sampleOf({ ...whole, frames: 20, height: 50 }, 'size')?.pixels;
   t.match(frames, { width, height: 50, frames: 3 });
-  const start = 8 * 50 * width * 3;
+  const start = 7 * 50 * width * 3;
   t.strictSame(frames?.data.subarray(50 * width * 3, 50 * width * 3 + 99), data.subarray(start, start + 99));
-  t.equal(sampleOf({ ...whole, height: 400, data: data.subarray(0, width * 400 * 3) }), undefined);
+  const low = { ...whole, height: 400, data: data.subarray(0, width * 400 * 3) };
+  t.equal(sampleOf(low, 'size'), undefined);
+});
+
+t.test('a size is estimated by runs of frames, a likeness by frames that lie apart', async (t) => {
+  const [width, height, frames] = [250, 100, 100];
+  const numbers = (part: Pixels | undefined) =>
+    Array.from({ length: part?.frames ?? 0 }, (_, frame) => part?.data[frame * width * height]);
+  const data = Uint8Array.from({ length: width * height * frames }, (_, at) =>
+    Math.floor(at / (width * height)),
+  );
+  const animation: Pixels = { data, width, height, channels: 1, frames };
+  const ofSize = sampleOf(animation, 'size');
+  t.same(numbers(ofSize?.pixels), [0, 1, 2, 3, 34, 35, 36, 37, 68, 69, 70, 71]);
+  t.same(numbers(ofSize?.heads), [0, 34, 68]);
+  const ofLikeness = sampleOf(animation, 'likeness');
+  t.same(numbers(ofLikeness?.pixels), [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96]);
+  t.equal(ofLikeness?.heads, undefined);
+});
+
+t.test('a setting that is sure to fail by its expectation is not tried', async (t) => {
+  const tried = async (margin: number | undefined, target: number) => {
+    const indices: number[] = [];
+    await tryOut({
+      ...{ count: 9, pick: 'last', target, tolerance: 0.01, expected: (index) => index, hasTime: () => true },
+      ...(margin !== undefined && { margin }),
+      async attempt(index) {
+        indices.push(index);
+        return { value: index + 0.3, reaches: index + 0.3 <= target };
+      },
+    });
+    return indices;
+  };
+  t.same(await tried(undefined, 4.5), [4, 5]);
+  t.same(await tried(0.1, 4.5), [4]);
+  t.same(await tried(1, 4.5), [4, 5], 'its expectation may be wrong by as much');
 });
 
 t.test(

@@ -1,6 +1,7 @@
 import type { OutputFormat } from '../../protocol.ts';
 import { TooLate } from '../failure.ts';
 import { framesOf, joinFrames, type Pixels } from '../pixels/pixels.ts';
+import type { Quantity } from './settings.ts';
 import { LAST_CALL_MS } from './time.ts';
 import { type SettingSequence, type Trial, type TriedSetting, tryOut } from './trials.ts';
 
@@ -53,20 +54,44 @@ interface RehearsalInput {
   attempt(index: number, effort: number | undefined): Promise<Trial>;
 }
 
-/** Of a large animation, the sample is the first of so many frames. */
-const FRAMES_PER_SAMPLED = 8;
-const MIN_SAMPLED_FRAMES = 2;
-
-/** A sample of a large picture; undefined for one that is tried as a whole. */
-export function sampleOf(pixels: Pixels): Pixels | undefined {
-  return pixels.frames > 1 ? framesSampleOf(pixels) : tilesSampleOf(pixels);
+/** A sample of a picture. */
+export interface TrialSample {
+  pixels: Pixels;
+  /** Of an animation in runs: the first frame of each. A file holds such a frame as a whole. */
+  heads?: Pixels;
 }
 
-function framesSampleOf(pixels: Pixels): Pixels | undefined {
+/** The sample of a large animation is at most the first of so many frames, and has at most so many of them. */
+const FRAMES_PER_SAMPLED = 8;
+const MIN_SAMPLED_FRAMES = 2;
+const MAX_SAMPLED_FRAMES = 24;
+/** Runs of frames by which a size is estimated: a file holds of each frame what has changed since the last one. */
+const RUNS = 3;
+
+/** A sample of a large picture by which a quantity is estimated; undefined for one that is tried as a whole. */
+export function sampleOf(pixels: Pixels, quantity: Quantity): TrialSample | undefined {
+  if (pixels.frames > 1) return framesSampleOf(pixels, quantity);
+  const tiles = tilesSampleOf(pixels);
+  return tiles && { pixels: tiles };
+}
+
+function framesSampleOf(pixels: Pixels, quantity: Quantity): TrialSample | undefined {
   const { width, height, frames } = pixels;
   const isSmall = width * height * frames < SAMPLED_FROM_PX;
   if (isSmall || frames < FRAMES_PER_SAMPLED * MIN_SAMPLED_FRAMES) return undefined;
-  return joinFrames(framesOf(pixels).filter((_, frame) => frame % FRAMES_PER_SAMPLED === 0));
+  const framesIn = (isSampled: (frame: number) => boolean) =>
+    joinFrames(framesOf(pixels).filter((_, frame) => isSampled(frame)));
+  const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED), MAX_SAMPLED_FRAMES);
+  const runLength = Math.floor(sampled / RUNS);
+  if (quantity !== 'size' || runLength < 2) {
+    const distance = Math.ceil(frames / sampled);
+    return { pixels: framesIn((frame) => frame % distance === 0) };
+  }
+  const distance = Math.ceil(frames / RUNS);
+  return {
+    pixels: framesIn((frame) => frame % distance < runLength),
+    heads: framesIn((frame) => frame % distance === 0),
+  };
 }
 
 function tilesSampleOf({ data, width, height, channels, frames }: Pixels): Pixels | undefined {

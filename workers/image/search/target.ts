@@ -7,7 +7,7 @@ import { TooLate } from '../failure.ts';
 import { achievedOf, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalidArgument } from '../refusal.ts';
-import { type Rehearsed, rehearse, sampleOf } from './rehearsal.ts';
+import { type Rehearsed, rehearse, sampleOf, type TrialSample } from './rehearsal.ts';
 import {
   type CommonSettings,
   type CurvedFormat,
@@ -69,15 +69,21 @@ interface TriedFile {
 
 /** The aim of a search, and how a file is judged by it. */
 interface Goal<J extends Trial> {
+  quantity: Quantity;
   row: Omit<SettingSequence, 'hasTime' | 'attempt'>;
-  /** Judges a file of the whole picture, or of a sample in which each pixel represents `ratio` pixels. */
-  judge(file: Written, sample?: { pixels: Pixels; ratio: number }): Promise<J>;
+  /** Judges a file of the whole picture, or of a sample, by which the whole has so many `bytes`. */
+  judge(file: Written, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
 }
 
 /** A file that is below the limit by no more than this, in natural logarithms, ends the search: 3 %. */
 const NEAR_SIZE = 0.03;
 /** A palette of two colours takes at most a bit per pixel. With fewer, even the smallest setting may be too large. */
 const SURE_BYTES_PER_PX = 1 / 8;
+/**
+ * How far a setting may be from what a sample lets expect of it, once the expectation fits a trial of the whole
+ * picture: 10 % of the size, or of the difference that the likeness leaves.
+ */
+const SAMPLE_MARGIN = 0.1;
 /**
  * Factor on the tolerance if there is time for only one trial, because a sample's estimate is sometimes wrong by a
  * tenth.
@@ -105,13 +111,14 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
   const settings = settingsFor(encode, 'size', frames);
   const { best, nearest, trials, isThorough } = await tried(search, settings, {
+    quantity: 'size',
     row: {
       ...{ count: settings.length, pick: 'last', target: Math.log(limitBytes), tolerance: NEAR_SIZE },
       ...expectedOf('size', search, settings),
       isDoubtful: limitBytes < SURE_BYTES_PER_PX * width * height * frames,
     },
     async judge({ info }, sample) {
-      const bytes = info.size * (sample?.ratio ?? 1);
+      const bytes = sample?.bytes ?? info.size;
       return { value: Math.log(bytes), reaches: bytes <= limitBytes };
     },
   });
@@ -131,13 +138,16 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
   const { param, least, quantity, tolerance, evenly, rounded } = metric;
   const encode: Search['encode'] = { ...metric.settings, ...search.encode };
   const settings = settingsFor(encode, quantity, pixels.frames);
+  let ofSample: ReturnType<typeof likenessTo> | undefined;
   const { best, nearest, trials, isThorough } = await tried({ ...search, encode }, settings, {
+    quantity,
     row: {
       ...{ count: settings.length, pick: 'first', target: evenly(least), tolerance },
       ...expectedOf(quantity, search, settings, evenly(metric.same)),
     },
     async judge({ data }, sample) {
-      const measure = sample === undefined ? metric.measure : likenessTo(sample.pixels, target).measure;
+      if (sample !== undefined) ofSample ??= likenessTo(sample.pixels, target);
+      const { measure } = sample === undefined ? metric : (ofSample ?? metric);
       const likeness = await measure(data);
       return { value: evenly(likeness), reaches: likeness >= least, likeness };
     },
@@ -174,7 +184,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
   const isSettled = await time.within(() =>
     tryOut({
       ...row,
-      ...(found && { expected: found.expected }),
+      ...(found && { expected: found.expected, margin: SAMPLE_MARGIN }),
       ...(found?.isRushed && { tolerance: row.tolerance * RUSHED_TOLERANCE_FACTOR }),
       hasTime: time.hasTime,
       async attempt(index) {
@@ -199,11 +209,11 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
 async function rehearsed(
   { pixels, encode, deadlineMs, nowMs, prepareSample }: Search,
   settings: readonly EncoderSetting[],
-  { row, judge }: Goal<Trial>,
+  { quantity, row, judge }: Goal<Trial>,
 ): Promise<Rehearsed | undefined> {
-  const sample = sampleOf(pixels);
+  const sample = sampleOf(pixels, quantity);
   if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
-  const ratio = sizeOf(pixels) / sizeOf(sample);
+  const ratio = sizeOf(pixels) / sizeOf(sample.pixels);
   return rehearse({
     format: encode.format,
     row,
@@ -212,11 +222,28 @@ async function rehearsed(
     leftMs: () => deadlineMs - LAST_CALL_MS - nowMs(),
     async attempt(index, effort) {
       const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
-      const asked = { pixels: sample, encode: { ...encode, ...usual }, motion: {} };
-      const file = await encoded(asked, prepareSample(sample), settings[index] as EncoderSetting);
-      return judge(file, { pixels: sample, ratio });
+      const write = (part: Pixels) =>
+        encoded(
+          { pixels: part, encode: { ...encode, ...usual }, motion: {} },
+          prepareSample(part),
+          settings[index] as EncoderSetting,
+        );
+      const file = await write(sample.pixels);
+      const heads = sample.heads && (await write(sample.heads));
+      return judge(file, { pixels: sample.pixels, bytes: wholeBytes(pixels, sample, file, heads) });
     },
   });
+}
+
+/**
+ * The bytes of the whole picture by those of a file of its sample: of an animation, one frame as a whole, and of all
+ * others what changes.
+ */
+function wholeBytes(whole: Pixels, { pixels, heads }: TrialSample, file: Written, ofHeads?: Written): number {
+  if (heads === undefined || ofHeads === undefined) return (file.info.size * sizeOf(whole)) / sizeOf(pixels);
+  const headBytes = ofHeads.info.size / heads.frames;
+  const changeBytes = (file.info.size - ofHeads.info.size) / (pixels.frames - heads.frames);
+  return headBytes + (whole.frames - 1) * Math.max(0, changeBytes);
 }
 
 function sizeOf({ width, height, frames }: Pixels): number {

@@ -19,6 +19,11 @@ export interface SettingSequence {
   tolerance: number;
   /** The value that a setting is expected to reach, on the same scale; undefined if there is no estimate. */
   expected?: (index: number) => number;
+  /**
+   * How far beyond the target, on the same scale, a setting has to be expected for it to be left untried. Absent: a
+   * search goes on until a setting fails.
+   */
+  margin?: number;
   /** Whether even the first setting may fail. Without an expectation, it is then tried before any other. */
   isDoubtful?: boolean;
   /** Whether there is time for another trial. */
@@ -38,7 +43,8 @@ const GUIDED_TRIALS = 5;
 /**
  * Searches for a setting with few trials. The first trial is the one that the expectation suggests. The next is
  * suggested by the expectation after it was shifted and tilted to fit the results. The search ends when no setting is
- * left between one that reaches the target and one that does not, when one is close enough, or when time is up. If even
+ * left between one that reaches the target and one that does not, when one is close enough, when the next better one is
+ * expected to fail by the margin, or when time is up. If even
  * the first setting is expected to fail, it is tried next, so that a target out of reach costs one trial or two.
  */
 export async function tryOut(row: SettingSequence): Promise<void> {
@@ -52,7 +58,8 @@ export async function tryOut(row: SettingSequence): Promise<void> {
     if (reaches === (pick === 'last')) low = index;
     else high = index;
     const isNear = reaches && Math.abs(value - target) <= tolerance;
-    if (isNear || !row.hasTime()) return;
+    const isBest = reaches && isSureToFail(row, found, pick === 'last' ? low + 1 : high - 1);
+    if (isNear || isBest || !row.hasTime()) return;
   }
 }
 
@@ -71,6 +78,17 @@ function guess(
     if (Math.abs(predicted(index) - aim) < Math.abs(predicted(best) - aim)) best = index;
   }
   return best;
+}
+
+/** Whether the fitted expectation of a setting is beyond the target by more than the margin. */
+function isSureToFail(
+  { expected, pick, target, margin }: SettingSequence,
+  found: TriedSetting[],
+  index: number,
+): boolean {
+  if (expected === undefined || margin === undefined) return false;
+  const beyond = fitted(expected, found)(index) - target;
+  return (pick === 'last' ? beyond : -beyond) > margin;
 }
 
 /** The expectation, shifted to the last result, and tilted if two trials show by how much. */
