@@ -14,16 +14,17 @@ const MAX_CHARACTERS = 16_000;
 t.test(
   'the page of each endpoint says how it is called and what it answers, with examples that fit',
   async (t) => {
-    const server = await startServer(t);
+    const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
     const { json: document } = await server.call('//openapi.json');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const fits = (schema: object, value: unknown) => {
       const validate = ajv.compile({ ...schema, components: document.components });
       return validate(value) ? '' : ajv.errorsText(validate.errors);
     };
+    const { key } = await server.account({ credits: 1_000 });
     let examples = 0;
-    for (const methods of Object.values<Record<string, Operation>>(document.paths)) {
-      for (const { operationId, requestBody, responses } of Object.values(methods)) {
+    for (const [path, methods] of Object.entries<Record<string, Operation>>(document.paths)) {
+      for (const [method, { operationId, requestBody, responses }] of Object.entries(methods)) {
         const { bytes, status } = await server.call(`//docs/${operationId}.md`);
         const page = bytes.toString();
         t.equal(status, 200, operationId);
@@ -40,6 +41,10 @@ t.test(
             : responses[title]?.content?.['application/json']?.schema;
           t.equal(fits(schema ?? {}, JSON.parse(text)), '', `${operationId}: ${title}`);
           examples += 1;
+          if (!title.startsWith('Body')) continue;
+          const sent = { method: method.toUpperCase(), key, json: JSON.parse(text) };
+          const answer = await server.call(`/${path.replaceAll(/\{\w+\}/g, 'none')}`, sent);
+          t.not(answer.json?.error?.code, 'invalid_param', `${operationId}: ${answer.json?.error?.message}`);
         }
       }
     }

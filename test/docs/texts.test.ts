@@ -69,6 +69,25 @@ for (const page of ['README.md', 'docs/using.md'])
     t.equal((await sharp(join(directory, 'card.png')).metadata()).format, 'png');
   });
 
+t.test('the configurations of docs/mcp.md can be read, and its commands for a shell run', async (t) => {
+  const page = await readFile(join(ROOT, 'docs/mcp.md'), 'utf8');
+  const hosts = samplesIn(page, 'json').map((text) => JSON.parse(text));
+  t.match(hosts, [
+    { servers: { darkroom: { url: /\/mcp$/ } } },
+    { mcpServers: { darkroom: { args: [/darkroom\.ts$/, 'mcp'] } } },
+  ]);
+  const ticket = await server.call('/upload-tickets', { method: 'POST', key, json: {} });
+  const blocks = samplesIn(page, 'sh').filter((command) => command.startsWith('curl'));
+  const inline = Array.from(page.matchAll(/`(curl [^`\n]+)`/g), ([, command = '']) => command);
+  t.ok(blocks.length >= 1 && inline.length >= 1);
+  for (const command of [...blocks, ...inline]) {
+    const local = command.replaceAll('http://127.0.0.1:3000', server.url);
+    await t.resolves(shell(`URL='${ticket.json.data.url}'\n${local}`), command);
+  }
+  const skill = await readFile(join(directory, '.claude/skills/darkroom/SKILL.md'), 'utf8');
+  t.match(skill, /^---\nname: darkroom/);
+});
+
 t.test('the README counts the ops of the catalogue', async (t) => {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
   const [, allOps, pixelOps] = /(\d+) ops \((\d+) of them pixel operations\)/.exec(readme) ?? [];

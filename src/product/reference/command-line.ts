@@ -31,7 +31,8 @@ function linesOf(words: readonly string[]): string {
 function commandWords({
   op,
   kind,
-  syncEndpoint,
+  endpoint,
+  syncEndpoint = endpoint,
   syncParams,
   syncExample = {},
   example = {},
@@ -45,6 +46,10 @@ function commandWords({
     const { templateId, data } = syncExample as { templateId?: string; data?: object };
     const values = Object.entries(data ?? {}).map(([name, value]) => `--set ${name}=${quoted(value)}`);
     return [`darkroom render --template ${templateId}`, ...values, '-o result.png'];
+  }
+  if (syncEndpoint !== undefined) {
+    const name = syncEndpoint.split('/').at(-1);
+    return [`darkroom ${name} photo.jpg`, ...optionsOf(syncExample)];
   }
   if (kind !== 'ai') return undefined;
   const {

@@ -33,6 +33,9 @@ export const severalResultsGuide: DocumentationPage = {
                {"name": "large", "op": "resize", "parameters": {"width": 1280, "format": "webp"}},
                {"name": "square", "op": "thumbnail", "parameters": {"size": 96}}]' \\
   "$BASE/api/v1/images/transform" -o pictures.zip`),
+    paragraph('The command line writes them into a folder, of one picture or of many:'),
+    shell(`darkroom transform photo.jpg --outputs small=resize:width=320,format=webp \\
+  --outputs square=thumbnail:size=96 -o pictures`),
     heading('Links instead of bytes'),
     paragraph(
       'With `response=url` each result is stored for five minutes, and the answer is JSON with a link to each. The links need no key.',
