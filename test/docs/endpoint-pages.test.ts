@@ -44,7 +44,9 @@ t.test(
           if (!title.startsWith('Body')) continue;
           const sent = { method: method.toUpperCase(), key, json: JSON.parse(text) };
           const answer = await server.call(`/${path.replaceAll(/\{\w+\}/g, 'none')}`, sent);
-          t.not(answer.json?.error?.code, 'invalid_param', `${operationId}: ${answer.json?.error?.message}`);
+          const { code, param, message } = answer.json?.error ?? {};
+          // The hosts of examples are made up, as their ids are.
+          t.ok(code !== 'invalid_param' || param === 'url', `${operationId}: ${message}`);
         }
       }
     }
