@@ -88,11 +88,11 @@ export interface Ops {
     format?: "jpeg" | "png" | "webp" | "avif" | "gif" | "tiff" | ("jpeg" | "png" | "webp" | "avif" | "gif" | "tiff")[];
     /** Largest size of the result in bytes. */
     maxBytes?: number;
-    /** Least SSIM (Wang et al., on luma); needs format. */
+    /** Least SSIM (on luma); needs format. */
     minSsim?: number;
     /**
      * Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs
-     * format. For results of 8 pixels per edge to 4 megapixels.
+     * format; 8 pixels per edge to 4 megapixels.
      */
     ssimulacra2?: number;
   };
@@ -495,7 +495,7 @@ export interface Calls {
   'DELETE /presets/{slug}/versions/{version}': { path: { slug: string; version: string }; data: undefined };
   'POST /images/compare': {
     query: {
-      /** Adds the score of SSIMULACRA 2, which takes longer. For pictures of 8 pixels per edge to 4 megapixels. */
+      /** Adds that score; for 8 pixels per edge to 4 megapixels. */
       ssimulacra2?: boolean;
     };
     body: CompareReference;

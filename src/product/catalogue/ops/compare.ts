@@ -2,19 +2,15 @@ import { argumentsSchema, assetId, flag, optional } from '../../../../workers/im
 import type { PixelOp } from '../op.ts';
 
 /** Whether the answer has the score of SSIMULACRA 2 too: a parameter of the op, and of the synchronous call. */
-export const SCORE = optional(
-  flag(
-    'Adds the score of SSIMULACRA 2, which takes longer. For pictures of 8 pixels per edge to 4 megapixels.',
-  ),
-);
+export const SCORE = optional(flag('Adds that score; for 8 pixels per edge to 4 megapixels.'));
 
 export const compare: PixelOp<'compare'> = {
   op: 'compare',
   runs: 'pass',
   kind: 'deterministic',
   description:
-    'Compares each picture (its first frame) with another asset: JSON of ssim, changedShare, maxDifference and the changed regions. In steps: last. POST /api/v1/images/compare compares two images while you wait.',
-  parameters: argumentsSchema({ otherAssetId: assetId('The asset to compare with.'), ssimulacra2: SCORE }),
+    'Compares each first frame with another asset: JSON of ssim, changedShare, maxDifference and regions. POST /api/v1/images/compare compares two at once.',
+  parameters: argumentsSchema({ otherAssetId: assetId('The other asset.'), ssimulacra2: SCORE }),
   fields: {},
   produces: 'json',
   requiresAssets: true,

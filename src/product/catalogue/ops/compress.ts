@@ -29,12 +29,12 @@ export const compress = pixelOp({
       }),
     ),
     maxBytes: optional(integer(100, 26_214_400, 'Largest size of the result in bytes.')),
-    minSsim: optional(number(0.8, 1, 'Least SSIM (Wang et al., on luma); needs format.')),
+    minSsim: optional(number(0.8, 1, 'Least SSIM (on luma); needs format.')),
     ssimulacra2: optional(
       number(
         30,
         100,
-        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs format. For results of 8 pixels per edge to 4 megapixels.',
+        'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs format; 8 pixels per edge to 4 megapixels.',
       ),
     ),
   },
