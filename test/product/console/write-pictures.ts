@@ -147,6 +147,11 @@ async function tryPhoto(page: Page): Promise<void> {
   const photo = join(ROOT, 'docs/gallery/sources/macaws.jpg');
   await page.getByLabel('Picture', { exact: true }).setInputFiles(photo);
   await page.getByRole('link', { name: 'Download' }).waitFor();
+  await page
+    .locator('.facts')
+    .getByText(/^\d+ credits?$/)
+    .first()
+    .waitFor();
 }
 
 async function waitForPlots(page: Page): Promise<void> {
