@@ -42,7 +42,7 @@ import {
   type Source,
   storedSource,
 } from './source.ts';
-import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer } from './vector.ts';
+import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer, withDrawings } from './vector.ts';
 
 export interface ImageWorkersOptions
   extends Pick<
@@ -299,9 +299,10 @@ export class ImageWorkers {
       const { isScored } = call;
       return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw, isScored }) };
     };
-    // Both are decoded in memory at once. Their waits for the rasterizer are not counted.
+    // Both are decoded in memory at once.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
-    const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, queueMs: 0 };
+    const drawn = [...one.drawn, ...other.drawn];
+    const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, drawn };
     const measuringMs = call.isScored ? scoringMs(one.header) : 0;
     const reading = { source, passes: [], deadline, measuringMs };
     const { result, ended } = await this.#start('compare', call, reading, makeTask);
@@ -332,15 +333,15 @@ export class ImageWorkers {
     const bytes = isStored(file) ? await file.read() : file;
     const opened = openedFrom(bytes, known, passes, param);
     const { header } = opened;
-    if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, queueMs: 0 };
+    if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, drawn: [] };
     const drawn = await this.#rasterizer.draw({ bytes, size, param }, { accountId, work, deadline });
-    const { width, height, naturalWidth, naturalHeight, channels, pixels: input, queueMs } = drawn;
+    const { width, height, naturalWidth, naturalHeight, channels, pixels: input } = drawn;
     const pixels = {
       file: { input, raw: { width, height, channels } },
       header: { ...header, width, height, pixels: width * height },
     };
     const drawing = { bytes, width: naturalWidth, height: naturalHeight };
-    return { header: pixels.header, open: () => pixels, heldBytes: input.length, queueMs, drawing };
+    return { header: pixels.header, open: () => pixels, heldBytes: input.length, drawn: [drawn], drawing };
   }
 
   /**
@@ -356,7 +357,7 @@ export class ImageWorkers {
     const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
     const { header, prepare } = source;
     const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);
-    const waitedMs = source.queueMs + (layers?.queueMs ?? 0);
+    const drawn = [...source.drawn, ...(layers?.drawn ?? [])];
     const alternatives = () => alternativesTo(header, passes, { paramOf, asJob });
     const run = await this.#pools.start(
       {
@@ -367,7 +368,7 @@ export class ImageWorkers {
     );
     const result = run.result.then((result) => {
       this.#selfTest.answered();
-      if (isAnswerTo(kind, result)) return { ...result, queueMs: run.queueMs + waitedMs };
+      if (isAnswerTo(kind, result)) return withDrawings(result, run.queueMs, drawn);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
       // A thread may notice the deadline before the clock here does: it is the same refusal.
       const isLate = result.details?.reason === 'deadline_exceeded';

@@ -2,6 +2,7 @@ import type { Pass, RasterInput } from '../../../workers/protocol.ts';
 import type { LayerHeaders } from './estimates/following.ts';
 import type { LayerFile, Layers } from './image-call.ts';
 import type { Source } from './source.ts';
+import type { DrawnTimes } from './vector.ts';
 
 /** Only the first frame of a second picture is read. */
 const FIRST_FRAME: Pass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
@@ -37,9 +38,8 @@ export class OpenedLayers {
     return this.#layers.reduce((sum, { source }) => sum + source.heldBytes, 0);
   }
 
-  /** Their wait for the rasterizer, in milliseconds. */
-  get queueMs(): number {
-    return this.#layers.reduce((sum, { source }) => sum + source.queueMs, 0);
+  get drawn(): DrawnTimes[] {
+    return this.#layers.flatMap(({ source }) => source.drawn);
   }
 
   /**

@@ -8,6 +8,7 @@ import { headerOf } from './header/facts.ts';
 import { type Header, readHeader } from './header/header.ts';
 import type { ImageObject } from './image-object.ts';
 import { unsupportedFile } from './unsupported-formats.ts';
+import type { DrawnTimes } from './vector.ts';
 
 /** A file that is still in a store: it is read when its call has a slot, so that a waiting call holds no bytes. */
 export interface StoredFile {
@@ -52,8 +53,8 @@ export interface Source {
   prepare?: () => void;
   /** Memory of the call while it waits, in bytes. */
   heldBytes: number;
-  /** Wait for the rasterizer, in milliseconds. */
-  queueMs: number;
+  /** The times of the drawings that its pixels are. */
+  drawn: readonly DrawnTimes[];
   /** The file of a drawing, whose pixels `open` answers, and its natural size. */
   drawing?: { bytes: Uint8Array; width: number; height: number };
 }
@@ -89,7 +90,7 @@ export function storedSource(file: StoredFile, passes: readonly Pass[], param?: 
   };
   // If the reading fails, the call is refused later, when it has its slot.
   const prepare = () => void open().catch(() => undefined);
-  return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, queueMs: 0 };
+  return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, drawn: [] };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Failure, MAX_PIXELS, type Pass } from '../../../workers/protocol.ts';
+import { type Failure, MAX_PIXELS, type Pass, type Timings } from '../../../workers/protocol.ts';
 import type {
   DrawingSize,
   Rasterized,
@@ -10,6 +10,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { present } from '../../platform/values/present.ts';
 import { Deadline } from './deadline.ts';
 import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
+import type { QueueTime } from './image-call.ts';
 import { ChildProcesses } from './pools/child-processes.ts';
 import { Pool } from './pools/pool.ts';
 import type { TaskProcessOptions } from './pools/task-process.ts';
@@ -21,9 +22,13 @@ interface DrawnPixels extends Rasterized {
   pixels: Uint8Array<ArrayBuffer>;
 }
 
-export interface RasterizedDrawing extends DrawnPixels {
+/** The wait of a drawing for the rasterizer, and the time from its slot to its pixels, in milliseconds. */
+export interface DrawnTimes {
   queueMs: number;
+  drawnMs: number;
 }
+
+export interface RasterizedDrawing extends DrawnPixels, DrawnTimes {}
 
 export interface DrawingRequest {
   bytes: Uint8Array;
@@ -112,6 +117,7 @@ export class Rasterizer {
         { accountId, work, bytes: 0, deadline },
         makeTask,
       );
+      const startedMs = performance.now();
       const recorded = Promise.all([ended, busyMs]).then(([outcome, cpuMs]) => {
         if (cpuMs === null) return;
         if (work === 'call') workerTime.spent(accountId, cpuMs);
@@ -120,7 +126,7 @@ export class Rasterizer {
       });
       const drawn = await result.finally(() => recorded);
       if (drawn.kind === 'failure') throw refusalOf({ ...drawn, ...present({ param }) });
-      return { ...drawn, queueMs };
+      return { ...drawn, queueMs, drawnMs: performance.now() - startedMs };
     } finally {
       time.end();
     }
@@ -147,4 +153,16 @@ export function drawingSizeOf({ decode, steps }: Pass): DrawingSize {
 
 function pixels(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+/** A result whose times include those of the drawings that it was made of. */
+export function withDrawings<T extends { timings: Timings }>(
+  result: T,
+  queueMs: number,
+  drawn: readonly DrawnTimes[],
+): T & QueueTime {
+  const { timings } = result;
+  const sum = (part: keyof DrawnTimes) => drawn.reduce((ms, times) => ms + times[part], 0);
+  const decodeMs = timings.decodeMs + sum('drawnMs');
+  return { ...result, timings: { ...timings, decodeMs }, queueMs: queueMs + sum('queueMs') };
 }

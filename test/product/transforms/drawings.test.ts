@@ -118,3 +118,19 @@ t.test('the cases come out right', needsCases(t), async (t) => {
   const { image } = (await calls.metadata(caseFile('svg-prefixed.svg'), TYPE)).json.data;
   t.match(image, { width: 40, height: 40 });
 });
+
+t.test('the time of a drawing counts as that of its decoding', async (t) => {
+  const blurred = svg(
+    'width="600" height="600"',
+    `<filter id="b"><feGaussianBlur stdDeviation="60"/></filter><g filter="url(#b)">${FULL.repeat(40)}</g>`,
+  );
+  const { headers } = await calls.transform({ op: 'resize', width: 16, format: 'png' }, blurred, TYPE);
+  const times = new Map(
+    [...(headers.get('server-timing') ?? '').matchAll(/(\w+);dur=([\d.]+)/g)].map(([, part, ms]) => [
+      part,
+      Number(ms),
+    ]),
+  );
+  t.ok((times.get('decode') ?? 0) > (times.get('encode') ?? 0), headers.get('server-timing') ?? '');
+  t.ok((times.get('decode') ?? 0) > 1);
+});
