@@ -10,7 +10,6 @@ import type { Clock } from '../../platform/clock.ts';
 import { present } from '../../platform/values/present.ts';
 import { Deadline } from './deadline.ts';
 import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
-import type { QueueTime } from './image-call.ts';
 import { ChildProcesses } from './pools/child-processes.ts';
 import { Pool } from './pools/pool.ts';
 import type { TaskProcessOptions } from './pools/task-process.ts';
@@ -160,7 +159,7 @@ export function withDrawings<T extends { timings: Timings }>(
   result: T,
   queueMs: number,
   drawn: readonly DrawnTimes[],
-): T & QueueTime {
+): T & { queueMs: number } {
   const { timings } = result;
   const sum = (part: keyof DrawnTimes) => drawn.reduce((ms, times) => ms + times[part], 0);
   const decodeMs = timings.decodeMs + sum('drawnMs');
