@@ -224,3 +224,10 @@ t.test('a pass that fails leaves the others as they are', async (t) => {
   const broken = await outputsOf((FILES.turned as Uint8Array).subarray(0, 900), [good, good]);
   t.match(broken, [{ code: 'unsupported_format' }, { code: 'unsupported_format' }]);
 });
+
+t.test('a large picture that even the least setting is like is made by a search', async (t) => {
+  const create = { width: 1_200, height: 900, channels: 3, background: 'red' } as const;
+  const flat = await sharp({ create }).jpeg().toBuffer();
+  for (const target of [{ minSsim: 0.95 }, { ssimulacra2: 60 }, { maxBytes: 200_000 }])
+    t.match(await run(flat, passOf([], { format: 'webp', target })), { kind: 'transformed' });
+});

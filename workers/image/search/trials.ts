@@ -58,7 +58,8 @@ export async function tryOut(row: SettingSequence): Promise<void> {
     if (reaches === (pick === 'last')) low = index;
     else high = index;
     const isNear = reaches && Math.abs(value - target) <= tolerance;
-    const isBest = reaches && isSureToFail(row, found, pick === 'last' ? low + 1 : high - 1);
+    const isBest =
+      reaches && high - low > 1 && isSureToFail(row, found, pick === 'last' ? low + 1 : high - 1);
     if (isNear || isBest || !row.hasTime()) return;
   }
 }
