@@ -1114,12 +1114,13 @@ export interface JobItem {
   /** compress: what was reached. */
   achieved?: Record<string, unknown>;
   /**
-   * What was drawn otherwise than it was asked for: `missing_glyph` with a code point, `font_replaced` with a
-   * family.
+   * As in X-Service-Warnings of a synchronous call of the same work, such as `not_enlarged`: the result may not be
+   * what was meant.
    */
   warnings?: {
     code: string;
-    name: string;
+    name?: string;
+    value?: string;
   }[];
   errorCode?: string;
   retryable?: boolean;

@@ -263,7 +263,8 @@ export class ItemsStore {
   /** Records the progress of an item of a chain. @returns false when the claim was lost. */
   async noteProgress(item: ClaimKey, progress: Progress): Promise<boolean> {
     const note = { $set: { progress }, $unset: { requestId: '' } };
-    const noted = { queue: 'claimed', ...nested('progress', progress) };
+    const { segment, objectKey } = progress;
+    const noted = { queue: 'claimed', ...nested('progress', { segment, objectKey }) };
     return (await this.#updateClaimed(item, note)) || this.#matches(item, noted);
   }
 

@@ -1,5 +1,5 @@
-import type { FontWarning } from '../../imaging/fonts/fonts.ts';
 import type { ErrorCode } from '../../platform/http/errors/errors.ts';
+import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import type { JobHold } from '../billing/holds.ts';
 import { JOB_TYPES } from '../catalogue/plan/job.ts';
 import type { EventType } from '../events/event.ts';
@@ -194,8 +194,8 @@ export interface Outcome {
   /** An answer in JSON, as text: its keys are the caller's own. */
   output?: string;
   achieved?: Record<string, number>;
-  /** About the fonts of what was drawn; absent without any. */
-  warnings?: FontWarning[];
+  /** What a synchronous call of the same work would have told; absent without any. */
+  warnings?: Warning[];
   errorCode?: ErrorCode;
   errorMessage?: string;
   retryable?: boolean;
@@ -215,6 +215,8 @@ export interface Progress {
   objectKey: string | null;
   runs: number;
   credits: number;
+  /** Those of its finished segments; absent without any. */
+  warnings?: Warning[];
 }
 
 /** A claimed item. */

@@ -74,14 +74,11 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
     onEnd: waits.notify,
   };
   const typicalSeconds = await TypicalSeconds.open(documents);
-  const { perform } = new ItemWork(
-    { ...context, fonts },
-    {
-      runPass: createPassWork(options),
-      runPage: createPageWork(options),
-      runModel: createModelWork(context, { providers, typicalSeconds }),
-    },
-  );
+  const { perform } = new ItemWork(context, {
+    runPass: createPassWork(options),
+    runPage: createPageWork(options),
+    runModel: createModelWork(context, { providers, typicalSeconds }),
+  });
   const lifecycle = await Lifecycle.open(context, tracedPerform(perform, options.tracing));
   const { reading } = lifecycle;
 

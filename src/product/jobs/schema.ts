@@ -229,10 +229,17 @@ export const JobItem = Type.Object(
     output: Type.Optional(anything('The answer of an op that produces JSON.')),
     achieved: Type.Optional(anyObject('compress: what was reached.')),
     warnings: Type.Optional(
-      Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
-        description:
-          'What was drawn otherwise than it was asked for: `missing_glyph` with a code point, `font_replaced` with a family.',
-      }),
+      Type.Array(
+        Type.Object({
+          code: Type.String(),
+          name: Type.Optional(Type.String()),
+          value: Type.Optional(Type.String()),
+        }),
+        {
+          description:
+            'As in X-Service-Warnings of a synchronous call of the same work, such as `not_enlarged`: the result may not be what was meant.',
+        },
+      ),
     ),
     errorCode: Type.Optional(Type.String()),
     retryable: Type.Optional(Type.Boolean()),

@@ -4,6 +4,25 @@ import type { RenderPage, TemplatePage } from './document.ts';
 import { isEmpty, namesChangedByEscaping, type TemplateRow, variablesOf } from './placeholders.ts';
 import { nameOf, optionalNames } from './variables.ts';
 
+/**
+ * All that is told of a page before it is drawn.
+ * @param html the page, filled with the row.
+ * @param missingAssets ids of assets that it names and that do not exist.
+ */
+export function pageWarnings(
+  page: RenderPage,
+  row: TemplateRow,
+  html: string,
+  missingAssets: readonly string[],
+): Warning[] {
+  return [
+    ...variableWarnings(page, row),
+    ...escapedInCssWarnings(page, row),
+    ...blockedWarnings(html),
+    ...missingAssets.map((name) => ({ code: 'missing_asset', name })),
+  ];
+}
+
 /** The names in a row that no placeholder uses, and the placeholders that it leaves empty without being optional. */
 export function variableWarnings(
   { html, css, variables }: Pick<RenderPage, 'html' | 'css' | 'variables'>,

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { CompareResult } from '../../imaging/images/image-call.ts';
 import { isStored, readable } from '../../imaging/images/source.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { addWarnings } from '../../platform/http/hooks/warnings.ts';
+import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { SCORE } from '../catalogue/ops/compare.ts';
@@ -59,7 +60,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
         return { fetchMs, bytesIn, ...compared };
       });
       underWay.ran('compare', done);
-      addWarnings(reply, done.comparesFirstFrames ? [{ code: 'first_frame_compared' }] : []);
+      addWarnings(reply, comparisonWarnings(done));
       return success('Images compared.', done.difference);
     },
   );
@@ -163,4 +164,11 @@ function unknownField(name: string): ApiError {
   const [rename] = words;
   const mends = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
   return invalidParam(name, hintFirst(meantWords(words), message), { allowed }, mends);
+}
+
+/** What is told of a comparison. */
+export function comparisonWarnings({
+  comparesFirstFrames,
+}: Pick<CompareResult, 'comparesFirstFrames'>): Warning[] {
+  return comparesFirstFrames ? [{ code: 'first_frame_compared' }] : [];
 }

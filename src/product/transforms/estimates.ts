@@ -9,7 +9,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import { OUTPUT_FORMATS } from '../catalogue/pass-parameters.ts';
-import { drawnTextOf, type FontOptions } from './fonts.ts';
+import { type FontOptions, findPassWarnings } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
 import type { CompiledOutput } from './transform-call.ts';
 
@@ -75,11 +75,7 @@ export async function estimatePasses(
       estimates.push(made);
       continue;
     }
-    const found = [
-      ...callWarningsOf(warnings),
-      ...made.warnings,
-      ...(await fonts.findWarnings(drawnTextOf(pass))),
-    ];
+    const found = [...callWarningsOf(warnings), ...(await findPassWarnings({ fonts }, pass, made))];
     estimates.push({ ...made, price: prices.next().value ?? 0, warnings: found });
   }
   return estimates;

@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import type { Pass } from '../../../workers/protocol.ts';
+import type { Pass, Transformed } from '../../../workers/protocol.ts';
 import type { DrawnText, Fonts } from '../../imaging/fonts/fonts.ts';
 import { component } from '../../platform/http/documented.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import type { Warning } from '../../platform/http/hooks/warnings.ts';
 
 const FontFamily = component('FontFamily', {
   family: Type.String(),
@@ -41,4 +42,13 @@ export function drawnTextOf({ steps }: Pass): DrawnText {
     characters: written.map(({ text }) => String(text)).join(''),
     families: written.flatMap(({ font }) => (typeof font === 'string' ? [font] : [])),
   };
+}
+
+/** What is told of a pass that has run, beside what its steps alone show: about its result, and about its fonts. */
+export async function findPassWarnings(
+  { fonts }: { fonts: Pick<Fonts, 'findWarnings'> },
+  pass: Pass,
+  { warnings = [] }: Pick<Transformed, 'warnings'>,
+): Promise<Warning[]> {
+  return [...warnings, ...(await fonts.findWarnings(drawnTextOf(pass)))];
 }

@@ -10,7 +10,7 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { present } from '../../platform/values/present.ts';
 import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { fill, type RenderPage } from '../templates/document.ts';
-import { blockedWarnings, escapedInCssWarnings, variableWarnings } from '../templates/findings.ts';
+import { pageWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
 import { checkPage } from '../templates/rules.ts';
 import { PAGE_FIELDS } from '../templates/schema.ts';
@@ -125,12 +125,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       const row = request.body.data ?? {};
       const html = withAssetScheme(fill(template, row), options.publicUrl());
       const found = await findAssets(html, caller.accountId, options.assets);
-      const warnings = [
-        ...variableWarnings(template, row),
-        ...escapedInCssWarnings(template, row),
-        ...blockedWarnings(html),
-        ...found.missing.map((name) => ({ code: 'missing_asset', name })),
-      ];
+      const warnings = pageWarnings(template, row, html, found.missing);
       if (isDryRun(request)) {
         addWarnings(reply, warnings);
         const [price = 0] = await options.allowance.estimate(caller, 1);

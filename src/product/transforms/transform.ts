@@ -6,7 +6,7 @@ import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { SentCall } from '../../platform/http/errors/mends.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
-import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
@@ -20,7 +20,7 @@ import {
   OutputEstimates,
   warningsIn,
 } from './estimates.ts';
-import { drawnTextOf, type FontOptions } from './fonts.ts';
+import { type FontOptions, findPassWarnings } from './fonts.ts';
 import { type CallInput, type ImageSource, readFields, readInput } from './input.ts';
 import { checkParts, loadLayers, type SentLayer } from './layers.ts';
 import {
@@ -142,7 +142,7 @@ class TransformCalls {
   /** Makes one result, or tells what it would be. */
   async #answerResult(open: OpenCall, call: CompiledCall) {
     const { request, reply, underWay, terms, input } = open;
-    const { allowance, imageWorkers, results, fonts } = this.#options;
+    const { allowance, imageWorkers, results } = this.#options;
     const { name, pass, warnings, layers, paramOf, asJob } = call;
     checkParts(layers, input.files);
     if (isDryRun(request)) {
@@ -162,11 +162,7 @@ class TransformCalls {
       return { fetchMs, bytesIn, link, ...result };
     });
     underWay.ran(name, { ...done, bytesOut: done.data.length });
-    addWarnings(reply, [
-      ...callWarningsOf(warnings),
-      ...(done.warnings ?? []),
-      ...(await fonts.findWarnings(drawnTextOf(pass))),
-    ]);
+    addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
     sendFindings(reply, done);
     reply.header('x-service-format', formatOf(done));
     if (done.link !== null) return success('Image transformed.', resultLink(done.link, done));
@@ -228,11 +224,14 @@ class TransformCalls {
   ): Promise<MadeOutput[]> {
     const outputs: MadeOutput[] = [];
     for (const [index, { name, pass, warnings }] of branches.entries()) {
-      const all = [
-        ...callWarningsOf(warnings),
-        ...(await this.#options.fonts.findWarnings(drawnTextOf(pass))),
-      ];
-      outputs.push(asOutput(name, all, made[index]));
+      const output = made[index];
+      if (output === undefined) throw new Error(`The output ${name} has no result.`);
+      if (output instanceof ApiError) {
+        outputs.push({ name, refusal: output });
+        continue;
+      }
+      const found = await findPassWarnings(this.#options, pass, output);
+      outputs.push({ name, picture: output, warnings: [...callWarningsOf(warnings), ...found] });
     }
     return outputs;
   }
@@ -258,12 +257,6 @@ class TransformCalls {
 
 /** The image of a call with the second pictures of its steps. */
 type LoadedPictures = LoadedImage & { layers?: Layers };
-
-function asOutput(name: string, warnings: readonly Warning[], made: PassOutput | undefined): MadeOutput {
-  if (made === undefined) throw new Error(`The output ${name} has no result.`);
-  if (made instanceof ApiError) return { name, refusal: made };
-  return { name, picture: made, warnings: [...warnings, ...(made.warnings ?? [])] };
-}
 
 function bytesSent({ bytes, layers = {} }: LoadedPictures): number {
   return Object.values(layers).reduce((sum, layer) => sum + layer.bytes.length, bytes.length);

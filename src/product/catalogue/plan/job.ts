@@ -2,11 +2,12 @@ import { argumentsSchema } from '../../../../workers/image/operations/parameter.
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { meantWord } from '../../../platform/http/errors/violations.ts';
+import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { distinct } from '../../../platform/values/distinct.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Models } from '../../models/models.ts';
 import { checkParameters, firstViolation } from '../checks/check.ts';
-import { type StepWarning, warningsOf } from '../checks/warnings.ts';
+import { callWarningsOf, type StepWarning, warningsOf } from '../checks/warnings.ts';
 import { OPS } from '../index.ts';
 import type { Given, Op, RenderOp, SegmentType } from '../op.ts';
 import { checkSteps, type NamedAsset, type SentSchema, schemasOf } from './compile.ts';
@@ -63,6 +64,8 @@ export interface CheckedVariant {
   parameters: Given;
   /** Absent on a render. */
   segments: Segment[];
+  /** About its steps, as a call that does the same is told; absent without any. */
+  warnings?: Warning[];
 }
 
 /** The types of jobs. */
@@ -121,8 +124,11 @@ function checkVariants(
   models: Models,
 ): CheckedWork {
   const lists = sent.map(({ steps }) => checkSteps(steps, sentSubjects, models));
+  const warnings = lists.map(({ compiled }) => warningsOf(compiled));
   const variants = sent.map(({ name, parameters }, index): CheckedVariant => {
-    return { ...present({ name }), parameters, segments: planOf(lists[index]?.compiled ?? []) };
+    const told = callWarningsOf(warnings[index] ?? []);
+    const segments = planOf(lists[index]?.compiled ?? []);
+    return { ...present({ name }), parameters, segments, ...(told.length > 0 && { warnings: told }) };
   });
   const segments = variants[0]?.segments ?? [];
   return {
@@ -132,7 +138,7 @@ function checkVariants(
     subjects: lists[0]?.subjects ?? [],
     named: distinct(lists.flatMap(({ named }) => named)),
     schemas: lists.flatMap(({ schemas }) => schemas),
-    warnings: distinct(lists.flatMap(({ compiled }) => warningsOf(compiled))),
+    warnings: distinct(warnings.flat()),
     produces: segments.at(-1)?.produces ?? 'image',
   };
 }

@@ -3,6 +3,7 @@ import type { Renders } from '../../../imaging/renders/renders.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import { fill } from '../../templates/document.ts';
+import { pageWarnings } from '../../templates/findings.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
 import { findAssets, readAssets } from '../../transforms/page-assets.ts';
@@ -40,15 +41,17 @@ export function createPageWork(options: PageWorkOptions) {
     const { job, item, signal, waitSignal } = call;
     const { accountId } = job;
     const template = await readTemplate(call);
-    const html = withAssetScheme(fill(template, JSON.parse(item.row ?? '{}')), publicUrl());
+    const row = JSON.parse(item.row ?? '{}');
+    const html = withAssetScheme(fill(template, row), publicUrl());
     const termsFromNow = () =>
       ({ accountId, signal, waitSignal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
-    const { files } = await findAssets(html, accountId, assets);
+    const { files, missing } = await findAssets(html, accountId, assets);
     const terms = termsFromNow();
     const pageAssets = await readAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
     const { width, height } = template;
     const page = { html, width, height, assets: pageAssets };
     const { data, contentType, text } = await renders.render({ ...page, ...termsFromNow() });
-    return { kind: 'image', bytes: data, contentType, warnings: await fonts.findWarnings(text) };
+    const warnings = [...pageWarnings(template, row, html, missing), ...(await fonts.findWarnings(text))];
+    return { kind: 'image', bytes: data, contentType, warnings };
   };
 }

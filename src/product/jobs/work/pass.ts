@@ -3,17 +3,21 @@ import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Readers } from '../../../imaging/readers/readers.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
+import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
+import { comparisonWarnings } from '../../transforms/compare.ts';
+import { findPassWarnings } from '../../transforms/fonts.ts';
+import type { JobFonts } from '../font-warnings.ts';
 import { isBatch } from '../rules.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 
 /** Deadline of the work on an item; the wait for a thread does not count. */
 const DEADLINE_MS = 60_000;
 
-export interface PassWorkOptions {
+export interface PassWorkOptions extends JobFonts {
   imageWorkers: ImageWorkers;
   readers: Readers;
   assets: AssetsForJobs;
@@ -21,7 +25,7 @@ export interface PassWorkOptions {
 }
 
 /** Runs a pass over the picture of an item, with the second assets that its steps read. */
-export function createPassWork({ imageWorkers, readers, assets, meters }: PassWorkOptions) {
+export function createPassWork({ imageWorkers, readers, assets, meters, fonts }: PassWorkOptions) {
   async function readSecond(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
     try {
       return (await assets.read(accountId, assetId)).bytes;
@@ -52,7 +56,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     { layers }: PassSegment,
     bytes: Uint8Array<ArrayBuffer>,
     options: Pick<TransformCall, 'describes'> = {},
-  ): Promise<TransformResult> {
+  ): Promise<Omit<TransformResult, 'warnings'> & { warnings: Warning[] }> {
     const { accountId } = call.job;
     const files: Record<string, LayerFile> = {};
     for (const { assetId } of layers) files[assetId] ??= { bytes: await readSecond(accountId, assetId) };
@@ -63,7 +67,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     const { queueMs, timings, data } = result;
     const op = call.job.op ?? 'preset';
     meters.ops.ran({ op, work: 'job', bytesIn, bytesOut: data.length, queueMs, ...timings });
-    return result;
+    return { ...result, warnings: await findPassWarnings({ fonts }, pass, result) };
   }
 
   /** The lossless result of the steps, for a segment that answers something about it. */
@@ -71,9 +75,9 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
-  ): Promise<Uint8Array<ArrayBuffer>> {
+  ): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: Warning[] }> {
     const pass = { ...segment.pass, encode: { format: 'png' as const } };
-    return pass.steps.length === 0 ? input : (await transformed(call, pass, segment, input)).data;
+    return pass.steps.length === 0 ? { data: input, warnings: [] } : transformed(call, pass, segment, input);
   }
 
   /** Compares the result of the steps with another asset. */
@@ -83,11 +87,11 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     input: Uint8Array<ArrayBuffer>,
     otherId: string,
   ): Promise<SegmentResult> {
-    const bytes = await lossless(call, segment, input);
+    const { data: bytes, warnings } = await lossless(call, segment, input);
     const other = await readSecond(call.job.accountId, otherId);
     const { isScored } = segment;
-    const { difference } = await imageWorkers.compare({ ...terms(call), bytes, other, isScored }).result;
-    return { kind: 'json', output: difference };
+    const done = await imageWorkers.compare({ ...terms(call), bytes, other, isScored }).result;
+    return { kind: 'json', output: done.difference, warnings: [...warnings, ...comparisonWarnings(done)] };
   }
 
   /** Reads text or codes from the result of the steps. */
@@ -97,9 +101,9 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     input: Uint8Array<ArrayBuffer>,
     reading: ReadingTask,
   ): Promise<SegmentResult> {
-    const bytes = await lossless(call, segment, input);
+    const { data: bytes, warnings } = await lossless(call, segment, input);
     const { output } = await readers.read({ ...terms(call), bytes, reading }).result;
-    return { kind: 'json', output };
+    return { kind: 'json', output, warnings };
   }
 
   return async (
@@ -111,11 +115,12 @@ export function createPassWork({ imageWorkers, readers, assets, meters }: PassWo
     if (segment.reads !== undefined) return read(call, segment, bytes, segment.reads);
     const options = { describes: isLast(call, segment) };
     const made = await transformed(call, segment.pass, segment, bytes, options);
-    const { data, contentType, achieved, facts } = made;
+    const { data, contentType, achieved, facts, warnings } = made;
     return {
       kind: 'image',
       bytes: data,
       contentType,
+      warnings,
       ...present({ facts, achieved: achieved && { ...achieved } }),
     };
   };

@@ -1,22 +1,22 @@
-import type { FontWarning } from '../../../imaging/fonts/fonts.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { asApiError } from '../../../platform/http/errors/failures.ts';
+import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { StorageFullError } from '../../../platform/stores/documents/port.ts';
 import { isOutage, throughOutages } from '../../../platform/stores/outages.ts';
+import { distinct } from '../../../platform/values/distinct.ts';
 import { present } from '../../../platform/values/present.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { DescribedImage } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
 import type { Definition } from '../definitions.ts';
-import { findFontWarnings, type JobFonts } from '../font-warnings.ts';
 import { newIntermediateKey } from '../intermediates.ts';
 import { Abandoned, type Perform, Stopped, type WorkSignals } from '../item-work.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { type FailedWork, failureOf, timesOf } from '../rules.ts';
 
-/** The result of a segment, or of a page, for one item. */
-export type SegmentResult =
+/** The result of a segment, or of a page, for one item, with what is told of it. */
+export type SegmentResult = { warnings?: Warning[] } & (
   | {
       kind: 'image';
       bytes: Uint8Array<ArrayBuffer>;
@@ -24,10 +24,9 @@ export type SegmentResult =
       /** The facts of the bytes, if they are known already. */
       facts?: DescribedImage;
       achieved?: Record<string, number>;
-      /** About the fonts of a page; those of a pass are known from its steps. */
-      warnings?: FontWarning[];
     }
-  | { kind: 'json'; output: unknown };
+  | { kind: 'json'; output: unknown }
+);
 
 /** Reads the input of a segment; null for an item without input. Called at most once, when it is needed. */
 export type ReadInput = () => Promise<Uint8Array<ArrayBuffer> | null>;
@@ -46,9 +45,7 @@ export interface WorkKinds {
   runPage: (call: ItemCall) => Promise<SegmentResult>;
 }
 
-interface WorkContext
-  extends Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects' | 'assets' | 'now' | 'log'>,
-    JobFonts {}
+type WorkContext = Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects' | 'assets' | 'now' | 'log'>;
 
 /** A failure of the work that is not an error of the API, such as one of a provider. */
 export class ItemFailure extends Error {
@@ -71,6 +68,8 @@ export class PutBack extends Error {
 }
 
 const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE;
+/** The most warnings of an item; a last one counts the others. */
+const MAX_WARNINGS = 50;
 const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
@@ -144,11 +143,11 @@ export class ItemWork {
   async #storeOutcome(
     call: ItemCall,
     result: SegmentResult,
-    { runs, credits }: Progress,
+    { runs, credits, warnings = [] }: Progress,
     segment?: Segment,
   ): Promise<Outcome> {
-    const { item, job, signal } = call;
-    const warned = await this.#findWarnings(call, result);
+    const { item, job, definition, signal } = call;
+    const warned = toldOf([...(definition.variants[item.variant]?.warnings ?? []), ...warnings]);
     if (result.kind === 'json') {
       const output = JSON.stringify(result.output);
       return { status: 'COMPLETED', output, ...warned, ...timesOf(item, this.#context.now()), runs, credits };
@@ -176,17 +175,6 @@ export class ItemWork {
     };
   }
 
-  /** The warnings about fonts of all that an item drew. */
-  async #findWarnings(
-    { item, definition }: ItemCall,
-    result: SegmentResult,
-  ): Promise<Pick<Outcome, 'warnings'>> {
-    const ofPage = (result.kind === 'image' && result.warnings) || [];
-    const variant = definition.variants.slice(item.variant, item.variant + 1);
-    const warnings = [...ofPage, ...(await findFontWarnings(this.#context, variant))];
-    return warnings.length === 0 ? {} : { warnings: warnings.map(({ code, name }) => ({ code, name })) };
-  }
-
   async #runSegments(call: ItemCall): Promise<Outcome> {
     const { item, job, definition, waitSignal } = call;
     const variant = definition.variants[item.variant];
@@ -204,6 +192,7 @@ export class ItemWork {
           objectKey: null,
           runs: progress.runs + (segment.runs === 'pass' ? 1 : 0),
           credits: progress.credits + (variant.credits[segment.index] ?? 0),
+          ...toldOf([...(progress.warnings ?? []), ...(result.warnings ?? [])]),
         };
         if (segment.index === variant.segments.length - 1)
           return await this.#storeOutcome(call, result, after, segment);
@@ -220,7 +209,7 @@ export class ItemWork {
     const result = await this.#kinds.runPage(call).catch((error: unknown) => {
       throw isNoFailure(error) ? error : this.#atSegment(error, undefined, NOTHING_DONE, call.job);
     });
-    return this.#storeOutcome(call, result, { ...NOTHING_DONE, runs: 1 });
+    return this.#storeOutcome(call, result, { ...NOTHING_DONE, runs: 1, ...toldOf(result.warnings ?? []) });
   }
 
   /** Adds to a failure what its item has used so far, and in a chain the step at which it failed. */
@@ -257,6 +246,14 @@ export class ItemWork {
   async #isStopping(jobId: string): Promise<boolean> {
     return (await this.#context.jobs.get(jobId))?.status === 'CANCELLING';
   }
+}
+
+/** The warnings as they are stored: each once, and those beyond a number counted by a last one. */
+function toldOf(warnings: readonly Warning[]): { warnings?: Warning[] } {
+  const all = distinct(warnings);
+  if (all.length === 0) return {};
+  const more = { code: 'more', name: String(all.length - MAX_WARNINGS + 1) };
+  return { warnings: all.length > MAX_WARNINGS ? [...all.slice(0, MAX_WARNINGS - 1), more] : all };
 }
 
 /** Whether an error says that the work was not tried, for whatever reason, and not that it failed. */
