@@ -1125,6 +1125,13 @@ export interface JobItem {
   errorCode?: string;
   retryable?: boolean;
   errorMessage?: string;
+  /** Tries that failed so far, of 3; beside lastError, until the item completes or fails. */
+  attempts?: number;
+  /** Why the last try failed, while the item waits for its next one or runs again. */
+  lastError?: {
+    code: string;
+    message: string;
+  };
   /** Chain: the segment that it is in. */
   step?: number;
   /** Chain: the segment that failed. */

@@ -12,6 +12,7 @@ import { present } from '../../platform/values/present.ts';
 import {
   type Claimed,
   type ItemDocument,
+  type ItemError,
   type ItemStatus,
   itemId,
   type JobDocument,
@@ -240,10 +241,20 @@ export class ItemsStore {
 
   /**
    * Gives an item back for a retry after an instant: after a failed try, a store outage, or for lack of a slot.
+   * @param lastError why it is retried; absent for lack of a slot.
    */
-  async retryLater(item: ClaimKey, notBefore: Date, counter: 'tries' | 'waits' | null): Promise<void> {
+  async retryLater(
+    item: ClaimKey,
+    notBefore: Date,
+    counter: 'tries' | 'waits' | null,
+    lastError?: ItemError,
+  ): Promise<void> {
     await this.#moveClaimed(item, ITEM_TRANSITIONS.retryLater, {
-      $set: { notBefore: notBefore.toISOString(), ...(counter === 'waits' && { awaitsStore: true }) },
+      $set: {
+        notBefore: notBefore.toISOString(),
+        ...(counter === 'waits' && { awaitsStore: true }),
+        ...present({ lastError }),
+      },
       ...(counter !== null && { $inc: { [counter]: 1 } }),
       $unset: { ...UNCLAIMED, ...(counter === 'tries' && { requestId: '' }) },
     });

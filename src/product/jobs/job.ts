@@ -162,6 +162,8 @@ export interface ItemDocument {
   epoch: number;
   /** Tries that ended in a failure. */
   tries: number;
+  /** Why the last try did not succeed. Absent before it failed once. */
+  lastError?: ItemError;
   /** Claims that ended with the death of their process. */
   deaths: number;
   /** Claims whose lease expired although no process was seen to end. */
@@ -185,6 +187,11 @@ export interface ItemDocument {
   inherits?: string;
   /** The id of a running request at a provider, so that a retry after a crash does not pay twice. */
   requestId?: string;
+}
+
+export interface ItemError {
+  code: ErrorCode;
+  message: string;
 }
 
 /** The end of an item, decided once. */

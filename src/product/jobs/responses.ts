@@ -104,11 +104,17 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
     ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
     ...present({ assetId, variant, resultAssetId, achieved, warnings }),
     ...present({ errorCode, errorMessage, failedStep, startedAt }),
+    ...(outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED' && triesOf(item)),
     ...present({
       durationMs: startedAt === undefined ? undefined : outcome?.durationMs,
       completedAt: outcome?.completedAt,
     }),
   };
+}
+
+/** The failed tries of an item that may have another one, or that a cancel kept from it. */
+function triesOf({ tries, lastError }: ItemDocument): Pick<JobItem, 'attempts' | 'lastError'> {
+  return lastError === undefined ? {} : { attempts: tries, lastError };
 }
 
 /** The segment that an item is in: the one that failed, the last one of a finished item. */

@@ -244,6 +244,15 @@ export const JobItem = Type.Object(
     errorCode: Type.Optional(Type.String()),
     retryable: Type.Optional(Type.Boolean()),
     errorMessage: Type.Optional(Type.String()),
+    attempts: Type.Optional(
+      int32('Tries that failed so far, of 3; beside lastError, until the item completes or fails.'),
+    ),
+    lastError: Type.Optional(
+      Type.Object(
+        { code: Type.String(), message: Type.String() },
+        { description: 'Why the last try failed, while the item waits for its next one or runs again.' },
+      ),
+    ),
     step: Type.Optional(int32('Chain: the segment that it is in.')),
     failedStep: Type.Optional(int32('Chain: the segment that failed.')),
     durationMs: Type.Optional(Type.Integer()),

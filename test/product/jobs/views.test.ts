@@ -145,3 +145,18 @@ t.test('the models of the sandbox are marked in both lists', async (t) => {
     t.ok(models.every(isMarked));
   }
 });
+
+t.test('an item that is tried again tells how often it failed, and why', async (t) => {
+  const prompt = '[sandbox:fail=1] [sandbox:wait=700]';
+  const body = { op: 'generate', model: 'sandbox-image-draft', prompt };
+  const { id } = (await submit(server, key, body)).json.data;
+  const readItem = async () => (await server.call(`/jobs/${id}/items`, { key })).json.data[0];
+  let item = await readItem();
+  while (item.lastError === undefined && item.status !== 'COMPLETED') item = await readItem();
+  t.match(item, { attempts: 1, lastError: { code: 'provider_unavailable', message: /\w/ } });
+  t.notHas(item, 'errorCode', 'it has not failed');
+  const [done] = (await ended(server, key, id)).items;
+  t.equal(done.status, 'COMPLETED');
+  t.notHas(done, 'lastError');
+  t.notHas(done, 'attempts');
+});

@@ -7,6 +7,7 @@ import type { Perform } from '../item-work.ts';
 import {
   type Claimed,
   type ItemDocument,
+  type ItemError,
   JOB_TYPES,
   type JobDocument,
   type JobType,
@@ -28,6 +29,11 @@ const GIVE_BACK_MS = 2_000;
 const MAX_JOBS = 500;
 /** Items at a time whose pauses have ended. */
 const MAX_PROMOTED = 2_000;
+/** What an item tells that waits for a store. */
+const STORE_AWAY: ItemError = {
+  code: 'internal_error',
+  message: 'A store of the service does not answer: the item waits for it.',
+};
 
 interface RunnerOptions {
   perform: Perform;
@@ -279,7 +285,7 @@ export class Runner {
   async #fail(job: JobDocument, item: Claimed, failure: FailedWork, slot: ItemSlot): Promise<void> {
     if (isForgiven(failure, item)) {
       this.#parts.metrics.waits.inc({ type: job.type });
-      return this.#retryLater(item, waitMs(item), 'waits');
+      return this.#retryLater(item, waitMs(item), 'waits', failure);
     }
     const pauseMs = retryAfterMs(failure, item.tries);
     if (pauseMs === null)
@@ -287,19 +293,25 @@ export class Runner {
     this.#parts.metrics.retries.inc({ type: job.type });
     const { code } = failure;
     this.#context.log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
-    await this.#retryLater(item, pauseMs, 'tries');
+    await this.#retryLater(item, pauseMs, 'tries', failure);
   }
 
   async #waitOut(job: JobDocument, item: Claimed, cause: unknown): Promise<void> {
     this.#parts.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
-    await this.#retryLater(item, waitMs(item), 'waits');
+    await this.#retryLater(item, waitMs(item), 'waits', STORE_AWAY);
   }
 
-  async #retryLater(item: Claimed, pauseMs: number, counter: 'tries' | 'waits' | null): Promise<void> {
+  async #retryLater(
+    item: Claimed,
+    pauseMs: number,
+    counter: 'tries' | 'waits' | null,
+    reason?: ItemError,
+  ): Promise<void> {
     const { items, now } = this.#context;
     const notBefore = () => new Date(now().getTime() + pauseMs);
-    await throughOutages(() => items.retryLater(item, notBefore(), counter), this.#abandoning.signal);
+    const error = reason && { code: reason.code, message: reason.message };
+    await throughOutages(() => items.retryLater(item, notBefore(), counter, error), this.#abandoning.signal);
     setTimeout(() => void this.#wakeRetried(), pauseMs).unref();
     await this.#parts.batcher.completeIfCancelled(item.jobId);
   }
