@@ -32,7 +32,9 @@ export function alternativesTo(
       for (const [name, value] of Object.entries(parameters)) suggest(name, value, `${name}=${value}`);
   } else words.push('an image that is smaller by a fifth or more');
   if (asJob !== undefined) {
-    words.push('a job, which has 60 s (POST /api/v1/jobs, with the id of the uploaded image in assetIds)');
+    words.push(
+      'a job, which has three tries of 60 s each (POST /api/v1/jobs, with the id of the uploaded image in assetIds)',
+    );
     calls.push({ job: asJob });
   }
   return { calls, words: words.join(', or ') };

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../workers/protocol.ts';
 import { ApiError, type ApiErrorContext, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 
-/** An alternative to a call that takes too long: other parameters, or a job, which has a minute. */
+/** An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute. */
 type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
 
 /** Alternatives to a call that takes too long. */

@@ -249,7 +249,8 @@ function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
       config: { idempotency: 'kept', recheck: (_request, { query }) => readView(query) },
       schema: {
         summary: 'Cancel a job',
-        description: 'Items that have not started are cancelled at once; running items finish.',
+        description:
+          'Items that no worker has begun are cancelled at once; those at work finish, and the job is CANCELLING until then. Its end is the event job.failed with the status CANCELLED.',
         params: JobParams,
         querystring: ViewQuery,
         response: { 200: envelopeOf(Job) },

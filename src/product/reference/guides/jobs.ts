@@ -69,7 +69,15 @@ curl --fail-with-body \\
     heading('When some items fail'),
     list(
       '`outcome` of an ended job is `all`, `some` or `none` of its items completed.',
-      'POST /api/v1/jobs/{jobId}/resume tries again what did not complete. With `dryRun=true` it is only priced.',
+      'Each try of an item has 60 seconds of work; its wait for a place does not count. After a failure that may pass, such as no place or no answer of a model, it is tried again, three times in all. Until then it shows `attempts` and `lastError`.',
+      '`warnings` of an item are those that X-Service-Warnings of a synchronous call would tell, such as `not_enlarged`.',
+    ),
+    heading('Cancel and resume'),
+    list(
+      'POST /api/v1/jobs/{jobId}/cancel stops a job. Items that wait are cancelled at once; those that a worker has begun finish, and are charged.',
+      'Until they have, the job is CANCELLING, and `cancelledItems` tells how many are cancelled. GET /api/v1/jobs/{jobId}?wait=60 answers when it is CANCELLED.',
+      'The end of a cancelled job is the event `job.failed` with the status CANCELLED.',
+      'POST /api/v1/jobs/{jobId}/resume makes a new job of the items that failed or were cancelled. What was made is kept, and is not paid again. With `dryRun=true` it is only priced.',
       ['Every field: ', link('POST /api/v1/jobs', '/docs/createJob'), '.'],
     ),
   ],
