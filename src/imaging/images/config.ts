@@ -16,7 +16,7 @@ export const imagesSettings = {
   }),
   IMAGE_HEAVY_SLOTS: integer({
     description:
-      'How many passes that may take longer than 2 s each API process runs at once, at a low priority; an account has one while others wait.',
+      'How many passes that may take longer than 2 s each API process runs at once, at a low priority; an account has one while others wait. Calls do not wait for items of jobs there, so that twice as many may run while there is memory for them.',
     fallback: 2,
     min: 1,
     max: 64,

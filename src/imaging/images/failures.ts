@@ -21,6 +21,15 @@ export function poolIsFull(retryAfterSeconds: number): ApiError {
   );
 }
 
+/** The refusal of a call of long work when its places, or their memory, were taken until its deadline. */
+export function noPlaceForLongWork(retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailable(
+    'capacity',
+    'Work that may take longer than 2 s has few places, and other such work held them, or their memory, until the deadline; make the same call again later, or submit it as a job, which waits for a place.',
+    retryAfterSeconds,
+  );
+}
+
 /** The refusal of a call whose wait and work together exceed its deadline. */
 export function deadlineExceeded(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailable(

@@ -98,10 +98,25 @@ t.test('a heavy pass that finds no slot by its deadline is told so', async (t) =
     code: 'provider_unavailable',
     status: 503,
     retryable: true,
+    message: /longer than 2 s/,
     details: { reason: 'capacity' },
   });
   clock.advance(50_000);
   await t.rejects(stuck.result, { code: 'provider_unavailable', details: { reason: 'deadline_exceeded' } });
+});
+
+t.test('a heavy call does not wait for an item of a job that has the slot', async (t) => {
+  const { workers, clock } = openStandIns(t, { IMAGE_MEMORY_MEGABYTES: 65_536 });
+  const job = { work: 'job', deadlineMs: clock.nowMs() + 60_000 } as const;
+  const stuck = workers.transform({ ...heavyCall(clock, 'spin'), ...job });
+  const next = workers.transform({ ...heavyCall(clock), ...job });
+  await turn();
+  t.match(workers.stats().heavy, { slots: 1, busy: 1, jobsWaiting: 1 });
+  t.match(await workers.transform(heavyCall(clock)).result, { kind: 'transformed', queueMs: 0 });
+  t.match(workers.stats().heavy, { busy: 1, jobsWaiting: 1 }, 'the next item still waits for the slot');
+  clock.advance(60_000);
+  await t.rejects(stuck.result, { code: 'provider_unavailable' });
+  t.match(await next.result, { kind: 'transformed', queueMs: 60_000 });
 });
 
 t.test('a job waits for a heavy slot as long as it takes', async (t) => {

@@ -10,7 +10,13 @@ import type { imagesSettings } from '../config.ts';
 import type { Deadline } from '../deadline.ts';
 import { divisibleMs, estimatedBytes, estimatedMs } from '../estimates/costs.ts';
 import { encodeOf, type LayerHeaders } from '../estimates/following.ts';
-import { type Alternatives, poolIsFull, tookTooLong, tookTooLongBefore } from '../failures.ts';
+import {
+  type Alternatives,
+  noPlaceForLongWork,
+  poolIsFull,
+  tookTooLong,
+  tookTooLongBefore,
+} from '../failures.ts';
 import type { Header } from '../header/header.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses } from './child-processes.ts';
@@ -109,7 +115,7 @@ const PROCESS_DIED_MESSAGE =
  * Nothing stops a thread inside libvips: a pass that takes longer than a moment runs in a process that can be killed,
  * and that has a priority of its own, so that no account's pass holds up the calls of the others. A thread cannot have
  * one, because libuv's threads are shared by all that a process does. A call does not wait for an item of a job in a
- * thread: both run beside each other and share the cores.
+ * thread or in a process of long work: both run beside each other and share the cores, as far as the memory goes.
  */
 export class Pools {
   readonly #options: PoolsOptions;
@@ -203,7 +209,8 @@ export class Pools {
     } catch (error) {
       const isInProcess = name !== 'quick' || this.#options.settings.IMAGE_ISOLATION === 'process';
       const isLate = error instanceof ApiError && error.details?.reason === 'deadline_exceeded';
-      throw isInProcess && isLate ? poolIsFull(pool.retryAfterSeconds()) : error;
+      if (!isInProcess || !isLate) throw error;
+      throw (name === 'heavy' ? noPlaceForLongWork : poolIsFull)(pool.retryAfterSeconds());
     }
   }
 
@@ -272,7 +279,8 @@ export class Pools {
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
       resultOf: withBytes,
     });
-    return new Pool(this.#admissionOf(name), processes);
+    // An item of a job has a minute there, which no call can wait for.
+    return new Pool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
   }
 
   #admissionOf(name: PoolName) {
