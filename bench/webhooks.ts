@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readSettings } from '../config/index.ts';
 import { newId, randomText } from '../src/platform/ids/ids.ts';
 import type { Documents } from '../src/platform/stores/documents/port.ts';
-import { hostForProcesses } from '../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../src/platform/stores/open.ts';
 import { newSecret } from '../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../src/product/webhooks/endpoints/store.ts';
@@ -27,7 +27,7 @@ const SECONDS = 10;
 const RATES = [100, 500, 1_000, 2_000];
 const TIMEOUT_MS = 60_000;
 /** One host for all of the stores opened in turn, because the processes reach the stores that were provided last. */
-const HOST = hostForProcesses();
+const HOST = clusterChannelHost();
 
 const METHOD = [
   `${PROCESSES} API processes (without calls) announce outcomes in an open loop, each in a write of its own, over ${ENDPOINTS} endpoints of as many accounts;`,

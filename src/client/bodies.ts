@@ -1,4 +1,4 @@
-import { type Body, jsonBody, randomText } from './transport.ts';
+import { jsonBody, type RequestBody, randomText } from './transport.ts';
 
 /** An image by reference: one of the account's assets, or a public http(s) address. */
 export type ImageReference = { assetId: string } | { url: string | URL };
@@ -40,7 +40,7 @@ export function imageBody(
   input: ImageInput,
   fields: Record<string, unknown> = {},
   layer?: SecondPicture,
-): Body {
+): RequestBody {
   if (isReference(input)) {
     if (layer === undefined) return jsonBody({ ...referenceFields(input), ...fields });
     throw new TypeError('Send the bytes of both pictures, or name the layer by layerAssetId or layerUrl.');
@@ -63,7 +63,7 @@ export function imageBody(
 }
 
 /** The body of a call with two images, which are both named or both sent. */
-export async function pairBody(one: ImageInput, other: ImageInput): Promise<Body> {
+export async function pairBody(one: ImageInput, other: ImageInput): Promise<RequestBody> {
   if (isReference(one) && isReference(other)) {
     const second = Object.entries(referenceFields(other));
     const renamed = second.map(([name, value]) => [`other${name[0]?.toUpperCase()}${name.slice(1)}`, value]);
@@ -101,7 +101,7 @@ function nameOf(blob: Blob): string {
 }
 
 /** A form with a stream as its file (RFC 7578), which FormData cannot hold. */
-function streamedForm(file: Stream, texts: readonly [string, string][], layer?: Blob): Body {
+function streamedForm(file: Stream, texts: readonly [string, string][], layer?: Blob): RequestBody {
   const boundary = randomText();
   const partHead = (name: string, rest: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${rest}\r\n\r\n`;

@@ -49,7 +49,7 @@ export interface CallOptions {
 export type Query = Record<string, unknown>;
 
 /** What a request carries. */
-export interface Body {
+export interface RequestBody {
   /** Absent where `fetch` derives it. */
   type?: string;
   data: NonNullable<RequestInit['body']>;
@@ -60,7 +60,7 @@ export interface ApiCall {
   /** Below /api/v1, such as `/jobs`. */
   path: string;
   query?: Query | undefined;
-  body?: Body | undefined;
+  body?: RequestBody | undefined;
   accept?: string;
 }
 
@@ -69,7 +69,7 @@ interface PreparedCall {
   method: string;
   url: string;
   headers: Record<string, string>;
-  body?: Body['data'];
+  body?: RequestBody['data'];
   duplex?: 'half';
 }
 
@@ -193,7 +193,7 @@ export class Transport {
 }
 
 /** The body of a JSON call. */
-export function jsonBody(value: unknown): Body {
+export function jsonBody(value: unknown): RequestBody {
   return { type: 'application/json', data: JSON.stringify(value) };
 }
 

@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
-import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../platform/stores/embedded/channel-host.ts';
 import { isEmbedded, isMade, openStores } from '../platform/stores/open.ts';
 import { listenTo, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
 import type { CommandAnswer } from './admin/command.ts';
@@ -27,7 +27,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
     if (needsService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
   if (!isMade(settings.stores)) throw new Error(noStores(settings.stores.DATA_DIR));
-  const stores = await openStores(settings.stores, hostForProcesses());
+  const stores = await openStores(settings.stores, clusterChannelHost());
   try {
     return await runCommand(words, { ...commandContext(settings, stores), ...operator });
   } finally {
@@ -51,7 +51,7 @@ async function listen({ endpointId, forward }: ListenOptions): Promise<never> {
       throw new Error('The service has stopped.');
     throw new Error(noService(settings.stores.DATA_DIR));
   }
-  await listenTo(await openStores(settings.stores, hostForProcesses()), endpointId, onAttempt);
+  await listenTo(await openStores(settings.stores, clusterChannelHost()), endpointId, onAttempt);
   return new Promise<never>(() => undefined);
 }
 

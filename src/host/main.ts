@@ -20,7 +20,7 @@ import { loadSnapshot } from '../platform/metrics/load.ts';
 import { RestartMeter } from '../platform/metrics/restarts.ts';
 import { prepareCollections } from '../platform/stores/documents/preparation.ts';
 import type { ChannelHost } from '../platform/stores/embedded/channel.ts';
-import { hostForProcesses } from '../platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../platform/stores/embedded/channel-host.ts';
 import { readSpace, reservedBytes } from '../platform/stores/objects/reserve.ts';
 import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';
 import { retryUntil } from '../platform/stores/outages.ts';
@@ -103,7 +103,7 @@ async function main(): Promise<void> {
   const chosenPort = await checkAddress(HOST, PORT);
   if (METRICS_PORT !== 0) await checkAddress(HOST, METRICS_PORT, 'METRICS_PORT');
 
-  const host = hostForProcesses();
+  const host = clusterChannelHost();
   const primary = await openPrimary(settings, host, log);
   const { hostId, stores, capacity } = primary;
   const collect = provideMetrics(primary, host);

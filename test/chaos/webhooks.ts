@@ -10,7 +10,7 @@ import { randomDatabase, startMongo } from '../../bench/services/mongodb.ts';
 import { startPrivateRedis } from '../../bench/services/redis.ts';
 import { readSettings } from '../../config/index.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
-import { hostForProcesses } from '../../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
 import { OpenEvents } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
@@ -37,7 +37,7 @@ const environment = {
   MONGODB_URL: randomDatabase(mongo.url),
   PROCESSES: '1',
 };
-const stores = await openStores(readSettings(environment).stores, hostForProcesses());
+const stores = await openStores(readSettings(environment).stores, clusterChannelHost());
 const events = await OpenEvents.open(stores);
 const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.ts'));
 const [url] = (await once(receiver, 'message')) as [string];

@@ -8,7 +8,7 @@ import { MAX_SENT_MS, restoreDelays } from './encode/delays.ts';
 import { DRAWING_AVIF } from './encode/effort.ts';
 import { assertEncodable, type EncodeSettings, encodeWith, type Motion } from './encode/encoder.ts';
 import { exactPaletteOf, shows } from './encode/exact-palette.ts';
-import { FILTERED_ROWS, type RowFilter, rowFilterFor } from './encode/row-filter.ts';
+import { ROW_FILTER_ON, type RowFilter, rowFilterFor } from './encode/row-filter.ts';
 import { withSmallerPixels } from './encode/smaller-png.ts';
 import { openPixels } from './input.ts';
 import { type CarriedFile, pixelsWithMetadata, withMetadata, withTags } from './metadata/carried-metadata.ts';
@@ -156,7 +156,7 @@ async function filterFor({ encode, source, picture, steps }: PassWork): Promise<
   const { format, palette, colors } = encode;
   if (format !== 'png' || palette === true || colors !== undefined) return {};
   const isPhoto = source.format === 'jpeg' && steps.every(isSamePicture);
-  return isPhoto || picture.isDeep ? FILTERED_ROWS : rowFilterFor(await picture.pixels());
+  return isPhoto || picture.isDeep ? ROW_FILTER_ON : rowFilterFor(await picture.pixels());
 }
 
 /** The effort of the AVIF of a drawing, which needs more than a photograph; none for any other picture. */

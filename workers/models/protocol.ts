@@ -28,7 +28,7 @@ export interface BoundingBox {
   height: number;
 }
 
-export interface CodesRead {
+export interface BarcodesRead {
   width: number;
   height: number;
   codes: (BoundingBox & { format: string; text: string })[];

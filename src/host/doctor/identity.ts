@@ -15,7 +15,7 @@ const LINK_LIFE_MS = 60_000;
  * signed with the key of these stores. The service with this key responds that the result does not exist (404); any
  * other service refuses the link (403).
  */
-export async function checkIdentity(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
+export async function checkPublicUrlIsOurs(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const signatures = await signaturesIn(stores);
   if (signatures === null)
     return warning(

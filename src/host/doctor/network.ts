@@ -1,7 +1,7 @@
 import type { Settings } from '../../../config/index.ts';
 import { isMade } from '../../platform/stores/open.ts';
 import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
-import { checkIdentity } from './identity.ts';
+import { checkPublicUrlIsOurs } from './identity.ts';
 import { answersAsDarkroom } from './ports.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -34,7 +34,7 @@ export function judgeUnreachable(publicUrl: string, reason: string, wasStarted: 
 /** The signing key of a Darkroom tells which instance it is. */
 async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   return (await answersAsDarkroom(publicUrl))
-    ? checkIdentity(publicUrl, stores)
+    ? checkPublicUrlIsOurs(publicUrl, stores)
     : problem(
         `PUBLIC_URL (${publicUrl}) answers, but not as this service does.`,
         'Point it, or the proxy behind it, to HOST and PORT of the service.',

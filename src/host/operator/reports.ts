@@ -3,7 +3,7 @@ import { lstat, open, readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { Run, RunsQuery } from './schema.ts';
+import type { BenchRunsQuery, Run } from './schema.ts';
 
 /** The fields of a report before its figures lie within this many bytes. */
 const HEAD_BYTES = 32_768;
@@ -27,7 +27,7 @@ export class Reports {
   }
 
   /** The reports that match, the newest first; none if there is no such folder. */
-  async list({ kind, suite, search }: RunsQuery): Promise<{ runs: Run[]; total: number }> {
+  async list({ kind, suite, search }: BenchRunsQuery): Promise<{ runs: Run[]; total: number }> {
     const words = search?.toLowerCase() ?? '';
     const matching = (await this.#all()).filter(
       (run) =>

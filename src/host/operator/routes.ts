@@ -9,6 +9,7 @@ import type { Examination } from './examination.ts';
 import type { Reports } from './reports.ts';
 import {
   ActResult,
+  BenchRunsQuery,
   DrainBody,
   Findings,
   FindingsQuery,
@@ -17,7 +18,6 @@ import {
   Report,
   RunParams,
   Runs,
-  RunsQuery,
   SessionBody,
   SettingBody,
   StateQuery,
@@ -199,7 +199,7 @@ function listFindings(app: FastifyInstance, { examination }: OperatorRoutesOptio
 }
 
 function listRuns(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
-  app.get<{ Querystring: RunsQuery }>(
+  app.get<{ Querystring: BenchRunsQuery }>(
     '/runs',
     {
       config: { compress: true },
@@ -207,7 +207,7 @@ function listRuns(app: FastifyInstance, { reports }: OperatorRoutesOptions): voi
         summary: 'Reports of bench and tune',
         description: 'The reports of the folder RESULTS_DIR, the newest first.',
         security,
-        querystring: RunsQuery,
+        querystring: BenchRunsQuery,
         response: { 200: envelopeOf(Runs) },
       },
     },

@@ -197,7 +197,7 @@ export const Findings = Type.Object(
 );
 export type Findings = Static<typeof Findings>;
 
-export const RunsQuery = Type.Object({
+export const BenchRunsQuery = Type.Object({
   kind: Type.Optional(
     Type.String({ maxLength: 30, description: 'load, comparison, capacity, tune or table.' }),
   ),
@@ -206,7 +206,7 @@ export const RunsQuery = Type.Object({
     Type.String({ maxLength: 100, description: 'A part of the name, the command or the commit.' }),
   ),
 });
-export type RunsQuery = Static<typeof RunsQuery>;
+export type BenchRunsQuery = Static<typeof BenchRunsQuery>;
 
 export const Run = Type.Object(
   {

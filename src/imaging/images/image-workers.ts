@@ -42,7 +42,7 @@ import {
   type Source,
   storedSource,
 } from './source.ts';
-import { drawingSizeOf, MEASURED_SIZE, NATURAL_SIZE, Rasterizer, withDrawings } from './vector.ts';
+import { MEASURED_SIZE, NATURAL_SIZE, Rasterizer, wantedDrawingSize, withDrawings } from './vector.ts';
 
 export interface ImageWorkersOptions
   extends Pick<
@@ -215,7 +215,7 @@ export class ImageWorkers {
     deadline: Deadline,
   ): Promise<Started<TransformResult>> => {
     const { pass, describes = false } = call;
-    const source = await this.#read(call, call, drawingSizeOf(pass), [pass], deadline);
+    const source = await this.#read(call, call, wantedDrawingSize(pass), [pass], deadline);
     foresee({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
     const layers = await this.#openLayers(call, deadline);
     const makeTask = async ({ file, header }: Opened, deadlineMs: number): Promise<ImageTask> => ({

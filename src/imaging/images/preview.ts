@@ -8,7 +8,7 @@ import type { Header } from './header/header.ts';
 import { naturalSizeIn } from './header/svg.ts';
 import type { BranchPass, ImageCall } from './image-call.ts';
 import { checkPixels, headerOfFacts, isStored, readable } from './source.ts';
-import { drawingSizeOf } from './vector.ts';
+import { wantedDrawingSize } from './vector.ts';
 
 /** The result of a pass, as far as it is known without a pixel of its file. */
 export interface Preview {
@@ -95,7 +95,7 @@ function previewed(
 function withDrawnSize(header: Header, bytes: Uint8Array, pass: BranchPass['pass']): Header {
   const natural = naturalSizeIn(bytes);
   if (natural === null) return header;
-  const size = drawnSizeOf(drawingSizeOf(pass), natural, MAX_PIXELS);
+  const size = drawnSizeOf(wantedDrawingSize(pass), natural, MAX_PIXELS);
   if ('kind' in size) throw refusalOf(size);
   return { ...header, ...size };
 }

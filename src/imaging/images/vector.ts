@@ -59,7 +59,7 @@ interface RasterizerOptions {
 /** Dots per inch that make a CSS pixel one pixel. */
 const NATURAL_DENSITY = 96;
 export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
-/** A drawing above the largest picture is drawn smaller, for work that only measures it or makes a tiny picture. */
+/** For work that only measures a drawing or makes a tiny picture: one above the limit of pixels is drawn smaller. */
 export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const MAX_NICENESS = 19;
@@ -141,7 +141,7 @@ export class Rasterizer {
  * The size of a drawing for a pass: at the density that the pass names, else large enough for a resize at its start. A
  * drawing has no pixels of its own, so a larger size loses no sharpness.
  */
-export function drawingSizeOf({ decode, steps }: Pass): DrawingSize {
+export function wantedDrawingSize({ decode, steps }: Pass): DrawingSize {
   if (decode.density !== undefined) return { density: decode.density };
   const first = steps.find((step) => step.operation !== 'autoOrient');
   if (first?.operation === 'placeholder') return MEASURED_SIZE;

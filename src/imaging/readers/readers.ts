@@ -1,5 +1,5 @@
 import type { Size } from '../../../workers/formats/size.ts';
-import type { BoundingBox, CodesRead, CodesTask } from '../../../workers/models/protocol.ts';
+import type { BarcodesRead, BoundingBox, CodesTask } from '../../../workers/models/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { Thread } from '../../platform/concurrency/thread.ts';
 import { ApiError, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
@@ -45,7 +45,7 @@ interface PreparedPicture extends Size {
 export class Readers {
   readonly #imageWorkers: ImageWorkers;
   readonly #text = new TextReader();
-  readonly #codes = new Thread<CodesTask, CodesRead>(CODES_THREAD, HEAP_MEGABYTES);
+  readonly #codes = new Thread<CodesTask, BarcodesRead>(CODES_THREAD, HEAP_MEGABYTES);
   readonly #turns = { text: new ReaderTurns(), codes: new ReaderTurns() };
 
   constructor(imageWorkers: ImageWorkers) {

@@ -10,7 +10,7 @@ import {
   argumentsSchema,
   defaultsFiller,
   type Filled,
-  type Sent,
+  type SentParams,
 } from '../../../workers/image/operations/parameter.ts';
 import type { Encode, OperationStep } from '../../../workers/protocol.ts';
 import { present } from '../../platform/values/present.ts';
@@ -22,9 +22,9 @@ type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 /** The definition of one op on pixels; `pixelOp` adds what all of them share. */
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
-  example: Sent<P> & SharedParameters<P>;
+  example: SentParams<P> & SharedParameters<P>;
   /** A rule across several parameters. */
-  rule?(given: Sent<P> & SharedParameters<P>): Violation | undefined;
+  rule?(given: SentParams<P> & SharedParameters<P>): Violation | undefined;
 }
 
 /** The definition of an op with its parameters, and with the function that compiles them to steps. */

@@ -55,7 +55,7 @@ type StoredParameters = Record<string, unknown>;
 /** Parameters as their difference from others that are stored already. */
 interface ParameterDelta {
   set: StoredParameters;
-  /** Names that the others have and these have not; absent if there are none. */
+  /** Names that the stored parameters have and these lack; absent if there are none. */
   without?: string[];
 }
 

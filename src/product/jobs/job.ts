@@ -201,7 +201,7 @@ export interface Outcome {
   /** An answer in JSON, as text: its keys are the caller's own. */
   output?: string;
   achieved?: Record<string, number>;
-  /** What a synchronous call of the same work would have told; absent without any. */
+  /** The warnings that a synchronous call of the same work would send; absent if there are none. */
   warnings?: Warning[];
   errorCode?: ErrorCode;
   errorMessage?: string;

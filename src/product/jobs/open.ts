@@ -16,7 +16,7 @@ import { resultRoutes } from './results/routes.ts';
 import { jobRoutes, type SubmitCheck } from './routes.ts';
 import { type CheckingOptions, checkSubmit } from './submit/checking.ts';
 import { jobUsage, presetUsage } from './usage.ts';
-import { JobWaits } from './waits.ts';
+import { JobEndWaiters } from './waits.ts';
 import { createModelWork } from './work/model.ts';
 import { createPageWork, type PageWorkOptions } from './work/page.ts';
 import { createPassWork, type PassWorkOptions } from './work/pass.ts';
@@ -59,7 +59,10 @@ const MAX_WAITS_PER_HOST = 1_000;
 export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
   const { documents, gate, presets, providers, signatures, publicUrl, capacity, draining, fonts, now } =
     options;
-  const waits = new JobWaits({ limit: () => Math.ceil(MAX_WAITS_PER_HOST / capacity.processes()), draining });
+  const waits = new JobEndWaiters({
+    limit: () => Math.ceil(MAX_WAITS_PER_HOST / capacity.processes()),
+    draining,
+  });
   const context: JobsContext = {
     ...options,
     ...(await openJobStores(documents, now)),

@@ -84,8 +84,8 @@ function segmentOf({ subjects }: Definition) {
 }
 
 /**
- * An item as the API shows it. One whose outcome is counted already is shown with it, though its own status is only
- * about to follow.
+ * An item as the API shows it. If its job has counted its outcome, this outcome is shown, although the document of the
+ * item is only updated a moment later.
  */
 export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Definition): JobItem {
   const { index, assetId, startedAt, progress } = item;
@@ -117,7 +117,7 @@ function triesOf({ tries, lastError }: ItemDocument): Pick<JobItem, 'attempts' |
   return lastError === undefined ? {} : { attempts: tries, lastError };
 }
 
-/** The segment that an item is in: the one that failed, the last one of a finished item. */
+/** The segment that an item has reached: the one that failed, or the last one if it has finished. */
 function stepOf(
   isSettled: boolean,
   next: number,

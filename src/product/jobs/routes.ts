@@ -48,7 +48,7 @@ import {
   ViewQuery,
   WAIT_SECONDS,
 } from './schema.ts';
-import type { JobWaits } from './waits.ts';
+import type { JobEndWaiters } from './waits.ts';
 
 /** Checks a submit, and makes an order of it. */
 export type SubmitCheck = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
@@ -59,7 +59,7 @@ interface JobRoutesOptions extends JobFonts {
   gate: Gate;
   presets: Pick<PresetsSlice, 'find'>;
   check: SubmitCheck;
-  waits: JobWaits;
+  waits: JobEndWaiters;
 }
 
 const ROUTES = [listJobs, countJobs, submitJob, readJob, listItems, cancelJob, resumeJob];

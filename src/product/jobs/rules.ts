@@ -44,8 +44,8 @@ export interface FailedWork {
 
 const NOTHING_USED: ItemUsage = { runs: 0, credits: 0 };
 
-/** The failure of an item for an error of the API. */
-export function failureOf(error: ApiError): FailedWork {
+/** An error of the API as the failure that is stored with an item. */
+export function failedWorkOf(error: ApiError): FailedWork {
   const { code, message, retryable, retryAfterSeconds, details } = error;
   return {
     code,

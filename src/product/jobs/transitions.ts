@@ -79,7 +79,7 @@ export const ITEM_ENDS = {
   CANCELLED: ITEM_TRANSITIONS.stop,
 } as const satisfies Record<OutcomeStatus, ItemTransition>;
 
-/** A filter on the documents that a transition leads from. */
+/** The filter that matches documents in the state in which a transition begins. */
 export function filterOf({ from }: Transition): Filter {
   return Object.fromEntries(
     Object.entries(from).map(([field, value]) => [field, Array.isArray(value) ? { $in: value } : value]),

@@ -25,7 +25,7 @@ interface WaitTerms {
 }
 
 /** Calls that wait for the end of a job. */
-export class JobWaits {
+export class JobEndWaiters {
   readonly #limit: () => number;
   readonly #draining: AbortSignal;
   /**

@@ -16,7 +16,7 @@ export function answerOf({ structured, text, pictures = [] }: ToolResult): CallT
 }
 
 /** The answer of a tool whose call failed: the error of the interface, with the argument of the tool as its param. */
-export function failureOf(thrown: unknown): CallToolResult {
+export function toolErrorOf(thrown: unknown): CallToolResult {
   const error = withArgument(errorOf(thrown));
   return {
     isError: true,

@@ -1,7 +1,7 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { isObject } from '../../platform/values/json.ts';
-import { answerOf, failureOf, isFault } from './answers.ts';
+import { answerOf, isFault, toolErrorOf } from './answers.ts';
 import type { InputSource } from './inputs.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import { PROMPTS, readPrompt } from './prompts.ts';
@@ -55,7 +55,7 @@ export function createToolServer(host: ToolHost): Server {
     } catch (error) {
       signal.throwIfAborted();
       if (isFault(error)) host.report(error);
-      return failureOf(error);
+      return toolErrorOf(error);
     }
   });
   server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCES] }));

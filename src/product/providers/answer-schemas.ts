@@ -15,7 +15,7 @@ const MAX_TASK_MS = 3_000;
  */
 const REMEMBERED_MS = 60_000;
 const MAX_KNOWN_SCHEMAS = 1_000;
-/** The most schemas of one account that wait for the thread of a process. */
+/** How many schemas of one account may wait for the thread that a process checks schemas in. */
 const MAX_WAITING_SCHEMAS = 100;
 const RETRY_SECONDS = 5;
 

@@ -1,7 +1,7 @@
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/values/json.ts';
 import type { RenderPage, TemplatePage } from './document.ts';
-import { isEmpty, namesChangedByEscaping, type TemplateRow, variablesOf } from './placeholders.ts';
+import { isEmpty, placeholdersWithEscapedValues, type TemplateRow, variablesOf } from './placeholders.ts';
 import { nameOf, optionalNames } from './variables.ts';
 
 /**
@@ -79,7 +79,9 @@ export function escapedInCssWarnings({ html, css }: TemplatePage, row: TemplateR
   const inAttributes = [...html.matchAll(TAG)]
     .flatMap(([tag]) => [...tag.matchAll(STYLE_ATTRIBUTE)])
     .map(valueIn);
-  const names = [css, ...inElements, ...inAttributes].flatMap((style) => namesChangedByEscaping(style, row));
+  const names = [css, ...inElements, ...inAttributes].flatMap((style) =>
+    placeholdersWithEscapedValues(style, row),
+  );
   return [...new Set(names)].map((name) => ({ code: 'escaped_in_css', name }));
 }
 

@@ -45,7 +45,7 @@ export function fillPlaceholders(text: string, row: TemplateRow, maxCharacters: 
 }
 
 /** The names of a text's placeholders whose values from a row are changed by HTML escaping. */
-export function namesChangedByEscaping(text: string, row: TemplateRow): string[] {
+export function placeholdersWithEscapedValues(text: string, row: TemplateRow): string[] {
   return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => {
     if (name === undefined) return [];
     const value = valueText(read(row, name));

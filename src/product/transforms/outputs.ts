@@ -52,7 +52,7 @@ export async function sendOutputs(
 }
 
 /** The answer of `response=url`: a link to each picture, and the error of each output that failed. */
-export async function storeLinks(
+export async function storeOutputs(
   request: FastifyRequest,
   outputs: readonly MadeOutput[],
   results: TemporaryResults,

@@ -35,7 +35,7 @@ import {
   type SyncCall,
   sendPicture,
 } from './metered-call.ts';
-import { type MadeOutput, MULTIPART_MIXED, sendOutputs, storeLinks, ZIP } from './outputs.ts';
+import { type MadeOutput, MULTIPART_MIXED, sendOutputs, storeOutputs, ZIP } from './outputs.ts';
 import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
 import type { SentBranches } from './sent-outputs.ts';
 import {
@@ -190,7 +190,7 @@ class TransformCalls {
       const [first] = made.outputs;
       if (first instanceof ApiError && !succeeded.includes(true)) throw first;
       const outputs = await this.#nameOutputs(branches, made.outputs);
-      const links = request.query.response === 'url' ? await storeLinks(request, outputs, results) : null;
+      const links = request.query.response === 'url' ? await storeOutputs(request, outputs, results) : null;
       return {
         result: { fetchMs, bytesIn, outputs, links, queueMs: made.queueMs, timings: made.timings },
         succeeded,

@@ -6,7 +6,7 @@ import { libuvThreads } from '../../../src/platform/concurrency/capacity.ts';
 import type { Objects } from '../../../src/platform/stores/objects/port.ts';
 import { Intake } from '../../../src/product/assets/uploads/intake.ts';
 import { Prefetch } from '../../../src/product/jobs/engine/prefetch.ts';
-import { JobWaits } from '../../../src/product/jobs/waits.ts';
+import { JobEndWaiters } from '../../../src/product/jobs/waits.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
 const never = new AbortController().signal;
@@ -67,7 +67,7 @@ t.test('a change of IMAGE_THREADS reaches the items that a process works on', as
 
 t.test('a change of PROCESSES reaches the share that a process has of the waits of its host', async (t) => {
   const capacity = smallCapacity();
-  const waits = new JobWaits({ limit: () => Math.ceil(4 / capacity.processes()), draining: never });
+  const waits = new JobEndWaiters({ limit: () => Math.ceil(4 / capacity.processes()), draining: never });
   const open = new AbortController();
   const read = async () => ({ status: 'PENDING' }) as never;
   const wait = () => waits.untilEnded('job_1', 60_000, { client: open.signal, read });

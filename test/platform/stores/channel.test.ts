@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { DuplicateKeyError, StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
-import { hostForProcesses } from '../../../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../../../src/platform/stores/embedded/channel-host.ts';
 import { channelPair } from './channel-pair.ts';
 
 cluster.setupPrimary({ exec: fileURLToPath(new URL('./channel-process.ts', import.meta.url)) });
 
 const askers: number[] = [];
-const host = hostForProcesses();
+const host = clusterChannelHost();
 host.provide('echo', async (method, args, processId) => {
   askers.push(processId);
   if (method === 'never') return new Promise(() => {});

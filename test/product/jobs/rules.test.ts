@@ -2,15 +2,15 @@
 import t from 'tap';
 import { workerUnreachable } from '../../../src/imaging/images/failures.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { failureOf, isForgiven, retryAfterMs, waitMs } from '../../../src/product/jobs/rules.ts';
+import { failedWorkOf, isForgiven, retryAfterMs, waitMs } from '../../../src/product/jobs/rules.ts';
 
 t.test('a lost worker is no try of its item, until the item may be the cause', (t) => {
-  const lost = failureOf(workerUnreachable(new Error('the thread ended')));
+  const lost = failedWorkOf(workerUnreachable(new Error('the thread ended')));
   t.equal(isForgiven(lost, {}), true, 'the first time');
   for (const waits of [0, 1, 2]) t.equal(isForgiven(lost, { waits }), true, `${waits} times before`);
   t.equal(isForgiven(lost, { waits: 3 }), false, 'then it is a try');
   t.equal(retryAfterMs(lost, 2), null, 'of which the third is the last');
-  const busy = failureOf(new ApiError('provider_unavailable', 'x', { details: { reason: 'capacity' } }));
+  const busy = failedWorkOf(new ApiError('provider_unavailable', 'x', { details: { reason: 'capacity' } }));
   t.equal(isForgiven(busy, {}), false, 'every other failure is a try');
   t.same(
     [0, 1, 2].map((waits) => waitMs({ waits })),

@@ -13,7 +13,7 @@ export interface RowFilter {
   effort: number;
 }
 
-export const FILTERED_ROWS: RowFilter = { filtered: true, effort: 3 };
+export const ROW_FILTER_ON: RowFilter = { filtered: true, effort: 3 };
 const UNFILTERED: RowFilter = { filtered: false, effort: 7 };
 
 /**
@@ -33,7 +33,7 @@ export function rowFilterFor({ data, width, height, channels, frames }: Pixels):
     for (let x = 1; x < width; x++, at += channels) if (isAsLeft(data, at, channels)) same++;
     compared += width - 1;
   }
-  return same < DRAWN_SHARE * compared ? FILTERED_ROWS : UNFILTERED;
+  return same < DRAWN_SHARE * compared ? ROW_FILTER_ON : UNFILTERED;
 }
 
 function isAsLeft(data: Uint8Array, at: number, channels: number): boolean {

@@ -14,7 +14,7 @@ const STEPS = 255 * STEPS_PER_LEVEL + 1;
 export interface Brightness {
   /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
   percentile(share: number): number;
-  /** The mean brightness after each channel's value, 0 to 255, is replaced by the function's result. */
+  /** The mean brightness that the sample would have if `answer` replaced each value of a channel, 0 to 255. */
   mean(answer: (value: number) => number): number;
 }
 

@@ -1,6 +1,6 @@
 import { rgbaToThumbHash } from 'thumbhash';
 import type { PictureHashes } from '../../protocol.ts';
-import { isFull } from '../pixels/pixels.ts';
+import { isChannelFull } from '../pixels/pixels.ts';
 import { blurHash } from './blur-hash.ts';
 import { perceptualHash } from './perceptual-hash.ts';
 import type { Sample } from './sample.ts';
@@ -43,7 +43,7 @@ function drawnHashes({ data: rgba, width, height }: ReturnType<typeof smallCopy>
 }
 
 function onWhite(rgba: Uint8Array): Uint8Array {
-  if (isFull(rgba, 3, 4)) return rgba;
+  if (isChannelFull(rgba, 3, 4)) return rgba;
   return rgba.map((value, at) => {
     const alpha = rgba[at | 3] as number;
     return (at & 3) === 3 ? 255 : Math.round((value * alpha + 255 * (255 - alpha)) / 255);

@@ -16,7 +16,7 @@ import { MAX_SAMPLE_EDGE_PX, type Sample } from '../facts/sample.ts';
 import { failureOf } from '../failure.ts';
 import { toSrgb } from '../input.ts';
 import { fitInto } from '../pixels/geometry.ts';
-import { isFull } from '../pixels/pixels.ts';
+import { isChannelFull } from '../pixels/pixels.ts';
 import { readableFile } from '../readable.ts';
 import { pictureTooLarge, unreadablePicture } from '../refusal.ts';
 import { readTags } from './tags.ts';
@@ -159,8 +159,8 @@ async function isOpaqueAll(
   copy: Sample,
   pixels: number,
 ): Promise<boolean> {
-  if (copy.channels === 4 && !isFull(copy.data, 3, 4)) return false;
+  if (copy.channels === 4 && !isChannelFull(copy.data, 3, 4)) return false;
   if (copy.width * copy.height === pixels) return true;
   const alpha = await encodeLocalOutput(open(input, raw).extractChannel('alpha').raw());
-  return isFull(alpha.data, 0, 1);
+  return isChannelFull(alpha.data, 0, 1);
 }

@@ -3,7 +3,7 @@ import type { Size } from '../../formats/size.ts';
 import { largestOfShape, sizeFault } from '../pixels/geometry.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { defineStep } from './operation.ts';
-import { FOCAL_POINT, gravity, optional } from './parameter.ts';
+import { FOCAL_POINT_PARAMETERS, gravity, optional } from './parameter.ts';
 
 export const crop = defineStep({
   description: 'Cuts out the largest rectangle of an aspect ratio.',
@@ -14,7 +14,7 @@ export const crop = defineStep({
       description: 'Width to height, such as 16:9.',
     }),
     gravity: optional(gravity('The part that is kept; center when left out.')),
-    ...FOCAL_POINT,
+    ...FOCAL_POINT_PARAMETERS,
   },
   grey: 'keeps',
   copies: 0,

@@ -28,7 +28,7 @@ import { negate } from './negate.ts';
 import { normalise } from './normalise.ts';
 import { opacity } from './opacity.ts';
 import type { Operation, StepOperation } from './operation.ts';
-import type { Sent } from './parameter.ts';
+import type { SentParams } from './parameter.ts';
 import { pixelate } from './pixelate.ts';
 import { placeholder } from './placeholder.ts';
 import { recomb } from './recomb.ts';
@@ -112,7 +112,7 @@ export type StepName = {
 }[OperationName];
 
 /** The arguments that a caller may send to a step of this operation. */
-export type ArgumentsOf<N extends StepName> = Sent<(typeof operations)[N]['declared']>;
+export type ArgumentsOf<N extends StepName> = SentParams<(typeof operations)[N]['declared']>;
 
 /** The operation with that name; undefined when there is none. */
 export function operationNamed(name: string): Operation | undefined {

@@ -36,7 +36,7 @@ type NoDefault = Readonly<Record<never, never>>;
 export type Filled<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
 /** Arguments as sent: optional ones, and ones with a default, may be left out. */
-export type Sent<P extends TProperties> = {
+export type SentParams<P extends TProperties> = {
   readonly [K in Exclude<keyof P, Omissible<P>>]: Static<P[K]>;
 } & { readonly [K in Omissible<P>]?: Static<P[K]> | undefined };
 
@@ -166,7 +166,7 @@ export function gravity<const D extends Default<Gravity> = NoDefault>(
   return choice([...PLACE_NAMES, 'attention', 'entropy'] as const, description, options);
 }
 
-export const FOCAL_POINT = {
+export const FOCAL_POINT_PARAMETERS = {
   focalX: optional(
     number(0, 1, 'The point to keep in view, as a share of the width from the left; instead of gravity.'),
   ),

@@ -6,7 +6,7 @@ import { BadArgument } from '../refusal.ts';
 import { pad, scaleLinear, scaleTo } from '../sizing.ts';
 import { anchorOf, scaleAndCrop } from './crop-to.ts';
 import { defineStep } from './operation.ts';
-import { choice, colour, FOCAL_POINT, flag, gravity, integer, optional } from './parameter.ts';
+import { choice, colour, FOCAL_POINT_PARAMETERS, flag, gravity, integer, optional } from './parameter.ts';
 
 export const resize = defineStep({
   description:
@@ -22,7 +22,7 @@ export const resize = defineStep({
     gravity: optional(
       gravity('With fit cover or contain, the part that is kept or the place in the padding.'),
     ),
-    ...FOCAL_POINT,
+    ...FOCAL_POINT_PARAMETERS,
     kernel: optional(
       choice(
         ['nearest', 'linear', 'cubic', 'mitchell', 'lanczos2', 'lanczos3'],

@@ -100,7 +100,7 @@ export function withAlphaOf(rgba: Pixels, { data: colours, channels }: Pixels): 
 }
 
 /** Whether every `step`-th value is 255, such as the alpha of every RGBA pixel with an offset of 3 and a step of 4. */
-export function isFull(data: Uint8Array, offset: number, step: number): boolean {
+export function isChannelFull(data: Uint8Array, offset: number, step: number): boolean {
   for (let at = offset; at < data.length; at += step) if (data[at] !== 255) return false;
   return true;
 }

@@ -305,7 +305,7 @@ function bytesPerPixel({ channels, bitDepth }: Header): number {
   return Math.max(3, channels) * Math.max(1, bitDepth / 8);
 }
 
-/** The bytes of the largest copies between decoding and encoding. */
+/** The most bytes of copies of pixels that exist at once between decoding and encoding. */
 function largestCopies(header: Header, pass: Pass, sizes: readonly Size[]): number {
   const { steps } = pass;
   // A page of a document is rewritten beside the others.

@@ -10,7 +10,7 @@ export const BYTES_SCHEMA = { contentMediaType: 'application/octet-stream' };
 
 /** The part of a route's config that its description needs. It passes through the generator and is then removed. */
 export const ROUTE_NOTES = 'x-route';
-export interface RouteNotes {
+export interface RouteTraits {
   idempotency: boolean;
   isImageCall: boolean;
   isPublic: boolean;
@@ -114,7 +114,7 @@ function callsFirst(paths: Node): Node {
 }
 
 function completeOperation(operation: Node): void {
-  const facts = operation[ROUTE_NOTES] as RouteNotes | undefined;
+  const facts = operation[ROUTE_NOTES] as RouteTraits | undefined;
   delete operation[ROUTE_NOTES];
   if (facts?.idempotency) {
     const parameters = (operation.parameters ?? []) as unknown[];

@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { sendStatic } from '../hooks/compression.ts';
-import { BYTES_SCHEMA, completeDocument, type Node, ROUTE_NOTES, type RouteNotes } from './document.ts';
+import { BYTES_SCHEMA, completeDocument, type Node, ROUTE_NOTES, type RouteTraits } from './document.ts';
 import { multipartForm, onlyOperations } from './forms.ts';
 import { operationIdOf } from './names.ts';
 
@@ -132,7 +132,7 @@ function describe(route: RouteOptions, url: string): Node {
   const isOpen = config.access === 'public' || !url.startsWith('/api/');
   const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;
   const path = url.replaceAll(/:(\w+)/g, '{$1}');
-  const facts: RouteNotes = {
+  const facts: RouteTraits = {
     idempotency: config.idempotency !== undefined,
     isImageCall: url.startsWith('/api/v1/images/'),
     isPublic: isOpen,

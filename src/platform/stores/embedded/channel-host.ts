@@ -20,7 +20,7 @@ interface ProcessLinks {
 }
 
 /** Serves every process that cluster.fork() started or will start. */
-export function hostForProcesses(): ChannelHost {
+export function clusterChannelHost(): ChannelHost {
   return channelHostOver({
     send(processId, message) {
       const worker = cluster.workers?.[processId];

@@ -4,7 +4,7 @@ import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import { AS_API_KEY, unauthorized } from '../authentication.ts';
 import type { SlotKind } from './slots.ts';
 
-/** The error of a route's own check, kept until the windows have been asked. */
+/** Runs a route's own check, and returns its refusal instead of throwing it, so that the rate limits come first. */
 export function findRefusal(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
   try {
     check?.(request);

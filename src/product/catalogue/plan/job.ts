@@ -11,7 +11,7 @@ import { callWarningsOf, type StepWarning, warningsOf } from '../checks/warnings
 import { OPS } from '../index.ts';
 import type { Given, Op, RenderOp, SegmentType } from '../op.ts';
 import { checkSteps, type NamedAsset, type SentSchema, schemasOf } from './compile.ts';
-import { planOf, type Segment, type Taken, takenBy, typeOf } from './plan.ts';
+import { inputKindOf, planOf, type Segment, type Taken, typeOf } from './plan.ts';
 import {
   checkJobSize,
   findJobOp,
@@ -133,7 +133,7 @@ function checkVariants(
   const segments = variants[0]?.segments ?? [];
   return {
     type: typeOf(segments),
-    takes: takenBy(segments),
+    takes: inputKindOf(segments),
     variants,
     subjects: lists[0]?.subjects ?? [],
     named: distinct(lists.flatMap(({ named }) => named)),

@@ -67,7 +67,7 @@ export function typeOf(segments: readonly Segment[]): SegmentType | 'chain' {
 }
 
 /** The source of an item of these segments. */
-export function takenBy([first]: readonly Segment[]): Taken {
+export function inputKindOf([first]: readonly Segment[]): Taken {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }
 

@@ -3,7 +3,7 @@ import { isOffline } from './session.ts';
 import { Shared } from './shared.ts';
 
 /** Whether this browser has a session of the operator. */
-export const operatorSession = new Shared<'unknown' | 'none' | 'open'>('unknown');
+export const operatorSessionState = new Shared<'unknown' | 'none' | 'open'>('unknown');
 
 interface OperatorCall {
   query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
@@ -21,7 +21,7 @@ let opened = 0;
 
 /** Whether this browser has a session of the operator, or had one before. */
 export function useIsOperator(): boolean {
-  return operatorSession.use() === 'open' || localStorage.getItem(WAS_OPEN) !== null;
+  return operatorSessionState.use() === 'open' || localStorage.getItem(WAS_OPEN) !== null;
 }
 
 /**
@@ -49,13 +49,13 @@ export async function openOperatorSession(given: { token: string } | { link: str
   await callOperator('POST', '/session', { body: given });
   opened += 1;
   localStorage.setItem(WAS_OPEN, 'yes');
-  operatorSession.set('open');
+  operatorSessionState.set('open');
 }
 
 export async function endOperatorSession(): Promise<void> {
   await callOperator('DELETE', '/session');
   localStorage.removeItem(WAS_OPEN);
-  operatorSession.set('none');
+  operatorSessionState.set('none');
 }
 
 /** @throws DarkroomError; ConnectionError when nothing answered. */
@@ -81,12 +81,12 @@ async function ask(
   });
   isOffline.set(false);
   if (response.ok) {
-    if (path !== '/session') operatorSession.set('open');
+    if (path !== '/session') operatorSessionState.set('open');
     return response;
   }
   const failure = await readFailure(response, location.origin);
   // A late refusal of the session before says nothing of the one that was opened meanwhile.
-  if (opened === openedBefore && isClosed(failure, path)) operatorSession.set('none');
+  if (opened === openedBefore && isClosed(failure, path)) operatorSessionState.set('none');
   throw failure;
 }
 

@@ -13,7 +13,7 @@ import type { Definition } from '../definitions.ts';
 import { newIntermediateKey } from '../intermediates.ts';
 import { Abandoned, type Perform, Stopped, type WorkSignals } from '../item-work.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
-import { type FailedWork, failureOf, timesOf } from '../rules.ts';
+import { type FailedWork, failedWorkOf, timesOf } from '../rules.ts';
 
 /** The result of a segment, or of a page, for one item, with what is told of it. */
 export type SegmentResult = { warnings?: Warning[] } & (
@@ -231,8 +231,8 @@ export class ItemWork {
 
   #failureIn(error: unknown, { type }: JobDocument): FailedWork {
     if (error instanceof ItemFailure) return error.failure;
-    if (error instanceof ApiError) return failureOf(error);
-    if (error instanceof StorageFullError) return failureOf(asApiError(error));
+    if (error instanceof ApiError) return failedWorkOf(error);
+    if (error instanceof StorageFullError) return failedWorkOf(asApiError(error));
     if (!(error instanceof Abandoned))
       this.#context.log.warn({ err: error, type }, 'Work on an item failed unexpectedly');
     return {

@@ -1,5 +1,5 @@
 import { html, useEffect, useState, type View } from '../html.ts';
-import { openOperatorSession, operatorSession } from '../operator.ts';
+import { openOperatorSession, operatorSessionState } from '../operator.ts';
 import { Button } from '../parts/button.ts';
 import { Field } from '../parts/form.ts';
 import { submits } from '../parts/handlers.ts';
@@ -14,14 +14,16 @@ const LINK = /^#(opl_\w+)$/;
  * screen finds out whether there is a session.
  */
 export function OperatorOnly({ title, children }: { title: string; children: () => View }): View {
-  const session = operatorSession.use();
+  const session = operatorSessionState.use();
   const { act, isActing, error } = useAct();
   const [link] = useState(() => LINK.exec(location.hash)?.[1]);
   useEffect(() => {
     if (link === undefined) return;
     // The link works once: nothing keeps it.
     history.replaceState(null, '', location.pathname + location.search);
-    void act(() => openOperatorSession({ link })).then((isOpen) => isOpen || operatorSession.set('none'));
+    void act(() => openOperatorSession({ link })).then(
+      (isOpen) => isOpen || operatorSessionState.set('none'),
+    );
   }, []);
   if (session === 'open' || (session === 'unknown' && link === undefined)) return children();
   if (session === 'unknown') return html`<${Page} title=${title}><${Waiting} rows=${4} /><//>`;
