@@ -44,8 +44,8 @@ export class CallSlots {
   readonly #coordination: Coordination;
   readonly #holder: string;
   readonly #clock: Pick<Clock, 'elapsedMs' | 'after'>;
-  /** The slot of each request, and the work that has to end before it is returned. */
-  readonly #held = new WeakMap<FastifyRequest, { slot: CallSlot; work: Promise<unknown> }>();
+  /** The slots of each request, and the work that has to end before they are returned. A link takes two. */
+  readonly #held = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();
   /** Returned slots, the latest last. */
   #returning: { slot: CallSlot; sinceMs: number }[] = [];
   #isTimed = false;
@@ -111,18 +111,22 @@ export class CallSlots {
 
   /** Gives the slot back when the connection has finished the call and its work has ended. */
   hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
-    this.#held.set(request, { slot, work: Promise.resolve() });
+    const held = this.#held.get(request);
+    if (held === undefined) this.#held.set(request, { slots: [slot], work: Promise.resolve() });
+    else held.slots.push(slot);
     // A client that disconnected while the slot was being requested triggers no close event any more.
     if (reply.raw.destroyed) this.end(request);
     else reply.raw.once('close', () => this.end(request));
   }
 
-  /** Gives the slot of a request back when its work has ended. A second call does nothing. */
+  /** Gives the slots of a request back when its work has ended. A second call does nothing. */
   end(request: FastifyRequest): void {
     const held = this.#held.get(request);
     if (held === undefined) return;
     this.#held.delete(request);
-    const giveBack = () => this.giveBack(held.slot);
+    const giveBack = () => {
+      for (const slot of held.slots) this.giveBack(slot);
+    };
     held.work.then(giveBack, giveBack);
   }
 
