@@ -1,4 +1,4 @@
-// needs: server, browser
+// needs: server, browser, alone
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

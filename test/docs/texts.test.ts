@@ -1,4 +1,4 @@
-// needs: server, browser
+// needs: server, browser, alone
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';

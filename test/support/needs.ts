@@ -18,7 +18,7 @@ export const NEEDS = {
   'both stores':
     'depends on what stores promise: runs once on the embedded ones, once more on Redis and MongoDB',
   browser: 'draws in Chromium',
-  alone: 'measures its process or changes it, so that no other test file runs there',
+  alone: 'measures its process, changes it or takes minutes, so that no other test file runs there',
   redis: 'talks to Redis',
   mongodb: 'talks to MongoDB',
   s3: 'talks to MinIO',

@@ -41,13 +41,14 @@ function inParts(files: readonly string[]): string[][] {
 
 /**
  * The order in which processes begin. Those that start servers are first, so that the run ends with short ones; and
- * those of a floor are spread among the others, because the heaviest lie together.
+ * those of a floor are spread among the others, because the heaviest lie together. The first one of each floor begins
+ * at once: a floor that has one alone may take long for it.
  */
 export function inOrder(processes: readonly TestProcess[]): TestProcess[] {
   const [long, short] = [processes.filter(isLong), processes.filter((one) => !isLong(one))];
   const floors = Map.groupBy(long, ({ files, isCluster }) => `${floorOf(files[0] ?? '')} ${isCluster}`);
   const placed = [...floors.values()].flatMap((floor) =>
-    floor.map((one, index) => ({ one, place: (index + 0.5) / floor.length })),
+    floor.map((one, index) => ({ one, place: index / floor.length })),
   );
   return [...placed.sort((a, b) => a.place - b.place).map(({ one }) => one), ...short];
 }

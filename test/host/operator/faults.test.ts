@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, alone
 import { randomBytes } from 'node:crypto';
 import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, alone
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// needs: server, browser
+// needs: server, browser, alone
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { openConsole, overflowOf, seriousFaults } from '../../support/console.ts';
