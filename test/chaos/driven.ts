@@ -236,13 +236,12 @@ function countersOf(job: JobDocument) {
   return { ...counters, attemptNumber, parentJobId, rootJobId };
 }
 
-/** Cancelled items are counted when the job ends. */
-function countersIn({ status, items, attempt, parentId, rootId }: ModelJob): ReturnType<typeof countersOf> {
+function countersIn({ items, attempt, parentId, rootId }: ModelJob): ReturnType<typeof countersOf> {
   const count = (status: string) => items.filter(({ at }) => at === status).length;
   const [completedItems, failedItems] = [count('COMPLETED'), count('FAILED')];
   return {
     ...{ totalItems: items.length, completedItems, failedItems, settledItems: completedItems + failedItems },
-    cancelledItems: status === 'CANCELLED' ? count('CANCELLED') : 0,
+    cancelledItems: count('CANCELLED'),
     usedRuns: items.filter(({ isPaid }) => isPaid).length,
     ...{ attemptNumber: attempt, parentJobId: parentId, rootJobId: rootId },
   };
