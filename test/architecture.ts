@@ -100,6 +100,9 @@ const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
   'src/product/console/browser/saved/template-editor.ts: TemplateEditor': 'a component, with its form',
 };
 const MAX_COMMENT_LINE = 120;
+/** Longer files hold more than one thought. What is generated is not read. */
+const MAX_FILE_LINES = 400;
+const GENERATED_FILES = ['src/client/schema.ts'];
 const FORBIDDEN_NAMES = /^(utils?|helpers?|common|types|services?)(\.ts)?$/;
 
 const root = join(import.meta.dirname, '..');
@@ -132,6 +135,7 @@ if (madeOnce.size > MAX_MADE_ONCE)
   violations.push(`${madeOnce.size} interfaces are made in one place: at most ${MAX_MADE_ONCE} may be`);
 for (const file of everyFile) {
   checkComments(file);
+  checkLength(file);
   checkNames(file, misnamedBounds);
 }
 for (const file of [...files, ...benchFiles]) {
@@ -291,6 +295,12 @@ function checkComments(file: string): void {
     if (line.length > MAX_COMMENT_LINE && /^\s*(\/\*\*|\*|\/\/)/.test(line))
       violations.push(`${file}:${index + 1}: a comment line of more than ${MAX_COMMENT_LINE} characters`);
   }
+}
+
+function checkLength(file: string): void {
+  const lines = sourceOf(file).trimEnd().split('\n').length;
+  if (lines > MAX_FILE_LINES && !GENERATED_FILES.includes(file))
+    violations.push(`${file} has ${lines} lines, and at most ${MAX_FILE_LINES} are allowed: split it`);
 }
 
 /** API processes read schemas and protocols without loading libvips: no import by value leads from them to sharp. */

@@ -7,10 +7,10 @@ import { type App, buildApp } from './app.ts';
 import { SAMPLE_MS } from './operator/history.ts';
 import { BEAT_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
+import type { ProcessMessage } from './processes/messages.ts';
 import { answerMetrics } from './processes/metrics-collection.ts';
 import { outliveOutput } from './processes/output.ts';
 import { waitAsSpare } from './processes/spare.ts';
-import type { ProcessMessage } from './processes/supervisor.ts';
 
 /**
  * One API process. It is started by the primary, opens when it is needed, listens on the port that all processes share,

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { type LoadRow, type ObservedProcess, rowsBetween } from '../admin/top.ts';
-import type { ProcessMessage } from '../processes/supervisor.ts';
+import type { ProcessMessage } from '../processes/messages.ts';
 import { type LoadHistory, SAMPLE_MS } from './history.ts';
 
 /** The snapshots that are kept of a process: the current row spans the time from the first to the last of them. */

@@ -2,7 +2,6 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock.ts';
-import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
 import { Balance } from './balance.ts';
 import {
@@ -12,7 +11,8 @@ import {
   watchConnections,
 } from './handed-connections.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { SPARE_ARGUMENT } from './spare.ts';
+import { type ProcessMessage, send } from './messages.ts';
+import { SPARE_ARGUMENT, Spare } from './spare.ts';
 
 /** A process that lived at least this long was healthy, so its replacement will probably live as well. */
 const HEALTHY_MS = 5_000;
@@ -25,9 +25,6 @@ const MAX_EARLY_EXITS = 8;
 /** The attempts to start a replacement, and the pause between two of them. */
 const REPLACE_TRIES = 3;
 const REPLACE_PAUSE_MS = 1_000;
-/** Time from a start, or from the use of a spare, until the next spare starts: others need the cores before. */
-const SPARE_AFTER_MS = 5_000;
-
 export interface SupervisorOptions {
   processes: number;
   drainTimeoutMs: number;
@@ -55,22 +52,6 @@ export interface SupervisedProcess {
   uptimeSeconds: number;
 }
 
-/** Messages between the primary and an API process, besides those of the channel. */
-export type ProcessMessage =
-  /** `cpuMs`: the CPU time from the moment when the process was needed. */
-  | { type: 'listening'; port: number; cpuMs: number }
-  /** `load`: the mean number of concurrent calls since the previous message. */
-  | { type: 'alive'; load: number }
-  /** The counters of the process, each ten seconds. */
-  | { type: 'load'; snapshot: LoadSnapshot }
-  /** The spare process is needed: it has loaded its modules, and opens now. */
-  | { type: 'serve' }
-  /** The service has started: the first key can be read. */
-  | { type: 'started' }
-  /** The given number of next answers close their connections. */
-  | { type: 'release'; connections: number }
-  | { type: 'drain' };
-
 /**
  * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
  * when it died young. A spare process takes its place, which has loaded its modules and has neither stores nor a port:
@@ -93,9 +74,7 @@ export class Supervisor {
   readonly #balance: Balance<Worker>;
   /** The successor of each process that is being replaced, while both live. */
   readonly #successors = new Map<Worker, Worker>();
-  /** The spare process, if there is one. */
-  #spare: Worker | undefined;
-  #cancelSpare: () => void = () => {};
+  readonly #spare: Spare;
   #target: number;
   #earlyExits = 0;
   #isStarted = false;
@@ -119,6 +98,7 @@ export class Supervisor {
       release: (worker, connections) => send(worker, { type: 'release', connections }),
       clock: this.#clock,
     });
+    this.#spare = new Spare(() => this.#create(true), this.#clock);
     this.#target = options.processes;
   }
 
@@ -146,7 +126,7 @@ export class Supervisor {
   /** Tells every process, and each one that listens later, that the service has started. */
   announceStart(): void {
     this.#isStarted = true;
-    this.#keepSpare();
+    this.#spare.keep();
     for (const worker of this.#serving) send(worker, { type: 'started' });
   }
 
@@ -175,7 +155,7 @@ export class Supervisor {
 
   /** Replaces the spare process, which has the modules and the settings of its start. */
   renewSpare(): void {
-    this.#takeSpare()?.process.kill('SIGKILL');
+    this.#spare.take()?.process.kill('SIGKILL');
   }
 
   /** Changes the number of processes: starts more, or drains the oldest. Resolves when this is done. */
@@ -187,7 +167,7 @@ export class Supervisor {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#stopStarting();
-    this.#takeSpare()?.process.kill('SIGKILL');
+    this.#spare.end();
     await stopListening([...this.#connections.values()]);
     await Promise.all([...this.#startedMs.keys()].map((worker) => this.#drain(worker)));
   }
@@ -217,23 +197,6 @@ export class Supervisor {
     );
     worker.once('exit', (code, signal) => this.#onExit(worker, code, signal));
     return worker;
-  }
-
-  /** Creates a spare process after a while, unless there is one. */
-  #keepSpare(): void {
-    this.#cancelSpare();
-    this.#cancelSpare = this.#clock.after(SPARE_AFTER_MS, () => {
-      this.#spare ??= this.#create(true);
-    });
-  }
-
-  /** The spare process, if there is one; the next one follows, unless the service stops. */
-  #takeSpare(): Worker | undefined {
-    const spare = this.#spare;
-    this.#spare = undefined;
-    this.#cancelSpare();
-    if (this.#isStarted && !this.#stopping) this.#keepSpare();
-    return spare;
   }
 
   /**
@@ -290,9 +253,9 @@ export class Supervisor {
   }
 
   #onExit(worker: Worker, code: number | null, signal: string | null): void {
-    if (worker === this.#spare) {
+    if (this.#spare.is(worker)) {
       this.#options.log.warn({ processId: worker.id, code, signal }, 'The spare process ended');
-      this.#takeSpare();
+      this.#spare.take();
     }
     const startedMs = this.#startedMs.get(worker);
     if (startedMs === undefined) {
@@ -327,7 +290,7 @@ export class Supervisor {
       () =>
         !this.#stopping &&
         this.#countedTowardsTarget().length < this.#target &&
-        this.#fork(this.#takeSpare()),
+        this.#fork(this.#spare.take()),
       delayAfter(this.#earlyExits),
     );
   }
@@ -428,10 +391,6 @@ export class Supervisor {
 
 function idsOf(workers: readonly Worker[]): number[] {
   return workers.map(({ id }) => id);
-}
-
-function send(worker: Worker, message: ProcessMessage): void {
-  if (worker.isConnected()) worker.send(message);
 }
 
 /** 0, 100, 200, 400 … 10,000 ms. */

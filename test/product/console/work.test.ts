@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { openConsole, overflowOf, seriousFaults } from '../../support/console.ts';
 import { eventually, LOOPBACK, register, startReceiver } from '../webhooks/receiver.ts';
+import { jobRow } from './job-row.ts';
 
 t.setTimeout(240_000);
 const ATTACK = '"><img src=x onerror="globalThis.hit = true"><script>globalThis.hit = true</script>';
@@ -167,24 +168,6 @@ async function lastRow(box: Locator): Promise<number> {
   const rows = box.locator('tbody tr[aria-rowindex]');
   const last = await rows.last().getAttribute('aria-rowindex');
   return Number(last ?? 0);
-}
-
-function jobRow(index: number) {
-  const id = `job_${String(index).padStart(24, '0')}`;
-  const counts = { totalItems: 1, completedItems: 1, failedItems: 0, cancelledItems: 0 };
-  const createdAt = new Date(1_780_000_000_000 - index * 1_000).toISOString();
-  const times = { createdAt, completedAt: createdAt, expiresAt: createdAt };
-  const rest = { actualCredits: 0, attemptNumber: 1, rootJobId: id, outcome: 'all' };
-  return {
-    object: 'job',
-    id,
-    status: 'COMPLETED',
-    type: 'process',
-    op: 'resize',
-    ...counts,
-    ...times,
-    ...rest,
-  };
 }
 
 t.test('an endpoint is registered and tested; what failed is read and sent again', async (t) => {
