@@ -11,7 +11,7 @@ import {
   type Pixels,
   readDeepPixels,
   readPixels,
-  withAlphaOf,
+  replaceColours,
   withoutAlpha,
 } from './pixels/pixels.ts';
 
@@ -361,7 +361,7 @@ export class Picture {
     if (rgba.channels !== 4) return work();
     this.replace(withoutAlpha(rgba));
     await work();
-    this.replace(withAlphaOf(rgba, await this.pixels()));
+    this.replace(replaceColours(rgba, await this.pixels()));
   }
 
   /**

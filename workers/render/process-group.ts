@@ -33,7 +33,7 @@ export function endGroupFirstWithoutMemory(groupId: number): void {
 }
 
 /** Ids of the processes that were started with an argument (Linux only; elsewhere none are found). */
-export function processesWith(argument: string): number[] {
+export function pidsWithArgument(argument: string): number[] {
   const ids = processIds().filter((pid) => read(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
   return ids.map(Number);
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, killGroup, processesWith } from './process-group.ts';
+import { isAlive, killGroup, pidsWithArgument } from './process-group.ts';
 
 /**
  * Name of the directory of one browser, which holds its profile and its temporary files and is removed when the browser
@@ -31,6 +31,6 @@ export async function sweepScratch(): Promise<void> {
 
 async function endLeftover(directory: string): Promise<void> {
   // A browser leads its own process group, so that its child processes end with it.
-  for (const pid of processesWith(`--user-data-dir=${directory}`)) killGroup(pid);
+  for (const pid of pidsWithArgument(`--user-data-dir=${directory}`)) killGroup(pid);
   await removeScratch(directory);
 }

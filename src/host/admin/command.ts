@@ -64,7 +64,7 @@ export function usageOf({ name, takes = [], options = {} }: AdminCommand): strin
 }
 
 /** @throws UsageError for an option that the command does not have, and for a wrong number of arguments. */
-export function parseWords(command: AdminCommand, words: readonly string[]): ParsedArguments {
+export function parseArguments(command: AdminCommand, words: readonly string[]): ParsedArguments {
   const { takes = [] } = command;
   const { positionals, values } = parsed(command, words);
   const missing = takes.slice(positionals.length);

@@ -4,7 +4,7 @@ import {
   type AdminCommand,
   type CommandAnswer,
   type CommandContext,
-  parseWords,
+  parseArguments,
   UsageError,
   usageOf,
 } from './command.ts';
@@ -55,7 +55,7 @@ export async function runCommand(words: readonly string[], context: CommandConte
   if (command === undefined) throw unknownWord(noun, verb);
   const rest = [...words];
   for (const word of command.name.split(' ')) rest.splice(rest.indexOf(word), 1);
-  return command.run(parseWords(command, rest), context);
+  return command.run(parseArguments(command, rest), context);
 }
 
 /** Whether the command is for running processes, and cannot be used when no service runs. */

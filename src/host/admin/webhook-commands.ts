@@ -1,7 +1,7 @@
 import { DeliveriesStore } from '../../product/webhooks/deliveries/store.ts';
 import type { TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
 import { EndpointsStore } from '../../product/webhooks/endpoints/store.ts';
-import { type AdminCommand, listText, parseWords, UsageError } from './command.ts';
+import { type AdminCommand, listText, parseArguments, UsageError } from './command.ts';
 
 const FORWARD_TIMEOUT_MS = 10_000;
 
@@ -55,7 +55,7 @@ export interface ListenOptions {
 export function parseListenOptions(words: readonly string[]): ListenOptions | null {
   const [noun, verb, ...rest] = words;
   if (`${noun} ${verb}` !== LISTEN.name) return null;
-  const { endpoint, forward } = parseWords(LISTEN, rest).options;
+  const { endpoint, forward } = parseArguments(LISTEN, rest).options;
   if (typeof endpoint !== 'string') throw new UsageError('--endpoint is missing: `webhooks` lists them.');
   if (forward === undefined) return { endpointId: endpoint, forward: null };
   const url = URL.parse(String(forward));

@@ -1,5 +1,5 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { type LiveContext, parseWords, UsageError } from '../admin/command.ts';
+import { type LiveContext, parseArguments, UsageError } from '../admin/command.ts';
 import { LIVE_COMMANDS } from '../admin/live-commands.ts';
 
 /**
@@ -15,7 +15,7 @@ export async function runOperatorCommand(
   const command = LIVE_COMMANDS.find((one) => one.name === name);
   if (command === undefined) throw new Error(`There is no command ${name}.`);
   try {
-    const { text } = await command.run(parseWords(command, words), context);
+    const { text } = await command.run(parseArguments(command, words), context);
     return text.split('\n');
   } catch (error) {
     const { message } = error as Error;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
-import { Balance } from './balance.ts';
+import { ConnectionBalancer } from './connection-balancer.ts';
 import {
   cannotRescue,
   type HandedConnections,
@@ -71,7 +71,7 @@ export class Supervisor {
   /** Processes that took connections until they hung. */
   readonly #hung = new Set<Worker>();
   readonly #heartbeats: Heartbeats<Worker>;
-  readonly #balance: Balance<Worker>;
+  readonly #balance: ConnectionBalancer<Worker>;
   /** The successor of each process that is being replaced, while both live. */
   readonly #successors = new Map<Worker, Worker>();
   readonly #spare: Spare;
@@ -94,7 +94,7 @@ export class Supervisor {
       onSilent: (worker) => this.#killHung(worker),
       clock: this.#clock,
     });
-    this.#balance = new Balance<Worker>({
+    this.#balance = new ConnectionBalancer<Worker>({
       release: (worker, connections) => send(worker, { type: 'release', connections }),
       clock: this.#clock,
     });

@@ -2,7 +2,7 @@ import type { Pass } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { passesOf } from './formats.ts';
 import type { Header } from './header/header.ts';
-import type { BranchPass, PassOutput } from './image-call.ts';
+import type { BranchPass, PassOutcome } from './image-call.ts';
 
 /** Passes that run once for each format that their results may have. */
 export class FormatRuns {
@@ -21,7 +21,7 @@ export class FormatRuns {
   }
 
   /** The result of each pass, by those of its runs. */
-  smallest(outputs: readonly PassOutput[]): PassOutput[] {
+  smallest(outputs: readonly PassOutcome[]): PassOutcome[] {
     let end = 0;
     return this.#groups.map(({ pass, runs }) => {
       const start = end;
@@ -32,7 +32,7 @@ export class FormatRuns {
 }
 
 /** The smallest file. Where there is none, the refusal of the search that came nearest to its target, or any. */
-function smallestOutput({ encode: { target } }: Pass, outputs: readonly PassOutput[]): PassOutput {
+function smallestOutput({ encode: { target } }: Pass, outputs: readonly PassOutcome[]): PassOutcome {
   const files = outputs.flatMap((output) => (output instanceof ApiError ? [] : [output]));
   const [smallest] = files.toSorted((one, other) => one.data.length - other.data.length);
   if (smallest !== undefined) return smallest;

@@ -97,10 +97,10 @@ export interface QueueTime {
 
 export type TransformResult = Transformed & QueueTime;
 /** The result of one of several passes, or the refusal of it. */
-export type PassOutput = Transformed | ApiError;
+export type PassOutcome = Transformed | ApiError;
 export interface BranchResult extends QueueTime {
   /** The result or the refusal of each pass, in order. */
-  outputs: PassOutput[];
+  outputs: PassOutcome[];
   timings: Timings;
 }
 export type DescribeResult = Described & QueueTime;

@@ -7,7 +7,7 @@ import { unsupportedFormat } from './failures.ts';
 import { headerOf } from './header/facts.ts';
 import { type Header, readHeader } from './header/header.ts';
 import type { ImageObject } from './image-object.ts';
-import { unsupportedFile } from './unsupported-formats.ts';
+import { detectUnsupportedFormat } from './unsupported-formats.ts';
 import type { DrawnTimes } from './vector.ts';
 
 /** A file that is still in a store: it is read when its call has a slot, so that a waiting call holds no bytes. */
@@ -159,7 +159,7 @@ function isSupported(header: Header | null): header is Header {
 
 function unsupported(bytes: Uint8Array, param: string): ApiError {
   if (bytes.length === 0) return unsupportedFormat('The image is empty: send its bytes.', undefined, param);
-  const file = unsupportedFile(bytes);
+  const file = detectUnsupportedFormat(bytes);
   if (file === undefined) {
     const message = `The bytes are not an image of a supported format: send ${READABLE}.`;
     return unsupportedFormat(message, { supported: READABLE_TYPES }, param);

@@ -3,7 +3,7 @@ import { Bytes } from '../../../workers/formats/bytes.ts';
 import { HEIF_BRANDS } from './header/avif.ts';
 
 /** A file of a known format that is not supported. */
-export interface UnsupportedFile {
+export interface UnsupportedFormat {
   /** The name in messages. */
   name: string;
   mediaType: string;
@@ -14,7 +14,7 @@ export interface UnsupportedFile {
 const TEXT_BYTES = 512;
 
 const EXPORT_AS_JPEG = 'export it as JPEG';
-const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFile]> = [
+const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFormat]> = [
   ['\xff\x0a', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
   ['\0\0\0\x0cJXL ', { name: 'a JPEG XL file', mediaType: 'image/jxl', instead: EXPORT_AS_JPEG }],
   ['\0\0\0\x0cjP  ', { name: 'a JPEG 2000 file', mediaType: 'image/jp2', instead: EXPORT_AS_JPEG }],
@@ -36,19 +36,19 @@ const SIGNATURES: ReadonlyArray<readonly [bytes: string, file: UnsupportedFile]>
   ],
 ];
 
-const HEIC: UnsupportedFile = {
+const HEIC: UnsupportedFormat = {
   name: 'a HEIC file (iPhone photo)',
   mediaType: 'image/heic',
   instead: EXPORT_AS_JPEG,
 };
-const VIDEO: UnsupportedFile = {
+const VIDEO: UnsupportedFormat = {
   name: 'a video',
   mediaType: 'video/mp4',
   instead: 'send one of its frames as JPEG',
 };
 
 /** The kind of a file that is not a readable image; undefined when its first bytes do not show it. */
-export function unsupportedFile(bytes: Uint8Array): UnsupportedFile | undefined {
+export function detectUnsupportedFormat(bytes: Uint8Array): UnsupportedFormat | undefined {
   const head = bytes.subarray(0, TEXT_BYTES);
   const [brand] = isoBrands(new Bytes(head));
   if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC : VIDEO;
@@ -58,7 +58,7 @@ export function unsupportedFile(bytes: Uint8Array): UnsupportedFile | undefined 
 }
 
 /** Text in place of an image is an error page, or an encoded image. */
-function textFile(start: string): UnsupportedFile | undefined {
+function textFile(start: string): UnsupportedFormat | undefined {
   const text = start.trimStart();
   if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {
     return { name: 'Base64 text', mediaType: 'text/plain', instead: 'decode it and send the bytes' };

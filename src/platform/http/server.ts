@@ -10,7 +10,7 @@ import {
   refuseExpectations,
   refuseSecondHost,
   refuseTunnels,
-  refuseUnreadable,
+  answerUnparsableRequest,
 } from './connection/unreadable.ts';
 import { asApiError, installFailures, sendFailure } from './errors/failures.ts';
 import { installUnknownRoutes } from './errors/unknown-routes.ts';
@@ -62,7 +62,7 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     requestTimeout: http.BODY_TIMEOUT_MS,
     keepAliveTimeout: http.IDLE_TIMEOUT_MS,
     connectionTimeout: http.STALL_TIMEOUT_MS,
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: answerUnparsableRequest,
     http: {
       headersTimeout: http.HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,

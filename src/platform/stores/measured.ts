@@ -1,6 +1,6 @@
 import { type QueryObserver, type StoreMeter, storeTimeOfRequest } from '../metrics/stores.ts';
 import type { Stores } from './open.ts';
-import { type Around, wrapDocuments, wrapMethods } from './wrapped.ts';
+import { type Interceptor, wrapDocuments, wrapMethods } from './wrapped.ts';
 
 /** Measures each query to the stores: its duration, and what the request that it belongs to waits for it. */
 export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
@@ -14,7 +14,7 @@ export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']
 }
 
 /** Returns the original promise, so callers do not wait for the measurement. */
-function measuring(observe: QueryObserver): Around {
+function measuring(observe: QueryObserver): Interceptor {
   return (step) => {
     const startMs = performance.now();
     const answer = step();

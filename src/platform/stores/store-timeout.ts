@@ -1,5 +1,5 @@
 import { type Documents, StoreUnavailableError } from './documents/port.ts';
-import { type Around, wrapDocuments, wrapMethods } from './wrapped.ts';
+import { type Interceptor, wrapDocuments, wrapMethods } from './wrapped.ts';
 
 interface StoreTimeoutOptions {
   /** The name of the store in an error. */
@@ -63,7 +63,7 @@ export class StoreTimeout {
 /** Methods without a timeout: they do not use the store, or run once and may take long. */
 const UNTIMED_METHODS = new Set(['collection', 'subscribe', 'observe', 'close']);
 
-function around(timeout: StoreTimeout): (method: string) => Around {
+function around(timeout: StoreTimeout): (method: string) => Interceptor {
   return (method) => (step) => (UNTIMED_METHODS.has(method) ? step() : timeout.run(async () => step()));
 }
 

@@ -1,13 +1,13 @@
 import type { Documents } from './documents/port.ts';
 
 /** Work around one call of a method, such as a measurement: it runs the step and returns the step's answer. */
-export type Around = (step: () => unknown) => unknown;
+export type Interceptor = (step: () => unknown) => unknown;
 
 /**
  * Wraps each method of a port.
  * @param aroundOf called once for each method, with its name.
  */
-export function wrapMethods<P extends object>(port: P, aroundOf: (method: string) => Around): P {
+export function wrapMethods<P extends object>(port: P, aroundOf: (method: string) => Interceptor): P {
   const wrapping: Record<string, unknown> = {};
   const methods = port as Record<string, Method>;
   for (const name of methodNames(port)) {
@@ -25,7 +25,7 @@ function methodNames(port: object): string[] {
 }
 
 /** Wraps each method of documents and of their collections. */
-export function wrapDocuments(documents: Documents, aroundOf: (method: string) => Around): Documents {
+export function wrapDocuments(documents: Documents, aroundOf: (method: string) => Interceptor): Documents {
   return {
     ...wrapMethods(documents, aroundOf),
     collection: async (spec) => wrapMethods(await documents.collection(spec), aroundOf),

@@ -67,7 +67,7 @@ interface StoredModelSegment extends Omit<Extract<Segment, { runs: 'model' }>, '
    * difference from the parameters of the variant.
    */
   parameters: ParameterDelta;
-  /** The schema is the one among the parameters, and stands there alone. */
+  /** The schema equals the parameter `schema`, so that it is stored only there. */
   hasSentSchema?: true;
 }
 

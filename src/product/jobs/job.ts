@@ -71,7 +71,7 @@ interface JobFields {
   /** Number of assets reserved for outputs. */
   reservedAssets: number;
   /** The last settlement. The next settlement, or the sweep, publishes it. */
-  settlement: Settlement | null;
+  settlement: SettledBatch | null;
   attemptNumber: number;
   /** The attempt that this one resumes; unique, so that an attempt is resumed once. Absent on a first one. */
   parentJobId?: string;
@@ -125,7 +125,7 @@ export type JobIn<Phase extends JobDocument['phase']> = Phase extends EndedJob['
   : UnfinishedJob;
 
 /** Outcomes that were counted by one update of the job. */
-export interface Settlement {
+export interface SettledBatch {
   id: string;
   /** The number of items that had settled before. The sequence numbers of its own items continue from it. */
   before: number;

@@ -14,7 +14,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { JobResults } from './results/results.ts';
 import { resultRoutes } from './results/routes.ts';
 import { jobRoutes, type SubmitCheck } from './routes.ts';
-import { type CheckingOptions, checkSubmit } from './submit/checking.ts';
+import { type JobCheckDependencies, checkSubmit } from './submit/checking.ts';
 import { jobUsage, presetUsage } from './usage.ts';
 import { JobEndWaiters } from './waits.ts';
 import { createModelWork } from './work/model.ts';
@@ -25,7 +25,7 @@ import { TypicalSeconds } from './work/typical-seconds.ts';
 
 interface JobsOptions
   extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'mostItems' | 'onEnd'>,
-    CheckingOptions,
+    JobCheckDependencies,
     PageWorkOptions,
     PassWorkOptions {
   documents: Documents;

@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { asApiError } from '../../platform/http/errors/failures.ts';
-import { InterfaceRefusal, type ServiceError } from './public-interface.ts';
+import { ServiceCallError, type ServiceError } from './public-interface.ts';
 import type { ToolResult } from './tool.ts';
 
 /** The answer of a tool: pictures as blocks of their own, and the rest both as text and as data. */
@@ -27,11 +27,11 @@ export function toolErrorOf(thrown: unknown): CallToolResult {
 
 /** Whether an error is a fault in the tools themselves: neither the call nor the service caused it. */
 export function isFault(thrown: unknown): boolean {
-  return !(thrown instanceof InterfaceRefusal || thrown instanceof ApiError);
+  return !(thrown instanceof ServiceCallError || thrown instanceof ApiError);
 }
 
 function errorOf(thrown: unknown): ServiceError {
-  if (thrown instanceof InterfaceRefusal) return thrown.error;
+  if (thrown instanceof ServiceCallError) return thrown.error;
   const { code, message, param, retryable, details, retryAfterSeconds } = asApiError(thrown);
   return { code, message, param, retryable, details, retryAfterSeconds };
 }

@@ -39,7 +39,7 @@ const ADDRESS = /^https?:\/\//i;
 /**
  * Opens the image that an argument names.
  * @param argument its name, for a refusal.
- * @throws ApiError invalid_param; InterfaceRefusal for a link that has expired.
+ * @throws ApiError invalid_param; ServiceCallError for a link that has expired.
  */
 export async function openInput(
   input: string,

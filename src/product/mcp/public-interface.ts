@@ -35,8 +35,8 @@ export interface ServiceError {
 }
 
 /** A call that the interface refused. */
-export class InterfaceRefusal extends Error {
-  override readonly name = 'InterfaceRefusal';
+export class ServiceCallError extends Error {
+  override readonly name = 'ServiceCallError';
   readonly error: ServiceError;
 
   constructor(error: ServiceError) {
@@ -65,7 +65,7 @@ export class Service {
   /**
    * A call that answers the envelope.
    * @param path as that of a ServiceRequest, below /api/v1.
-   * @throws InterfaceRefusal
+   * @throws ServiceCallError
    */
   async call<T>(
     method: ServiceRequest['method'],
@@ -79,7 +79,7 @@ export class Service {
 
   /**
    * A call that answers a picture.
-   * @throws InterfaceRefusal
+   * @throws ServiceCallError
    */
   picture(path: string, sent: SentPayload): Promise<ServiceResponse> {
     return this.#exchange('POST', `/api/v1${path}`, sent);
@@ -87,7 +87,7 @@ export class Service {
 
   /**
    * The picture behind a path from the root, of any size.
-   * @throws InterfaceRefusal
+   * @throws ServiceCallError
    */
   async read(path: string): Promise<Buffer> {
     return (await this.#exchange('GET', path, {}, true)).bytes;
@@ -110,7 +110,7 @@ export class Service {
     const { body, type } = await encoded(sent);
     const headers = { ...sent.headers, ...(type !== null && { 'content-type': type }) };
     const response = await this.#send({ method, path, headers, body, isPicture, signal: this.#signal });
-    if (response.status >= 400) throw new InterfaceRefusal(errorOf(response));
+    if (response.status >= 400) throw new ServiceCallError(errorOf(response));
     return response;
   }
 }

@@ -1,7 +1,7 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { GUIDES } from '../reference/guides/index.ts';
-import { InterfaceRefusal, type Service } from './public-interface.ts';
+import { ServiceCallError, type Service } from './public-interface.ts';
 
 /** The pages of the documentation, which a host hands to its model where a person asks for one. */
 
@@ -46,7 +46,7 @@ export async function readResource(uri: string, service: Service): Promise<ReadR
   try {
     return { contents: [{ uri, mimeType, text: await service.text(path) }] };
   } catch (error) {
-    throw error instanceof InterfaceRefusal && error.error.code === 'not_found'
+    throw error instanceof ServiceCallError && error.error.code === 'not_found'
       ? new ResourceNotFoundError(uri)
       : error;
   }

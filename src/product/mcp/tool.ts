@@ -48,7 +48,7 @@ export class Tool {
   readonly definition: ToolDefinition;
   /**
    * @param args as sent.
-   * @throws ApiError invalid_param on an argument; InterfaceRefusal.
+   * @throws ApiError invalid_param on an argument; ServiceCallError.
    */
   readonly call: (args: unknown, source: InputSource) => Promise<ToolResult>;
 

@@ -63,12 +63,12 @@ export async function findTemplate(
 ): Promise<Template> {
   const template =
     findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug)) ?? findByShortName(idOrSlug);
-  if (template === undefined) throw templateNotFound(idOrSlug, await knownNames(store, accountId));
+  if (template === undefined) throw templateNotFound(idOrSlug, await usableTemplateNames(store, accountId));
   return template;
 }
 
 /** The names by which an account may call its templates and the built-ins. */
-export async function knownNames(store: TemplatesStore, accountId: string): Promise<string[]> {
+export async function usableTemplateNames(store: TemplatesStore, accountId: string): Promise<string[]> {
   const own = await store.slugs(accountId);
   return [...own, ...BUILT_INS.flatMap(({ slug }) => [shortNameOf(slug), slug])];
 }

@@ -10,7 +10,7 @@ import { checkEntryCount, partition } from '../versioned-resources/importing.ts'
 import { templateNotFound } from './errors.ts';
 import {
   findTemplate,
-  knownNames,
+  usableTemplateNames,
   listTemplates,
   readHistory,
   readTemplate,
@@ -160,7 +160,7 @@ function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOption
       const { accountId } = gate.requireCaller(request);
       const change = (current: Template) => readChange(current, request.body);
       const template = await store.update(accountId, templateId, change, now());
-      if (template === null) throw templateNotFound(templateId, await knownNames(store, accountId));
+      if (template === null) throw templateNotFound(templateId, await usableTemplateNames(store, accountId));
       return success('Template changed.', templateDataOf(template));
     },
   );
@@ -183,7 +183,7 @@ function remove(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): v
       refuseBuiltIn(templateId);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, templateId);
-      if (!removed) throw templateNotFound(templateId, await knownNames(store, accountId));
+      if (!removed) throw templateNotFound(templateId, await usableTemplateNames(store, accountId));
       return reply.code(204).send();
     },
   );

@@ -2,12 +2,12 @@ import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import type { SentStep } from '../catalogue/plan/sent-step.ts';
-import { type SentOutput, SentOutputs } from './transform-schema.ts';
+import { type RequestedOutput, SentOutputs } from './transform-schema.ts';
 
 /** Several results of one image, as sent: the steps that run first for all of them, and what each of them does then. */
 export interface SentBranches {
   first: readonly SentStep[];
-  outputs: readonly SentOutput[];
+  outputs: readonly RequestedOutput[];
 }
 
 /** @throws ApiError (from the check) invalid_param on outputs, or `outputs[i]…`. */
@@ -20,7 +20,7 @@ const WORKS = ['op', 'steps', 'preset'] as const;
  * Checks outputs as they were sent, without what they do.
  * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
  */
-export function checkOutputs(sent: unknown): SentOutput[] {
+export function checkOutputs(sent: unknown): RequestedOutput[] {
   const { outputs } = checkShape({ outputs: sent });
   const names = new Set<string>();
   for (const [index, output] of outputs.entries()) {
@@ -36,7 +36,7 @@ export function checkOutputs(sent: unknown): SentOutput[] {
 }
 
 /** An output has an op, steps or a preset, and parameters only beside an op. */
-function checkWork(output: SentOutput, where: string): void {
+function checkWork(output: RequestedOutput, where: string): void {
   const [first, second] = WORKS.filter((name) => output[name] !== undefined);
   if (first === undefined) {
     const message = `${where} has no work: send op with its parameters, steps, or preset.`;

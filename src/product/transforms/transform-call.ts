@@ -26,7 +26,7 @@ import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { areAssets, bindLayers, type SentLayer } from './layers.ts';
 import { checkOutputs, type SentBranches } from './sent-outputs.ts';
-import { type SentOutput, SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
+import { type RequestedOutput, SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
 
 export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -159,7 +159,7 @@ export class CallCompiler {
   }
 
   async #readSteps(
-    { op, parameters = {}, steps, preset }: SentOutput,
+    { op, parameters = {}, steps, preset }: RequestedOutput,
     where: string,
     readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
   ): Promise<SentStep[]> {

@@ -31,7 +31,7 @@ export const SentSteps = Type.Array(PresetStep, {
 const MAX_OUTPUTS = 20;
 
 /** One result of a call that makes several. */
-export const SentOutput = Type.Object(
+export const RequestedOutput = Type.Object(
   {
     name: Type.String({
       pattern: '^[a-z0-9][a-z0-9_-]{0,39}$',
@@ -57,10 +57,10 @@ export const SentOutput = Type.Object(
     examples: [{ name: 'small', op: 'resize', parameters: { width: 320 } }],
   },
 );
-export type SentOutput = Static<typeof SentOutput>;
+export type RequestedOutput = Static<typeof RequestedOutput>;
 
 /** Several results of one image, as sent. */
-export const SentOutputs = Type.Array(SentOutput, {
+export const SentOutputs = Type.Array(RequestedOutput, {
   minItems: 2,
   maxItems: MAX_OUTPUTS,
   description:

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Layers, PassOutput, TransformResult } from '../../imaging/images/image-call.ts';
+import type { Layers, PassOutcome, TransformResult } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -220,7 +220,7 @@ class TransformCalls {
   /** The outputs by their names, each with its warnings. */
   async #nameOutputs(
     branches: readonly CompiledOutput[],
-    made: readonly PassOutput[],
+    made: readonly PassOutcome[],
   ): Promise<MadeOutput[]> {
     const outputs: MadeOutput[] = [];
     for (const [index, { name, pass, warnings }] of branches.entries()) {

@@ -1,7 +1,7 @@
 import type { CodePoints } from '../../formats/code-points.ts';
 import type { Chromaticity } from '../../formats/png-colours.ts';
 import { type Colours, isPossible } from './icc-profile.ts';
-import { linearOf } from './light.ts';
+import { srgbToLinear } from './light.ts';
 
 /**
  * Colours that a file names without a profile: by code points (ITU-T H.273), as AVIFs of phones and PNGs of HDR tools
@@ -44,7 +44,7 @@ export interface NamedColours extends Colours {
 }
 
 /**
- * The colours that code points name. For PQ and HLG (ITU-R BT.2100) the curve also tone-maps, as the EETF of ITU-R
+ * The colour space that CICP code points stand for. For PQ and HLG (ITU-R BT.2100) the curve also tone-maps, as the EETF of ITU-R
  * BT.2390 does, from 1,000 cd/m² to white at 203 cd/m² (BT.2408). Tones below about 90 cd/m² stay unchanged.
  * @returns undefined for primaries that are not known here.
  */
@@ -56,7 +56,7 @@ export function coloursOfCodePoints({ primaries, transfer }: CodePoints): NamedC
   if (primaries === BT709 && curve === undefined) return 'srgb';
   const isHdr = transfer === PQ || transfer === HLG;
   const name = isHdr ? `${known.name}, tone-mapped` : known.name;
-  return { ...known, name, white: D65, curve: curve ?? linearOf, isHdr };
+  return { ...known, name, white: D65, curve: curve ?? srgbToLinear, isHdr };
 }
 
 /** The gamma of a file, such as 0.45455, and the chromaticities of its primaries; those that are absent are of sRGB. */
@@ -75,7 +75,7 @@ export function coloursOfGamma({ gamma = 1 / SRGB_EXPONENT, chromaticities }: Ga
     !(exponent >= least && exponent <= most) ||
     Math.abs(exponent / SRGB_EXPONENT - 1) <= SRGB_EXPONENT_WITHIN;
   if (isSrgbCurve && isNear(primaries, srgb)) return 'srgb';
-  const curve = isSrgbCurve ? linearOf : (value: number) => value ** exponent;
+  const curve = isSrgbCurve ? srgbToLinear : (value: number) => value ** exponent;
   const name = isSrgbCurve ? 'Own primaries' : `Gamma ${exponent.toFixed(3)}`;
   return { ...primaries, name, curve, isHdr: false };
 }

@@ -34,7 +34,7 @@ export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 const MIN_UNLIKENESS = 1e-7;
 
 /** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
-export function likenessTo(pixels: Pixels, target: LikenessTarget): Likeness {
+export function similarityMeter(pixels: Pixels, target: LikenessTarget): Likeness {
   return 'minSsim' in target
     ? structuralLikeness(pixels, target.minSsim)
     : visualLikeness(pixels, target.ssimulacra2);

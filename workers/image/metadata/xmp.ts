@@ -29,9 +29,9 @@ const NOT_CARRIED: Dropped = [
   [/^http:\/\/ns\.[\w-]+\.com\/photos\/(?!1\.0\/panorama\/)/, ALL],
   [/^http:\/\/ns\.adobe\.com\/hdr-gain-map\//, ALL],
   [/^http:\/\/ns\.apple\.com\/(?:HDRGainMap|pixeldatainfo)\//, ALL],
-  // The rest of a packet that is too long for one segment of a JPEG.
+  // The reference to the extended packet, where a packet is too long for one segment of a JPEG.
   [/^http:\/\/ns\.adobe\.com\/xmp\/note\//, ALL],
-  // Size, turn and coding of the original file.
+  // The size, orientation and encoding of the original file.
   [
     /^http:\/\/ns\.adobe\.com\/tiff\/1\.0\/$/,
     /^(?:Orientation|Image(?:Width|Length)|BitsPerSample|Compression|PhotometricInterpretation|SamplesPerPixel|PlanarConfiguration|YCbCr.*|NativeDigest)$/,

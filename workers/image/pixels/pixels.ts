@@ -89,7 +89,7 @@ export function withoutAlpha({ data, ...facts }: Pixels): Pixels {
 }
 
 /** RGBA pixels with the transparency of one picture and the colours of another, which may be grey. */
-export function withAlphaOf(rgba: Pixels, { data: colours, channels }: Pixels): Pixels {
+export function replaceColours(rgba: Pixels, { data: colours, channels }: Pixels): Pixels {
   const data = new Uint8Array(rgba.data.length);
   for (let to = 0, from = 0; to < data.length; to += 4, from += channels) {
     for (let channel = 0; channel < 3; channel++)

@@ -96,7 +96,7 @@ const CURVES: Record<CurvedFormat, Record<Quantity, readonly number[]>> = {
 };
 
 /** The value of a curve at a quality; below the first quality it is extrapolated. */
-export function curveAt(format: CurvedFormat, quantity: Quantity, quality: number): number {
+export function typicalQuantityAt(format: CurvedFormat, quantity: Quantity, quality: number): number {
   const curve = CURVES[format][quantity];
   const above = QUALITIES.findIndex((one) => one >= quality);
   const right = Math.max(1, above === -1 ? QUALITIES.length - 1 : above);

@@ -4,14 +4,14 @@ import { encodeOutput } from '../../transport/output.ts';
 import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
 import { TooLate } from '../failure.ts';
-import { achievedOf, type LikenessTarget, likenessTo } from '../likeness/likeness.ts';
+import { achievedOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalidArgument } from '../refusal.ts';
 import { type Rehearsed, rehearse, sampleOf, type TrialSample } from './rehearsal.ts';
 import {
   type CommonSettings,
   type CurvedFormat,
-  curveAt,
+  typicalQuantityAt,
   type EncoderSetting,
   type Quantity,
   settingsFor,
@@ -134,11 +134,11 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
 /** The smallest file that reaches the likeness. */
 async function likeOriginal(target: LikenessTarget, search: Search): Promise<Reached> {
   const { pixels, original } = search;
-  const metric = likenessTo(pixels, target);
+  const metric = similarityMeter(pixels, target);
   const { param, least, quantity, tolerance, evenly, rounded } = metric;
   const encode: Search['encode'] = { ...metric.settings, ...search.encode };
   const settings = settingsFor(encode, quantity, pixels.frames);
-  let ofSample: ReturnType<typeof likenessTo> | undefined;
+  let ofSample: ReturnType<typeof similarityMeter> | undefined;
   const { best, nearest, trials, isThorough } = await tried({ ...search, encode }, settings, {
     quantity,
     row: {
@@ -146,7 +146,7 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
       ...expectedOf(quantity, search, settings, evenly(metric.same)),
     },
     async judge({ data }, sample) {
-      if (sample !== undefined) ofSample ??= likenessTo(sample.pixels, target);
+      if (sample !== undefined) ofSample ??= similarityMeter(sample.pixels, target);
       const { measure } = sample === undefined ? metric : (ofSample ?? metric);
       const likeness = await measure(data);
       return { value: evenly(likeness), reaches: likeness >= least, likeness };
@@ -310,7 +310,7 @@ function expectedOf(
   return {
     expected(index) {
       const { quality } = settings[index] as EncoderSetting;
-      return quality === undefined ? ofLossless : base + curveAt(format, quantity, quality);
+      return quality === undefined ? ofLossless : base + typicalQuantityAt(format, quantity, quality);
     },
   };
 }

@@ -44,8 +44,8 @@ const GUIDED_TRIALS = 5;
  * Searches for a setting with few trials. The first trial is the one that the expectation suggests. The next is
  * suggested by the expectation after it was shifted and tilted to fit the results. The search ends when no setting is
  * left between one that reaches the target and one that does not, when one is close enough, when the next better one is
- * expected to fail by the margin, or when time is up. If even
- * the first setting is expected to fail, it is tried next, so that a target out of reach costs one trial or two.
+ * expected to fail, or when time is up. If even the setting that reaches the target most easily (the first of the row)
+ * is expected to fail, it is the next trial, so that a target out of reach costs one trial or two.
  */
 export async function tryOut(row: SettingSequence): Promise<void> {
   const { count, pick, target, tolerance } = row;

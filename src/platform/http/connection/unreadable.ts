@@ -18,7 +18,7 @@ interface SocketError extends Error {
 }
 
 /** For Fastify's `clientErrorHandler`: a request that cannot be parsed is refused in the error envelope as well. */
-export function refuseUnreadable(error: SocketError, socket: Socket): void {
+export function answerUnparsableRequest(error: SocketError, socket: Socket): void {
   const answering = (socket as { _httpMessage?: ServerResponse })._httpMessage;
   // If a response has begun, a second one would be read as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) {

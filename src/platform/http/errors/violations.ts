@@ -203,7 +203,7 @@ function remedyOf(value: unknown, schema: TSchema): Remedy {
   return remedy.says === '' && typeof value === 'string' ? wordRemedy(value, wordsOf(schema)) : remedy;
 }
 
-/** The words that a schema accepts, also beside numbers. */
+/** The strings that a schema accepts, even if it accepts numbers as well. */
 function wordsOf(schema: TSchema): string[] {
   return alternativesOf(schema)
     .flatMap((one) => (one.const === undefined ? (one.enum ?? []) : [one.const]))

@@ -8,8 +8,8 @@ import { summedReasonOf } from '../errors/refusal-log.ts';
 const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
- * Writes one log line per response: the route, the op and its size, the status, the duration, and the reason of a
- * refusal, but no text of a header. Probes, and refusals that are summed up (refusal-log.ts), are logged at debug
+ * Writes one log line per response: the route, the op and its size parameters, the status, the duration, and the reason
+ * of a refusal. The value of a header is never logged. Probes, and refusals that are summed up (refusal-log.ts), are logged at debug
  * level.
  * @param log used directly, because a child logger per request costs more than the line.
  */

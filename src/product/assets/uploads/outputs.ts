@@ -116,7 +116,7 @@ export class JobOutputs {
   }
 }
 
-/** The document was stored by an earlier run of the step, whose response was lost. */
+/** Ignores that the document is there: an earlier run of the step stored it, and its response was lost. */
 function unlessInserted(error: unknown): void {
   if (!(error instanceof DuplicateKeyError) || error.index !== '_id_') throw error;
 }

@@ -9,7 +9,7 @@ import type {
   Outcome,
   OutcomeStatus,
   SettledItem,
-  Settlement,
+  SettledBatch,
 } from '../job.ts';
 import { type OutcomeSums, outcomeOf, tallyOf } from '../rules.ts';
 import type { JOB_ENDS } from '../transitions.ts';
@@ -91,7 +91,7 @@ export class Outcomes {
     throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
   }
 
-  async #readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<Settlement> {
+  async #readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<SettledBatch> {
     const [completed, failed] = await Promise.all([
       this.#context.events.isWanted(job.accountId, 'job.item.completed'),
       this.#context.events.isWanted(job.accountId, 'job.item.failed'),
@@ -183,7 +183,7 @@ type AnnouncedItem = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progr
 /** The events of a settlement's items, each with how many items had settled by then. */
 function itemEventsOf(
   job: JobDocument,
-  settlement: Settlement,
+  settlement: SettledBatch,
   documents: ReadonlyArray<Partial<AnnouncedItem>>,
 ): OutboxEvent[] {
   const byIndex = new Map(documents.map((item) => [item.index, item]));

@@ -24,7 +24,7 @@ import { readWindow } from '../filters.ts';
 import type { ItemSeed, JobHead, Order } from '../order.ts';
 import { type JobRequest, MAX_ITEMS } from '../schema.ts';
 
-export interface CheckingOptions {
+export interface JobCheckDependencies {
   models: Models;
   presets: Pick<PresetsSlice, 'find'>;
   templates: Pick<TemplatesSlice, 'findForRender'>;
@@ -52,7 +52,7 @@ export async function checkSubmit(
   { accountId }: Caller,
   sent: JobRequest,
   isDryRun: boolean,
-  options: CheckingOptions,
+  options: JobCheckDependencies,
 ): Promise<Order> {
   const { models, presets, assets, answerSchemas } = options;
   refuseRemoved(sent);
@@ -79,7 +79,7 @@ async function findTemplate(
   accountId: string,
   job: CheckedJob,
   { templateId }: JobRequest,
-  { templates }: CheckingOptions,
+  { templates }: JobCheckDependencies,
 ) {
   if (job.takes !== 'rows' || templateId === undefined) return undefined;
   const { id, version } = await templates.findForRender(accountId, templateId);

@@ -1,8 +1,8 @@
 import type { Pages } from '../../../../client/pages.ts';
 import { useMemo } from '../html.ts';
-import { type ListReading, usePages, usePoll } from './reading.ts';
+import { type PagedList, usePages, usePoll } from './reading.ts';
 
-interface LiveList<T> extends ListReading<T> {
+interface LiveList<T> extends PagedList<T> {
   isPaused: boolean;
   setPaused(isPaused: boolean): void;
   /** When its newest page was read last, in epoch milliseconds. */

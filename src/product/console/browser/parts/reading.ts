@@ -20,7 +20,7 @@ interface Poll<T> extends Reading<T> {
   readAt: number | undefined;
 }
 
-export interface ListReading<T> {
+export interface PagedList<T> {
   rows: readonly T[];
   /** How many there are in all, where the service counts them. */
   total: number | undefined;
@@ -111,8 +111,8 @@ export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], ever
 export function usePages<T>(
   open: (signal: AbortSignal) => Pages<T>,
   deps: readonly unknown[],
-): ListReading<T> {
-  const [state, setState] = useState<Omit<ListReading<T>, 'more' | 'reload'>>({
+): PagedList<T> {
+  const [state, setState] = useState<Omit<PagedList<T>, 'more' | 'reload'>>({
     ...{ rows: [], total: undefined, hasMore: false, error: undefined, isLoading: true },
   });
   const [round, setRound] = useState(0);

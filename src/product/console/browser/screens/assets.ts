@@ -6,7 +6,7 @@ import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
 import { Filters, withoutEmpty } from '../parts/filters.ts';
 import { Page } from '../parts/page.ts';
-import { type ListReading, usePages, useReading } from '../parts/reading.ts';
+import { type PagedList, usePages, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
 import { Count, countText } from '../parts/values.ts';
@@ -132,7 +132,7 @@ function Grid() {
 }
 
 /** Reads the next page when the end of the list comes into view. */
-function More({ hasMore, isLoading, more, rows }: ListReading<ListedAsset>) {
+function More({ hasMore, isLoading, more, rows }: PagedList<ListedAsset>) {
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!hasMore || isLoading || end.current === null) return;

@@ -41,7 +41,7 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
  * Keeps the API processes of a host equally busy. A keep-alive connection stays with the process that accepted it, so a
  * process that starts later would get no calls of connected clients.
  */
-export class Balance<T> {
+export class ConnectionBalancer<T> {
   readonly #release: (process: T, connections: number) => void;
   readonly #clock: Clock;
   readonly #known = new Set<T>();

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { Balance, connectionsToRelease } from '../../../src/host/processes/balance.ts';
+import { ConnectionBalancer, connectionsToRelease } from '../../../src/host/processes/connection-balancer.ts';
 import { BEAT_MS } from '../../../src/host/processes/heartbeats.ts';
 import { manualClock } from '../../support/clock.ts';
 
@@ -63,7 +63,7 @@ t.test('from every start the shares are even after a few rounds, and rest', asyn
 function underClock() {
   const asked: [string, number][] = [];
   const clock = manualClock();
-  const balance = new Balance<string>({ release: (...release) => asked.push(release), clock });
+  const balance = new ConnectionBalancer<string>({ release: (...release) => asked.push(release), clock });
   function beat(loads: Record<string, number>): void {
     clock.advance(BEAT_MS);
     for (const process of Object.keys(loads)) balance.watch(process);
