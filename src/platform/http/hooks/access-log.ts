@@ -9,8 +9,8 @@ const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
  * Writes one log line per response: the route, the op and its size parameters, the status, the duration, and the reason
- * of a refusal. The value of a header is never logged. Probes, and refusals that are summed up (refusal-log.ts), are logged at debug
- * level.
+ * of a refusal. The value of a header is never logged. Probes, and refusals that are summed up (refusal-log.ts), are
+ * logged at debug level.
  * @param log used directly, because a child logger per request costs more than the line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
