@@ -7,10 +7,10 @@ import { installBodyReading } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
 import { warnOfUntrustedProxy } from './connection/client-network.ts';
 import {
+  answerUnparsableRequest,
   refuseExpectations,
   refuseSecondHost,
   refuseTunnels,
-  answerUnparsableRequest,
 } from './connection/unreadable.ts';
 import { asApiError, installFailures, sendFailure } from './errors/failures.ts';
 import { installUnknownRoutes } from './errors/unknown-routes.ts';

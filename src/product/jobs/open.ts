@@ -14,7 +14,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { JobResults } from './results/results.ts';
 import { resultRoutes } from './results/routes.ts';
 import { jobRoutes, type SubmitCheck } from './routes.ts';
-import { type JobCheckDependencies, checkSubmit } from './submit/checking.ts';
+import { checkSubmit, type JobCheckDependencies } from './submit/checking.ts';
 import { jobUsage, presetUsage } from './usage.ts';
 import { JobEndWaiters } from './waits.ts';
 import { createModelWork } from './work/model.ts';

@@ -1,7 +1,7 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { GUIDES } from '../reference/guides/index.ts';
-import { ServiceCallError, type Service } from './public-interface.ts';
+import { type Service, ServiceCallError } from './public-interface.ts';
 
 /** The pages of the documentation, which a host hands to its model where a person asks for one. */
 

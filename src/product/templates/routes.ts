@@ -10,11 +10,11 @@ import { checkEntryCount, partition } from '../versioned-resources/importing.ts'
 import { templateNotFound } from './errors.ts';
 import {
   findTemplate,
-  usableTemplateNames,
   listTemplates,
   readHistory,
   readTemplate,
   refuseBuiltIn,
+  usableTemplateNames,
 } from './reading.ts';
 import { templateDataOf } from './responses.ts';
 import { changedContent, checkSlug, importedContent, newContent } from './rules.ts';

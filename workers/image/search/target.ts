@@ -11,10 +11,10 @@ import { type Rehearsed, rehearse, sampleOf, type TrialSample } from './rehearsa
 import {
   type CommonSettings,
   type CurvedFormat,
-  typicalQuantityAt,
   type EncoderSetting,
   type Quantity,
   settingsFor,
+  typicalQuantityAt,
 } from './settings.ts';
 import { assertReachable } from './smallest-file.ts';
 import { LAST_CALL_MS, TrialTime } from './time.ts';

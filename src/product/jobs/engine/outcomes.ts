@@ -8,8 +8,8 @@ import type {
   JobDocument,
   Outcome,
   OutcomeStatus,
-  SettledItem,
   SettledBatch,
+  SettledItem,
 } from '../job.ts';
 import { type OutcomeSums, outcomeOf, tallyOf } from '../rules.ts';
 import type { JOB_ENDS } from '../transitions.ts';

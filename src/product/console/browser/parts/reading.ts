@@ -108,10 +108,7 @@ export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], ever
 /**
  * Reads a list page by page, and from its start when one of `deps` changes; the old rows stay until the new ones come.
  */
-export function usePages<T>(
-  open: (signal: AbortSignal) => Pages<T>,
-  deps: readonly unknown[],
-): PagedList<T> {
+export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): PagedList<T> {
   const [state, setState] = useState<Omit<PagedList<T>, 'more' | 'reload'>>({
     ...{ rows: [], total: undefined, hasMore: false, error: undefined, isLoading: true },
   });
