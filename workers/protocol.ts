@@ -80,6 +80,14 @@ export interface TargetResult {
   trials: number;
 }
 
+/** What a search that did not reach its target came nearest to, in the details of its failure. */
+export interface SearchDetails {
+  /** The size in bytes, or the likeness, of the nearest file. */
+  reached: number;
+  /** That file, with the settings that made it. */
+  achieved: TargetResult & Pick<Encode, 'format' | 'effort' | 'colors' | 'lossless'>;
+}
+
 /**
  * Describes an `input` of 8-bit sRGB pixels instead of a file, row by row: a vector drawing that is already rasterized.
  */

@@ -1,4 +1,4 @@
-import type { Failure } from '../protocol.ts';
+import type { Failure, SearchDetails } from '../protocol.ts';
 import type { StepOperation } from './operations/index.ts';
 import {
   BadArgument,
@@ -12,6 +12,13 @@ import {
 /** Nobody waits for the answer any more. */
 export class TooLate extends Error {
   override readonly name = 'TooLate';
+  /** What a search had reached until then; absent where no file was written. */
+  readonly details: SearchDetails | undefined;
+
+  constructor(details?: SearchDetails) {
+    super();
+    this.details = details;
+  }
 }
 
 /** sharp's message about an argument: "Expected number between 0.3 and 1000 for sigma but received …". */
@@ -53,7 +60,7 @@ export function failureOf(error: unknown, fromFile: boolean): Failure {
       kind: 'failure',
       code: 'internal_error',
       message: 'The pass was not done by its deadline.',
-      details: { reason: 'deadline_exceeded' },
+      details: { reason: 'deadline_exceeded', ...(error instanceof TooLate && error.details) },
     };
   }
   const isTooLarge = error instanceof Error && error.message.includes('exceeds pixel limit');

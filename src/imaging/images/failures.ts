@@ -1,4 +1,4 @@
-import type { Failure } from '../../../workers/protocol.ts';
+import type { Failure, SearchDetails } from '../../../workers/protocol.ts';
 import { ApiError, type ApiErrorContext, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 
 /** An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute. */
@@ -64,6 +64,19 @@ function deadlineRefusal(
 ): ApiError {
   const details = { reason: 'deadline_exceeded', ...(calls.length > 0 && { instead: calls }) };
   return new ApiError('provider_unavailable', message, { details, ...times });
+}
+
+/**
+ * The refusal at the deadline with what the worker tells of it: a search tells the nearest file that it had.
+ * @param refusal of the deadline.
+ */
+export function lateWith(refusal: ApiError, { details = {} }: Failure): ApiError {
+  const { achieved } = details as Partial<SearchDetails>;
+  if (achieved === undefined) return refusal;
+  const { bytes, quality } = achieved;
+  const by = quality === undefined ? '' : ` of quality ${quality}`;
+  const message = `${refusal.message} The nearest file${by} that the search had by then has ${bytes} bytes.`;
+  return new ApiError(refusal.code, message, { ...refusal, details: { ...details, ...refusal.details } });
 }
 
 /** The refusal of a call whose thread or child process died. */

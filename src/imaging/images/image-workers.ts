@@ -1,4 +1,4 @@
-import type { ImageResult, ImageTask, Pass } from '../../../workers/protocol.ts';
+import type { Failure, ImageResult, ImageTask, Pass } from '../../../workers/protocol.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -9,7 +9,7 @@ import { Deadline } from './deadline.ts';
 import { drawForEach } from './drawn-branches.ts';
 import { scoringMs } from './estimates/costs.ts';
 import { assertSameSize, assertScorable, foresee } from './estimates/following.ts';
-import { deadlineExceeded, refusalBy, refusalOf } from './failures.ts';
+import { deadlineExceeded, lateWith, refusalBy, refusalOf } from './failures.ts';
 import { FormatRuns } from './format-runs.ts';
 import { readHeader } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
@@ -262,8 +262,7 @@ export class ImageWorkers {
         const output = misfits[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
-        const isLate = output.details?.reason === 'deadline_exceeded';
-        return isLate ? deadline.refusal() : refusalOf(output, paramOf);
+        return isLate(output) ? lateWith(deadline.refusal(), output) : refusalOf(output, paramOf);
       });
       return { outputs, timings, queueMs };
     });
@@ -371,14 +370,17 @@ export class ImageWorkers {
       if (isAnswerTo(kind, result)) return withDrawings(result, run.queueMs, drawn);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
       // A thread may notice the deadline before the clock here does: it is the same refusal.
-      const isLate = result.details?.reason === 'deadline_exceeded';
-      throw isLate ? deadline.refusal() : refusalOf(result, paramOf);
+      throw isLate(result) ? lateWith(deadline.refusal(), result) : refusalOf(result, paramOf);
     });
     return { result, ended: run.ended };
   }
 }
 
 function ignore(): void {}
+
+function isLate({ details }: Failure): boolean {
+  return details?.reason === 'deadline_exceeded';
+}
 
 /** The result of the only pass, with the times of all its formats. */
 function onlyOutput({ outputs: [output], queueMs, timings }: BranchResult): TransformResult {

@@ -103,7 +103,8 @@ t.test('a thread that notices the deadline first is told as the deadline', async
   const { workers, clock } = open(t);
   await t.rejects(workers.transform(callOf(clock, 'late')).result, {
     code: 'provider_unavailable',
-    details: { reason: 'deadline_exceeded' },
+    message: /nearest file of quality 1 .* has 900 bytes\.$/,
+    details: { reason: 'deadline_exceeded', reached: 900, achieved: { quality: 1, bytes: 900 } },
   });
 });
 

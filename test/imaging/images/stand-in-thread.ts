@@ -22,7 +22,8 @@ export default async function run(task: ImageTask): Promise<Transformed | Branch
     case 'fail':
       return { kind: 'failure', code: 'invalid_param', message: 'Too wide.', param: 'steps[0].params.width' };
     case 'late': {
-      const details = { reason: 'deadline_exceeded' };
+      const achieved = { format: 'webp', quality: 1, bytes: 900, trials: 3 };
+      const details = { reason: 'deadline_exceeded', reached: 900, achieved };
       return { kind: 'failure', code: 'internal_error', message: 'Not done in time.', details };
     }
     case 'threads': {

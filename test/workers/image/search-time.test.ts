@@ -184,10 +184,40 @@ t.test('a search answers the best that it has when a trial would not end in time
 t.test(
   'a search that reached nothing in time is late, and one that tried all says what it reached',
   async (t) => {
-    await t.rejects(reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))), TooLate);
+    const cut = await reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))).catch(
+      (late) => late,
+    );
+    t.ok(cut instanceof TooLate);
+    const { reached, achieved } = cut.details;
+    t.match(
+      achieved,
+      { format: 'jpeg', quality: Number, bytes: reached, trials: 1 },
+      'the only file, with its settings',
+    );
     const refusal = await reachTarget(searchOf(150, () => 1)).catch((error) => error.failure);
-    t.match(refusal, { code: 'invalid_param', param: 'maxBytes', details: { reached: Number } });
+    t.match(refusal, {
+      code: 'invalid_param',
+      param: 'maxBytes',
+      details: { achieved: { quality: 1, bytes: refusal.details.reached } },
+    });
     t.match(refusal.message, /was reached has \d+ bytes/);
-    await t.rejects(reachTarget(searchOf(150, () => 60_000)), TooLate);
+    await t.rejects(reachTarget(searchOf(150, () => 60_000)), { name: 'TooLate', details: undefined });
+  },
+);
+
+t.test(
+  'a search for a likeness that is cut short tells the nearest file, and so does one of few colours',
+  async (t) => {
+    const cutAfter = (trials: number) => (trial: number) => (trial <= trials ? 4_800 : 60_000);
+    const likeness = searchOf(0, cutAfter(1), 'webp');
+    const alike = { ...likeness, encode: { format: 'webp', target: { minSsim: 1 }, quality: 40 } as const };
+    const late = await reachTarget(alike).catch((error) => error);
+    t.match(late, {
+      name: 'TooLate',
+      details: { achieved: { format: 'webp', quality: Number, bytes: Number } },
+    });
+    t.equal(late.details.achieved.ssim, late.details.reached);
+    const palette = await reachTarget(searchOf(150, cutAfter(1), 'png')).catch((error) => error);
+    t.match(palette, { details: { achieved: { format: 'png', colors: 2, bytes: palette.details.reached } } });
   },
 );

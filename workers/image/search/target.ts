@@ -1,5 +1,5 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
-import type { Encode, OutputFormat, PassWarning, TargetResult } from '../../protocol.ts';
+import type { Encode, OutputFormat, PassWarning, SearchDetails, TargetResult } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { searchEffort } from '../encode/effort.ts';
 import { encodeWith, type Motion } from '../encode/encoder.ts';
@@ -65,6 +65,8 @@ export interface Search {
 interface TriedFile {
   written: Written;
   setting: EncoderSetting;
+  /** The effort that the search chose; absent for the default one. */
+  effort: number | undefined;
 }
 
 /** The aim of a search, and how a file is judged by it. */
@@ -94,8 +96,8 @@ const RUSHED_TOLERANCE_FACTOR = 10;
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the
  * best picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes
  * the same pixels. If possible, no file becomes larger than the input, which may itself be the best result.
- * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` with the value reached, when no setting
- * reaches the target; TooLate when the time was over before one was found, or before it was sure that there is none.
+ * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` when no setting reaches the target; TooLate
+ * when the time was over before one was found, or before it was sure that there is none. Both have the nearest file.
  */
 export async function reachTarget(search: Search): Promise<Reached> {
   const { target } = search.encode;
@@ -126,9 +128,10 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   if (reached === undefined) throw new TooLate();
   const { size } = reached.written.info;
   if (size <= maxBytes) return reachedBy(reached, encode, { trials, isThorough });
-  if (!isThorough) throw new TooLate();
+  const details = nearestDetails(size, reached, encode, achievedBy(reached, encode, trials));
+  if (!isThorough) throw new TooLate(details);
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller.`;
-  throw invalidArgument('maxBytes', message, { reached: size });
+  throw invalidArgument('maxBytes', message, { ...details });
 }
 
 /** The smallest file that reaches the likeness. */
@@ -158,10 +161,13 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
   }
   if (best !== undefined)
     return reachedBy(best, encode, { trials, isThorough }, achievedOf(metric, best.likeness));
-  if (nearest === undefined || !isThorough) throw new TooLate();
+  if (nearest === undefined) throw new TooLate();
   const closest = rounded(nearest.likeness);
+  const achieved = achievedBy(nearest, encode, trials, achievedOf(metric, nearest.likeness));
+  const details = nearestDetails(closest, nearest, encode, achieved);
+  if (!isThorough) throw new TooLate(details);
   const message = `${param} is ${least}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
-  throw invalidArgument(param, message, { reached: closest });
+  throw invalidArgument(param, message, { ...details });
 }
 
 /**
@@ -192,7 +198,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
         const opened = await search.prepare(time.timeoutMs());
         const file = await search.finish(await encoded(fitting, opened, setting));
         trials += 1;
-        const judged = { written: file, setting, ...(await judge(file)) };
+        const judged = { written: file, setting, effort, ...(await judge(file)) };
         if (judged.reaches) best = judged;
         else if (nearest === undefined || isNearer(judged, nearest)) nearest = judged;
         return judged;
@@ -277,22 +283,52 @@ function untouched(file: Written, trials: number, likeness: Partial<TargetResult
 }
 
 function reachedBy(
+  tried: TriedFile,
+  encode: CommonSettings,
+  { trials, isThorough }: { trials: number; isThorough: boolean },
+  likeness?: Partial<TargetResult>,
+): Reached {
+  return {
+    written: tried.written,
+    achieved: achievedBy(tried, encode, trials, likeness),
+    warnings: isThorough ? [] : [{ code: 'search_cut_short' }],
+  };
+}
+
+function achievedBy(
   { written, setting }: TriedFile,
   { quality, lossless }: CommonSettings,
-  { trials, isThorough }: { trials: number; isThorough: boolean },
+  trials: number,
   likeness: Partial<TargetResult> = {},
-): Reached {
+): TargetResult {
   const isLossless = setting.lossless ?? lossless ?? false;
   const reached = isLossless ? undefined : (setting.quality ?? quality);
   return {
-    written,
+    ...(reached !== undefined && { quality: reached }),
+    ...likeness,
+    bytes: written.info.size,
+    trials,
+  };
+}
+
+/** What is told of the nearest file of a search without a result: `reached`, and the settings of the call for it. */
+function nearestDetails(
+  reached: number,
+  { setting, effort = setting.effort }: TriedFile,
+  { format, lossless }: CommonSettings,
+  achieved: TargetResult,
+): SearchDetails {
+  const { colors } = setting;
+  const isLossless = setting.lossless ?? lossless;
+  return {
+    reached,
     achieved: {
-      ...(reached !== undefined && { quality: reached }),
-      ...likeness,
-      bytes: written.info.size,
-      trials,
+      format,
+      ...(isLossless && { lossless: isLossless }),
+      ...(colors !== undefined && { colors }),
+      ...(effort !== undefined && { effort }),
+      ...achieved,
     },
-    warnings: isThorough ? [] : [{ code: 'search_cut_short' }],
   };
 }
 
