@@ -29,40 +29,75 @@ export function variableWarnings(
   row: TemplateRow,
 ): Warning[] {
   const placeholders = variablesOf(html, css);
-  const known = [...new Set([...variables.map(nameOf), ...placeholders])];
+  const known = new KnownNames([...variables.map(nameOf), ...placeholders]);
   const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));
-  const filled = placeholders.filter((name) => !isEmpty(row, name));
-  const optional = optionalNames(variables);
+  const filled = lastOfSeries(placeholders.filter((name) => !isEmpty(row, name)));
+  const optional = new Set(optionalNames(variables));
   const empty = placeholders
-    .filter((name) => isEmpty(row, name) && !optional.includes(name) && !isUnusedOfSeries(name, filled))
+    .filter((name) => isEmpty(row, name) && !optional.has(name) && !isUnusedOfSeries(name, filled))
     .map((name) => ({ code: 'empty_variable', name }));
   return [...unknown, ...empty];
+}
+
+/** The highest number of each series among some names, by its stem. */
+function lastOfSeries(names: readonly string[]): ReadonlyMap<string, number> {
+  const last = new Map<string, number>();
+  for (const [stem, number] of names.map(numbered))
+    last.set(stem, Math.max(number, last.get(stem) ?? number));
+  return last;
 }
 
 /**
  * Whether a placeholder such as `image7` ends a numbered series with no later one filled. A row may fill only the first
  * ones of a series.
  */
-function isUnusedOfSeries(name: string, filled: readonly string[]): boolean {
+function isUnusedOfSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
   const [stem, number] = numbered(name);
-  if (number < 2) return false;
-  return !filled.some((other) => {
-    const [otherStem, otherNumber] = numbered(other);
-    return otherStem === stem && otherNumber > number;
-  });
+  return number >= 2 && (filled.get(stem) ?? number) <= number;
 }
 
 /** `image7` is `['image', 7]`; a name without a number has -1. */
 function numbered(name: string): readonly [stem: string, number: number] {
-  const [, stem = name, number = '-1'] = /^(.*?)(\d+)$/.exec(name) ?? [];
-  return [stem, Number(number)];
+  let stemEnd = name.length;
+  while (isDigit(name.charCodeAt(stemEnd - 1))) stemEnd -= 1;
+  return [name.slice(0, stemEnd), stemEnd === name.length ? -1 : Number(name.slice(stemEnd))];
 }
 
-function unknownNames(row: TemplateRow, known: readonly string[], within: string): string[] {
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** The names of a page. Both they and the names of a row may be tens of thousands. */
+class KnownNames {
+  readonly #names: ReadonlySet<string>;
+  readonly #sorted: readonly string[];
+
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names);
+    this.#sorted = [...this.#names].sort();
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  /** Whether a name begins so. */
+  hasBeginning(beginning: string): boolean {
+    let [low, high] = [0, this.#sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#sorted[middle] as string) < beginning) low = middle + 1;
+      else high = middle;
+    }
+    return this.#sorted[low]?.startsWith(beginning) ?? false;
+  }
+}
+
+function unknownNames(row: TemplateRow, known: KnownNames, within: string): string[] {
   return Object.entries(row).flatMap(([key, value]) => {
     const name = `${within}${key}`;
-    if (known.includes(name)) return [];
-    if (!known.some((variable) => variable.startsWith(`${name}.`))) return [name];
+    if (known.has(name)) return [];
+    if (!known.hasBeginning(`${name}.`)) return [name];
     return isObject(value) ? unknownNames(value, known, `${name}.`) : [];
   });
 }

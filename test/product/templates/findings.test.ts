@@ -40,6 +40,24 @@ t.test('a series of numbered placeholders may be filled as far as it is needed',
   t.same(empties({}), ['image1'], 'the first is missing');
 });
 
+t.test('tens of thousands of names, and long ones, are looked through once', async (t) => {
+  const count = 40_000;
+  const names = Array.from({ length: count }, (_, at) => `${at % 2 === 0 ? 'a' : 'b.c'}${at}`);
+  const html = names.map((name) => `{{${name}}}`).join('');
+  const row = { ...Object.fromEntries(names.map((name) => [`${name}x`, 1])), a2: 1, b: { c3: 1, c4: 1 } };
+  const found = Map.groupBy(variableWarnings({ html, css: '', variables: [] }, row), ({ code }) => code);
+  t.equal(found.get('unknown_variable')?.length, count + 1, 'those of the row, and b.c4');
+  t.same(
+    found.get('empty_variable')?.map(({ name }) => name),
+    ['a0', 'b.c1'],
+    'of two series the first, because later ones are filled as far as it is needed',
+  );
+  const long = `${'1'.repeat(500_000)}x`;
+  t.same(variableWarnings({ html: `{{${long}}}`, css: '', variables: [] }, {}), [
+    { code: 'empty_variable', name: long },
+  ]);
+});
+
 t.test('a value that a style reads escaped is found by its name', async (t) => {
   const row = {
     font: '"Noto Serif"',

@@ -66,3 +66,13 @@ t.test('and that is what is painted', async (t) => {
   const { at } = await rasterOf(dot, [['border', { width: 1, color: 'hsla(0.5turn, 100%, 50%, 50%)' }]]);
   t.same(at(0, 0), [0, 255, 255, 128]);
 });
+
+t.test('a text that is far too long is no colour, whatever it begins with', async (t) => {
+  for (const text of [
+    `rgb(${'1'.repeat(1_000_000)}`,
+    `#${'f'.repeat(1_000_000)}`,
+    `hsl(${' '.repeat(1_000_000)}`,
+  ])
+    t.equal(cssColour(text), undefined, text.slice(0, 9));
+  t.same(cssColour(`  rgb(255,${' '.repeat(100)}0, 0)  `), { r: 255, g: 0, b: 0, alpha: 1 });
+});

@@ -17,8 +17,12 @@ const toRgb = converter('rgb');
 /** Maps colours of wider spaces as CSS Color 4 does: to the nearest colour of the same lightness and hue. */
 const mapped = toGamut('rgb', 'oklch');
 
+/** No notation is longer, and the parser takes the square of the length for a number that does not end. */
+const MAX_CHARACTERS = 200;
+
 /** Reads any colour of CSS Color 4 except those that depend on a page. Undefined when the text is not a colour. */
 export function cssColour(text: string): Rgba | undefined {
+  if (text.length > MAX_CHARACTERS) return undefined;
   const parsed = parse(text.trim().toLowerCase());
   if (parsed === undefined) return undefined;
   const { r, g, b, alpha = 1 } = SRGB_MODES.includes(parsed.mode) ? toRgb(parsed) : mapped(parsed);

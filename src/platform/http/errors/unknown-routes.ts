@@ -109,7 +109,7 @@ function createRouteTable() {
      * @returns the end of a message, and the calls of which one was probably meant.
      */
     meantBy(method: string, path: string): { says: string; suggest?: string[] } {
-      const tail = path.replace(/\/+$/, '').replace(/^\/(api\/)?(v\d+\/)?/, '/');
+      const tail = withoutLastSlashes(path).replace(/^\/(api\/)?(v\d+\/)?/, '/');
       const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
       const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
       const lastSlash = path.lastIndexOf('/');
@@ -138,6 +138,13 @@ function createRouteTable() {
       });
     },
   };
+}
+
+/** A regular expression would take the square of the number of slashes where something follows them. */
+function withoutLastSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 /** `/jobs/:jobId` as the documentation writes it. */

@@ -106,6 +106,9 @@ export interface Undeclared {
   schema: Partial<TSchema>;
 }
 
+/** The most wrong names for which others are looked for: a call with more of them was not meant for this route. */
+const MAX_MEANT_NAMES = 20;
+
 export function undeclaredFields(
   { param, names, sent, schema }: Undeclared,
   contract: ViolationSubject,
@@ -117,7 +120,9 @@ export function undeclaredFields(
     ? schema.instead[name]
     : undefined;
   if (instead !== undefined) return replacedBy(param, instead);
-  const meant = names.map((wrong) => ({ wrong, words: wordsFor(wrong, sent, schema) }));
+  const meant = names
+    .slice(0, MAX_MEANT_NAMES)
+    .map((wrong) => ({ wrong, words: wordsFor(wrong, sent, schema) }));
   const mends = meant.flatMap(({ wrong, words: [word, ...more] }) =>
     word === undefined || more.length > 0
       ? []
@@ -280,6 +285,8 @@ function separatorRemedy(value: string, pattern: string): Remedy {
 }
 
 const NUMBERS = ['integer', 'number'];
+/** Longer texts are not numbers that somebody wrote, and the search for one would take the square of their length. */
+const MAX_NUMBER_CHARACTERS = 64;
 const NUMBER_AS_TEXT =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?\s*$/i;
 /** A whole number with a point between its thousands, or one with three decimals. */
@@ -293,7 +300,9 @@ const BYTES_OF: Readonly<Record<string, number>> = {
 };
 
 function numberRemedy(value: unknown, schema: TSchema): Remedy {
-  const [, digits, unit] = NUMBER_AS_TEXT.exec(String(value)) ?? [];
+  const text = String(value);
+  if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
+  const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];
   if (digits === undefined || (schema.type === 'integer' && THOUSANDS.test(digits))) return { says: '' };
   const number = Number(digits);
   if (unit === '%') return shareRemedy(number, schema);

@@ -160,10 +160,15 @@ function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: str
 
 /** The shortest name of a colour that is searched for in a longer word, such as red in reddish. */
 const MIN_COLOUR_CHARACTERS = 3;
+/** The beginning of a word that is searched for names. */
+const MAX_SEARCHED_CHARACTERS = 100;
 
 function colourHint(value: string): { says: string; suggest?: string[] } {
   if (value === '') return { says: ' In a URL write # as %23, as in %23ff8800.' };
-  const word = value.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const word = value
+    .slice(0, MAX_SEARCHED_CHARACTERS)
+    .toLowerCase()
+    .replaceAll(/[^a-z]/g, '');
   const within = COLOUR_NAMES.filter((name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name));
   const suggest = within.length > 0 ? within : likelyNames(word, COLOUR_NAMES);
   return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), suggest };

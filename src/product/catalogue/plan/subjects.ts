@@ -9,8 +9,8 @@ import { MAX_REFERENCES, MAX_SUBJECTS, Subject } from './step.ts';
 /** The ops whose models receive the subjects' pictures. */
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
 
-/** A mention of a subject in a prompt. */
-const MENTION = /\{\{\s*subject\.([^{}]*?)\s*\}\}/g;
+/** A mention of a subject in a prompt. Its name may be followed by spaces. */
+const MENTION = /\{\{\s*subject\.([^{}]*)\}\}/g;
 
 /**
  * Checks the sent subjects, except for the existence of their images.
@@ -68,7 +68,8 @@ export function checkSubjectsAreUsed(
 /** Refuses a prompt that names a missing subject, or that is too long with the descriptors. */
 function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]): void {
   const names = subjects.map(({ name }) => name);
-  for (const [, name = ''] of prompt.matchAll(MENTION)) {
+  for (const [, mentioned = ''] of prompt.matchAll(MENTION)) {
+    const name = mentioned.trimEnd();
     if (names.includes(name)) continue;
     const message = `The prompt names the subject "${name}", which is not among the subjects.`;
     throw at('prompt').refuse(message, { received: name, allowed: names });
@@ -82,7 +83,7 @@ function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]
 /** The prompt as the model receives it. Each mention becomes the descriptor of its subject, or the name without one. */
 export function expandPrompt(prompt: string, subjects: readonly Subject[]): string {
   const words = new Map(subjects.map(({ name, descriptor }) => [name, descriptor ?? name]));
-  return prompt.replace(MENTION, (mention, name: string) => words.get(name) ?? mention);
+  return prompt.replace(MENTION, (mention, name: string) => words.get(name.trimEnd()) ?? mention);
 }
 
 /** The assets that are sent with every call of generate and edit, in order. */

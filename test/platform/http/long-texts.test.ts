@@ -1,0 +1,82 @@
+// needs: server
+import t from 'tap';
+import { type CallOptions, sharedServer } from '../../support/harness.ts';
+
+/** A little less than the parameters of a job may have: work that takes the square of it would take minutes. */
+const LONG = 60_000;
+const DIGITS = '1'.repeat(LONG);
+const SPACES = ' '.repeat(LONG);
+
+const server = await sharedServer();
+const { key } = await server.account({ plan: 'scale' });
+
+interface Row {
+  name: string;
+  path: string;
+  call: CallOptions;
+  answer: { status: number; code: string; param?: string };
+}
+
+const wrong = (param: string) => ({ status: 400, code: 'invalid_param', param });
+
+/** A price of a step with one parameter. */
+function priced(name: string, op: string, parameter: string, value: string): Row {
+  const json = { op, parameters: { [parameter]: value }, imageCount: 1 };
+  return { name, path: '/jobs?dryRun=true', call: { json }, answer: wrong(`parameters.${parameter}`) };
+}
+
+const MAX_PATH = 15_000;
+
+const ROWS: Row[] = [
+  priced('a number that does not end', 'resize', 'width', `${DIGITS}z`),
+  priced('a number with spaces behind it', 'resize', 'width', `1${SPACES}z`),
+  priced('a fraction that does not end', 'adjust', 'brightness', `1.${DIGITS}z`),
+  priced('a colour of many digits', 'pad', 'background', `rgb(${DIGITS}`),
+  priced('a colour with spaces', 'flatten', 'background', `hsl(1${SPACES}`),
+  priced('a ratio of many digits', 'crop', 'aspect', `${DIGITS.slice(0, LONG / 3)}:${DIGITS.slice(0, LONG / 3)}`),
+  {
+    name: 'a number of a megabyte in a reference',
+    path: '/images/transform',
+    call: {
+      json: { url: 'https://a.example/', op: 'resize', parameters: { width: '1'.repeat(1_000_000) } },
+    },
+    answer: wrong('width'),
+  },
+  {
+    name: 'a prompt that names a subject, and spaces',
+    path: '/jobs?dryRun=true',
+    call: { json: { op: 'generate', prompt: `{{subject.a${' '.repeat(31_000)}`, count: 1 } },
+    answer: { status: 200, code: '' },
+  },
+  {
+    name: 'a path of slashes',
+    path: `//api/v1${'/'.repeat(MAX_PATH)}x`,
+    call: {},
+    answer: { status: 404, code: 'not_found' },
+  },
+];
+
+for (const { name, path, call, answer } of ROWS) {
+  t.test(`a long text takes no longer for what is in it: ${name}`, async (t) => {
+    const { status, json } = await server.call(path, { key, ...call });
+    t.equal(status, answer.status, json?.error?.message?.slice(0, 200));
+    t.match(
+      json?.error ?? { code: '' },
+      answer.param === undefined ? { code: answer.code } : { ...answer, status: undefined },
+    );
+  });
+}
+
+t.test('a page with more names than it may have data for is looked through once', async (t) => {
+  const names = Array.from({ length: 20_000 }, (_, at) => `a${at}`);
+  const html = names.map((name) => `{{${name}}}`).join('');
+  const data = Object.fromEntries(names.map((name, at) => [at % 2 === 0 ? name : `${name}.b`, 'x']));
+  for (const page of [
+    { html, data },
+    { html: `{{${'1'.repeat(250_000)}x}}`, data: {} },
+  ]) {
+    const json = { ...page, width: 10, height: 10 };
+    const { status } = await server.call('/images/render?dryRun=true', { key, json });
+    t.equal(status, 200);
+  }
+});
