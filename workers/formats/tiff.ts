@@ -1,4 +1,4 @@
-import type { Bytes } from './bytes.ts';
+import { Bytes } from './bytes.ts';
 import { MAX_PARTS, TooManyParts } from './parts.ts';
 
 /**
@@ -80,6 +80,23 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
     yield directory;
     at = directory.next;
   }
+}
+
+/**
+ * A copy of a TIFF that begins with a later page; the same bytes for the first page, and for one that it does not have.
+ */
+export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Bytes(file);
+  const layout = page === 0 ? undefined : layoutOf(bytes);
+  const directory = layout && tiffPages(bytes).drop(page).next().value;
+  if (layout === undefined || directory === undefined) return file;
+  const { isBig, littleEndian, headBytes, wordBytes } = layout;
+  const copy = new Uint8Array(file);
+  const view = new DataView(copy.buffer);
+  const firstAt = headBytes - wordBytes;
+  if (isBig) view.setBigUint64(firstAt, BigInt(directory.at), littleEndian);
+  else view.setUint32(firstAt, directory.at, littleEndian);
+  return copy;
 }
 
 /**

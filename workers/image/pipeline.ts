@@ -134,6 +134,7 @@ async function open(sent: TransformTask, readFile: typeof readableFile): Promise
   const carried = await prepareBlocks(task.input, {
     policy: encode.metadata,
     format: source.format,
+    page: chosen.first,
     isMoving: chosen.count > 1,
     movesPixels: steps.length > 0 || source.orientation > 1,
     conceals: steps.some(({ operation }) => operation.conceals),

@@ -6,6 +6,7 @@ import { type ColouredFile, withPngProfile } from './colour/png-colours.ts';
 import { withPlainSamples } from './colour/tiff-colours.ts';
 import { withEndOfImage } from './end-of-image.ts';
 import { withoutBulkyTexts } from './metadata/png-guard.ts';
+import { withLeadingBlocks } from './metadata/png-order.ts';
 
 /** A file that libvips reads correctly. */
 export interface ReadableFile extends ColouredFile {
@@ -39,7 +40,7 @@ export async function readableFile(
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
     case PNG_START: {
-      const described = withoutBulkyTexts(input);
+      const described = withLeadingBlocks(withoutBulkyTexts(input));
       const coloured = await withPngProfile(described);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }

@@ -1,4 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
+import { tiffFromPage } from '../../formats/tiff.ts';
 import type { Encode, MetadataPolicy, OutputFormat } from '../../protocol.ts';
 import type { Chosen } from '../chosen-frames.ts';
 import { type InputFacts, openOptions, openPixels, readMetadata } from '../input.ts';
@@ -11,6 +12,7 @@ import { carriedTexts, withTexts } from './png-texts.ts';
 import { rightsOf } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
 import { carriedXmp } from './xmp.ts';
+import { xmpPacket } from './xmp-packets.ts';
 
 /** A file, with the facts about how it was opened that its metadata policy needs. */
 export interface CarriedFile {
@@ -50,6 +52,8 @@ interface PreparedFor {
   policy: MetadataPolicy | undefined;
   /** Format of the file, as named by libvips. */
   format: string;
+  /** Index of the page that the picture is; each page of a TIFF has its own metadata. */
+  page: number;
   /** Whether the result is an animation, whose frames are not turned by the codec. */
   isMoving: boolean;
   /** Whether a pixel of the picture may have another place. */
@@ -63,10 +67,11 @@ interface PreparedFor {
  * longer true. The EXIF is mended in the file itself.
  */
 export async function prepareBlocks(
-  input: Uint8Array<ArrayBuffer>,
-  { policy, format, isMoving, movesPixels, conceals }: PreparedFor,
+  file: Uint8Array<ArrayBuffer>,
+  { policy, format, page, isMoving, movesPixels, conceals }: PreparedFor,
 ): Promise<CarriedBlocks> {
   if (format === 'raw' || (policy !== 'keep' && policy !== 'copyright')) return {};
+  const input = format === 'tiff' ? tiffFromPage(file, page) : file;
   const header = await readMetadata(input);
   const isMended = header.exif === undefined || mendExif(input, header.exif, { orientation: isMoving });
   const structure = format === 'tiff' ? input : header.exif;
@@ -80,10 +85,11 @@ export async function prepareBlocks(
   // A profile of other colours does not fit the pixel.
   const carrier = format === 'jpeg' && header.space === 'srgb' ? await onePixelWith(input) : undefined;
   if (conceals) return { exif, carrier };
+  const packet = xmpPacket(input, header);
   return {
     exif,
     carrier,
-    xmp: header.xmp && carriedXmp(header.xmp, { movesPixels }),
+    xmp: packet && carriedXmp(packet, { movesPixels }),
     iptc: header.iptc && carriedIptc(header.iptc),
     texts: carriedTexts(input),
   };

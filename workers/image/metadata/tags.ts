@@ -8,6 +8,7 @@ import { encodedText } from './encoded-text.ts';
 import { withoutBulkyTags } from './mended-exif.ts';
 import { type Plain, plainTags } from './plain.ts';
 import { hexProfile } from './png-profiles.ts';
+import { secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
 /** The result of the reader: groups of tags, each a value or an object that holds one. */
 type Groups = Record<string, unknown>;
@@ -68,7 +69,7 @@ export function readTags(
   const groups: Groups = {
     ...read(head, ['file', 'jfif', 'png', 'riff', 'gif']),
     ...read(exif, ['exif', 'gps']),
-    ...read(xmpBlock(header), ['xmp']),
+    ...xmpTags(input, header),
     ...read(profileBlock(header), ['icc', 'iptc']),
   };
   const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
@@ -112,11 +113,20 @@ function exifBlock(input: Uint8Array, header: Metadata): Buffer | undefined {
   return withoutBulkyTags(withoutExifPrefix(block));
 }
 
+/** The tags of both XMP packets; where both have a tag, the main one counts. */
+function xmpTags(input: Uint8Array, header: Metadata): Groups {
+  const main = xmpPacket(input, header) ?? rawProfile('xmp', header);
+  if (main === undefined) return {};
+  const second = secondXmpPacket(input, header, main);
+  const [tags, more] = [main, second].map((packet) => read(packet && xmpBlock(packet), ['xmp']).xmp ?? {});
+  return { xmp: { ...more, ...tags } };
+}
+
 /** The XMP document with a packet header, by which the reader recognises it, and which is optional. */
-function xmpBlock(header: Metadata): Buffer | undefined {
-  const xmp = header.xmp ?? rawProfile('xmp', header);
-  if (xmp === undefined || xmp.byteLength > MAX_BLOCK_BYTES) return undefined;
-  if (xmp.subarray(0, 9).toString('latin1') === '<?xpacket') return xmp;
+function xmpBlock({ buffer, byteOffset, byteLength }: Uint8Array): Buffer | undefined {
+  if (byteLength > MAX_BLOCK_BYTES) return undefined;
+  const xmp = Buffer.from(buffer, byteOffset, byteLength);
+  if (xmp.toString('latin1', 0, 9) === '<?xpacket') return xmp;
   return Buffer.concat([Buffer.from('<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?>'), xmp]);
 }
 

@@ -11,7 +11,7 @@ const isProgressive = (marker: number) => marker % 4 === 2;
 /** Walks the segments up to the first scan. */
 export function readJpeg(bytes: Bytes): Header | null {
   let header: Header | null = null;
-  let orientation = 1;
+  let orientation: number | undefined;
   let firstScanChannels = 0;
   for (const segment of jpegSegments(bytes)) {
     const { marker, start, end } = segment;
@@ -20,14 +20,15 @@ export function readJpeg(bytes: Bytes): Header | null {
       break;
     }
     if (marker === APP1 && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
-      orientation = exifOrientation(bytes.slice(start, end));
+      // The decoder reads the first block of several.
+      orientation ??= exifOrientation(bytes.slice(start, end));
     } else if (isFrame(marker) && header === null) {
       header = readFrame(bytes, segment);
     }
   }
   if (header === null) return null;
   const isMultiScan = firstScanChannels > 0 && firstScanChannels < header.channels;
-  return { ...header, orientation, progressive: header.progressive || isMultiScan };
+  return { ...header, orientation: orientation ?? 1, progressive: header.progressive || isMultiScan };
 }
 
 /** Bits of a sample, height, width and components. */

@@ -30,11 +30,12 @@ export function readPng(bytes: Bytes): Header | null {
 }
 
 function readAncillaryChunks(bytes: Bytes, chunks: readonly PngChunk[]) {
-  let orientation = 1;
+  let orientation: number | undefined;
   let isKeyed = false;
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
-    if (type === 'eXIf') orientation = exifOrientation(bytes.slice(start, end));
+    // The first block of several counts, as in workers/image/metadata/png-order.ts.
+    if (type === 'eXIf') orientation ??= exifOrientation(bytes.slice(start, end));
   }
-  return { orientation, isKeyed };
+  return { orientation: orientation ?? 1, isKeyed };
 }

@@ -4,6 +4,7 @@ import { exifOrientation, type Header, headerOf } from './facts.ts';
 
 const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;
+const EXIF_FLAG = 0x08;
 /** Offset of the display time in the chunk of a frame, in milliseconds. */
 const DURATION_AT = 12;
 
@@ -12,6 +13,7 @@ interface Canvas {
   height: number;
   hasAlpha: boolean;
   animated: boolean;
+  hasExif: boolean;
 }
 
 /** The first chunk has the canvas; in the extended form the frames and EXIF are chunks behind it. */
@@ -20,10 +22,12 @@ export function readWebp(bytes: Bytes): Header | null {
   const canvas = readCanvas(bytes, chunks[0]);
   if (canvas === null) return null;
   const pictures = canvas.animated ? chunks.filter(({ type }) => type === 'ANMF') : [];
-  const exif = chunks.findLast(({ type }) => type === 'EXIF');
+  const { hasExif, ...facts } = canvas;
+  // The decoder reads the first block of several, and none without the flag.
+  const exif = hasExif ? chunks.find(({ type }) => type === 'EXIF') : undefined;
   return headerOf({
     format: 'webp',
-    ...canvas,
+    ...facts,
     frames: canvas.animated ? pictures.length : 1,
     ...(pictures.length > 1 && { delays: pictures.map((picture) => durationMs(bytes, picture)) }),
     orientation: exif === undefined ? 1 : exifOrientation(bytes.slice(exif.start, exif.end)),
@@ -44,13 +48,13 @@ function readCanvas(bytes: Bytes, chunk: RiffChunk | undefined): Canvas | null {
     case 'VP8 ': {
       if (bytes.u24(data + 3) !== 0x9d012a) return null;
       const [width, height] = [bytes.u16(data + 6, true) & 0x3fff, bytes.u16(data + 8, true) & 0x3fff];
-      return { width, height, hasAlpha: false, animated: false };
+      return { width, height, hasAlpha: false, animated: false, hasExif: false };
     }
     case 'VP8L': {
       if (bytes.u8(data) !== 0x2f) return null;
       const bits = bytes.u32(data + 1, true);
       const [width, height] = [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
-      return { width, height, hasAlpha: ((bits >>> 28) & 1) === 1, animated: false };
+      return { width, height, hasAlpha: ((bits >>> 28) & 1) === 1, animated: false, hasExif: false };
     }
     case 'VP8X': {
       const flags = bytes.u8(data);
@@ -60,6 +64,7 @@ function readCanvas(bytes: Bytes, chunk: RiffChunk | undefined): Canvas | null {
         height,
         hasAlpha: (flags & ALPHA_FLAG) !== 0,
         animated: (flags & ANIMATION_FLAG) !== 0,
+        hasExif: (flags & EXIF_FLAG) !== 0,
       };
     }
     default:
