@@ -33,7 +33,12 @@ const ROWS: Row[] = [
   priced('a fraction that does not end', 'adjust', 'brightness', `1.${DIGITS}z`),
   priced('a colour of many digits', 'pad', 'background', `rgb(${DIGITS}`),
   priced('a colour with spaces', 'flatten', 'background', `hsl(1${SPACES}`),
-  priced('a ratio of many digits', 'crop', 'aspect', `${DIGITS.slice(0, LONG / 3)}:${DIGITS.slice(0, LONG / 3)}`),
+  priced(
+    'a ratio of many digits',
+    'crop',
+    'aspect',
+    `${DIGITS.slice(0, LONG / 3)}:${DIGITS.slice(0, LONG / 3)}`,
+  ),
   {
     name: 'a number of a megabyte in a reference',
     path: '/images/transform',

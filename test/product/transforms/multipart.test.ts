@@ -126,3 +126,29 @@ t.test('a field given twice, a text called file, and deep parameters are refused
     t.match([status, json.error], [400, { code: 'invalid_param', param, message }]);
   }
 });
+
+t.test(
+  'a text field beyond its bytes is refused by name, wherever it stands and whatever it holds',
+  async (t) => {
+    const limit = 256 * 1024;
+    const tooLarge = { status: 413, code: 'payload_too_large', details: { limit } };
+    const json = (bytes: number) => `{"width":8${' '.repeat(bytes - '{"width":8}'.length)}}`;
+    const [fits, over] = [json(limit), json(limit + 1)];
+    const query = '?op=resize';
+    t.equal((await sendParts(calls, query, [field('parameters', fits), filePart(png)])).status, 200);
+    for (const [name, value] of [
+      ['parameters', over],
+      ['steps', `[${' '.repeat(limit)}]`],
+      ['outputs', '['.repeat(limit + 1)],
+      ['width', '8'.repeat(limit + 1)],
+      ['other', 'é'.repeat(limit)],
+    ] as const) {
+      const parts = [filePart(png), field(name, value)];
+      for (const sent of [parts, parts.toReversed()]) {
+        const { status, json } = await sendParts(calls, query, sent);
+        t.match({ status, ...json.error }, { ...tooLarge, param: name }, name);
+      }
+    }
+    t.equal((await calls.transform({ op: 'resize', width: 8 }, png)).status, 200, 'the process lives');
+  },
+);

@@ -1,13 +1,5 @@
-import type { EventEmitter } from 'node:events';
 import type { BusboyInstance } from '@fastify/busboy';
-
-/** The headers of a part as the parser emits them: values of one byte a character, by lower-case name. */
-type PartHeaders = Record<string, string[]>;
-
-/** What the parser does not declare: its reader of parts. */
-interface ParserInternals {
-  _parser: { parser: EventEmitter<{ part: [part: EventEmitter<{ header: [PartHeaders] }>] }> };
-}
+import { partParserOf } from './part-parser.ts';
 
 /** Longer headers keep the name that the parser reads. The longest file name takes a quarter of it. */
 const MAX_HEADER_CHARACTERS = 8_192;
@@ -21,7 +13,7 @@ const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
  * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone takes the one that it reads first or last.
  */
 export function readFullNames(parser: BusboyInstance): void {
-  (parser as unknown as ParserInternals)._parser.parser.on('part', (part) => {
+  partParserOf(parser).on('part', (part) => {
     part.prependListener('header', (headers) => {
       const [disposition] = headers['content-disposition'] ?? [];
       if (disposition !== undefined) headers['content-disposition'] = [withFullName(disposition)];

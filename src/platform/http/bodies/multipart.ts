@@ -1,13 +1,18 @@
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
-import { MEGABYTE } from '../../values/units.ts';
 import { type ApiError, invalidParam } from '../errors/errors.ts';
 import { readFullNames } from './file-names.ts';
+import { LARGE_JSON_BYTES } from './json.ts';
+import { stopParsing } from './part-parser.ts';
 import { announcedBytes, bodyTooLarge, dropBody, limitBody } from './streamed-body.ts';
 
-const MAX_FIELD_BYTES = MEGABYTE;
+/** The most bytes of a text field: JSON of this size is parsed within a few milliseconds. */
+const MAX_FIELD_BYTES = LARGE_JSON_BYTES;
 const MAX_FIELDS = 64;
+/** The headers of a part are its name, its file name and its type: these are far more than they take. */
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_HEADERS = 32;
 /** The most files of other names. */
 const MAX_OTHER_FILES = 31;
 
@@ -147,7 +152,8 @@ export class Multipart implements Disposable {
     });
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
       parser.on(limit, () => this.#fail(tooManyParts()));
-    parser.on('field', (name, value) => {
+    parser.on('field', (name, value, _nameIsCut, isCut) => {
+      if (isCut) this.#fail(bodyTooLarge(`field ${name}`, MAX_FIELD_BYTES, name));
       if (name in this.#fields)
         this.#fail(invalidParam(name, `${name} is given more than once: send it once.`));
       this.#fields[name] = value;
@@ -209,6 +215,7 @@ export class Multipart implements Disposable {
 
   #leave(error?: Error): void {
     this.#body.unpipe(this.#parser);
+    stopParsing(this.#parser);
     dropBody(this.#body);
     for (const part of this.#parts) part.destroy(error);
     this.#otherFiles.destroy(error);
@@ -237,6 +244,8 @@ function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: n
         fileSize: fileLimitBytes + 1,
         fields: MAX_FIELDS,
         fieldSize: MAX_FIELD_BYTES,
+        headerPairs: MAX_HEADERS,
+        headerSize: MAX_HEADER_BYTES,
         files,
         parts: files + MAX_FIELDS,
       },
