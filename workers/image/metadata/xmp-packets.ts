@@ -4,8 +4,8 @@ import { APP1, type JpegSegment, jpegSegments, START_OF_SCAN } from '../../forma
 
 /**
  * Finds the XMP of a file. A JPEG holds a packet in one segment, and what does not fit there as a second packet in
- * segments of another name (ISO 16684-3, section 5.1.3). They may come in any order, and libvips takes the first of them
- * for the packet. In the other formats a packet is one block.
+ * segments of another name (ISO 16684-3, section 5.1.3). They may come in any order, and libvips takes the first of
+ * them for the packet. In the other formats a packet is one block.
  */
 
 /** What the segments of the two packets begin with. */
@@ -28,7 +28,7 @@ export function xmpPacket(input: Uint8Array, { format, xmp }: Metadata): Uint8Ar
   return segment && bytes.slice(segment.start + MAIN.length, segment.end);
 }
 
-/** The second packet of a JPEG, to which the main one refers; undefined if there is none, or a part of it is missing. */
+/** The second packet of a JPEG, to which the main one refers; undefined if there is none, or if a part is missing. */
 export function secondXmpPacket(
   input: Uint8Array,
   { format }: Metadata,
