@@ -1,10 +1,10 @@
 import type { Size } from '../formats/size.ts';
 import type { Decode, Encode, Failure, OutputFormat, Pass, PassWarning } from '../protocol.ts';
-import { chooseFrames, isMoving } from './chosen-frames.ts';
+import { chooseFrames } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
-import type { FrameFacts } from './frames.ts';
+import { type FrameFacts, isMoving } from './frames.ts';
 import { assertMeasurable, scoreRefusal } from './likeness/measurable.ts';
-import { operationNamed } from './operations/index.ts';
+import { stepNamed } from './operations/index.ts';
 import type { Shape } from './pixels/geometry.ts';
 import { invalidArgument, Refusal, refusedArgument } from './refusal.ts';
 import { assertReachable } from './search/smallest-file.ts';
@@ -59,8 +59,7 @@ function isOtherPage({ format }: InputShape, { frame }: Decode): boolean {
 
 /** @throws Refusal on `frame`, or the parameter in its place. */
 function framesIn(input: InputShape, decode: Decode, steps: Pass['steps'], outputFormat: string): number {
-  const operations = steps.map(({ operation }) => operationNamed(operation));
-  const canMove = operations.every((operation) => operation?.kind !== 'step' || operation.frames !== 'first');
+  const canMove = steps.every(({ operation }) => stepNamed(operation)?.frames !== 'first');
   return chooseFrames(decode, input, { canMove, outputFormat }).count;
 }
 
@@ -72,8 +71,8 @@ function behind(picture: Shape, steps: Pass['steps']): { made: Shape | null; war
   const warnings: PassWarning[] = [];
   let shape = picture;
   for (const [index, { operation: name, params }] of steps.entries()) {
-    const operation = operationNamed(name);
-    if (operation?.kind !== 'step') continue;
+    const operation = stepNamed(name);
+    if (operation === undefined) continue;
     const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
     const fault = operation.rule(params) ?? operation.fits(seen, params);
     if (fault !== undefined) throw refusedArgument(fault, `steps[${index}].params`, operation, params);

@@ -3,19 +3,13 @@ import {
   FRAME_SELECTORS,
   type FrameFacts,
   isConsecutive,
+  isMoving,
   joinedDelays,
   rangeOf,
   selectFrames,
   selectsFrames,
 } from './frames.ts';
 import { invalidArgument } from './refusal.ts';
-
-/** Formats whose frames form an animation, not pages or pictures of a collection. */
-const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
-
-export function isMoving(format: string): boolean {
-  return MOVING_FORMATS.includes(format);
-}
 
 /** The frames that a pass works on: the first one and their number. */
 export interface Chosen {

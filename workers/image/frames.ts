@@ -18,6 +18,11 @@ export interface Selection {
   end: number;
 }
 
+/** Whether the frames of a format form an animation, and are not pages or pictures of a collection. */
+export function isMoving(format: string): boolean {
+  return format === 'gif' || format === 'webp';
+}
+
 /** The parameters that choose frames, in place of `frame`. */
 export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
 

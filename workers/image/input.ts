@@ -1,8 +1,8 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import { type InputHeader, MAX_PIXELS, type TransformTask } from '../protocol.ts';
-import { type Chosen, isMoving } from './chosen-frames.ts';
-import { batchesOf } from './frames.ts';
+import type { Chosen } from './chosen-frames.ts';
+import { batchesOf, isMoving } from './frames.ts';
 import { type DeepPixels, framesOf, joinFrames, type Pixels, readPixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
 import { pictureTooLarge, unreadablePicture } from './refusal.ts';

@@ -1,14 +1,5 @@
 import sharp from 'sharp';
-import type {
-  Decode,
-  Encode,
-  Failure,
-  OperationStep,
-  Pass,
-  PassWarning,
-  Transformed,
-  TransformTask,
-} from '../protocol.ts';
+import type { Failure, OperationStep, PassWarning, Transformed, TransformTask } from '../protocol.ts';
 import { type Chosen, chooseFrames } from './chosen-frames.ts';
 import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertToProfile } from './colour/profile-colours.ts';
@@ -18,7 +9,7 @@ import { chosenPage, type InputFacts, openOptions, readKept, readMetadata, readS
 import { layerReader } from './layers.ts';
 import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
 import { withProfileChunks } from './metadata/png-profiles.ts';
-import { operationNamed } from './operations/index.ts';
+import { stepNamed } from './operations/index.ts';
 import { Picture } from './picture.ts';
 import { alphaLevelsIn, type Pixels } from './pixels/pixels.ts';
 import { readableFile } from './readable.ts';
@@ -110,7 +101,7 @@ export async function runPass(
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
 async function open(sent: TransformTask, readFile: typeof readableFile): Promise<PassWork> {
-  const { decode, encode: asked } = foldSettings(sent.pass);
+  const { decode, encode: asked } = sent.pass;
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
   const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, { ...sent, page });
   const strips = asked.metadata === undefined || asked.metadata === 'strip' || sent.raw !== undefined;
@@ -184,24 +175,12 @@ function sizeWarnings(
   return isSame && !isEnlarged && grew ? [{ code: 'larger_than_input' }] : [];
 }
 
-/** Collects the settings for reading and writing that a preset states as steps; later ones override earlier ones. */
-function foldSettings({ decode, steps, encode }: Pass): { decode: Decode; encode: Encode } {
-  const settings = steps.map(({ operation: name, params }) => {
-    const operation = operationNamed(name);
-    return operation?.kind === 'setting' ? operation.settings(params) : {};
-  });
-  return {
-    decode: Object.assign({}, decode, ...settings.map((part) => part.decode)),
-    encode: Object.assign({}, encode, ...settings.map((part) => part.encode)),
-  };
-}
-
 function planSteps(steps: readonly OperationStep[]): PlannedStep[] {
-  return steps.flatMap(({ operation: name, params }, index) => {
-    const operation = operationNamed(name);
+  return steps.map(({ operation: name, params }, index) => {
+    const operation = stepNamed(name);
     if (operation === undefined)
-      throw invalidArgument(`steps[${index}].operation`, `"${name}" is not an operation.`);
-    return operation.kind === 'step' ? [{ operation, params, index }] : [];
+      throw invalidArgument(`steps[${index}].operation`, `"${name}" is not an operation on a picture.`);
+    return { operation, params, index };
   });
 }
 

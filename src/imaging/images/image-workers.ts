@@ -218,15 +218,11 @@ export class ImageWorkers {
     const source = await this.#read(call, call, wantedDrawingSize(pass), [pass], deadline);
     foresee({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
     const layers = await this.#openLayers(call, deadline);
-    const makeTask = async ({ file, header }: Opened, deadlineMs: number): Promise<ImageTask> => ({
+    const makeTask = async (opened: Opened, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'transform',
-      ...file,
-      ...hintOf(header),
-      ...readingsOf(header),
-      ...present({ layers: await layers?.read() }),
+      ...(await this.#taskFor(opened, layers, [pass])),
       ...(describes && { describes }),
       pass,
-      threads: this.#pools.threadsFor(header, [pass]),
       deadlineMs,
     });
     const reading = { source, passes: [pass], deadline, ...present({ layers }) };
@@ -244,14 +240,10 @@ export class ImageWorkers {
     const [first] = misfits;
     if (first !== undefined && fitting.length === 0) throw first;
     const layers = await this.#openLayers(call, deadline);
-    const makeTask = async ({ file, header }: Opened, deadlineMs: number): Promise<ImageTask> => ({
+    const makeTask = async (opened: Opened, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'branch',
-      ...file,
-      ...hintOf(header),
-      ...readingsOf(header),
-      ...present({ layers: await layers?.read() }),
+      ...(await this.#taskFor(opened, layers, fitting)),
       passes: fitting,
-      threads: this.#pools.threadsFor(header, fitting),
       deadlineMs,
     });
     const reading = { source, passes: fitting, deadline, ...present({ layers }) };
@@ -308,6 +300,17 @@ export class ImageWorkers {
     const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
     return { result: result.then((compared) => ({ ...compared, comparesFirstFrames })), ended };
   };
+
+  /** What a task of passes knows of its file, the second pictures, and its threads of libvips. */
+  async #taskFor({ file, header }: Opened, layers: OpenedLayers | undefined, passes: readonly Pass[]) {
+    return {
+      ...file,
+      ...hintOf(header),
+      ...readingsOf(header),
+      ...present({ layers: await layers?.read() }),
+      threads: this.#pools.threadsFor(header, passes),
+    };
+  }
 
   /** The second pictures of a call; undefined without any. */
   async #openLayers(

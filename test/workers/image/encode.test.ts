@@ -60,11 +60,8 @@ t.test('every format is written with every setting it has', async (t) => {
       code: 'invalid_param',
       param: 'lossless',
     });
-  const asSteps = await made(
-    input,
-    passOf([['webp', { lossless: true }], ['keepMetadata'], ['decode', { frame: 'first' }]]),
-  );
-  t.equal(asSteps.contentType, 'image/webp', 'settings may stand among the steps');
+  const setting = await refused(input, passOf([['negate'], ['webp', { lossless: true }]]));
+  t.match(setting, { code: 'invalid_param', param: 'steps[1].operation' }, 'the catalogue merges settings');
 });
 
 t.test('a small JPEG is sequential, because its scans would cost more than they save', corpus, async (t) => {

@@ -1,3 +1,4 @@
+import type { OperationStep } from '../../protocol.ts';
 import { affine } from './affine.ts';
 import { autoOrient } from './auto-orient.ts';
 import { bandbool } from './bandbool.ts';
@@ -117,4 +118,25 @@ export type ArgumentsOf<N extends StepName> = SentParams<(typeof operations)[N][
 /** The operation with that name; undefined when there is none. */
 export function operationNamed(name: string): Operation | undefined {
   return Object.hasOwn(operations, name) ? operations[name as OperationName] : undefined;
+}
+
+/** The operation with that name that changes the picture; undefined when there is none. */
+export function stepNamed(name: string): StepOperation | undefined {
+  const operation = operationNamed(name);
+  return operation?.kind === 'step' ? operation : undefined;
+}
+
+/** A second asset that a step reads in addition to its picture. */
+export interface Layer {
+  assetId: string;
+  /** The parameter that names it. */
+  key: string;
+}
+
+/** The layers that these steps read, in order. */
+export function layersOf(steps: readonly OperationStep[]): Layer[] {
+  return steps.flatMap(({ operation, params }) => {
+    const key = stepNamed(operation)?.readsSecondAsset;
+    return key === undefined ? [] : [{ assetId: String(params[key]), key }];
+  });
 }

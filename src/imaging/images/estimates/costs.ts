@@ -1,6 +1,6 @@
 import type { Size } from '../../../../workers/formats/size.ts';
-import { rangeOf } from '../../../../workers/image/frames.ts';
-import { operationNamed } from '../../../../workers/image/operations/index.ts';
+import { isMoving, rangeOf } from '../../../../workers/image/frames.ts';
+import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import {
   movingEffort,
   scalesOnLoad,
@@ -110,9 +110,7 @@ function readingOf(header: Header, pass: Pass): unknown {
     (metadata === 'keep' && header.format !== 'jpeg') || (header.format === 'gif' && format === 'gif');
   if (keepsFile || skippingBatches(header, pass) !== undefined) return pass;
   const [first] = pass.steps;
-  const operation = first && operationNamed(first.operation);
-  const scaled =
-    operation?.kind === 'step' && operation.scalesTo(displayedSizeOf(header), first?.params ?? {});
+  const scaled = first && stepNamed(first.operation)?.scalesTo(displayedSizeOf(header), first.params);
   const file = { ...header, ...displayedSizeOf(header) };
   return scaled && scalesOnLoad(file, scaled) ? JSON.stringify(first) : readFrames(header, pass);
 }
@@ -134,8 +132,7 @@ function sumOf(values: readonly number[]): number {
  */
 function readFrames(header: Header, pass: Pass): number {
   const { frame, frames } = pass.decode;
-  const isMoving = header.format === 'gif' || header.format === 'webp';
-  if (isMoving && typeof frame === 'number') return Math.min(frame + 1, header.frames);
+  if (isMoving(header.format) && typeof frame === 'number') return Math.min(frame + 1, header.frames);
   const batches = skippingBatches(header, pass);
   if (batches !== undefined) return batches.reduce((sum, { first, count }) => sum + first + count, 0);
   const [before] = rangeOf(frames) ?? [0];
@@ -176,8 +173,8 @@ const ofResult: StepCost = (perMegapixel, before, after) =>
 
 function stepsMs({ steps }: Pass, megapixels: readonly number[], cost: StepCost): number {
   return steps.reduce((total, { operation: name, params }, index) => {
-    const operation = operationNamed(name);
-    if (operation?.kind !== 'step') return total;
+    const operation = stepNamed(name);
+    if (operation === undefined) return total;
     const [before = 0, after = 0] = megapixels.slice(index, index + 2);
     return total + cost(operation.cpuMsPerMegapixel(params), before, after);
   }, 0);
@@ -313,8 +310,7 @@ function largestCopies(header: Header, pass: Pass, sizes: readonly Size[]): numb
   const bytesOf = ({ width, height }: Size, copies: number) =>
     copies * width * height * frames * bytesPerPixel(header);
   const ofSteps = steps.map(({ operation: name, params }, index) => {
-    const operation = operationNamed(name);
-    return bytesOf(sizes[index] ?? header, operation?.kind === 'step' ? operation.copies(params) : 0);
+    return bytesOf(sizes[index] ?? header, stepNamed(name)?.copies(params) ?? 0);
   });
   return Math.max(bytesOf(header, turnedCopies(header, pass)), ...ofSteps);
 }

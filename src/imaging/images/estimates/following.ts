@@ -4,10 +4,11 @@ import {
   batchesOf,
   type FrameBatch,
   isConsecutive,
+  isMoving,
   selectFrames,
   selectsFrames,
 } from '../../../../workers/image/frames.ts';
-import { operationNamed } from '../../../../workers/image/operations/index.ts';
+import { layersOf, stepNamed } from '../../../../workers/image/operations/index.ts';
 import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
 import { refusalOf } from '../failures.ts';
 import type { Header } from '../header/header.ts';
@@ -18,18 +19,12 @@ import { hintOf, readingsOf } from '../header/readings.ts';
  * estimates of time and memory start from.
  */
 
-const ANIMATED_FORMATS: readonly OutputFormat[] = ['webp', 'gif'];
-
 /** The headers of second pictures, by the id in the steps. */
 export type LayerHeaders = Readonly<Record<string, Header>>;
 
 /** The second pictures that the steps of a pass read, one for each such step. */
 export function layerHeadersOf({ steps }: Pass, layers: LayerHeaders): Header[] {
-  return steps.flatMap(({ operation: name, params }) => {
-    const operation = operationNamed(name);
-    const key = operation?.kind === 'step' ? operation.readsSecondAsset : undefined;
-    return key === undefined ? [] : (layers[String(params[key])] ?? []);
-  });
+  return layersOf(steps).flatMap(({ assetId }) => layers[assetId] ?? []);
 }
 
 /** The size of a frame, as displayed, before the first step and after each: one more than there are steps. */
@@ -37,27 +32,21 @@ export function sizesOf(header: Header, { steps }: Pass): Size[] {
   const sizes = [displayedSizeOf(header)];
   for (const { operation: name, params } of steps) {
     const size = sizes.at(-1) as Size;
-    const operation = operationNamed(name);
-    sizes.push(operation?.kind === 'step' ? operation.size(size, params) : size);
+    sizes.push(stepNamed(name)?.size(size, params) ?? size);
   }
   return sizes;
 }
 
-/** How the result is written, with the settings of the steps merged in. */
-export function encodeOf(header: Header, { steps, encode }: Pass): Encode & { format: OutputFormat } {
-  const settings = steps.map(({ operation: name, params }) => {
-    const operation = operationNamed(name);
-    return operation?.kind === 'setting' ? operation.settings(params).encode : {};
-  });
-  const merged: Encode = Object.assign({}, encode, ...settings);
-  return { ...merged, format: merged.format ?? ownFormat(header) };
+/** How the result is written, in the format of the file if the pass names none. */
+export function encodeOf(header: Header, { encode }: Pass): Encode & { format: OutputFormat } {
+  return { ...encode, format: encode.format ?? ownFormat(header) };
 }
 
 /** How many frames the pass keeps: several only if the result moves and every step keeps it moving. */
 export function framesOf(header: Header, pass: Pass): number {
   const { frame = 'all' } = pass.decode;
-  const moves = ANIMATED_FORMATS.includes(encodeOf(header, pass).format) && frame === 'all';
-  if (!moves || !pass.steps.every(({ operation: name }) => isForMoving(name))) return 1;
+  const moves = isMoving(encodeOf(header, pass).format) && frame === 'all';
+  if (!moves || pass.steps.some(({ operation }) => stepNamed(operation)?.frames === 'first')) return 1;
   if (!selectsFrames(pass.decode)) return header.frames;
   return Math.max(1, selectFrames(pass.decode, header).kept.length);
 }
@@ -67,11 +56,6 @@ export function skippingBatches(header: Header, pass: Pass): FrameBatch[] | unde
   if (!selectsFrames(pass.decode) || framesOf(header, pass) === 1) return undefined;
   const { kept } = selectFrames(pass.decode, header);
   return isConsecutive(kept) ? undefined : batchesOf(kept, header.width * header.height);
-}
-
-function isForMoving(name: string): boolean {
-  const operation = operationNamed(name);
-  return operation?.kind !== 'step' || operation.frames !== 'first';
 }
 
 /** The size of a frame as displayed. */
