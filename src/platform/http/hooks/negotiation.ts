@@ -48,12 +48,11 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
  * Warns of an answer of a type that the Accept header does not name, though it names others of the endpoint: the type
  * follows from the call alone.
  */
-export function acceptWarnings(
-  { headers: { accept = '' }, routeOptions: { config } }: FastifyRequest,
-  contentType: string,
-): Warning[] {
+export function acceptWarnings(request: FastifyRequest, contentType: string): Warning[] {
+  const { accept = '' } = request.headers;
   if (ALWAYS_ACCEPTED.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
-  const wanted = preferredType(accept, [config.responseType ?? []].flat());
+  // Reading the options of a route copies them.
+  const wanted = preferredType(accept, [request.routeOptions.config.responseType ?? []].flat());
   if (wanted === undefined) return [];
   const ignored = { code: 'no_effect', name: 'Accept' };
   const [, format] = /^image\/(\w+)$/.exec(wanted) ?? [];
