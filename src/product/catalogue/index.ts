@@ -98,9 +98,9 @@ export const OPS = Object.fromEntries(ALL.map((op) => [op.op, op])) as {
   [N in OpName]: Extract<(typeof ALL)[number], { op: N }>;
 };
 
-/** The op of this name, if there is one. */
-export function findOp(name: string): Op | undefined {
-  return Object.hasOwn(OPS, name) ? OPS[name as OpName] : undefined;
+/** The op of this name, if one was given and there is one. */
+export function findOp(name: string | undefined): Op | undefined {
+  return name !== undefined && Object.hasOwn(OPS, name) ? OPS[name as OpName] : undefined;
 }
 
 /** Every op's name, in the catalogue's order. */
@@ -111,7 +111,7 @@ export const IN_PARAMETERS: Within = {
   field: 'parameters',
   names({ op: sent }) {
     const name = String(sent);
-    const op = findOp(name) ?? findOp(nearest(name, OP_NAMES) ?? '');
+    const op = findOp(name) ?? findOp(nearest(name, OP_NAMES));
     return Object.keys(op?.parameters.properties ?? {});
   },
 };

@@ -103,8 +103,3 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
 export type Op = PixelOp | RenderOp | SyncOp | AiOp;
 /** The type of a job whose work is one segment. */
 export type SegmentType = (PixelOp | RenderOp | AiOp)['jobType'];
-
-/** True for an op that compiles to steps of a pass. */
-export function isPixelOp(op: Op): op is PixelOp {
-  return op.runs === 'pass';
-}

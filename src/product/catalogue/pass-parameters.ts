@@ -37,14 +37,6 @@ export const PASS_PARAMETERS = {
   background,
 };
 
-/** Formats that can be animated; frame=all is invalid for any other. */
-const MOVING_FORMATS: readonly string[] = ['gif', 'webp'];
-
-/** Whether `format` can contain only a single picture. False for an unknown format. */
-export function isStill(format: string | undefined): boolean {
-  return format !== undefined && !MOVING_FORMATS.includes(format);
-}
-
 /** A format, or several of which the smallest file is the result. */
 export type SentFormat = OutputFormat | readonly OutputFormat[];
 

@@ -40,19 +40,3 @@ export function checkRegistryStep(
   if (refusal !== undefined) throw at('params').refuse(refusal.message, refusal.details);
   return { decode: {}, steps: [{ operation: String(operation), params: checked }], encode: {} };
 }
-
-/** A second asset that a step reads in addition to its picture. */
-export interface Layer {
-  assetId: string;
-  /** The parameter that a refusal names. */
-  key: string;
-}
-
-/** The layers that these steps read, in order. */
-export function layersOf(steps: readonly OperationStep[]): Layer[] {
-  return steps.flatMap(({ operation, params }) => {
-    const entry = operationNamed(operation);
-    const key = entry?.kind === 'step' ? entry.readsSecondAsset : undefined;
-    return key === undefined ? [] : [{ assetId: String(params[key]), key }];
-  });
-}

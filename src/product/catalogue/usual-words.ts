@@ -1,5 +1,8 @@
+import type { SentField } from '../../platform/http/errors/sent-field.ts';
 import { meantWord, type SuggestedWord } from '../../platform/http/errors/violations.ts';
-import { OP_NAMES } from './index.ts';
+import { hintFirst } from '../../platform/ids/nearest.ts';
+import { findOp, OP_NAMES, OPS } from './index.ts';
+import type { Op } from './op.ts';
 
 /** Names of ops in other services, each with a sentence on how to do the same here. */
 const WAYS = new Map<string, string>();
@@ -81,4 +84,28 @@ export function meantOp(name: string, path: string, known: readonly string[] = O
     .trim();
   const sentence = WAYS.get(words);
   return sentence === undefined ? meantWord(name, known, path) : { hint: ` ${sentence}`, mends: [] };
+}
+
+/**
+ * The op of that name, of those that a field takes.
+ * @param sentence about a name that it does not take: of another op, or of none. `allowed` lists the names.
+ * @throws ApiError invalid_param on the field.
+ */
+export function requireOp<T extends Op>(
+  name: string,
+  { path, refuse }: SentField,
+  isTaken: (op: Op) => op is T,
+  sentence: (found: Exclude<Op, T> | undefined, allowed: string) => string,
+): T {
+  const op = findOp(name);
+  if (op !== undefined && isTaken(op)) return op;
+  const allowed = Object.values<Op>(OPS)
+    .filter(isTaken)
+    .map((taken) => taken.op);
+  const { hint, mends } = op === undefined ? meantOp(name, path, allowed) : { hint: '', mends: [] };
+  throw refuse(
+    hintFirst(hint, sentence(op as Exclude<Op, T> | undefined, allowed.join(', '))),
+    { received: name, allowed },
+    mends,
+  );
 }

@@ -8,7 +8,6 @@ import { present } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
-import { isPixelOp } from '../catalogue/op.ts';
 import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentSteps, toSentStep } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
@@ -186,8 +185,8 @@ function haveAll(ladder: readonly number[] | null, widths: readonly number[]): b
 function opsOf(steps: readonly PresetStep[]): string | null {
   if (steps.length > MAX_OPS) return null;
   const texts = steps.map(({ op: name, parameters = {} }) => {
-    const op = name === undefined ? undefined : findOp(name);
-    if (op === undefined || !isPixelOp(op)) return null;
+    const op = findOp(name);
+    if (op?.runs !== 'pass') return null;
     const pairs = Object.entries(parametersInOwnSpelling(op, parameters))
       .filter(([, value]) => value !== undefined && value !== null)
       .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(textOf(value))}`);

@@ -3,9 +3,7 @@ import type { OutputFormat, Pass } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
-import { isPixelOp } from '../catalogue/op.ts';
-import { compile } from '../catalogue/plan/compile.ts';
-import { type Obstacle, onePassOf } from '../catalogue/plan/pass.ts';
+import { compilePass, type Obstacle } from '../catalogue/plan/compile.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
@@ -101,10 +99,9 @@ export class Recipes {
     const passes = this.#passes.get(recipe) ?? new Map<string, Pass>();
     const known = passes.get(key);
     if (known !== undefined) return known;
-    const run = onePassOf(compile([...recipe.steps, ...sentSteps(added)], this.#models));
-    if (run.obstacle !== undefined) throw cannotDeliver(run.obstacle);
-    this.#passes.set(recipe, passes.set(key, run.pass));
-    return run.pass;
+    const { pass } = compilePass([...recipe.steps, ...sentSteps(added)], this.#models, cannotDeliver);
+    this.#passes.set(recipe, passes.set(key, pass));
+    return pass;
   }
 
   #findPreset(accountId: string, work: NamedPreset): Promise<Recipe> {
@@ -158,7 +155,7 @@ export function widthOn(ladder: readonly number[], { width, dpr }: Rung): number
 /** An op with its parameters, each read as its declared type. */
 function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
   const op = findOp(name);
-  const isKnown = op !== undefined && isPixelOp(op);
+  const isKnown = op?.runs === 'pass';
   const read = isKnown ? parametersInOwnSpelling(op, parametersFromQuery(op, parameters)) : { ...parameters };
   return { op: name, ...(Object.keys(read).length > 0 && { parameters: read }) };
 }
@@ -172,7 +169,7 @@ function stepsOf({ width, format, isTried = false }: Addition): PresetStep[] {
   ];
 }
 
-function cannotDeliver({ does, step }: Obstacle['obstacle']): ApiError {
+function cannotDeliver({ does, step }: Obstacle): ApiError {
   const field = step.at('op');
   const message = `${step.at('').name} ${does}: an address takes deterministic steps that read one picture and make one.`;
   return field.refuse(message);

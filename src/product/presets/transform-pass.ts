@@ -1,10 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Pass } from '../../../workers/protocol.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
-import { compile } from '../catalogue/plan/compile.ts';
-import { onePassOf, presetRefusal } from '../catalogue/plan/pass.ts';
-import { savedSteps } from '../catalogue/plan/sent-step.ts';
-import type { PresetStep } from '../catalogue/plan/step.ts';
+import { compilePreset } from '../catalogue/plan/compile.ts';
 import type { Models } from '../models/models.ts';
 import { findPreset } from './reading.ts';
 import type { PresetsStore } from './store.ts';
@@ -35,14 +32,9 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
     const key = `${preset._id}@${version.version}`;
     const kept = passes.get(key);
     if (kept !== undefined) return kept;
-    const run = compilePass(version.steps, models);
+    const compiled = compilePreset(version.steps, PARAM, models);
+    const run = { pass: compiled.pass, warnings: warningsOf([compiled]) };
     passes.set(key, run);
     return run;
   };
-}
-
-function compilePass(steps: readonly PresetStep[], models: Models): PresetRun {
-  const run = onePassOf(compile(savedSteps(steps, PARAM), models));
-  if (run.obstacle !== undefined) throw presetRefusal(run.obstacle, steps, PARAM);
-  return { pass: run.pass, warnings: warningsOf(run.steps) };
 }

@@ -14,9 +14,9 @@ import { checkParameters } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { findOp } from '../catalogue/index.ts';
-import { type Given, isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
-import { compile } from '../catalogue/plan/compile.ts';
-import { onePassOf, presetRefusal, sentParamOf } from '../catalogue/plan/pass.ts';
+import { type Given, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
+import { compilePass, compilePreset, type Obstacle } from '../catalogue/plan/compile.ts';
+import { sentParamOf } from '../catalogue/plan/pass.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
@@ -170,8 +170,7 @@ export class CallCompiler {
     const param = `${where}.preset`;
     if (preset !== undefined) {
       const stored = await readPreset(preset, param);
-      const { obstacle } = onePassOf(compile(savedSteps(stored, param), this.#models));
-      if (obstacle !== undefined) throw presetRefusal(obstacle, stored, param);
+      compilePreset(stored, param, this.#models);
       return savedSteps(stored, param);
     }
     const at = (key: string) => sentAs(key === '' ? where : `${where}.${key}`);
@@ -193,15 +192,15 @@ export class CallCompiler {
   #compiledPass(sent: readonly SentStep[]) {
     const { steps: bound, layers } = bindLayers(sent);
     const ids = layers.map(({ id }) => id);
-    const run = onePassOf(compile(bound, this.#models), ids);
-    if (run.obstacle !== undefined) {
-      const { does, step } = run.obstacle;
-      const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
-      throw step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
-    }
-    const { pass, steps } = run;
-    return { pass, steps, layers, warnings: warningsOf(steps) };
+    const compiled = compilePass(bound, this.#models, onlyAsJob, ids);
+    const { pass, steps } = compiled;
+    return { pass, steps, layers, warnings: warningsOf([compiled]) };
   }
+}
+
+function onlyAsJob({ does, step }: Obstacle): ApiError {
+  const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
+  return step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
 }
 
 /** A parameter of the op by its bare name, wherever it was sent: in the query, as a form field, or in `parameters`. */
@@ -329,7 +328,7 @@ function transformOp(name: string, { path, refuse }: SentField = sentAs('op')): 
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
     throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps(), ...instead }, mends);
   }
-  if (isPixelOp(op) && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
+  if (op.runs === 'pass' && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
     return op;
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,

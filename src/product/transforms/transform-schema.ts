@@ -9,13 +9,13 @@ import {
 import { dryRunFields } from '../../platform/http/fields.ts';
 import { distinct } from '../../platform/values/distinct.ts';
 import { IN_PARAMETERS, OPS } from '../catalogue/index.ts';
-import { isPixelOp, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
+import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 
 /** Ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
-  .filter(isPixelOp)
+  .filter((op) => op.runs === 'pass')
   .filter(({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT);
 
 const MAX_STEPS = 20;

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { checkJob } from '../../../src/product/catalogue/plan/job.ts';
+import { checkJob, refuseContradictions } from '../../../src/product/catalogue/plan/job.ts';
 import { requirePrice } from '../../../src/product/catalogue/plan/plan.ts';
 import type { JobWork } from '../../../src/product/catalogue/plan/sent-job.ts';
 import { offeredModels, readModels } from '../../../src/product/models/models.ts';
@@ -13,7 +13,8 @@ const convert = { op: 'convert', parameters: { format: 'webp' } };
 const hero = { name: 'hero', referenceAssetIds: ['ast_1', 'ast_2'], descriptor: 'a tall woman in red' };
 
 function check(body: JobWork, stored?: { steps: object[]; subjects?: (typeof hero)[] }) {
-  return checkJob(body, { models, ...(stored && { stored: { subjects: [], ...stored } }) });
+  refuseContradictions(body);
+  return checkJob(body, models, stored && { subjects: [], ...stored });
 }
 
 function refusal(body: object, stored?: Parameters<typeof check>[1]): ApiError | undefined {
@@ -129,12 +130,12 @@ t.test('subjects bring references, and every asset that is read beside the items
   });
   t.strictSame(job.references, ['ast_1', 'ast_2']);
   t.strictSame(job.named, [
-    { assetId: 'ast_9', param: 'steps[0].parameters.layerAssetId', role: 'layer' },
+    { assetId: 'ast_9', param: 'steps[0].parameters.layerAssetId', role: 'second' },
     { assetId: 'ast_1', param: 'subjects', role: 'reference' },
     { assetId: 'ast_2', param: 'subjects', role: 'reference' },
   ]);
   const compare = check({ op: 'compare', parameters: { otherAssetId: 'ast_8' } });
-  t.strictSame(compare.named, [{ assetId: 'ast_8', param: 'parameters.otherAssetId', role: 'comparison' }]);
+  t.strictSame(compare.named, [{ assetId: 'ast_8', param: 'parameters.otherAssetId', role: 'second' }]);
   t.equal(compare.produces, 'json');
   t.end();
 });

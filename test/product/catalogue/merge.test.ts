@@ -1,23 +1,32 @@
 // needs: nothing
 import t from 'tap';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
-import { type Fragment, type Given, isPixelOp } from '../../../src/product/catalogue/op.ts';
-import { mergeFragments, segmentsOf } from '../../../src/product/catalogue/plan/pass.ts';
+import type { Fragment, Given } from '../../../src/product/catalogue/op.ts';
+import { compile } from '../../../src/product/catalogue/plan/compile.ts';
+import { type CompiledPass, mergePass } from '../../../src/product/catalogue/plan/pass.ts';
+import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
+import { offeredModels, readModels } from '../../../src/product/models/models.ts';
 
 function compiled(name: string, given: Given): Fragment {
   const op = findOp(name);
-  if (op === undefined || !isPixelOp(op)) throw new Error(`${name} does not compile`);
+  if (op?.runs !== 'pass') throw new Error(`${name} does not compile`);
   return op.compile(checkParameters(op, given));
 }
 
-const merged = (...steps: [string, Given][]) =>
-  mergeFragments(steps.map(([name, given]) => compiled(name, given)));
+const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
 
-function passOf(...steps: [string, Given][]) {
-  const result = merged(...steps);
-  if (result.conflict !== undefined) throw new Error(result.conflict.message);
-  return result;
+/** The pass of these steps, or the refusal of the parameter that conflicts. */
+function merged(...steps: [string, Given][]): Partial<CompiledPass & Pick<ApiError, 'param' | 'message'>> {
+  try {
+    const [segment] = compile(sentSteps(steps.map(([op, parameters]) => ({ op, parameters }))), models);
+    if (segment?.runs !== 'pass') throw new Error('These steps are no pass.');
+    return segment;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
 }
 
 t.test(
@@ -106,20 +115,20 @@ t.test(
 );
 
 t.test('adjacent steps become one pass, in order', (t) => {
-  const { pass, compareWith } = passOf(
+  const { pass, compareWith } = merged(
     ['resize', { width: 100, quality: 60 }],
     ['grayscale', { frame: 0 }],
     ['convert', { format: 'webp', metadata: 'keep' }],
   );
   t.strictSame(
-    pass.steps.map(({ operation }) => operation),
+    pass?.steps.map(({ operation }) => operation),
     ['resize', 'greyscale'],
   );
-  t.strictSame(pass.decode, { frame: 0 });
-  t.strictSame(pass.encode, { quality: 60, format: 'webp', metadata: 'keep' });
+  t.strictSame(pass?.decode, { frame: 0 });
+  t.strictSame(pass?.encode, { quality: 60, format: 'webp', metadata: 'keep' });
   t.equal(compareWith, undefined);
   t.match(merged(['resize', { width: 5 }], ['compare', { otherAssetId: 'ast_2' }]), { compareWith: 'ast_2' });
-  t.strictSame(mergeFragments([]), { pass: { decode: {}, steps: [], encode: {} } });
+  t.strictSame(mergePass([]), { runs: 'pass', steps: [], pass: { decode: {}, steps: [], encode: {} } });
   t.end();
 });
 
@@ -146,21 +155,21 @@ t.test(
 );
 
 t.test('frame, metadata and density can be said in one way only; the later step is named', (t) => {
-  const table: [[string, Given][], { index: number; key: string } | undefined][] = [
+  const table: [[string, Given][], string | undefined][] = [
     [
       [
         ['grayscale', { frame: 'first' }],
         ['negate', {}],
         ['sepia', { frame: 'all' }],
       ],
-      { index: 2, key: 'frame' },
+      'steps[2].parameters.frame',
     ],
     [
       [
         ['grayscale', { frame: 0 }],
         ['extract_frame', { frame: 1 }],
       ],
-      { index: 1, key: 'frame' },
+      'steps[1].parameters.frame',
     ],
     [
       [
@@ -174,7 +183,7 @@ t.test('frame, metadata and density can be said in one way only; the later step 
         ['grayscale', { density: 72 }],
         ['negate', { density: 300 }],
       ],
-      { index: 1, key: 'density' },
+      'steps[1].parameters.density',
     ],
     [
       [
@@ -188,7 +197,7 @@ t.test('frame, metadata and density can be said in one way only; the later step 
         ['grayscale', { metadata: 'keep' }],
         ['negate', { metadata: 'strip' }],
       ],
-      { index: 1, key: 'metadata' },
+      'steps[1].parameters.metadata',
     ],
     [
       [
@@ -198,17 +207,17 @@ t.test('frame, metadata and density can be said in one way only; the later step 
       undefined,
     ],
   ];
-  for (const [steps, conflict] of table)
-    t.match(merged(...steps), conflict === undefined ? { pass: {} } : { conflict });
+  for (const [steps, param] of table)
+    t.match(merged(...steps), param === undefined ? { pass: {} } : { param });
   t.end();
 });
 
 t.test('every frame cannot go into a format that holds one picture', (t) => {
   t.match(merged(['grayscale', { frame: 'all' }], ['convert', { format: 'jpeg' }]), {
-    conflict: { index: 0, key: 'frame' },
+    param: 'steps[0].parameters.frame',
   });
   t.match(merged(['convert', { format: 'jpeg' }], ['negate', { frame: 'all' }]), {
-    conflict: { index: 1, key: 'frame' },
+    param: 'steps[1].parameters.frame',
   });
   t.match(merged(['negate', { frame: 'all' }], ['convert', { format: 'gif' }]), { pass: {} });
   t.match(merged(['negate', { frame: 'all' }]), { pass: {} });
@@ -221,10 +230,11 @@ t.test('every frame cannot go into a format that holds one picture', (t) => {
 
 t.test('all frames are refused where a step makes one picture', (t) => {
   t.match(merged(['placeholder', { frame: 'all' }]), {
-    conflict: { index: 0, key: 'frame', message: /placeholder makes one picture/ },
+    param: 'steps[0].parameters.frame',
+    message: /placeholder makes one picture/,
   });
   t.match(merged(['negate', { frame: 'all' }], ['placeholder', {}]), {
-    conflict: { index: 0, key: 'frame' },
+    param: 'steps[0].parameters.frame',
   });
   t.match(merged(['placeholder', { frame: 'first' }]), { pass: {} });
   t.end();
@@ -235,7 +245,7 @@ t.test('a frame is one frame, by whichever of its names', (t) => {
     pass: { decode: { frame: 0 } },
   });
   t.match(merged(['negate', { frame: 'first' }], ['sepia', { frame: 1 }]), {
-    conflict: { index: 1, key: 'frame' },
+    param: 'steps[1].parameters.frame',
   });
   t.end();
 });
@@ -243,7 +253,7 @@ t.test('a frame is one frame, by whichever of its names', (t) => {
 t.test('the format that counts for frames is the one that is written', (t) => {
   t.match(merged(['negate', { frame: 'all', format: 'png' }], ['convert', { format: 'gif' }]), { pass: {} });
   t.match(merged(['rotate', { angle: 90, frame: 'all', format: 'png' }]), {
-    conflict: { index: 0, key: 'frame' },
+    param: 'steps[0].parameters.frame',
   });
   t.end();
 });
@@ -251,17 +261,18 @@ t.test('the format that counts for frames is the one that is written', (t) => {
 t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for another format', (t) => {
   for (const format of ['gif', 'tiff'])
     t.match(merged(['sepia', { lossless: true }], ['convert', { format }]), {
-      conflict: { index: 0, key: 'lossless', message: new RegExp(`but ${format} has no lossless mode`) },
+      param: 'steps[0].parameters.lossless',
+      message: new RegExp(`but ${format} has no lossless mode`),
     });
   t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'png', colors: 16 }]), {
-    conflict: { index: 0, key: 'lossless' },
+    param: 'steps[0].parameters.lossless',
   });
   t.match(merged(['sepia', { lossless: true }], ['convert', { format: 'png' }]), { pass: {} });
   t.match(merged(['sepia', { lossless: true }], ['negate', {}], ['convert', { format: 'jpeg' }]), {
-    conflict: { index: 0, key: 'lossless' },
+    param: 'steps[0].parameters.lossless',
   });
   t.match(merged(['convert', { format: 'jpeg' }], ['sepia', { lossless: true }]), {
-    conflict: { index: 1, key: 'lossless' },
+    param: 'steps[1].parameters.lossless',
   });
   t.match(merged(['sepia', { lossless: true, format: 'webp' }], ['convert', { format: 'jpeg' }]), {
     pass: {},
@@ -270,11 +281,66 @@ t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for a
   t.end();
 });
 
+t.test('a conflict is said with the values, and with what to send instead', (t) => {
+  const table: [[string, Given][], string, string][] = [
+    [
+      [
+        ['grayscale', { density: 72 }],
+        ['negate', { density: 300 }],
+      ],
+      'steps[1].parameters.density',
+      'density is 300, but an earlier step of the same pass says 72: the pass has one density, give one value.',
+    ],
+    [
+      [
+        ['grayscale', { frame: 1 }],
+        ['negate', { everyNth: 2 }],
+      ],
+      'steps[1].parameters.everyNth',
+      'frame is 1, and everyNth stands in place of it: send one of them.',
+    ],
+    [
+      [['negate', { frames: '9..3' }]],
+      'steps[0].parameters.frames',
+      'frames is 9..3, but a range begins with its first frame: send 3..9.',
+    ],
+    [
+      [
+        ['negate', { frames: '3..9' }],
+        ['convert', { format: 'jpeg' }],
+      ],
+      'steps[0].parameters.frames',
+      'frames is 3..9, but the pass writes jpeg, which holds one picture: write gif or webp, or take one frame.',
+    ],
+    [
+      [
+        ['negate', { maxFps: 5 }],
+        ['placeholder', { format: 'webp' }],
+      ],
+      'steps[0].parameters.maxFps',
+      'maxFps is 5, but placeholder makes one picture of the first frame: leave it out, or take one frame.',
+    ],
+    [
+      [
+        ['sepia', { lossless: true }],
+        ['convert', { format: 'jpeg' }],
+      ],
+      'steps[0].parameters.lossless',
+      'lossless is true, but jpeg has no lossless mode: have the pass write webp, avif or png.',
+    ],
+  ];
+  for (const [steps, param, message] of table) t.match(merged(...steps), { param, message });
+  t.match(merged(['negate', { maxFrames: 1 }], ['convert', { format: 'jpeg' }]), { pass: {} }, 'one frame');
+  t.match(merged(['negate', { frames: '4..4' }], ['placeholder', {}]), { pass: {} }, 'a range of one frame');
+  t.end();
+});
+
 t.test('an AI step cuts the list, adjacent deterministic steps stay together', (t) => {
   const cut = (letters: string) =>
-    segmentsOf(
-      [...letters].map((letter) => ({ kind: letter === 'a' ? ('ai' as const) : ('deterministic' as const) })),
-    ).map((segment) => segment.map(({ kind }) => kind.charAt(0)).join(''));
+    compile(
+      sentSteps([...letters].map((letter) => ({ op: letter === 'a' ? 'upscale' : 'negate' }))),
+      models,
+    ).map((segment) => (segment.runs === 'model' ? 'a' : 'd'.repeat(segment.steps.length)));
   t.strictSame(cut(''), []);
   t.strictSame(cut('ddd'), ['ddd']);
   t.strictSame(cut('ddaad'), ['dd', 'a', 'a', 'd']);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OP_NAMES, OPS } from '../../../src/product/catalogue/index.ts';
-import { isPixelOp, type Op } from '../../../src/product/catalogue/op.ts';
+import type { Op } from '../../../src/product/catalogue/op.ts';
 import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
 
 const ALL: readonly Op[] = Object.values(OPS);
@@ -125,14 +125,14 @@ t.test('every example keeps its own contract and compiles', (t) => {
   for (const op of ALL) {
     if (op.kind === 'sync') continue;
     const params = checkParameters(op, op.example.parameters as Record<string, unknown> | undefined);
-    if (isPixelOp(op)) t.type(op.compile(params).steps, Array, op.op);
+    if (op.runs === 'pass') t.type(op.compile(params).steps, Array, op.op);
     t.equal(Object.hasOwn(op.example, 'prompt') || !op.requiresPrompt, true, `${op.op} shows its prompt`);
   }
   t.end();
 });
 
 t.test('all but overlay and compare run while the caller waits; no AI op does', (t) => {
-  for (const op of ALL.filter(isPixelOp)) {
+  for (const op of ALL.filter((op) => op.runs === 'pass')) {
     if (op.op in OWN_ENDPOINTS) continue;
     const waits = op.op !== 'overlay' && op.op !== 'compare';
     t.equal(op.syncEndpoint, waits ? '/images/transform' : undefined, op.op);

@@ -1,10 +1,11 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
-import { findOp, OPS } from '../../../src/product/catalogue/index.ts';
-import { type Given, isPixelOp, type Op } from '../../../src/product/catalogue/op.ts';
-import { mergeFragments } from '../../../src/product/catalogue/plan/pass.ts';
+import { OPS } from '../../../src/product/catalogue/index.ts';
+import type { Given, Op } from '../../../src/product/catalogue/op.ts';
+import { compile } from '../../../src/product/catalogue/plan/compile.ts';
+import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
+import { offeredModels, readModels } from '../../../src/product/models/models.ts';
 import { transform } from '../../../workers/image/pipeline.ts';
 
 /** A gradient with a square in it: large enough for every example. */
@@ -21,11 +22,12 @@ async function photo(): Promise<Uint8Array<ArrayBuffer>> {
   ).data as Uint8Array<ArrayBuffer>;
 }
 
-async function run(name: string, given: Given) {
-  const op = findOp(name);
-  if (op === undefined || !isPixelOp(op)) throw new Error(`${name} does not compile`);
-  const { pass } = mergeFragments([op.compile(checkParameters(op, given))]);
-  if (pass === undefined) throw new Error('one step cannot conflict');
+const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+
+async function run(op: string, parameters: Given) {
+  const [segment] = compile(sentSteps([{ op, parameters }]), models);
+  if (segment?.runs !== 'pass') throw new Error(`${op} is no pass`);
+  const { pass } = segment;
   return transform({ kind: 'transform', input: await photo(), pass, deadlineMs: Date.now() + 60_000 });
 }
 
@@ -42,7 +44,7 @@ const near = (actual: readonly number[], wanted: readonly number[]) =>
   actual.every((value, channel) => Math.abs(value - (wanted[channel] ?? 0)) <= 4);
 
 t.test('every example of an op with a sync form makes a picture of an ordinary photo', async (t) => {
-  for (const op of Object.values<Op>(OPS).filter(isPixelOp)) {
+  for (const op of Object.values<Op>(OPS).filter((op) => op.runs === 'pass')) {
     if (op.syncEndpoint === undefined) continue;
     const result = await run(op.op, op.example.parameters);
     t.equal(result.kind, 'transformed', `${op.op} ${result.kind === 'failure' ? result.message : ''}`);

@@ -4,13 +4,15 @@ import t from 'tap';
 import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
 import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { OPS } from '../../../src/product/catalogue/index.ts';
-import { type Given, isPixelOp, type Op, type PixelOp } from '../../../src/product/catalogue/op.ts';
-import { mergeFragments } from '../../../src/product/catalogue/plan/pass.ts';
-import { checkRegistryStep, layersOf } from '../../../src/product/catalogue/registry.ts';
-import { operations } from '../../../workers/image/operations/index.ts';
+import type { Given, Op, PixelOp } from '../../../src/product/catalogue/op.ts';
+import { compile } from '../../../src/product/catalogue/plan/compile.ts';
+import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
+import { checkRegistryStep } from '../../../src/product/catalogue/registry.ts';
+import { offeredModels, readModels } from '../../../src/product/models/models.ts';
+import { layersOf, operations } from '../../../workers/image/operations/index.ts';
 import { surroundingsOf } from './surroundings.ts';
 
-const pixelOps = Object.values<Op>(OPS).filter(isPixelOp);
+const pixelOps = Object.values<Op>(OPS).filter((op) => op.runs === 'pass');
 
 /** Compiles, and holds every step against the registry. */
 function compiledFor(op: PixelOp, given: Given) {
@@ -114,18 +116,24 @@ t.test(
 );
 
 t.test('registry steps join a pass like ops: pixels as steps, formats and decoding as settings', (t) => {
-  const fragments = [
-    checkRegistryStep('decode', { frame: 'all' }),
-    checkRegistryStep('greyscale'),
-    checkRegistryStep('keepMetadata', { metadata: 'keep' }),
-    checkRegistryStep('webp', { quality: 50 }),
+  const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+  const steps = [
+    { operation: 'decode', params: { frame: 'all' } },
+    { operation: 'greyscale' },
+    { operation: 'keepMetadata', params: { metadata: 'keep' } },
+    { operation: 'webp', params: { quality: 50 } },
   ];
-  t.strictSame(mergeFragments(fragments).pass, {
+  const [segment, ...others] = compile(sentSteps(steps), models);
+  t.strictSame(segment?.runs === 'pass' && segment.pass, {
     decode: { frame: 'all' },
     steps: [{ operation: 'greyscale', params: {} }],
     encode: { metadata: 'keep', quality: 50, format: 'webp' },
   });
-  t.match(mergeFragments([...fragments, checkRegistryStep('png')]).conflict, { index: 0, key: 'frame' });
+  t.strictSame(others, []);
+  t.throws(() => compile(sentSteps([...steps, { operation: 'png' }]), models), {
+    param: 'steps[0].params',
+    message: /^frame is all, but the pass writes png/,
+  });
   t.end();
 });
 

@@ -2,8 +2,14 @@
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { sentBare } from '../../../src/product/catalogue/checks/check.ts';
-import { compile } from '../../../src/product/catalogue/plan/compile.ts';
-import { onePassOf, sentParamOf } from '../../../src/product/catalogue/plan/pass.ts';
+import {
+  compile,
+  compilePass,
+  compilePreset,
+  type Obstacle,
+} from '../../../src/product/catalogue/plan/compile.ts';
+import { sentParamOf } from '../../../src/product/catalogue/plan/pass.ts';
+import { findJobOp } from '../../../src/product/catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../../../src/product/catalogue/plan/step.ts';
 import { offeredModels, readModels } from '../../../src/product/models/models.ts';
@@ -71,8 +77,8 @@ t.test('a refusal of a worker is translated by the same names', (t) => {
     [[{ ...flip, at: sentBare }], 'target', 'op'],
   ];
   for (const [sent, passParam, param] of table) {
-    const compiled = compile(sent, models).filter((step) => step.kind === 'deterministic');
-    t.equal(sentParamOf(compiled, passParam), param, `${passParam} of ${sent.length}`);
+    const compiled = compilePass(sent, models, () => new Error('It is one pass.'));
+    t.equal(sentParamOf(compiled.steps, passParam), param, `${passParam} of ${sent.length}`);
   }
   t.end();
 });
@@ -85,11 +91,53 @@ t.test('a list that is more than one pass on one image names the step that makes
     [[{ op: 'compare', parameters: { otherAssetId: 'ast_1' } }], 'answers JSON', 'steps[0]'],
   ];
   for (const [steps, does, name] of table) {
-    const { obstacle } = onePassOf(compile(sentSteps(steps), models));
-    t.equal(obstacle?.does, does);
-    t.equal(obstacle?.step.at('').name, name);
+    const refusal = ({ does, step }: Obstacle) => new Error(`${step.at('').name} ${does}`);
+    t.throws(() => compilePass(sentSteps(steps), models, refusal), { message: `${name} ${does}` });
   }
   const overlay = sentSteps([{ op: 'overlay', parameters: { layerAssetId: 'part:logo' } }]);
-  t.equal(onePassOf(compile(overlay, models), ['part:logo']).obstacle, undefined, 'the call brings it');
+  const { pass } = compilePass(overlay, models, () => new Error('The call brings it.'), ['part:logo']);
+  t.match(pass.steps, [{ operation: 'composite' }]);
+  t.end();
+});
+
+t.test('a preset that does not run while its caller waits says where it runs', (t) => {
+  const steps = [{ op: 'overlay', parameters: { layerAssetId: 'ast_1' } }];
+  const job = 'so it runs only as a job: send it to POST /api/v1/jobs';
+  t.throws(() => compilePreset([flip, { op: 'upscale' }], 'preset', models), {
+    param: 'preset',
+    message: `The preset has a step that runs a model, ${job}.`,
+    details: undefined,
+  });
+  t.throws(() => compilePreset(steps, 'outputs[1].preset', models), {
+    param: 'outputs[1].preset',
+    message: `The preset has a step that reads a second asset, ${job}, or send its steps as steps of this call.`,
+    details: { instead: [{ steps }] },
+  });
+  t.match(compilePreset([flip], 'preset', models).pass, { steps: [{ operation: 'flop' }] });
+  t.end();
+});
+
+t.test('a name that is no op of a step, or of a job, is told which are', (t) => {
+  const table: [string, RegExp, RegExp][] = [
+    [
+      'resise',
+      /^Did you mean resize\? There is no op "resise": use one of resize, crop, .*, analyze\.$/,
+      /^Did you mean resize\? There is no op "resise"; the ops that run as jobs are resize, .*, analyze\.$/,
+    ],
+    [
+      'read_metadata',
+      /^read_metadata cannot be a step: use one of resize, (?!.*render_template).*, analyze\.$/,
+      /^read_metadata is not a job: POST \/images\/metadata answers it; the ops that run as jobs are /,
+    ],
+    ['constructor', /^There is no op "constructor": use/, /^There is no op "constructor"; the ops/],
+  ];
+  for (const [op, asStep, asJob] of table) {
+    t.match(
+      refusal(() => sentSteps([{ op }])),
+      { param: 'steps[0].op', message: asStep, details: { received: op } },
+    );
+    t.throws(() => findJobOp({ op }), { param: 'op', message: asJob, details: { received: op } }, op);
+  }
+  t.match(refusal(() => sentSteps([{ op: 'resise' }]))?.mends, [{ param: 'steps[0].op', replace: 'resize' }]);
   t.end();
 });

@@ -5,19 +5,24 @@ import { checkParameters } from '../../../src/product/catalogue/checks/check.ts'
 import { WARNING_CODES, warningsOf } from '../../../src/product/catalogue/checks/warnings.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
 import type { Given } from '../../../src/product/catalogue/op.ts';
-import type { CompiledStep } from '../../../src/product/catalogue/plan/pass.ts';
+import {
+  type CompiledSegment,
+  type CompiledStep,
+  segmentsOf,
+} from '../../../src/product/catalogue/plan/pass.ts';
 
 type Written = [string, Given?];
 
-function compiled(steps: readonly Written[]): CompiledStep[] {
-  return steps.map(([name, given], index) => {
+function compiled(steps: readonly Written[]): CompiledSegment[] {
+  const compiledSteps = steps.map(([name, given], index): CompiledStep => {
     const op = findOp(name);
     const place = { index, at: sentAs };
-    if (op?.runs === 'model') return { kind: 'ai', ...place, op, model: 'any', parameters: {} };
+    if (op?.runs === 'model') return { runs: 'model', ...place, op, model: 'any', parameters: {} };
     if (op?.runs !== 'pass') throw new Error(`${name} is no step`);
     const parameters = checkParameters(op, given);
-    return { kind: 'deterministic', ...place, op, parameters, fragment: op.compile(parameters) };
+    return { runs: 'pass', ...place, op, parameters, fragment: op.compile(parameters) };
   });
+  return segmentsOf(compiledSteps);
 }
 
 const found = (steps: readonly Written[]) =>

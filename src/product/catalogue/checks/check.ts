@@ -14,7 +14,7 @@ import { likelyNames, meantWords } from '../../../platform/ids/nearest.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { present } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
-import { type Checked, type Given, isPixelOp, type Op, type Violation } from '../op.ts';
+import type { Checked, Given, Op, Violation } from '../op.ts';
 import { parametersInOwnSpelling } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
@@ -54,9 +54,9 @@ const MAX_NAMED_PROBLEMS = 3;
 
 /** A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it. */
 function takenElsewhere(op: Op, key: string): string {
-  if (!isPixelOp(op) || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
+  if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
   const takers = Object.values<Op>(OPS).filter(
-    (other) => isPixelOp(other) && Object.hasOwn(other.parameters.properties, key),
+    (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
   );
   const named = takers.slice(0, MAX_NAMED_PROBLEMS).map((other) => other.op);
   if (named.length === 0) return '';

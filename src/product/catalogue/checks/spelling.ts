@@ -47,7 +47,7 @@ export function parametersInOwnSpelling(op: Op, given: Given): Given {
 
 /** Normalizes a step for storing and comparing. A registry step, and one that will be refused, stays as sent. */
 export function stepInOwnSpelling<S extends { op?: string; parameters?: Given }>(step: S): S {
-  const op = step.op === undefined ? undefined : findOp(step.op);
+  const op = findOp(step.op);
   if (op === undefined || step.parameters === undefined) return step;
   return { ...step, parameters: parametersInOwnSpelling(op, step.parameters) };
 }

@@ -1,13 +1,9 @@
-import {
-  operationNamed,
-  operations,
-  type StepOperation,
-} from '../../../../workers/image/operations/index.ts';
+import { operations, stepNamed } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
 import type { Encode, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
-import { type CompiledStep, type DeterministicStep, deterministicIn, segmentsOf } from '../plan/pass.ts';
+import type { CompiledSegment, DeterministicStep } from '../plan/pass.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
@@ -39,18 +35,18 @@ interface PlacedStep {
 }
 
 /** All warnings about a valid list of steps; each concerns one pass. */
-export function warningsOf(steps: readonly CompiledStep[]): StepWarning[] {
-  const segments = segmentsOf(steps);
+export function warningsOf(segments: readonly CompiledSegment[]): StepWarning[] {
   return segments.flatMap((segment, index) => {
-    const pass = deterministicIn(segment);
+    if (segment.runs === 'model') return [];
+    const { steps } = segment;
     return [
-      ...formatShadowed(pass),
-      ...repeatedResizeWarnings(pass),
-      ...metadataDropped(pass),
-      ...alphaLost(pass, segments[index - 1]?.at(-1)),
-      ...noEffect(pass),
-      ...unreadSettings(pass),
-      ...pass.flatMap(aimlessWarnings),
+      ...formatShadowed(steps),
+      ...repeatedResizeWarnings(steps),
+      ...metadataDropped(steps),
+      ...alphaLost(steps, segments[index - 1]),
+      ...noEffect(steps),
+      ...unreadSettings(steps),
+      ...steps.flatMap(aimlessWarnings),
     ];
   });
 }
@@ -73,7 +69,7 @@ function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
   const found: StepWarning[] = [];
   let earlier: PlacedStep | undefined;
   for (const later of stepsOf(pass)) {
-    const sizeAfter = operationOf(later.step)?.sizeAfter;
+    const sizeAfter = stepNamed(later.step.operation)?.sizeAfter;
     if (sizeAfter === 'kept') continue;
     if (earlier !== undefined && later.step.operation === 'resize')
       found.push(...resizedTwice(earlier, later));
@@ -119,17 +115,17 @@ function metadataDropped(pass: PassSteps): StepWarning[] {
   return [{ code: 'metadata_dropped', message, steps: distinct(keeper.index, writer.index) }];
 }
 
-/** @param before the step before the pass. */
-function alphaLost(pass: PassSteps, before: CompiledStep | undefined): StepWarning[] {
+/** @param before the segment before the pass. */
+function alphaLost(pass: PassSteps, before: CompiledSegment | undefined): StepWarning[] {
   const writer = writerOf(pass);
   const chosen = pass.some(
     ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucent(encode.background),
   );
   if (writer?.format !== 'jpeg' || chosen) return [];
   const touching = stepsOf(pass).map(({ index, step }) => {
-    return { index, transparent: operationOf(step)?.transparentAfter(step.params) };
+    return { index, transparent: stepNamed(step.operation)?.transparentAfter(step.params) };
   });
-  if (before?.kind === 'ai' && before.op.op === 'remove_background')
+  if (before?.runs === 'model' && before.op.op === 'remove_background')
     touching.unshift({ index: before.index, transparent: true });
   const last = touching.findLast(({ transparent }) => transparent !== undefined);
   if (last?.transparent !== true) return [];
@@ -142,7 +138,7 @@ function noEffect(pass: PassSteps): StepWarning[] {
     ({ op, fragment: { decode, steps, encode } }) =>
       op?.produces !== 'json' &&
       Object.keys({ ...decode, ...encode }).length === 0 &&
-      steps.every((step) => operationOf(step)?.changesNothing(step.params)),
+      steps.every((step) => stepNamed(step.operation)?.changesNothing(step.params)),
   );
   return idle.map(({ index }) => ({
     code: 'no_effect',
@@ -229,10 +225,4 @@ function stepsOf(pass: PassSteps): PlacedStep[] {
 
 function distinct(...indexes: number[]): number[] {
   return [...new Set(indexes)];
-}
-
-/** The operation of a step; undefined for one that only controls how a file is read or written. */
-function operationOf({ operation: name }: OperationStep): StepOperation | undefined {
-  const operation = operationNamed(name);
-  return operation?.kind === 'step' ? operation : undefined;
 }

@@ -3,7 +3,7 @@ import { present } from '../../../platform/values/present.ts';
 import type { Plan } from '../../billing/plans.ts';
 import { defaultModelFor, type Model, type Models } from '../../models/models.ts';
 import { imageModelPrice, lowestCredits } from '../../models/prices.ts';
-import { type AiOp, isPixelOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
+import { type AiOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
 import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
 
 /** A placeholder for an asset of the caller. */
@@ -51,7 +51,7 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
 function syncFormOf(op: PixelOp | RenderOp): Partial<OpDefinition> {
   if (op.syncEndpoint === undefined) return {};
   const { syncEndpoint } = op;
-  if (isPixelOp(op)) {
+  if (op.runs === 'pass') {
     const named = syncEndpoint === TRANSFORM_ENDPOINT ? { op: op.op } : {};
     return { syncEndpoint, syncExample: { ...named, ...op.example.parameters } };
   }

@@ -1,12 +1,11 @@
 import { findOp } from '../index.ts';
-import { isPixelOp } from '../op.ts';
 import type { OpDefinition } from '../schema.ts';
 import { queryText } from './query-text.ts';
 
 /** Whether the op runs while its caller waits, but only within steps, because it reads a second picture. */
 export function isStepOfCalls(name: string): boolean {
   const op = findOp(name);
-  return op !== undefined && isPixelOp(op) && op.readsSecondAsset !== undefined;
+  return op?.runs === 'pass' && op.readsSecondAsset !== undefined;
 }
 
 /**

@@ -1,38 +1,89 @@
 import type { TObject } from '@sinclair/typebox';
+import { layersOf } from '../../../../workers/image/operations/index.ts';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
+import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
-import { hintFirst } from '../../../platform/ids/nearest.ts';
 import { present } from '../../../platform/values/present.ts';
 import { chosenModel, contractOf, type Model, type Models } from '../../models/models.ts';
 import { leastAnswerProblem, schemaProblem } from '../../models/schema-bounds.ts';
 import { checkParameters, firstViolation } from '../checks/check.ts';
-import { findOp, OPS } from '../index.ts';
-import { type AiOp, type Given, isPixelOp, type Op, type PixelOp } from '../op.ts';
+import { OPS } from '../index.ts';
+import type { AiOp, Given, Op } from '../op.ts';
 import { prompt as promptSchema } from '../parameter.ts';
-import { checkRegistryStep, layersOf } from '../registry.ts';
-import { meantOp } from '../usual-words.ts';
+import { checkRegistryStep } from '../registry.ts';
+import { requireOp } from '../usual-words.ts';
 import {
   type AiStep,
   argumentOf,
+  type CompiledPass,
+  type CompiledSegment,
   type CompiledStep,
-  deterministicIn,
+  type DeterministicStep,
   mergePass,
   segmentsOf,
 } from './pass.ts';
-import { type FieldsOf, refuseFields, type SentStep } from './sent-step.ts';
-import type { Subject } from './step.ts';
+import { type FieldsOf, refuseFields, type SentStep, savedSteps } from './sent-step.ts';
+import type { PresetStep, Subject } from './step.ts';
 import { checkSubjectsAreUsed, readSubjects, referencesOf } from './subjects.ts';
 
 /**
  * Compiles a list of steps against the catalogue, completely checked, so that it can run.
  * @throws ApiError invalid_param on the step, or the field or parameter of it, that is at fault.
  */
-export function compile(steps: readonly SentStep[], models: Models): CompiledStep[] {
+export function compile(steps: readonly SentStep[], models: Models): CompiledSegment[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
   refuseMisplaced(compiled);
-  // Steps of one pass may have conflicting settings.
-  for (const segment of segmentsOf(compiled)) mergePass(deterministicIn(segment));
-  return compiled;
+  return segmentsOf(compiled);
+}
+
+/** What a step does whose second picture the call does not bring. */
+const READS_SECOND = 'reads a second asset';
+
+/** Why a list is not one pass. `does` completes the sentence "has a step that …". */
+export interface Obstacle {
+  does: 'runs a model' | 'answers JSON' | typeof READS_SECOND;
+  step: CompiledStep;
+}
+
+/**
+ * Compiles the list of a call that waits: one pass on one image, which makes one.
+ * @param refusal of the first step that cannot be in it.
+ * @param layers the ids of the second pictures that the call brings.
+ * @throws ApiError as `compile`, or the refusal.
+ */
+export function compilePass(
+  steps: readonly SentStep[],
+  models: Models,
+  refusal: (obstacle: Obstacle) => Error,
+  layers: readonly string[] = [],
+): CompiledPass {
+  let pass = mergePass([]);
+  for (const segment of compile(steps, models)) {
+    if (segment.runs === 'model') throw refusal({ does: 'runs a model', step: segment });
+    for (const step of segment.steps) {
+      const { reads, compareWith, steps: operations } = step.fragment;
+      if (reads !== undefined || compareWith !== undefined) throw refusal({ does: 'answers JSON', step });
+      if (layersOf(operations).some(({ assetId }) => !layers.includes(assetId)))
+        throw refusal({ does: READS_SECOND, step });
+    }
+    pass = segment;
+  }
+  return pass;
+}
+
+/**
+ * The one pass of a preset that runs while its caller waits.
+ * @param param names the preset in the call.
+ * @throws ApiError invalid_param on `param`.
+ */
+export function compilePreset(steps: readonly PresetStep[], param: string, models: Models): CompiledPass {
+  return compilePass(savedSteps(steps, param), models, ({ does }) => {
+    const message = `The preset has a step that ${does}, so it runs only as a job: send it to POST /api/v1/jobs`;
+    if (does !== READS_SECOND) return invalidParam(param, `${message}.`);
+    return invalidParam(param, `${message}, or send its steps as steps of this call.`, {
+      instead: [{ steps }],
+    });
+  });
 }
 
 function compileStep(step: SentStep, index: number, models: Models): CompiledStep {
@@ -44,29 +95,21 @@ function compileStep(step: SentStep, index: number, models: Models): CompiledSte
   if (step.op === undefined) {
     refuseFields(step, ['model', 'prompt', 'parameters'], 'a step with operation takes params alone', { at });
     const fragment = checkRegistryStep(step.operation, step.params, at);
-    return { kind: 'deterministic', index, parameters: { ...(step.params as Given) }, fragment, at };
+    return { runs: 'pass', index, parameters: { ...(step.params as Given) }, fragment, at };
   }
-  const op = stepOp(step.op, at('op'));
+  const op = requireOp(step.op, at('op'), isStepOp, (found, allowed) => {
+    const problem = found === undefined ? `There is no op "${step.op}"` : `${step.op} cannot be a step`;
+    return `${problem}: use one of ${allowed}.`;
+  });
   refuseFields(step, ['params'], 'a step with op takes parameters', { at });
   if (op.runs === 'model') return aiStep(op, step, index, models);
   refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, { at });
   const parameters = checkParameters(op, step.parameters, at);
-  return { kind: 'deterministic', index, op, parameters, fragment: op.compile(parameters), at };
+  return { runs: 'pass', index, op, parameters, fragment: op.compile(parameters), at };
 }
 
-function stepOp(name: string, { path, refuse }: SentField): PixelOp | AiOp {
-  const op = findOp(name);
-  if (op !== undefined && isStepOp(op)) return op;
-  const stepOps = Object.values<Op>(OPS).filter(isStepOp);
-  const allowed = stepOps.map((candidate) => candidate.op);
-  const problem = op === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
-  const { hint, mends } = op === undefined ? meantOp(name, path, allowed) : { hint: '', mends: [] };
-  const message = hintFirst(hint, `${problem}: use one of ${allowed.join(', ')}.`);
-  throw refuse(message, { received: name, allowed }, mends);
-}
-
-function isStepOp(op: Op): op is PixelOp | AiOp {
-  return op.runs === 'model' || isPixelOp(op);
+function isStepOp(op: Op) {
+  return op.runs === 'model' || op.runs === 'pass';
 }
 
 /** An AI step with its model, its prompt, else that of the op, and the JSON Schema of its answer. */
@@ -83,7 +126,7 @@ function aiStep(
   checkAnswerSchema(model, parameters, at('parameters.schema'));
   const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
   return {
-    ...{ kind: 'ai', index, op, model: model.id, parameters, at },
+    ...{ runs: 'model', index, op, model: model.id, parameters, at },
     ...present({ prompt: prompt ?? op.defaultPrompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };
@@ -128,7 +171,7 @@ function checkAnswerSchema(model: Model, { schema }: Given, { refuse }: SentFiel
 export interface NamedAsset {
   assetId: string;
   param: string;
-  role: 'layer' | 'comparison' | 'reference';
+  role: 'second' | 'reference';
 }
 
 /** A JSON Schema that was sent for the answer of a model. It is compiled later, in a thread. */
@@ -140,7 +183,7 @@ export interface SentSchema {
 
 /** A list of steps with its subjects, valid except for the rules that need a store or a thread. */
 export interface CheckedSteps {
-  compiled: CompiledStep[];
+  segments: CompiledSegment[];
   subjects: Subject[];
   /** The assets that it names, whose existence is still to be checked. */
   named: NamedAsset[];
@@ -159,19 +202,19 @@ export function checkSteps(
   models: Models,
   param = 'subjects',
 ): CheckedSteps {
-  const compiled = compile(steps, models);
+  const segments = compile(steps, models);
   const subjects = readSubjects(sentSubjects, param);
-  checkSubjectsAreUsed(compiled, subjects, models, param);
-  const references = referencesOf(subjects).map((assetId) => ({
-    assetId,
-    param,
-    role: 'reference' as const,
-  }));
+  const modelSteps = segments.filter((segment) => segment.runs === 'model');
+  checkSubjectsAreUsed(modelSteps, subjects, models, param);
+  const passSteps = segments.flatMap((segment) => (segment.runs === 'pass' ? segment.steps : []));
+  const references = referencesOf(subjects).map(
+    (assetId): NamedAsset => ({ assetId, param, role: 'reference' }),
+  );
   return {
-    compiled,
+    segments,
     subjects,
-    named: [...compiled.flatMap(secondAssetsOf), ...references],
-    schemas: compiled.flatMap((step) => (step.kind === 'ai' ? schemasOf(step) : [])),
+    named: [...passSteps.flatMap(secondAssetsOf), ...references],
+    schemas: modelSteps.flatMap(schemasOf),
   };
 }
 
@@ -181,26 +224,20 @@ export function schemasOf({ parameters: { schema }, at }: Pick<AiStep, 'paramete
 }
 
 /** The layers of a step, and the asset with which it is compared. */
-function secondAssetsOf(step: CompiledStep): NamedAsset[] {
-  if (step.kind === 'ai') return [];
+function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
   const { steps, compareWith } = step.fragment;
-  const paramOf = (key: string) => argumentOf(step, key).param;
-  const layers = layersOf(steps).map(
-    ({ assetId, key }): NamedAsset => ({ assetId, param: paramOf(key), role: 'layer' }),
-  );
-  if (compareWith === undefined) return layers;
-  return [...layers, { assetId: compareWith, param: paramOf('otherAssetId'), role: 'comparison' }];
+  const compared = compareWith === undefined ? [] : [{ assetId: compareWith, key: 'otherAssetId' }];
+  return [...layersOf(steps), ...compared].map(({ assetId, key }) => {
+    return { assetId, param: argumentOf(step, key).param, role: 'second' };
+  });
 }
 
 /** Refuses errors between steps: a JSON answer before the end, and a step in a chain that gets no image. */
-function refuseMisplaced(compiled: readonly CompiledStep[]): void {
-  const isChain = segmentsOf(compiled).length > 1;
-  for (const { op, index, at } of compiled) {
-    if (op === undefined) continue;
-    if (op.produces === 'json' && index < compiled.length - 1) {
+function refuseMisplaced(steps: readonly CompiledStep[]): void {
+  for (const { op, index, at } of steps) {
+    if (op?.produces === 'json' && index < steps.length - 1)
       throw at('op').refuse(`${op.op} answers JSON, which no further step can use: make it the last.`);
-    }
-    if (!op.requiresAssets && isChain) {
+    if (op?.requiresAssets === false && steps.length > 1) {
       const message = `${op.op} makes its picture from a prompt alone, so it can only be a job of its own: run it, then send its resultAssetId in assetIds of a second job.`;
       throw at('op').refuse(message);
     }

@@ -16,6 +16,7 @@ import {
   checkJobSize,
   findJobOp,
   type JobWork,
+  OVERRIDES,
   type SentVariant,
   type StoredSteps,
   variantsOfOp,
@@ -25,12 +26,6 @@ import {
 import { refuseFields } from './sent-step.ts';
 import type { Subject } from './step.ts';
 import { referencesOf } from './subjects.ts';
-
-export interface CheckRules {
-  models: Models;
-  /** The version that presetId names, already read from the store. */
-  stored?: StoredSteps | undefined;
-}
 
 /** The checked work of a job. */
 interface CheckedWork {
@@ -72,31 +67,22 @@ export interface CheckedVariant {
 export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 
 /** The fields that define the work, each with the fields that must not be sent together with it. */
-const EXCLUDED_BY_STEPS = [
-  'op',
-  'presetId',
-  'model',
-  'prompt',
-  'parameters',
-  'variants',
-  'templateId',
-  'items',
-] as const;
+const EXCLUDED_BY_STEPS = ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'] as const;
 const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
 
 /**
- * Checks the work of a job against the catalogue: op, type, steps, model, prompt, parameters, count, variants and
- * subjects, for a submit as for a dry run.
+ * Checks the work of a job that has no contradictions against the catalogue: op, type, steps, model, prompt,
+ * parameters, count, variants and subjects, for a submit as for a dry run.
+ * @param stored the version that presetId names.
  * @throws ApiError invalid_param on the field at fault.
  */
-export function checkJob(body: JobWork, rules: CheckRules): CheckedJob {
-  refuseContradictions(body);
-  const work = checkWork(body, rules);
+export function checkJob(body: JobWork, models: Models, stored?: StoredSteps): CheckedJob {
+  const work = checkWork(body, models, stored);
   refuseOtherType(body, work);
   return { ...work, count: checkCount(work, body), references: referencesOf(work.subjects) };
 }
 
-function checkWork(body: JobWork, { models, stored }: CheckRules): CheckedWork {
+function checkWork(body: JobWork, models: Models, stored: StoredSteps | undefined): CheckedWork {
   const { steps, presetId, subjects } = body;
   if (steps !== undefined) return checkVariants(variantsOfSteps(steps), subjects ?? [], models);
   if (presetId !== undefined) {
@@ -123,22 +109,26 @@ function checkVariants(
   sentSubjects: readonly unknown[],
   models: Models,
 ): CheckedWork {
-  const lists = sent.map(({ steps }) => checkSteps(steps, sentSubjects, models));
-  const warnings = lists.map(({ compiled }) => warningsOf(compiled));
-  const variants = sent.map(({ name, parameters }, index): CheckedVariant => {
-    const told = callWarningsOf(warnings[index] ?? []);
-    const segments = planOf(lists[index]?.compiled ?? []);
-    return { ...present({ name }), parameters, segments, ...(told.length > 0 && { warnings: told }) };
+  const lists = sent.map(({ name, parameters, steps }) => {
+    const { segments, ...checked } = checkSteps(steps, sentSubjects, models);
+    const warnings = warningsOf(segments);
+    const told = callWarningsOf(warnings);
+    const variant: CheckedVariant = {
+      ...{ ...present({ name }), parameters, segments: planOf(segments) },
+      ...(told.length > 0 && { warnings: told }),
+    };
+    return { ...checked, variant, warnings };
   });
-  const segments = variants[0]?.segments ?? [];
+  const [first] = lists;
+  const segments = first?.variant.segments ?? [];
   return {
     type: typeOf(segments),
     takes: inputKindOf(segments),
-    variants,
-    subjects: lists[0]?.subjects ?? [],
+    variants: lists.map(({ variant }) => variant),
+    subjects: first?.subjects ?? [],
     named: distinct(lists.flatMap(({ named }) => named)),
     schemas: lists.flatMap(({ schemas }) => schemas),
-    warnings: distinct(warnings.flat()),
+    warnings: distinct(lists.flatMap(({ warnings }) => warnings)),
     produces: segments.at(-1)?.produces ?? 'image',
   };
 }

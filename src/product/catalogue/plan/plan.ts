@@ -1,17 +1,10 @@
+import { type Layer, layersOf } from '../../../../workers/image/operations/index.ts';
 import type { OperationStep, Pass } from '../../../../workers/protocol.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { creditsPerItem } from '../../models/prices.ts';
 import type { AiOp, SegmentType } from '../op.ts';
-import { type Layer, layersOf } from '../registry.ts';
-import {
-  type AiStep,
-  type CompiledStep,
-  type DeterministicStep,
-  deterministicIn,
-  mergePass,
-  segmentsOf,
-} from './pass.ts';
+import type { AiStep, CompiledPass, CompiledSegment } from './pass.ts';
 
 /** Adjacent deterministic steps, which are joined so that an item is decoded and encoded only once. */
 export interface PassSegment {
@@ -50,13 +43,11 @@ export type Segment = PassSegment | ModelSegment;
 /** The source of an item: an asset, its number of `count`, or a row of data. */
 export type Taken = 'assets' | 'nothing' | 'rows';
 
-/** The plan of a job: the segments of a compiled list. */
-export function planOf(steps: readonly CompiledStep[]): Segment[] {
-  return segmentsOf(steps).map((segment, index) => {
-    const [first] = segment;
-    if (first?.kind === 'ai') return modelSegment(first, index);
-    return passSegment(deterministicIn(segment), index);
-  });
+/** The plan of a job. */
+export function planOf(segments: readonly CompiledSegment[]): Segment[] {
+  return segments.map((segment, index) =>
+    segment.runs === 'model' ? modelSegment(segment, index) : passSegment(segment, index),
+  );
 }
 
 /** The type of the job that runs these segments. */
@@ -82,16 +73,14 @@ export function requirePrice(models: Models, segment: Segment): number {
   return creditsPerItem(models, model, segment.parameters);
 }
 
-function modelSegment(step: AiStep, index: number): ModelSegment {
-  const { kind: _, at: __, index: stepIndex, op, ...work } = step;
+function modelSegment({ runs, at: _, index: stepIndex, op, ...work }: AiStep, index: number): ModelSegment {
   const { op: name, jobType, produces } = op;
-  return { runs: 'model', index, stepIndexes: [stepIndex], ...work, op: name, jobType, produces };
+  return { runs, index, stepIndexes: [stepIndex], ...work, op: name, jobType, produces };
 }
 
-function passSegment(steps: readonly DeterministicStep[], index: number): PassSegment {
-  const { pass, ...used } = mergePass(steps);
+function passSegment({ runs, steps, pass, ...used }: CompiledPass, index: number): PassSegment {
   return {
-    runs: 'pass',
+    runs,
     index,
     stepIndexes: steps.map((step) => step.index),
     pass,

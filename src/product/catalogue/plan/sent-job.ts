@@ -1,14 +1,13 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
-import { hintFirst } from '../../../platform/ids/nearest.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { present } from '../../../platform/values/present.ts';
 import { parametersInOwnSpelling } from '../checks/spelling.ts';
 import { findOp, OPS } from '../index.ts';
 import type { Given, Op, SyncOp } from '../op.ts';
-import { meantOp } from '../usual-words.ts';
+import { requireOp } from '../usual-words.ts';
 import {
   type FieldsOf,
   type SentStep,
@@ -30,7 +29,7 @@ export interface JobWork {
   prompt?: string | undefined;
   parameters?: Given | undefined;
   count?: number | undefined;
-  variants?: readonly Variant[] | undefined;
+  variants?: readonly unknown[] | undefined;
   templateId?: string | undefined;
   items?: readonly unknown[] | undefined;
   assetIds?: readonly unknown[] | undefined;
@@ -67,7 +66,15 @@ const OP_OF_TYPE: Record<string, JobOp> = {
  * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
  */
 export function findJobOp({ op: name, type }: JobWork): JobOp {
-  if (name !== undefined) return opNamed(name);
+  if (name !== undefined) {
+    return requireOp(name, sentAs('op'), isJobOp, (found, allowed) => {
+      const problem =
+        found === undefined
+          ? `There is no op ${JSON.stringify(name)}`
+          : `${name} is not a job: POST ${found.endpoint} answers it`;
+      return `${problem}; the ops that run as jobs are ${allowed}.`;
+    });
+  }
   if (type === undefined) {
     throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', { missing: ['op'] });
   }
@@ -78,18 +85,8 @@ export function findJobOp({ op: name, type }: JobWork): JobOp {
   });
 }
 
-function opNamed(name: string): JobOp {
-  const op = findOp(name);
-  if (op !== undefined && op.runs !== 'answer') return op;
-  const jobOps = Object.values<Op>(OPS).filter(({ runs }) => runs !== 'answer');
-  const allowed = jobOps.map((candidate) => candidate.op);
-  const problem =
-    op === undefined
-      ? `There is no op ${JSON.stringify(name)}`
-      : `${name} is not a job: POST ${op.endpoint} answers it`;
-  const { hint, mends } = op === undefined ? meantOp(name, 'op', allowed) : { hint: '', mends: [] };
-  const message = hintFirst(hint, `${problem}; the ops that run as jobs are ${allowed.join(', ')}.`);
-  throw invalidParam('op', message, { received: name, allowed }, mends);
+function isJobOp(op: Op): op is JobOp {
+  return op.runs !== 'answer';
 }
 
 /** The body of a job after `withLiftedFields`. A job of steps or of a preset is returned unchanged. */
@@ -115,7 +112,7 @@ export function variantsOfOp(body: JobWork, op: JobOp): SentVariant[] {
 }
 
 /** The fields that override the single AI step of a preset. */
-const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
+export const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
 
 /**
  * A job of a preset runs the steps of the preset. Each variant overrides fields of the single AI step. A model that is
@@ -141,7 +138,7 @@ export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): 
 function overriddenStep(body: JobWork, steps: readonly PresetStep[]): number | undefined {
   const override = OVERRIDES.find((field) => body[field] !== undefined);
   if (override === undefined) return undefined;
-  const aiSteps = steps.flatMap(({ op }, index) => (findOp(op ?? '')?.runs === 'model' ? [index] : []));
+  const aiSteps = steps.flatMap(({ op }, index) => (findOp(op)?.runs === 'model' ? [index] : []));
   const [only, ...others] = aiSteps;
   if (only !== undefined && others.length === 0) return only;
   const has = only === undefined ? 'no step that runs a model' : `${aiSteps.length} steps that run models`;
@@ -156,7 +153,6 @@ const Variant = Type.Object(
   },
   { additionalProperties: false },
 );
-export type Variant = Static<typeof Variant>;
 
 /** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
 const checkShape = createCheck(

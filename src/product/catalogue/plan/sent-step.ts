@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { operationNamed } from '../../../../workers/image/operations/index.ts';
+import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { findOp } from '../index.ts';
-import { type Given, isPixelOp, type Op } from '../op.ts';
+import type { Given, Op } from '../op.ts';
 import type { PresetStep } from './step.ts';
 
 /**
@@ -33,7 +33,7 @@ export function savedSteps(steps: readonly PresetStep[], param: string): SentSte
 
 /** A step as it was sent, after `withLiftedFields`. */
 export function toSentStep(step: PresetStep, at: FieldsOf): SentStep {
-  return { ...withLiftedFields(findOp(step.op ?? ''), step, at), at };
+  return { ...withLiftedFields(findOp(step.op), step, at), at };
 }
 
 /** Where a step names a second picture: the field of its parameters, and the key there; undefined if it reads none. */
@@ -41,14 +41,10 @@ export function secondPictureIn({
   op: name,
   operation,
 }: PresetStep): { field: 'parameters' | 'params'; key: string } | undefined {
-  if (name === undefined) {
-    const entry = operationNamed(operation ?? '');
-    const key = entry?.kind === 'step' ? entry.readsSecondAsset : undefined;
-    return key === undefined ? undefined : { field: 'params', key };
-  }
   const op = findOp(name);
-  const key = op !== undefined && isPixelOp(op) ? op.readsSecondAsset : undefined;
-  return key === undefined ? undefined : { field: 'parameters', key };
+  const work = name === undefined ? stepNamed(operation ?? '') : op?.runs === 'pass' ? op : undefined;
+  const key = work?.readsSecondAsset;
+  return key === undefined ? undefined : { field: name === undefined ? 'params' : 'parameters', key };
 }
 
 /**

@@ -3,7 +3,7 @@ import { present } from '../../../platform/values/present.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { firstViolation } from '../checks/check.ts';
 import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
-import type { AiStep, CompiledStep } from './pass.ts';
+import type { AiStep } from './pass.ts';
 import { MAX_REFERENCES, MAX_SUBJECTS, Subject } from './step.ts';
 
 /** The ops whose models receive the subjects' pictures. */
@@ -45,21 +45,21 @@ function readSubject(sent: unknown, index: number, param: string): Subject {
 /**
  * Refuses subjects that no step sends to a model, more pictures than a model accepts, and prompts that name a missing
  * subject.
+ * @param steps those that run models.
  * @param param the name of the subjects.
  * @throws ApiError invalid_param on `param`, or on the prompt of a step.
  */
 export function checkSubjectsAreUsed(
-  steps: readonly CompiledStep[],
+  steps: readonly AiStep[],
   subjects: readonly Subject[],
   models: Models,
   param: string,
 ): void {
-  const aiSteps = steps.filter((step) => step.kind === 'ai');
-  if (subjects.length > 0 && !aiSteps.some(({ op }) => showsSubjects(op))) {
+  if (subjects.length > 0 && !steps.some(({ op }) => showsSubjects(op))) {
     const message = 'Only generate and edit steps show subjects to a model: add one, or leave subjects out.';
     throw invalidParam(param, message);
   }
-  for (const step of aiSteps) {
+  for (const step of steps) {
     checkMentions(step, subjects);
     if (showsSubjects(step.op)) checkReferenceCount(step, subjects, models, param);
   }

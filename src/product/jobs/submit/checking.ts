@@ -6,7 +6,7 @@ import { collectionName } from '../../assets/rules.ts';
 import type { NamedAsset } from '../../catalogue/plan/compile.ts';
 import { type CheckedJob, checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
 import { type ModelSegment, requirePrice } from '../../catalogue/plan/plan.ts';
-import { type JobWork, jobWithLiftedFields, type Variant } from '../../catalogue/plan/sent-job.ts';
+import { jobWithLiftedFields } from '../../catalogue/plan/sent-job.ts';
 import { expandPrompt } from '../../catalogue/plan/subjects.ts';
 import type { Models } from '../../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../../presets/open.ts';
@@ -56,14 +56,13 @@ export async function checkSubmit(
 ): Promise<Order> {
   const { models, presets, assets, answerSchemas } = options;
   refuseRemoved(sent);
-  const body = jobWithLiftedFields(sent as JobRequest & JobWork) as JobRequest;
+  const body = jobWithLiftedFields(sent);
   checkRows(body);
   const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
-  const work: JobWork = { ...body, variants: body.variants as readonly Variant[] | undefined };
-  refuseContradictions(work);
+  refuseContradictions(body);
   const { presetId, from } = body;
   const preset = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
-  const checked = checkJob(work, { models, stored: preset?.version });
+  const checked = checkJob(body, models, preset?.version);
   const imageCount = checkImageCount(body, checked, isDryRun);
   if (from !== undefined) refuseOtherInputs(body, checked);
   const sentIds = from === undefined ? checkAssetIds(body, checked, imageCount) : [];

@@ -4,7 +4,6 @@ import { readHeader } from '../../../../src/imaging/images/header/header.ts';
 import { readingsOf } from '../../../../src/imaging/images/header/readings.ts';
 import { checkParameters } from '../../../../src/product/catalogue/checks/check.ts';
 import { findOp, type OpName } from '../../../../src/product/catalogue/index.ts';
-import { isPixelOp } from '../../../../src/product/catalogue/op.ts';
 import type { Readings, TransformTask } from '../../../../workers/protocol.ts';
 import { type PictureName, pictureNamed } from './pictures.ts';
 
@@ -74,7 +73,7 @@ export async function inputOf({ picture, file }: Fact): Promise<Uint8Array<Array
 /** The task that a call of the op comes to; the result is a PNG where the fact does not ask for another format. */
 export async function taskOf(fact: Fact): Promise<TransformTask> {
   const op = findOp(fact.op);
-  if (op === undefined || !isPixelOp(op)) throw new Error(`${fact.op} is no op on pixels.`);
+  if (op?.runs !== 'pass') throw new Error(`${fact.op} is no op on pixels.`);
   const named = fact.other === undefined ? {} : { layerAssetId: OTHER };
   const fragment = op.compile(checkParameters(op, { format: 'png', ...fact.parameters, ...named }));
   const input = await inputOf(fact);
