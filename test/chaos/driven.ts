@@ -190,12 +190,16 @@ function isAtRest(jobs: JobDocument[], items: ItemDocument[], { host, waiting }:
     (queue === 'claimed' && owner?.startsWith(host.owner) && !waiting.has(_id));
   if (items.some(isMoving)) return false;
   const placed = jobs.filter((job) => !hasEnded(job) && job.slot !== undefined).length;
-  return jobs.every(({ _id, status, phase }) => {
+  return jobs.every(({ _id, status, phase, cancelledItems }) => {
     if (phase === 'done') return true;
     const own = items.filter(({ jobId }) => jobId === _id);
     const isHeld = own.some(({ queue }) => queue === 'claimed');
     if (status === 'PENDING') return placed >= 2;
-    if (status === 'CANCELLING') return isHeld && own.every(({ status: its }) => its !== 'PENDING');
+    if (status === 'CANCELLING') {
+      // Items are cancelled first, and counted in their job by the next write.
+      const isCounted = own.filter(({ status: its }) => its === 'CANCELLED').length === cancelledItems;
+      return isHeld && isCounted && own.every(({ status: its }) => its !== 'PENDING');
+    }
     return phase === 'open' && own.some(({ queue }) => queue !== undefined);
   });
 }
