@@ -93,12 +93,6 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
 };
 const MAX_MADE_ONCE = 25;
 const MAX_FUNCTION_LINES = 100;
-/** The functions that may be longer, each with the reason. */
-const LONG_FUNCTIONS: Readonly<Record<string, string>> = {
-  'src/product/console/browser/parts/table.ts: Table': 'a component, with the elements that it draws',
-  'src/product/console/browser/screens/assets.ts: Grid': 'a component, with the elements that it draws',
-  'src/product/console/browser/saved/template-editor.ts: TemplateEditor': 'a component, with its form',
-};
 const MAX_COMMENT_LINE = 120;
 /** Longer files hold more than one thought. What is generated is not read. */
 const MAX_FILE_LINES = 400;
@@ -109,8 +103,6 @@ const root = join(import.meta.dirname, '..');
 const violations: string[] = [];
 /** The names of MADE_ONCE that the files have. */
 const madeOnce = new Set<string>();
-/** The entries of LONG_FUNCTIONS that the files have. */
-const longOnes = new Set<string>();
 /** Which folders of its own floor a folder imports. */
 const folderImports = new Map<string, string[]>();
 const files = ['src', 'workers', 'config'].flatMap(filesBelow);
@@ -129,8 +121,6 @@ for (const file of files) {
 for (const name of Object.keys(MADE_ONCE))
   if (!madeOnce.has(name))
     violations.push(`MADE_ONCE names ${name}, which no file has beside its only maker: remove it`);
-for (const name of Object.keys(LONG_FUNCTIONS))
-  if (!longOnes.has(name)) violations.push(`LONG_FUNCTIONS names ${name}, which is short or gone: remove it`);
 if (madeOnce.size > MAX_MADE_ONCE)
   violations.push(`${madeOnce.size} interfaces are made in one place: at most ${MAX_MADE_ONCE} may be`);
 for (const file of everyFile) {
@@ -279,14 +269,10 @@ function checkMadeOnce(file: string): void {
 
 /** A function that is a story fits on a page or two; its parts are functions, or methods of a class. */
 function checkLengths(file: string): void {
-  for (const { name, line, lines } of longFunctions(sourceOf(file), MAX_FUNCTION_LINES)) {
-    const entry = `${file}: ${name}`;
-    if (entry in LONG_FUNCTIONS) longOnes.add(entry);
-    else
-      violations.push(
-        `${file}:${line}: ${name} has ${lines} lines, and at most ${MAX_FUNCTION_LINES} are allowed: split it into functions, or make it a class`,
-      );
-  }
+  for (const { name, line, lines } of longFunctions(sourceOf(file), MAX_FUNCTION_LINES))
+    violations.push(
+      `${file}:${line}: ${name} has ${lines} lines, and at most ${MAX_FUNCTION_LINES} are allowed: split it into functions, or make it a class`,
+    );
 }
 
 /** The formatter leaves comments as they are. */

@@ -93,9 +93,14 @@ export function rowsBetween(observed: readonly ObservedProcess[]): LoadRow[] {
     ...processes
       .filter(({ processId }) => processId !== 'primary')
       .map((one) => rowOf('process', `${hostId}/${one.processId}`, [one])),
-    rowOf('host', hostId, processes),
+    hostRow(hostId, processes),
   ]);
   return byHost.size > 1 ? [...rows, rowOf('all hosts', 'all hosts', observed)] : rows;
+}
+
+/** The row of one host. */
+export function hostRow(hostId: string, processes: readonly ObservedProcess[]): LoadRow {
+  return rowOf('host', hostId, processes);
 }
 
 function rowOf(scope: LoadRow['scope'], name: string, observed: readonly ObservedProcess[]): LoadRow {

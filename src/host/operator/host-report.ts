@@ -41,6 +41,8 @@ const WORDS: Record<RestartReason, string> = {
 /** The host as its primary sees it, and what was done to it. */
 export class HostReporter {
   readonly #options: HostReporterOptions;
+  /** Read once, because that takes many small files of the kernel. */
+  readonly #granted = { cores: grantedCores(), memoryLimitBytes: hostMemoryBytes() };
   readonly #restarts: Record<RestartReason, number> = { exit: 0, signal: 0, hung: 0 };
   #lastRestart: { atMs: number; text: string } | undefined;
 
@@ -67,8 +69,7 @@ export class HostReporter {
     const row = recorder.now();
     const live = processes();
     return {
-      cores: grantedCores(),
-      memoryLimitBytes: hostMemoryBytes(),
+      ...this.#granted,
       settings: settings(),
       restarts: { ...this.#restarts },
       cpuByRole: row?.cpuByRole ?? {},

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
-import { type LoadRow, type ObservedProcess, rowsBetween } from '../admin/top.ts';
+import { hostRow, type LoadRow, type ObservedProcess } from '../admin/top.ts';
 import type { ProcessMessage } from '../processes/messages.ts';
 import { type LoadHistory, SAMPLE_MS } from './history.ts';
 
@@ -24,6 +24,8 @@ export class LoadRecorder {
   readonly #snapshots = new Map<string, LoadSnapshot[]>();
   /** The processes that sent a snapshot since the round before; one that hangs did not. */
   readonly #heard = new Set<string>();
+  /** What `now` returned since the last round: every page that is open asks for it every few seconds. */
+  #now: LoadRow | null = null;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -39,6 +41,7 @@ export class LoadRecorder {
   /** A process has ended. */
   forget(processId: string): void {
     this.#snapshots.delete(processId);
+    this.#now = null;
   }
 
   /** Records the load since the round before. */
@@ -47,12 +50,14 @@ export class LoadRecorder {
     this.receive(PRIMARY, await readOwn());
     const row = this.#rowOver(2, [...this.#heard]);
     this.#heard.clear();
+    this.#now = null;
     if (row !== null) history.record(nowMs(), row);
   }
 
-  /** The load of the host in the last half minute; null before the second round. */
+  /** The load of the host in the half minute before the last round; null before the second round. */
   now(): LoadRow | null {
-    return this.#rowOver(MAX_SNAPSHOTS, [...this.#snapshots.keys()]);
+    this.#now ??= this.#rowOver(MAX_SNAPSHOTS, [...this.#snapshots.keys()]);
+    return this.#now;
   }
 
   /** @param snapshots how many of each process it spans. */
@@ -66,7 +71,7 @@ export class LoadRecorder {
         ? []
         : [{ hostId, processId, before, after }];
     });
-    return rowsBetween(observed).at(-1) ?? null;
+    return observed.length === 0 ? null : hostRow(hostId, observed);
   }
 }
 

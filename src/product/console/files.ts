@@ -6,17 +6,17 @@ import { StaticFiles } from '../../platform/http/static/files.ts';
 /** The module that starts the console; it leads to all others. */
 export const ENTRY_MODULE = 'console.ts';
 export const ICON_FILE = 'favicon.svg';
-/** The style sheets of every screen, in their order. */
-export const STYLE_SHEETS = ['base.css', 'console.css', 'parts.css'];
+/** The style sheet, which has those of all screens within it. */
+export const STYLE_SHEET = 'sheets.css';
 
 const SCREENS = new URL('./browser/screens/', import.meta.url);
-const SCREEN_MODULES = readdirSync(SCREENS).filter((name) => name.endsWith('.ts'));
+const SCREEN_MODULES = readdirSync(SCREENS)
+  .filter((name) => name.endsWith('.ts'))
+  .sort();
 
 const FILES = [
-  new URL('../../platform/http/static/browser/base.css', import.meta.url),
   new URL('../reference/browser/favicon.svg', import.meta.url),
-  new URL('./browser/console.css', import.meta.url),
-  new URL('./browser/parts.css', import.meta.url),
+  new URL('./browser/sheets.css', import.meta.url),
   new URL('./browser/console.ts', import.meta.url),
   ...SCREEN_MODULES.map((name) => new URL(name, SCREENS)),
 ];

@@ -1,13 +1,12 @@
 import type { StaticFiles } from '../../platform/http/static/files.ts';
-import { ENTRY_MODULE, ICON_FILE, STYLE_SHEETS } from './files.ts';
+import { ENTRY_MODULE, ICON_FILE, STYLE_SHEET } from './files.ts';
 
 /**
  * The document of an address of the console: it names the files, and the entry draws the rest.
  * @param screen the module of the screen that the address shows; undefined for an address of none.
  */
 export function shellOf(files: StaticFiles, screen: string | undefined): string {
-  const sheets = STYLE_SHEETS.map((name) => `<link rel="stylesheet" href="${files.addressFor(name)}">`);
-  // Named at once, the modules are loaded side by side and not one after the other.
+  // Named at once, the files are loaded side by side and not one after the other.
   const addresses = [ENTRY_MODULE, ...(screen === undefined ? [] : [screen])].flatMap((name) =>
     files.addressesFor(name),
   );
@@ -20,7 +19,8 @@ export function shellOf(files: StaticFiles, screen: string | undefined): string 
 <meta name="color-scheme" content="light dark">
 <title>Darkroom console</title>
 <link rel="icon" type="image/svg+xml" href="${files.addressFor(ICON_FILE)}">
-${[...sheets, ...modules].join('\n')}
+<link rel="stylesheet" href="${files.addressFor(STYLE_SHEET)}">
+${modules.join('\n')}
 <script type="module" src="${files.addressFor(ENTRY_MODULE)}"></script>
 </head>
 <body class="console">

@@ -90,6 +90,22 @@ t.test('what mends a refused call is made in the form by one press', async (t) =
   await page.getByRole('heading', { name: 'What it would cost' }).waitFor();
 });
 
+t.test('what is saved under a name is mended in its dialog', async (t) => {
+  const { page } = await opened(t, '/playground?steps=[{"op":"resize","parameters":{"widht":61}}]');
+  await page.getByRole('button', { name: 'Save as a preset' }).click();
+  const dialog = page.getByRole('dialog');
+  const save = dialog.getByRole('button', { name: 'Save', exact: true });
+  await dialog.getByLabel('Name').fill('Mended in its dialog');
+  await save.click();
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.getByRole('alert').waitFor({ state: 'detached' });
+  t.equal(await dialog.getByLabel('Name').inputValue(), 'Mended in its dialog', 'what was typed is kept');
+  await save.click();
+  await page.waitForURL('**/console/presets/mended-in-its-dialog');
+  const { json } = await server.call('/presets/mended-in-its-dialog', { key });
+  t.same(json.data.steps, [{ op: 'resize', parameters: { width: 61 } }]);
+});
+
 t.test('what does the same as a refused call is taken over, or begun as a job', async (t) => {
   const { page } = await opened(t, '/playground?steps=[{"op":"resize","parameters":{"width":40}}]');
   const refusal = {
@@ -106,6 +122,14 @@ t.test('what does the same as a refused call is taken over, or begun as a job', 
   await refused.getByRole('button', { name: 'Apply' }).click();
   await page.locator('.facts').getByText('40 × 30 px').first().waitFor();
   t.match(decodeURIComponent(page.url()), /"width":40,"quality":7/);
+
+  const preset = { name: 'Refused', steps: [{ op: 'resize', parameters: { width: 50 } }] };
+  const { slug } = (await server.call('/presets', { key, json: preset })).json.data;
+  await page.goto(`${server.url}/console/playground?preset=${slug}`);
+  await page.getByRole('button', { name: 'Use an example' }).click();
+  await refused.getByRole('button', { name: 'Apply' }).click();
+  await page.locator('.facts').getByText('50 × 38 px').first().waitFor();
+  t.match(decodeURIComponent(page.url()), /steps=.*"width":50,"quality":7/, 'the preset stays as it is');
 
   await page.getByRole('button', { name: 'Undo' }).click();
   await refused.getByRole('link', { name: 'Do it as a job' }).click();
@@ -131,6 +155,21 @@ t.test('the price of a run is a figure, by step where several cost', async (t) =
   await page.getByRole('button', { name: 'Use an example' }).click();
   await page.getByText(`${credits} credit`).first().waitFor();
   t.match(await page.locator('.prices').first().innerText(), /process\s+0 credits\s+upscale\s+\d+ credit/);
+});
+
+t.test('an address whose values have no meaning is told of, and the menu leads on', async (t) => {
+  const { page } = await opened(t, '/usage?to=never');
+  for (const path of [
+    '/usage?to=never',
+    '/usage?days=many',
+    '/playground?steps=[null]',
+    '/playground?steps={}',
+  ]) {
+    await page.goto(`${server.url}/console${path}`);
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    await page.getByRole('link', { name: 'Jobs' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
+  }
 });
 
 const SCREENS = [

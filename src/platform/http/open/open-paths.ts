@@ -5,7 +5,10 @@ import { ApiError } from '../errors/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether calls of the route are not counted, because a cache before this service makes those of many readers. */
+    /**
+     * Whether calls of the route are not counted: a cache before this service makes those of many readers, and one page
+     * makes several for its files.
+     */
     isUncounted?: true;
   }
 }

@@ -1,19 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { basename, extname } from 'node:path';
+import { lazy } from '../lazy.ts';
+import { type JoinedFile, JoinedModules } from './joined.ts';
 
 /** A file in the form in which browsers get it. */
 export interface StaticFile {
   type: string;
   body: string | Buffer;
-}
-
-/** A file that has its address. */
-interface Addressed {
-  address: string;
-  /** The modules that it imports when it is loaded. */
-  imports: readonly URL[];
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -27,27 +21,25 @@ const TYPES: Readonly<Record<string, string>> = {
   '.gif': 'image/gif',
 };
 const HASH_CHARACTERS = 12;
-const MODULE = /\.(?:ts|mjs|js)$/;
-/** A statement stands at the beginning of a line, as formatters and bundlers write it. */
-const STATEMENT = String.raw`(?<=^(?:import\s*|(?:import|export|\})[^'"\n]*?\bfrom\s*)['"])(?<statement>[^'"\n]+)(?=['"])`;
-const CALL = String.raw`(?<=\bimport\(['"])[^'"\n]+(?=['"]\))`;
-const ADDRESS = String.raw`(?<=\bnew URL\(['"])[^'"\n]+(?=['"], import\.meta\.url\))`;
-/** What a module names: other modules, and files whose address it takes. */
-const NAMED = new RegExp(`${STATEMENT}|${CALL}|${ADDRESS}`, 'gm');
+const PACKAGE = /\.m?js$/;
+/** What a package imports, in a statement at the beginning of a line, as bundlers write it. */
+const IMPORTED = /(?<=^(?:import|export)[^'"\n]*?\bfrom\s*['"])[^'"\n]+(?=['"])/gm;
+const IMPORTED_SHEET = /^@import '([^']+)';$/gm;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
  * Files for browsers, served from memory. An address has the hash of its content, so that a browser may keep it for
- * ever. Each file is read at the first question for its address: a start pays for none of them. A browser gets
- * TypeScript without its types and comments, which Node removes; what a module imports, or names by
- * `new URL('./…', import.meta.url)`, is served as well, and the module gets its address.
+ * ever. Each file is read at the first question for its address: a start pays for none of them. TypeScript is served
+ * without its types and comments, and joined with what it imports; a style sheet has those that it imports within it.
  */
 export class StaticFiles {
   readonly #prefix: string;
   readonly #packages: Readonly<Record<string, URL>>;
   readonly #sources = new Map<string, URL>();
-  readonly #addressed = new Map<string, Addressed>();
+  readonly #addresses = new Map<string, string>();
   readonly #files = new Map<string, StaticFile>();
+  /** The modules by the address of their source. */
+  readonly #joined = lazy(() => this.#joinModules());
 
   /**
    * @param prefix the path below which the files are served, such as `/docs/static`.
@@ -66,68 +58,82 @@ export class StaticFiles {
    * @throws Error if it is none of the files.
    */
   addressFor(name: string): string {
-    return this.#addressOf(this.#sourceNamed(name)).address;
+    const source = this.#sources.get(name);
+    if (source === undefined) throw new Error(`${name} is none of the files for browsers.`);
+    const joined = isModule(name) ? this.#joined().get(source.href) : undefined;
+    return joined === undefined ? this.#addressOf(source) : `${this.#prefix}/${joined.name}`;
   }
 
-  /** The paths of a module and of every module that is loaded with it, so that a page can ask for all at once. */
+  /** The paths of a module and of every file that is loaded with it, so that a page can ask for all at once. */
   addressesFor(name: string): string[] {
-    const found = new Map<string, string>();
-    const add = (source: URL) => {
-      if (found.has(source.href)) return;
-      const { address, imports } = this.#addressOf(source);
-      found.set(source.href, address);
-      for (const imported of imports) add(imported);
-    };
-    add(this.#sourceNamed(name));
-    return [...found.values()];
+    const { imports = [] } = this.#joined().get(this.#sources.get(name)?.href ?? '') ?? {};
+    return [this.addressFor(name), ...imports];
   }
 
   /** The file with this served name; undefined for a name that no address has. */
   find(served: string): StaticFile | undefined {
     const found = this.#files.get(served);
     if (found !== undefined) return found;
-    // Another process of the host may have given out the address: of a file with this stem, or of an imported module.
+    // Another process of the host may have given out the address.
+    if (served.endsWith('.js')) this.#joined();
     for (const [name, source] of this.#sources)
-      if (MODULE.test(name) || served.startsWith(`${stemOf(name)}.`)) this.#addressOf(source);
+      if (!isModule(name) && served.startsWith(`${stemOf(name)}.`)) this.#addressOf(source);
     return this.#files.get(served);
   }
 
-  #sourceNamed(name: string): URL {
-    const source = this.#sources.get(name);
-    if (source === undefined) throw new Error(`${name} is none of the files for browsers.`);
-    return source;
+  #joinModules(): Map<string, JoinedFile> {
+    const entries = [...this.#sources.values()].filter(({ pathname }) => isModule(pathname));
+    const options = {
+      prefix: this.#prefix,
+      packages: this.#packages,
+      addressOf: (file: URL) => this.#addressOf(file),
+    };
+    const joined = new JoinedModules(entries, options).files();
+    for (const { name, body } of joined.values()) this.#files.set(name, { type: TYPES['.js'] ?? '', body });
+    return joined;
   }
 
-  #addressOf(source: URL): Addressed {
-    const known = this.#addressed.get(source.href);
+  /** The path of a file that is no module of ours. */
+  #addressOf(source: URL): string {
+    const known = this.#addresses.get(source.href);
     if (known !== undefined) return known;
     const name = basename(source.pathname);
-    const extension = extname(name).replace(MODULE, '.js');
-    const imports: URL[] = [];
-    const body = this.#bodyFrom(source, imports);
+    const extension = extname(name).replace(PACKAGE, '.js');
+    const body = this.#readBody(source);
     const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_CHARACTERS);
     const served = `${stemOf(name)}.${hash}${extension}`;
     this.#files.set(served, { type: TYPES[extension] ?? 'application/octet-stream', body });
-    const addressed = { address: `${this.#prefix}/${served}`, imports };
-    this.#addressed.set(source.href, addressed);
-    return addressed;
+    const address = `${this.#prefix}/${served}`;
+    this.#addresses.set(source.href, address);
+    return address;
   }
 
-  /** @param imports gets the modules that are loaded with it. */
-  #bodyFrom(source: URL, imports: URL[]): string | Buffer {
+  #readBody(source: URL): string | Buffer {
+    if (source.pathname.endsWith('.css')) return readSheet(source);
     const bytes = readFileSync(source);
-    if (/\.(css|svg)$/.test(source.pathname)) return bytes.toString();
-    if (!MODULE.test(source.pathname)) return bytes;
-    const text = bytes.toString().replace(SOURCE_MAP, '');
-    const code = source.pathname.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'transform' }) : text;
-    return code.replaceAll(NAMED, (specifier, statement) => {
-      const imported = specifier.startsWith('.') ? new URL(specifier, source) : this.#packages[specifier];
-      if (imported === undefined)
-        throw new Error(`${source.pathname} imports ${specifier}, which is not a package for browsers.`);
-      if (statement !== undefined) imports.push(imported);
-      return this.#addressOf(imported).address;
-    });
+    if (source.pathname.endsWith('.svg')) return bytes.toString();
+    if (!PACKAGE.test(source.pathname)) return bytes;
+    return bytes
+      .toString()
+      .replace(SOURCE_MAP, '')
+      .replaceAll(IMPORTED, (name) => {
+        const imported = this.#packages[name];
+        if (imported === undefined)
+          throw new Error(`${source.pathname} imports ${name}, which is not a package for browsers.`);
+        return this.#addressOf(imported);
+      });
   }
+}
+
+/** A style sheet with those that it imports in their places. */
+function readSheet(source: URL): string {
+  return readFileSync(source, 'utf8').replaceAll(IMPORTED_SHEET, (_, imported) =>
+    readSheet(new URL(imported, source)),
+  );
+}
+
+function isModule(name: string): boolean {
+  return name.endsWith('.ts');
 }
 
 /** The name of a file without its extension. */

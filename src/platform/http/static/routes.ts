@@ -14,7 +14,7 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions): Promise<void> {
   app.get<{ Params: { file: string } }>(
     '/:file',
-    { config: { responseType: '*/*', compress: true }, schema: { hide: true } },
+    { config: { responseType: '*/*', compress: true, isUncounted: true }, schema: { hide: true } },
     async (request, reply) => {
       const file = await find(request.params.file);
       if (file === undefined)

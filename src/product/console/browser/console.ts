@@ -1,6 +1,5 @@
 import { Frame } from './frame.ts';
 import { h, render } from './html.ts';
-import { loadSheet } from './loaded.ts';
 import { startKeys } from './parts/keys.ts';
 import { startRouter } from './router.ts';
 import { screenAt } from './screens.ts';
@@ -13,4 +12,3 @@ startSession();
 // The screen is loaded while the service is asked who is signed in. The frame shows an error if it cannot be loaded.
 const { screen } = screenAt(location.pathname) ?? {};
 screen?.load().catch(() => undefined);
-if (screen?.sheet) loadSheet(screen.sheet).catch(() => undefined);

@@ -1,5 +1,5 @@
-import { h, html, useEffect, useRef, useState, type View } from './html.ts';
-import { loadedLater, loadSheet } from './loaded.ts';
+import { h, html, useEffect, useErrorBoundary, useRef, useState, type View } from './html.ts';
+import { loadedLater } from './loaded.ts';
 import { useIsOperator } from './operator.ts';
 import { Dialogs } from './parts/dialog.ts';
 import { KeyHelp } from './parts/keys.ts';
@@ -8,9 +8,19 @@ import { Toasts } from './parts/toast.ts';
 import { navigate, usePlace } from './router.ts';
 import type { ListedScreen, ScreenProps } from './screen.ts';
 import { SCREENS, screenAt } from './screens.ts';
-import { callsInFlight, isOffline, refreshSession, type Session, signOut, useSession } from './session.ts';
+import {
+  callsInFlight,
+  isOffline,
+  lastAccountId,
+  refreshSession,
+  type Session,
+  signOut,
+  useSession,
+} from './session.ts';
 
+const START_PATH = '/console';
 const SIGN_IN_PATH = '/console/sign-in';
+const FIRST_PATH = SCREENS[0]?.path ?? '';
 const SLOW_MS = 1_000;
 const RETRY_MS = 2_000;
 
@@ -21,15 +31,18 @@ const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
 export function Frame() {
   const session = useSession();
   const { path } = usePlace();
-  /** The account whose screens are shown: they stay under the sign-in when its session ends. */
-  const account = useRef<string | null>(null);
+  /**
+   * The account whose screens are shown. They stay under the sign-in when its session ends, and are drawn before the
+   * service has said that it goes on.
+   */
+  const account = useRef(lastAccountId());
   if (session.kind === 'cookie' || session.kind === 'key') account.current = session.account.id;
   if (session.kind === 'none' && !session.isOver) account.current = null;
 
   useEffect(() => {
     const isSignedIn = session.kind === 'cookie' || session.kind === 'key';
-    if (isSignedIn && (path === '/console' || path === SIGN_IN_PATH))
-      navigate(SCREENS[0]?.path ?? '', { replaces: true });
+    if (isSignedIn && (path === START_PATH || path === SIGN_IN_PATH))
+      navigate(FIRST_PATH, { replaces: true });
   }, [session.kind, path]);
 
   // The operator needs no account, and their screens ask for their own credential.
@@ -48,7 +61,7 @@ export function Frame() {
     <${Connection} />
     <${Menu} path=${path} session=${session} />
     <main id="content" tabindex="-1">
-      <${Current} key=${whose} path=${path} />
+      <${Guarded} key=${whose}><${Current} path=${path === START_PATH ? FIRST_PATH : path} /><//>
     </main>
     ${session.kind === 'none' && !isOperators && html`<${SignIn} isOver />`}
     <${Dialogs} />
@@ -116,6 +129,14 @@ function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none'
   `;
 }
 
+/** Tells why a screen cannot be drawn, such as for a value of its address that has no meaning, in its place. */
+function Guarded({ children }: { children?: View }): View {
+  const [error, draw] = useErrorBoundary();
+  const place = usePlace();
+  useEffect(draw, [place]);
+  return error === undefined ? children : html`<${ErrorBox} error=${error} onRetry=${draw} />`;
+}
+
 /** The screen of the address, which is loaded when it is opened first. */
 function Current({ path }: { path: string }): View {
   const found = screenAt(path);
@@ -124,8 +145,8 @@ function Current({ path }: { path: string }): View {
     if (found === undefined) return;
     const { screen } = found;
     let isCurrent = true;
-    Promise.all([screen.load(), screen.sheet && loadSheet(screen.sheet)]).then(
-      ([{ Screen }]) => isCurrent && setLoaded({ path: screen.path, Screen }),
+    screen.load().then(
+      ({ Screen }) => isCurrent && setLoaded({ path: screen.path, Screen }),
       (error) => isCurrent && setLoaded({ path: screen.path, Screen: undefined, error }),
     );
     return () => {

@@ -1,8 +1,18 @@
 import htm from 'htm';
 import { type ComponentChildren, h, type VNode } from 'preact';
 
+export type { RefObject } from 'preact';
 export { h, render } from 'preact';
-export { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+export {
+  useCallback,
+  useEffect,
+  useErrorBoundary,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'preact/hooks';
 
 /** What a component draws, or takes to draw. */
 export type View = ComponentChildren;

@@ -23,25 +23,3 @@ export function loadedLater<Props extends object>(
     return loaded === undefined ? null : h(loaded as FunctionComponent, props as object);
   };
 }
-
-const sheets = new Map<string, Promise<void>>();
-
-/** Loads a style sheet into the page, once. */
-export function loadSheet(address: URL): Promise<void> {
-  const loading = sheets.get(address.href) ?? appendSheet(address.href);
-  sheets.set(address.href, loading);
-  return loading;
-}
-
-function appendSheet(href: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const link = document.createElement('link');
-    link.rel = 'stylesheet';
-    link.href = href;
-    link.addEventListener('load', () => resolve());
-    link.addEventListener('error', () =>
-      reject(new Error('A style sheet did not arrive: load the page again.')),
-    );
-    document.head.append(link);
-  });
-}

@@ -13,7 +13,5 @@ export interface ListedScreen {
   group: 'Make' | 'Work' | 'Account' | 'Operate';
   /** Who sees it; left out: whoever is signed in to an account. */
   for?: 'operator';
-  /** The style sheet of its own, as `new URL('./….css', import.meta.url)`. */
-  sheet?: URL;
   load: () => Promise<{ Screen: FunctionComponent<ScreenProps> }>;
 }

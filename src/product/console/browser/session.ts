@@ -22,6 +22,7 @@ export const callsInFlight = new Shared(0);
 /** The key that was pasted. It is kept here alone, and is gone with the page. */
 let pastedKey: string | undefined;
 const otherTabs = new BroadcastChannel('darkroom-console');
+const LAST_ACCOUNT = 'darkroom-account';
 
 /** The interface, called by who is signed in. */
 export const api = new Darkroom({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
@@ -51,8 +52,17 @@ export function useSession(): Session {
   return session.use();
 }
 
+/** The id of the account that this browser was signed in to last; null after a sign-out. */
+export function lastAccountId(): string | null {
+  return localStorage.getItem(LAST_ACCOUNT);
+}
+
 /** Finds out who is signed in, and listens for sign-ins and sign-outs in other tabs. */
 export function startSession(): void {
+  session.listen((now) => {
+    if (now.kind === 'cookie') localStorage.setItem(LAST_ACCOUNT, now.account.id);
+    if (now.kind === 'none') localStorage.removeItem(LAST_ACCOUNT);
+  });
   otherTabs.onmessage = ({ data }: MessageEvent<TabMessage>) => {
     if (data === 'signed out') forget();
     else if (pastedKey === undefined) void refreshSession();

@@ -1,6 +1,7 @@
 import { DarkroomError } from '../../../../client/errors.ts';
 import type { OpParameter } from '../../../../client/schema.ts';
 import { html, useEffect, useState, type View } from '../html.ts';
+import type { FormValues } from './form-values.ts';
 import { takesText } from './handlers.ts';
 
 interface FieldProps {
@@ -22,12 +23,9 @@ export function Field({ label, hint, error, children }: FieldProps) {
   </div>`;
 }
 
-export type FormValues = Readonly<Record<string, unknown>>;
-
 interface FormProps {
   /** As `params` of an op in GET /ops. */
   parameters: Readonly<Record<string, OpParameter>>;
-  /** The values by name; a field without one is left out. */
   values: FormValues;
   onChange: (values: FormValues) => void;
   /** The refusal of the values: its message is shown at the field that it names. */

@@ -1,6 +1,13 @@
 import type { Fix } from '../../../../client/errors.ts';
 import { type Mend, mendedCall, type SentCall } from '../../../../platform/http/errors/mends.ts';
 
+/** What does the same as a call that was refused: other parameters beside its own, other steps, or a job. */
+export interface OtherCall {
+  parameters?: Readonly<Record<string, unknown>>;
+  steps?: readonly object[];
+  job?: object;
+}
+
 /** A call with every change that a refusal lists, as the service makes them; unchanged where one has no place. */
 export function mended<T extends object>(call: T, fix: readonly Fix[]): T {
   let sent: SentCall | null = { query: {}, body: call, isForm: false };

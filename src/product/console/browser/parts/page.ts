@@ -35,11 +35,14 @@ interface UnreadPageProps extends Pick<PageProps, 'title' | 'above'> {
   reload: () => void;
 }
 
-/** A screen before its subject is read: the room that it takes, or why it could not be read. */
+/** A screen before its subject is read. */
 export function UnreadPage({ error, reload, ...page }: UnreadPageProps) {
-  return html`<${Page} ...${page}>
-    ${error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`}
-  <//>`;
+  return html`<${Page} ...${page}><${Unread} error=${error} reload=${reload} /><//>`;
+}
+
+/** In place of what is not read yet: the room that it takes, or why it could not be read. */
+export function Unread({ error, reload }: Pick<UnreadPageProps, 'error' | 'reload'>) {
+  return error === undefined ? html`<${Waiting} />` : html`<${ErrorBox} error=${error} onRetry=${reload} />`;
 }
 
 /** A part of a screen with a heading. */

@@ -1,5 +1,4 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
-import { loadSheet } from '../loaded.ts';
 import type { LivePlot, PlotProps, Series } from './plot-props.ts';
 import { ErrorBox } from './states.ts';
 import { countText, timeText } from './values.ts';
@@ -18,8 +17,7 @@ export function Plot(props: PlotProps) {
 
   useEffect(() => {
     let isGone = false;
-    const sheet = loadSheet(new URL('../plot.css', import.meta.url));
-    Promise.all([import('./plot-drawing.ts'), sheet]).then(([{ draw }]) => {
+    import('./plot-drawing.ts').then(({ draw }) => {
       if (isGone || box.current === null) return;
       drawing.current = draw(box.current, { ...latest.current, height }, setAt);
     }, setError);

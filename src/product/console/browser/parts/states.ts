@@ -1,6 +1,7 @@
 import { DarkroomError, type Fix } from '../../../../client/errors.ts';
 import { html, useEffect, useState, type View } from '../html.ts';
 import { Button } from './button.ts';
+import type { OtherCall } from './mending.ts';
 import { Copy } from './values.ts';
 
 const SLOW_MS = 1_000;
@@ -12,13 +13,6 @@ export function Empty({ title, text, action }: { title: string; text?: View; act
     ${text && html`<p class="quiet">${text}</p>`}
     ${action}
   </div>`;
-}
-
-/** What does the same as a call that was refused: other parameters beside its own, other steps, or a job. */
-export interface OtherCall {
-  parameters?: Readonly<Record<string, unknown>>;
-  steps?: readonly object[];
-  job?: object;
 }
 
 interface ErrorBoxProps {

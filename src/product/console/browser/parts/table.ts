@@ -1,6 +1,6 @@
-import { html, useEffect, useRef, useState, type View } from '../html.ts';
+import { html, type RefObject, useEffect, useRef, useState, type View } from '../html.ts';
 import { navigate } from '../router.ts';
-import { Empty, Waiting } from './states.ts';
+import { Empty, ErrorBox, Waiting } from './states.ts';
 
 export interface Column<Row> {
   /** Distinguishes it from the others. */
@@ -31,6 +31,9 @@ interface TableProps<Row> {
   hasMore?: boolean;
   more?: () => void;
   isLoading?: boolean;
+  /** Why they could not be read, and what reads them again. */
+  error?: unknown;
+  reload?: () => void;
   /** Shown if there are no rows. */
   empty?: View;
 }
@@ -38,17 +41,156 @@ interface TableProps<Row> {
 const ROW_PX = 36;
 /** The rows that are drawn above and below those in view. */
 const SPARE_ROWS = 12;
+const FIRST_ROWS = 60;
+const PAGE_ROWS = 10;
+
+/** A list of rows, or why there are none. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { rows, isLoading, error, reload, empty = html`<${Empty} title="Nothing yet" />` } = props;
+  return html`
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    ${rows.length === 0 ? (isLoading ? html`<${Waiting} />` : error === undefined && empty) : html`<${Rows} ...${props} />`}
+  `;
+}
 
 /**
- * A list of rows of one height. Only those in view are drawn, so that a hundred thousand scroll like ten. Arrows, Home
- * and End go through the rows, Enter opens one, Space chooses it.
+ * Rows of one height. Only those in view are drawn, so that a hundred thousand scroll like ten. Arrows, Home and End go
+ * through the rows, Enter opens one, Space chooses it.
  */
-export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total, hasMore, more, isLoading } = props;
+function Rows<Row>(props: TableProps<Row>) {
+  const { label, columns, rows, keyOf, hrefOf, selected, onSelect, total = rows.length } = props;
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ first: 0, last: 60 });
+  const { first, last, look } = useRowsInView(box, props);
   const [active, setActive] = useState(0);
+  const choose = (row: Row) => {
+    const next = new Set(selected);
+    if (!next.delete(keyOf(row))) next.add(keyOf(row));
+    onSelect?.(next);
+  };
+  const open = (row: Row) => hrefOf !== undefined && navigate(hrefOf(row));
+  const onKeyDown = (event: KeyboardEvent) => {
+    const row = rows[active];
+    if (event.target !== event.currentTarget || row === undefined) return;
+    const next = rowAfter(event.key, active, rows.length);
+    if (next !== undefined) {
+      setActive(next);
+      scrollToRow(box.current, next);
+    } else if (event.key === 'Enter' && hrefOf !== undefined) open(row);
+    else if (event.key === ' ' && onSelect !== undefined) choose(row);
+    else return;
+    event.preventDefault();
+  };
+  const gap = (count: number) =>
+    count > 0 && html`<tr class="gap" aria-hidden="true" style=${{ height: `${count * ROW_PX}px` }}></tr>`;
+  return html`
+    <div
+      class="table-box"
+      ref=${box}
+      tabindex="0"
+      role="group"
+      aria-label=${`${label}, ${total} rows`}
+      onScroll=${look}
+      onKeyDown=${onKeyDown}
+    >
+      <table class="rows" aria-label=${label} aria-rowcount=${total + 1}>
+        <${Head} ...${props} />
+        <tbody>
+          ${gap(first)}
+          ${rows.slice(first, last).map((row, index) => {
+            const at = first + index;
+            return html`<${OneRow}
+              key=${keyOf(row)}
+              columns=${columns}
+              row=${row}
+              name=${keyOf(row)}
+              href=${hrefOf?.(row)}
+              index=${at}
+              isActive=${at === active}
+              isChosen=${onSelect && selected?.has(keyOf(row)) === true}
+              onChoose=${() => choose(row)}
+              onOpen=${() => open(row)}
+              onActive=${() => setActive(at)}
+            />`;
+          })}
+          ${gap(rows.length - last)}
+        </tbody>
+      </table>
+    </div>
+  `;
+}
 
+function Head<Row>({ columns, rows, keyOf, selected, onSelect }: TableProps<Row>) {
+  const isEveryChosen = selected !== undefined && rows.every((row) => selected.has(keyOf(row)));
+  const chooseAll = () => onSelect?.(new Set(isEveryChosen ? [] : rows.map(keyOf)));
+  return html`<thead>
+    <tr aria-rowindex="1">
+      ${
+        onSelect &&
+        html`<th class="box-column">
+          <input type="checkbox" aria-label="Choose all rows" checked=${isEveryChosen} onChange=${chooseAll} />
+        </th>`
+      }
+      ${columns.map(
+        ({ name, title, isNumber, isWide, width }) => html`<th
+          key=${name}
+          scope="col"
+          class=${classOf(isNumber, isWide)}
+          style=${width === undefined ? {} : { width }}
+        >
+          ${title}
+        </th>`,
+      )}
+    </tr>
+  </thead>`;
+}
+
+interface OneRowProps<Row> {
+  columns: readonly Column<Row>[];
+  row: Row;
+  /** Its key, as the box says it. */
+  name: string;
+  href: string | undefined;
+  index: number;
+  isActive: boolean;
+  /** Undefined where rows are not chosen. */
+  isChosen: boolean | undefined;
+  onChoose: () => void;
+  onOpen: () => void;
+  onActive: () => void;
+}
+
+function OneRow<Row>(props: OneRowProps<Row>) {
+  const { columns, row, name, href, index, isActive, isChosen, onChoose, onOpen, onActive } = props;
+  const onClick = (event: MouseEvent) => {
+    onActive();
+    if (isOnRow(event)) onOpen();
+  };
+  return html`<tr
+    aria-rowindex=${index + 2}
+    aria-selected=${isChosen === undefined ? undefined : String(isChosen)}
+    class=${`${isActive ? 'active' : ''}${href === undefined ? '' : ' leads'}`}
+    onClick=${onClick}
+  >
+    ${
+      isChosen !== undefined &&
+      html`<td class="box-column">
+        <input type="checkbox" aria-label=${`Choose ${name}`} checked=${isChosen} onChange=${onChoose} />
+      </td>`
+    }
+    ${columns.map(
+      (column, at) => html`<td key=${column.name} class=${classOf(column.isNumber, column.isWide)}>
+        ${at === 0 && href !== undefined ? html`<a href=${href}>${column.of(row)}</a>` : column.of(row)}
+      </td>`,
+    )}
+  </tr>`;
+}
+
+/** Which rows are drawn. When the last ones come into view, more are read. */
+function useRowsInView<Row>(
+  box: RefObject<HTMLDivElement | null>,
+  { rows, hasMore, isLoading, more }: TableProps<Row>,
+) {
+  const [view, setView] = useState({ first: 0, last: FIRST_ROWS });
   const look = () => {
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
     const first = Math.max(0, Math.floor(scrollTop / ROW_PX) - SPARE_ROWS);
@@ -59,124 +201,26 @@ export function Table<Row>(props: TableProps<Row>) {
   useEffect(() => {
     if (hasMore && !isLoading && view.last + SPARE_ROWS > rows.length) more?.();
   }, [view.last, rows.length, hasMore, isLoading]);
-
-  if (rows.length === 0)
-    return isLoading ? html`<${Waiting} />` : (props.empty ?? html`<${Empty} title="Nothing yet" />`);
-
-  const choose = (key: string) => {
-    const next = new Set(selected);
-    if (!next.delete(key)) next.add(key);
-    onSelect?.(next);
-  };
-  const goTo = (index: number) => {
-    const next = Math.max(0, Math.min(rows.length - 1, index));
-    setActive(next);
-    const { scrollTop = 0, clientHeight = 0 } = box.current ?? {};
-    // The head of the table covers the first row of what is in view.
-    const [top, bottom] = [next * ROW_PX, (next + 2) * ROW_PX];
-    if (top < scrollTop) box.current?.scrollTo({ top });
-    else if (bottom > scrollTop + clientHeight) box.current?.scrollTo({ top: bottom - clientHeight });
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const row = rows[active];
-    if (event.target !== event.currentTarget || row === undefined) return;
-    const moves: Readonly<Record<string, number>> = {
-      ...{ ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: rows.length - 1 },
-      ...{ PageDown: active + 10, PageUp: active - 10 },
-    };
-    const move = moves[event.key];
-    if (move !== undefined) goTo(move);
-    else if (event.key === 'Enter' && hrefOf !== undefined) navigate(hrefOf(row));
-    else if (event.key === ' ' && onSelect !== undefined) choose(keyOf(row));
-    else return;
-    event.preventDefault();
-  };
-
   const first = Math.min(view.first, Math.max(0, rows.length - 1));
-  const last = Math.min(rows.length, view.last);
-  const shown = rows.slice(first, last);
-  const isEveryChosen = selected !== undefined && rows.every((row) => selected.has(keyOf(row)));
-  return html`
-    <div
-      class="table-box"
-      ref=${box}
-      tabindex="0"
-      role="group"
-      aria-label=${`${label}, ${total ?? rows.length} rows`}
-      onScroll=${look}
-      onKeyDown=${onKeyDown}
-    >
-      <table class="rows" aria-label=${label} aria-rowcount=${(total ?? rows.length) + 1}>
-        <thead>
-          <tr aria-rowindex="1">
-            ${
-              onSelect &&
-              html`<th class="box-column">
-              <input
-                type="checkbox"
-                aria-label="Choose all rows"
-                checked=${isEveryChosen}
-                onChange=${() => onSelect(new Set(isEveryChosen ? [] : rows.map(keyOf)))}
-              />
-            </th>`
-            }
-            ${columns.map(
-              ({ name, title, isNumber, isWide, width }) => html`<th
-                key=${name}
-                scope="col"
-                class=${classOf(isNumber, isWide)}
-                style=${width === undefined ? {} : { width }}
-              >
-                ${title}
-              </th>`,
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          ${first > 0 && html`<tr class="gap" aria-hidden="true" style=${{ height: `${first * ROW_PX}px` }}></tr>`}
-          ${shown.map((row, index) => {
-            const key = keyOf(row);
-            const at = first + index;
-            const isChosen = selected?.has(key) ?? false;
-            return html`<tr
-              key=${key}
-              aria-rowindex=${at + 2}
-              aria-selected=${onSelect && (isChosen ? 'true' : 'false')}
-              class=${`${at === active ? 'active' : ''}${hrefOf ? ' leads' : ''}`}
-              onClick=${(event: MouseEvent) => {
-                setActive(at);
-                if (hrefOf !== undefined && isOnRow(event)) navigate(hrefOf(row));
-              }}
-            >
-              ${
-                onSelect &&
-                html`<td class="box-column">
-                <input
-                  type="checkbox"
-                  aria-label=${`Choose ${key}`}
-                  checked=${isChosen}
-                  onChange=${() => choose(key)}
-                />
-              </td>`
-              }
-              ${columns.map(
-                (
-                  { name, of, isNumber, isWide },
-                  column,
-                ) => html`<td key=${name} class=${classOf(isNumber, isWide)}>
-                  ${column === 0 && hrefOf ? html`<a href=${hrefOf(row)}>${of(row)}</a>` : of(row)}
-                </td>`,
-              )}
-            </tr>`;
-          })}
-          ${
-            last < rows.length &&
-            html`<tr class="gap" aria-hidden="true" style=${{ height: `${(rows.length - last) * ROW_PX}px` }}></tr>`
-          }
-        </tbody>
-      </table>
-    </div>
-  `;
+  return { first, last: Math.min(rows.length, view.last), look };
+}
+
+/** The row that a key leads to; undefined for another key. */
+function rowAfter(key: string, active: number, count: number): number | undefined {
+  const moves: Readonly<Record<string, number>> = {
+    ...{ ArrowDown: active + 1, ArrowUp: active - 1, Home: 0, End: count - 1 },
+    ...{ PageDown: active + PAGE_ROWS, PageUp: active - PAGE_ROWS },
+  };
+  const row = moves[key];
+  return row === undefined ? undefined : Math.max(0, Math.min(count - 1, row));
+}
+
+function scrollToRow(box: HTMLElement | null, row: number): void {
+  const { scrollTop = 0, clientHeight = 0 } = box ?? {};
+  // The head of the table covers the first row of what is in view.
+  const [top, bottom] = [row * ROW_PX, (row + 2) * ROW_PX];
+  if (top < scrollTop) box?.scrollTo({ top });
+  else if (bottom > scrollTop + clientHeight) box?.scrollTo({ top: bottom - clientHeight });
 }
 
 function classOf(isNumber = false, isWide = false): string | undefined {

@@ -1,3 +1,4 @@
+import { lazy } from '../../../../platform/http/lazy.ts';
 import { html, useState, type View } from '../html.ts';
 
 const COPIED_MS = 1_500;
@@ -8,10 +9,11 @@ const THIS_YEAR: Intl.DateTimeFormatOptions = {
   minute: '2-digit',
   second: '2-digit',
 };
-const formatThisYear = new Intl.DateTimeFormat(undefined, THIS_YEAR);
-const formatAnyYear = new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' });
-const formatCount = new Intl.NumberFormat(undefined);
-const formatSince = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+// Each takes milliseconds to make.
+const formatThisYear = lazy(() => new Intl.DateTimeFormat(undefined, THIS_YEAR));
+const formatAnyYear = lazy(() => new Intl.DateTimeFormat(undefined, { ...THIS_YEAR, year: 'numeric' }));
+const formatCount = lazy(() => new Intl.NumberFormat(undefined));
+const formatSince = lazy(() => new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }));
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['day', 86_400_000],
@@ -24,18 +26,18 @@ const SINCE_UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = 
 export function timeText(at: string | number | Date): string {
   const date = new Date(at);
   const format = date.getFullYear() === new Date().getFullYear() ? formatThisYear : formatAnyYear;
-  return format.format(date);
+  return format().format(date);
 }
 
 /** How long ago an instant was, such as `3 minutes ago`. */
 export function sinceText(at: string | number | Date, now = Date.now()): string {
   const ms = new Date(at).getTime() - now;
   const [unit, size] = SINCE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
-  return formatSince.format(Math.round(ms / size), unit);
+  return formatSince().format(Math.round(ms / size), unit);
 }
 
 export function countText(value: number): string {
-  return formatCount.format(value);
+  return formatCount().format(value);
 }
 
 export function bytesText(value: number): string {

@@ -1,21 +1,37 @@
 import type { Fix } from '../../../../client/errors.ts';
-import type { OpDefinition } from '../../../../client/schema.ts';
-import type { FormValues } from '../parts/form.ts';
-import { mended } from '../parts/mending.ts';
-import type { OtherCall } from '../parts/states.ts';
+import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
+import type { FormValues } from '../parts/form-values.ts';
+import { mended, type OtherCall } from '../parts/mending.ts';
+import { rowOf, valuesOf } from '../saved/row.ts';
 import { jobRequestOf } from './job-request.ts';
-import { loneStep, type PlaygroundWork, type WorkStep, workOfJob } from './work.ts';
+import { loneStep, type PlaygroundWork, type WorkStep, wholeStep, workOfJob } from './work.ts';
 
-/** The work with the changes that a refusal of its call lists. */
+/** What the work may name: ops, and presets with their steps. */
+interface Known {
+  definitions: ReadonlyMap<string, OpDefinition>;
+  presets: readonly PresetData[];
+}
+
+/**
+ * The work with the changes that a refusal of its call lists. A change of a step of a preset leads to the steps alone,
+ * and the preset stays as it is.
+ */
 export function fixed(
   work: PlaygroundWork,
   fix: readonly Fix[],
   definition: OpDefinition | undefined,
+  { presets }: Pick<Known, 'presets'>,
 ): PlaygroundWork {
   switch (work.kind) {
-    case 'preset':
-    case 'template':
-      return work;
+    case 'preset': {
+      const steps = stepsOf(work.slug, presets);
+      const call = mended({ preset: work.slug, steps }, fix);
+      return call.steps === steps ? { ...work, slug: call.preset } : workOfSteps(call.steps);
+    }
+    case 'template': {
+      const call = mended({ templateId: work.id, data: rowOf(work.data) }, fix);
+      return { ...work, id: call.templateId, data: valuesOf(call.data) };
+    }
     case 'op': {
       if (definition?.kind !== 'ai') return { ...work, values: mended(work.values, fix) };
       return workOfJob(mended(jobRequestOf(work.op, work.values), fix));
@@ -33,27 +49,44 @@ export function fixed(
   }
 }
 
-/** The work with what a refusal names in its place: other steps, or parameters for the first step that has them. */
+/** The work with what a refusal names in its place; the steps of a preset take the place of the preset. */
 export function replaced(
   work: PlaygroundWork,
-  { steps, parameters = {} }: OtherCall,
-  definitions: ReadonlyMap<string, OpDefinition>,
+  instead: OtherCall,
+  { definitions, presets }: Known,
 ): PlaygroundWork {
-  if (steps !== undefined) {
-    const whole = (steps as readonly WorkStep[]).map((step) => ({
-      ...step,
-      parameters: step.parameters ?? {},
-    }));
-    return { kind: 'steps', steps: whole, outputs: [] };
-  }
-  if (work.kind !== 'steps') return work;
-  const takes = ({ op }: WorkStep) =>
+  if (instead.steps !== undefined) return workOfSteps(instead.steps);
+  const own = work.kind === 'preset' ? workOfSteps(stepsOf(work.slug, presets)) : work;
+  if (own.kind !== 'steps') return work;
+  const steps = replacedSteps(own.steps, instead, definitions);
+  if (steps !== own.steps) return { ...own, steps };
+  const outputs = replacedSteps(own.outputs, instead, definitions);
+  return outputs === own.outputs ? work : { ...own, outputs };
+}
+
+/**
+ * Steps with what a refusal names in their place: other ones, or parameters for the first step that has them. They are
+ * the same object if none has them.
+ */
+export function replacedSteps<Step extends PresetStep>(
+  steps: readonly Step[],
+  { steps: others, parameters = {} }: OtherCall,
+  definitions: ReadonlyMap<string, OpDefinition>,
+): readonly Step[] {
+  if (others !== undefined) return others as readonly Step[];
+  const takes = ({ op = '' }: Step) =>
     Object.keys(parameters).every((name) => name in (definitions.get(op)?.params ?? {}));
-  const at = work.steps.findIndex(takes);
-  const step = work.steps[at];
-  if (step === undefined) return work;
-  return {
-    ...work,
-    steps: work.steps.with(at, { ...step, parameters: { ...step.parameters, ...parameters } }),
-  };
+  const at = steps.findIndex(takes);
+  const step = steps[at];
+  return step === undefined
+    ? steps
+    : steps.with(at, { ...step, parameters: { ...step.parameters, ...parameters } });
+}
+
+function stepsOf(slug: string, presets: readonly PresetData[]): readonly PresetStep[] {
+  return presets.find((preset) => preset.slug === slug)?.steps ?? [];
+}
+
+function workOfSteps(steps: readonly Partial<WorkStep>[]): PlaygroundWork {
+  return { kind: 'steps', steps: steps.map(wholeStep), outputs: [] };
 }

@@ -1,25 +1,38 @@
 import type { BodyOf } from '../../../../client/calls.ts';
+import type { Fix } from '../../../../client/errors.ts';
+import type { OpDefinition } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
-import { errorAt, Field } from '../parts/form.ts';
+import { Field } from '../parts/form.ts';
 import { submits, takesText } from '../parts/handlers.ts';
+import { mended, type OtherCall } from '../parts/mending.ts';
 import { useAct } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
 import { navigate } from '../router.ts';
 import { api } from '../session.ts';
+import { replacedSteps } from './applying.ts';
 import type { WorkStep } from './work.ts';
 
+interface PresetDialogProps {
+  steps: readonly WorkStep[];
+  definitions: ReadonlyMap<string, OpDefinition>;
+  onClose: () => void;
+}
+
 /** Saves steps as a preset, which every call can then name. */
-export function PresetDialog({ steps, onClose }: { steps: readonly WorkStep[]; onClose: () => void }) {
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
-  const { act, isActing, error } = useAct();
+export function PresetDialog({ steps, definitions, onClose }: PresetDialogProps) {
+  const [draft, setDraft] = useState({ name: '', description: '', steps });
+  const { act, isActing, error, clear } = useAct();
+  const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
+  const apply = (change: Partial<typeof draft>) => {
+    clear();
+    set(change);
+  };
   const save = () =>
     act(async () => {
-      const preset = { name, description, steps: steps as BodyOf<'POST /presets'>['steps'] };
-      const { slug } = await api.presets.create(preset);
+      const { slug } = await api.presets.create(draft as BodyOf<'POST /presets'>);
       toast(html`The preset <strong>${slug}</strong> is saved.`, { undo: () => api.presets.delete(slug) });
       onClose();
       navigate(`/console/presets/${slug}`);
@@ -28,17 +41,21 @@ export function PresetDialog({ steps, onClose }: { steps: readonly WorkStep[]; o
     title="Save as a preset"
     closes="Cancel"
     onClose=${onClose}
-    actions=${html`<${Button} kind="primary" isBusy=${isActing} isDisabled=${name.trim() === ''} onClick=${save}>Save<//>`}
+    actions=${html`<${Button} kind="primary" isBusy=${isActing} isDisabled=${draft.name.trim() === ''} onClick=${save}>Save<//>`}
   >
     <form class="form" onSubmit=${submits(save)}>
-      <${Field} label="Name" error=${errorAt(error, 'name')} hint="Calls name it by a short form of this.">
-        <input value=${name} maxlength="200" onInput=${takesText(setName)} />
+      <${Field} label="Name" hint="Calls name it by a short form of this.">
+        <input value=${draft.name} maxlength="200" onInput=${takesText((name) => set({ name }))} />
       <//>
       <${Field} label="Description">
-        <input value=${description} onInput=${takesText(setDescription)} />
+        <input value=${draft.description} onInput=${takesText((description) => set({ description }))} />
       <//>
       <button type="submit" class="unseen" tabindex="-1" aria-hidden="true">Save</button>
     </form>
-    ${errorAt(error, 'name') === undefined && html`<${ErrorBox} error=${error} />`}
+    <${ErrorBox}
+      error=${error}
+      onFix=${(fix: readonly Fix[]) => apply(mended(draft, fix))}
+      onInstead=${(instead: OtherCall) => apply({ steps: replacedSteps(draft.steps, instead, definitions) })}
+    />
   <//>`;
 }

@@ -1,5 +1,5 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
-import type { FormValues } from '../parts/form.ts';
+import type { FormValues } from '../parts/form-values.ts';
 
 /** An op with its parameters, as a list of steps has it. */
 export interface WorkStep {
@@ -109,8 +109,8 @@ export function needsPicture(work: PlaygroundWork, definition: OpDefinition | un
   );
 }
 
-/** A step without the parameters that have no value. */
-function wholeStep({ op = '', parameters = {} }: Partial<WorkStep>): WorkStep {
+/** A step that may lack fields, as the address of the playground or a preset has it. */
+export function wholeStep({ op = '', parameters = {} }: Partial<WorkStep>): WorkStep {
   return { op, parameters };
 }
 

@@ -6,10 +6,11 @@ import { Button } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { Field } from '../parts/form.ts';
 import { takesText } from '../parts/handlers.ts';
-import { mended } from '../parts/mending.ts';
+import { mended, type OtherCall } from '../parts/mending.ts';
 import { useAct, useReading } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
+import { replacedSteps } from '../playground/applying.ts';
 import { StepList } from '../playground/steps.ts';
 import { isStep, type WorkStep } from '../playground/work.ts';
 import { api } from '../session.ts';
@@ -52,7 +53,11 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
     onClose=${onClose}
     actions=${html`<${Button} kind="primary" isBusy=${isActing} onClick=${save}>Save a new version<//>`}
   >
-    <${ErrorBox} error=${error ?? notRead} onFix=${(fix: readonly Fix[]) => set(mended({ steps: sentSteps() }, fix).steps)} />
+    <${ErrorBox}
+      error=${error ?? notRead}
+      onFix=${(fix: readonly Fix[]) => set(mended({ steps: sentSteps() }, fix).steps)}
+      onInstead=${(instead: OtherCall) => set(replacedSteps(sentSteps(), instead, definitions))}
+    />
     ${ops === undefined && notRead === undefined && html`<${Waiting} />`}
     ${
       ops !== undefined &&

@@ -1,5 +1,5 @@
 import type { OpParameter } from '../../../../client/schema.ts';
-import type { FormValues } from '../parts/form.ts';
+import type { FormValues } from '../parts/form-values.ts';
 
 /** A variable as a template declares it. */
 export type TemplateVariable = string | { name: string; optional?: boolean };
@@ -47,6 +47,19 @@ export function rowOf(values: FormValues): Record<string, unknown> {
     at[last] = value;
   }
   return row;
+}
+
+/** The fields of a form for a row of data: the reverse of `rowOf`. */
+export function valuesOf(row: Readonly<Record<string, unknown>>): FormValues {
+  const fields = Object.entries(row).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.entries(valuesOf(value as Record<string, unknown>)).map(([inner, one]) => [
+          `${name}.${inner}`,
+          one,
+        ])
+      : [[name, value]],
+  );
+  return Object.fromEntries(fields);
 }
 
 /** An object in which every name is a field, `__proto__` as well. */

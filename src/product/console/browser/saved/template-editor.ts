@@ -3,7 +3,8 @@ import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
-import { errorAt, Field, Form, type FormValues } from '../parts/form.ts';
+import { errorAt, Field, Form } from '../parts/form.ts';
+import type { FormValues } from '../parts/form-values.ts';
 import { takesText } from '../parts/handlers.ts';
 import { useKey } from '../parts/keys.ts';
 import { mended } from '../parts/mending.ts';
@@ -29,9 +30,10 @@ interface TemplateEditorProps {
 type TemplateForm = Required<
   Pick<NewTemplate, 'name' | 'description' | 'html' | 'css' | 'width' | 'height'>
 > & {
-  variables: readonly TemplateVariable[];
+  variables: TemplateVariable[];
 };
 
+const ABOVE = { title: 'Templates', path: '/console/templates' };
 const FIRST: TemplateForm = {
   name: '',
   description: '',
@@ -50,91 +52,27 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   const [values, setValues] = useState<FormValues>(
     template === undefined ? FIRST_ROW : rowFor(template.variables),
   );
-  const [part, setPart] = useState('html');
-  const { act, isActing, error } = useAct();
   const isChanged = JSON.stringify(draft) !== JSON.stringify(before);
   useUnsaved(isChanged);
-  const isOwn = template !== undefined && !template.builtIn;
   const variables = variablesIn(draft.html, draft.css, draft.variables);
   const set = (change: Partial<TemplateForm>) => setDraft({ ...draft, ...change });
-
   const saved = { ...draft, variables };
-  const save = () =>
-    act(async () => {
-      if (isOwn) {
-        const { version } = await api.templates.update(template.id, saved);
-        toast(`Version ${version} is saved.`);
-        onSaved?.();
-      } else await saveNew();
-    });
-  const saveNew = async () => {
-    const { id } = await api.templates.create({ ...saved, name: nameFor(draft.name, template) });
-    toast('The template is saved.', { undo: () => api.templates.delete(id) });
-    setDraft(before);
-    navigate(`/console/templates/${id}`);
-  };
-  const remove = async () => {
-    if (template === undefined) return;
-    const agreed = await confirmed({
-      title: `Delete ${template.name}?`,
-      text: 'Calls that name it are refused from then on. All of its versions go with it.',
-      act: 'Delete the template',
-      isDangerous: true,
-    });
-    if (!agreed) return;
-    await act(async () => {
-      await api.templates.delete(template.id);
-      toast(`${template.name} is deleted.`);
-      navigate('/console/templates');
-    });
-  };
-  useKey('s', 'Save', () => void save());
-
-  const actions = html`
-    ${isOwn && html`<a class="button" href=${`/console/templates/${template.id}/versions`}>Versions</a>`}
-    ${template && html`<a class="button" href=${`/console/playground?template=${template.id}`}>Playground</a>`}
-    ${isOwn && html`<${Button} kind="danger" onClick=${remove}>Delete<//>`}
-    <${Button}
-      kind="primary"
-      isBusy=${isActing}
-      isDisabled=${isOwn && !isChanged}
-      onClick=${save}
-    >
-      ${template?.builtIn ? 'Save as your own' : 'Save'}
-    <//>
-  `;
+  const { actions, error } = useTemplateActs(template, saved, {
+    isChanged,
+    onUpdated: () => {
+      setDraft(saved);
+      onSaved?.();
+    },
+  });
   return html`<${Page}
     title=${template?.name ?? 'New template'}
     lead=${template && html`<${Id} id=${template.id} /> version ${template.version}`}
-    above=${{ title: 'Templates', path: '/console/templates' }}
+    above=${ABOVE}
     actions=${actions}
   >
     <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => set(mended(draft, fix))} />
     <div class="editor">
-      <div class="editor-text">
-        <${Tabs}
-          label="Part of the template"
-          choices=${[
-            { name: 'html', label: 'HTML' },
-            { name: 'css', label: 'CSS' },
-            { name: 'facts', label: 'Name and size' },
-          ]}
-          current=${part}
-          onChoose=${setPart}
-        />
-        ${
-          part === 'facts'
-            ? html`<${FactsForm} draft=${draft} error=${error} onChange=${set} />`
-            : html`<textarea
-                class="source-text"
-                aria-label=${part === 'html' ? 'HTML' : 'CSS'}
-                spellcheck=${false}
-                wrap="off"
-                value=${part === 'html' ? draft.html : draft.css}
-                onInput=${takesText((text) => set({ [part]: text }))}
-              ></textarea>`
-        }
-      </div>
+      <${EditorText} draft=${draft} error=${error} onChange=${set} />
       <div class="editor-picture">
         <${Preview}
           label=${`${draft.name || 'The template'} with the row below`}
@@ -151,14 +89,84 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
     </div>
   <//>`;
 }
+/** What is done to a template as it stands in the editor: the buttons of the page, and why the last act failed. */
+function useTemplateActs(
+  template: TemplateData | undefined,
+  draft: TemplateForm,
+  { isChanged, onUpdated }: { isChanged: boolean; onUpdated: () => void },
+) {
+  const { act, isActing, error } = useAct();
+  const isOwn = template !== undefined && !template.builtIn;
+  const save = () =>
+    act(async () => {
+      if (isOwn) {
+        const { version } = await api.templates.update(template.id, draft);
+        toast(`Version ${version} is saved.`);
+        return onUpdated();
+      }
+      const { id } = await api.templates.create({ ...draft, name: nameFor(draft.name, template) });
+      toast('The template is saved.', { undo: () => api.templates.delete(id) });
+      navigate(`${ABOVE.path}/${id}`);
+    });
+  const remove = async ({ id, name }: TemplateData) => {
+    const agreed = await confirmed({
+      title: `Delete ${name}?`,
+      text: 'Calls that name it are refused from then on. All of its versions go with it.',
+      act: 'Delete the template',
+      isDangerous: true,
+    });
+    if (!agreed) return;
+    await act(async () => {
+      await api.templates.delete(id);
+      toast(`${name} is deleted.`);
+      navigate(ABOVE.path);
+    });
+  };
+  useKey('s', 'Save', () => void save());
+  const actions = html`
+    ${isOwn && html`<a class="button" href=${`${ABOVE.path}/${template.id}/versions`}>Versions</a>`}
+    ${template && html`<a class="button" href=${`/console/playground?template=${template.id}`}>Playground</a>`}
+    ${isOwn && html`<${Button} kind="danger" onClick=${() => remove(template)}>Delete<//>`}
+    <${Button} kind="primary" isBusy=${isActing} isDisabled=${isOwn && !isChanged} onClick=${save}>
+      ${template?.builtIn ? 'Save as your own' : 'Save'}
+    <//>
+  `;
+  return { actions, error };
+}
 
-interface FactsFormProps {
+interface DraftProps {
   draft: TemplateForm;
   error: unknown;
   onChange: (change: Partial<TemplateForm>) => void;
 }
 
-function FactsForm({ draft: { name, description, width, height }, error, onChange }: FactsFormProps) {
+const PARTS = [
+  { name: 'html', label: 'HTML' },
+  { name: 'css', label: 'CSS' },
+  { name: 'facts', label: 'Name and size' },
+];
+
+/** The texts of a template, and its facts. */
+function EditorText({ draft, error, onChange }: DraftProps) {
+  const [part, setPart] = useState('html');
+  return html`<div class="editor-text">
+    <${Tabs} label="Part of the template" choices=${PARTS} current=${part} onChoose=${setPart} />
+    ${
+      part === 'facts'
+        ? html`<${FactsForm} draft=${draft} error=${error} onChange=${onChange} />`
+        : html`<textarea
+            class="source-text"
+            aria-label=${part === 'html' ? 'HTML' : 'CSS'}
+            spellcheck=${false}
+            wrap="off"
+            value=${part === 'html' ? draft.html : draft.css}
+            onInput=${takesText((text) => onChange({ [part]: text }))}
+          ></textarea>`
+    }
+  </div>`;
+}
+
+function FactsForm({ draft: { name, description, width, height }, error, onChange }: DraftProps) {
   const number = (event: Event) => (event.target as HTMLInputElement).valueAsNumber || 1;
   return html`<div class="form">
     <${Field} label="Name" error=${errorAt(error, 'name')}>

@@ -9,7 +9,7 @@ import { Page } from '../parts/page.ts';
 import { type PagedList, usePages, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
-import { Count, countText } from '../parts/values.ts';
+import { Count, copyText, countText } from '../parts/values.ts';
 import { navigate, useQuery } from '../router.ts';
 import type { ScreenProps } from '../screen.ts';
 import { api } from '../session.ts';
@@ -33,7 +33,6 @@ function Grid() {
   const query = queryOf(filters);
   const list = usePages<ListedAsset>((signal) => api.assets.list(query, { signal }), [query]);
   const collections = useReading((signal) => api.request('GET', '/collections', { signal }), []);
-  const bulk = useBulk();
   const isFiltered = Object.keys(query).length > 0;
   const reload = () => {
     list.reload();
@@ -41,32 +40,6 @@ function Grid() {
   };
   const choose = (id: string, isChosen: boolean) =>
     setChosen(new Set(isChosen ? [...chosen, id] : [...chosen].filter((other) => other !== id)));
-  const removeChosen = async () => {
-    const ids = [...chosen];
-    const assets = `${countText(ids.length)} ${ids.length === 1 ? 'asset' : 'assets'}`;
-    const isAgreed = await confirmed({
-      title: `Delete ${assets}?`,
-      text: 'Their bytes are gone for good, and so are the pictures that web pages show of them.',
-      act: `Delete ${assets}`,
-      isDangerous: true,
-    });
-    if (!isAgreed) return;
-    await bulk.run<string>({
-      title: 'Deleting assets',
-      total: ids.length,
-      rows: ids,
-      nameOf: (id) => id,
-      act: (id, signal) => api.assets.delete(id, { signal }),
-      onEnd: () => {
-        setChosen(new Set());
-        reload();
-      },
-    });
-  };
-  const copyIds = async () => {
-    await navigator.clipboard?.writeText([...chosen].join('\n'));
-    toast(`${countText(chosen.size)} ids are copied.`);
-  };
 
   return html`<${Page} title="Assets" lead="Images that this account keeps: uploads, and what its jobs made.">
     <${DropZone} collection=${filters.collection} onDone=${reload} />
@@ -86,27 +59,7 @@ function Grid() {
         <${Button} kind="link" onClick=${() => setFilters({ similarTo: '' })}>Show all<//>
       </p>`
     }
-    <div class="list-head">
-      <span class="quiet">
-        ${list.total !== undefined && html`<${Count} value=${list.total} /> ${list.total === 1 ? 'asset' : 'assets'}`}
-        ${chosen.size > 0 && html`, <${Count} value=${chosen.size} /> chosen`}
-      </span>
-      <span class="list-acts">
-        ${
-          list.rows.length > 0 &&
-          html`<${Button}
-            onClick=${() => setChosen(new Set(chosen.size > 0 ? [] : list.rows.map(({ id }) => id)))}
-          >
-            ${chosen.size > 0 ? 'Choose none' : 'Choose all'}
-          <//>`
-        }
-        <${Button} isDisabled=${chosen.size === 0} onClick=${copyIds}>Copy ids<//>
-        <${Button} kind="danger" isDisabled=${chosen.size === 0 || bulk.isRunning} onClick=${removeChosen}>
-          Delete chosen
-        <//>
-      </span>
-    </div>
-    ${bulk.view}
+    <${GridActs} list=${list} chosen=${chosen} setChosen=${setChosen} onRemoved=${reload} />
     <${ErrorBox} error=${list.error} onRetry=${list.reload} />
     ${list.rows.length === 0 && list.isLoading && html`<${Waiting} />`}
     ${
@@ -129,6 +82,64 @@ function Grid() {
     </ul>
     <${More} ...${list} />
   <//>`;
+}
+
+interface GridActsProps {
+  list: ListReading<ListedAsset>;
+  chosen: ReadonlySet<string>;
+  setChosen: (chosen: ReadonlySet<string>) => void;
+  onRemoved: () => void;
+}
+
+/** How many assets there are, and what is done to those that are chosen. */
+function GridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
+  const bulk = useBulk();
+  const removeChosen = async () => {
+    const ids = [...chosen];
+    const assets = `${countText(ids.length)} ${ids.length === 1 ? 'asset' : 'assets'}`;
+    const isAgreed = await confirmed({
+      title: `Delete ${assets}?`,
+      text: 'Their bytes are gone for good, and so are the pictures that web pages show of them.',
+      act: `Delete ${assets}`,
+      isDangerous: true,
+    });
+    if (!isAgreed) return;
+    await bulk.run<string>({
+      title: 'Deleting assets',
+      total: ids.length,
+      rows: ids,
+      nameOf: (id) => id,
+      act: (id, signal) => api.assets.delete(id, { signal }),
+      onEnd: () => {
+        setChosen(new Set());
+        onRemoved();
+      },
+    });
+  };
+  const copyIds = async () => {
+    await copyText([...chosen].join('\n'));
+    toast(`${countText(chosen.size)} ids are copied.`);
+  };
+  const chooseAll = () => setChosen(new Set(chosen.size > 0 ? [] : list.rows.map(({ id }) => id)));
+  return html`
+    <div class="list-head">
+      <span class="quiet">
+        ${list.total !== undefined && html`<${Count} value=${list.total} /> ${list.total === 1 ? 'asset' : 'assets'}`}
+        ${chosen.size > 0 && html`, <${Count} value=${chosen.size} /> chosen`}
+      </span>
+      <span class="list-acts">
+        ${
+          list.rows.length > 0 &&
+          html`<${Button} onClick=${chooseAll}>${chosen.size > 0 ? 'Choose none' : 'Choose all'}<//>`
+        }
+        <${Button} isDisabled=${chosen.size === 0} onClick=${copyIds}>Copy ids<//>
+        <${Button} kind="danger" isDisabled=${chosen.size === 0 || bulk.isRunning} onClick=${removeChosen}>
+          Delete chosen
+        <//>
+      </span>
+    </div>
+    ${bulk.view}
+  `;
 }
 
 /** Reads the next page when the end of the list comes into view. */

@@ -9,7 +9,7 @@ import { Filters, withoutEmpty } from '../parts/filters.ts';
 import { Live } from '../parts/live.ts';
 import { useLiveList } from '../parts/live-list.ts';
 import { Page } from '../parts/page.ts';
-import { Empty, ErrorBox } from '../parts/states.ts';
+import { Empty } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Count, countText } from '../parts/values.ts';
 import { navigate, useQuery } from '../router.ts';
@@ -118,7 +118,6 @@ function List() {
       </span>
     </div>
     ${bulk.view}
-    <${ErrorBox} error=${list.error} onRetry=${list.reload} />
     <${Table}
       label="Jobs"
       columns=${COLUMNS}

@@ -4,11 +4,13 @@ import { html, useEffect, useMemo, useRef, useState, type View } from '../html.t
 import { loadedLater } from '../loaded.ts';
 import { Button } from '../parts/button.ts';
 import { Code } from '../parts/code.ts';
-import { Field, Form, type FormValues } from '../parts/form.ts';
+import { Field, Form } from '../parts/form.ts';
+import type { FormValues } from '../parts/form-values.ts';
 import { useKey } from '../parts/keys.ts';
-import { Page, Section, UnreadPage } from '../parts/page.ts';
+import type { OtherCall } from '../parts/mending.ts';
+import { Page, Section, Unread } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox, type OtherCall, Progress } from '../parts/states.ts';
+import { Empty, ErrorBox, Progress } from '../parts/states.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { samplesFor } from '../playground/samples.ts';
 import { openSource, SourcePicker, type SourcePicture } from '../playground/source.ts';
@@ -41,16 +43,6 @@ interface Offer {
   templates: readonly TemplateSummary[];
 }
 
-/**
- * Tries ops, presets and templates on a picture of the reader. The address holds what is done, so that it can be
- * shared.
- */
-export function Screen() {
-  const offer = useReading(readOffer, []);
-  if (offer.data === undefined) return html`<${UnreadPage} title="Playground" ...${offer} />`;
-  return html`<${Bench} offer=${offer.data} />`;
-}
-
 async function readOffer(signal: AbortSignal): Promise<Offer> {
   const [ops, presets, templates] = await Promise.all([
     api.request('GET', '/ops', { signal }),
@@ -61,7 +53,15 @@ async function readOffer(signal: AbortSignal): Promise<Offer> {
   return { definitions, presets, templates };
 }
 
-function Bench({ offer }: { offer: Offer }) {
+const NO_OFFER: Offer = { definitions: new Map(), presets: [], templates: [] };
+
+/**
+ * Tries ops, presets and templates on a picture of the reader, who can choose it while the offer is still being read.
+ * The address holds what is done, so that it can be shared.
+ */
+export function Screen() {
+  const { data: offer = NO_OFFER, error: notRead, reload } = useReading(readOffer, []);
+  const isRead = offer !== NO_OFFER;
   const [fields, setFields] = useQuery(FIELDS);
   const { asset, ...work } = fields;
   const written = JSON.stringify(work);
@@ -73,7 +73,7 @@ function Bench({ offer }: { offer: Offer }) {
   const undo = useUndo(current, (next) => setFields(fieldsOf(next)));
   const { outcome, error, progress, isRunning, start } = useRun(current, source?.blob, definition);
 
-  const isReady = source !== undefined || !needsPicture(current, definition);
+  const isReady = isRead && (source !== undefined || !needsPicture(current, definition));
   const isCheap = definition?.kind !== 'ai';
   useEffect(() => {
     if (!isReady || !isLive || !isCheap) return;
@@ -82,9 +82,9 @@ function Bench({ offer }: { offer: Offer }) {
   }, [written, source, isLive, isReady, isCheap]);
   const applying = () => import('../playground/applying.ts');
   const fix = async (changes: readonly Fix[]) =>
-    undo.change((await applying()).fixed(current, changes, definition));
+    undo.change((await applying()).fixed(current, changes, definition, offer));
   const takeInstead = async (instead: OtherCall) =>
-    undo.change((await applying()).replaced(current, instead, offer.definitions));
+    undo.change((await applying()).replaced(current, instead, offer));
   useKey('r', 'Run', () => isReady && start());
   useKey('u', 'Undo the last change', undo.undo);
 
@@ -102,8 +102,12 @@ function Bench({ offer }: { offer: Offer }) {
       <div class="bench-work">
         ${needsPicture(current, definition) && html`<${SourcePicker} source=${source} onPick=${setSource} />`}
         <${ErrorBox} error=${sourceError} />
-        <${WorkPicker} work=${current} offer=${offer} onPick=${undo.change} />
-        <${WorkForm} work=${current} offer=${offer} error=${error} onChange=${undo.change} />
+        ${
+          isRead
+            ? html`<${WorkPicker} work=${current} offer=${offer} onPick=${undo.change} />
+                <${WorkForm} work=${current} offer=${offer} error=${error} onChange=${undo.change} />`
+            : html`<${Unread} error=${notRead} reload=${reload} />`
+        }
         <label class="check quiet">
           <input
             type="checkbox"
@@ -125,12 +129,15 @@ function Bench({ offer }: { offer: Offer }) {
               />`
             : html`<${ResultView} outcome=${outcome} source=${source} definition=${definition} work=${current} />`
         }
-        <${Section} title="The same call">
-          <${Code} samples=${samplesFor(current, definition)} label="Language of the call" />
-        <//>
+        ${
+          isRead &&
+          html`<${Section} title="The same call">
+            <${Code} samples=${samplesFor(current, definition)} label="Language of the call" />
+          <//>`
+        }
       </div>
     </div>
-    ${isSaving && current.kind === 'steps' && html`<${PresetDialog} steps=${current.steps} onClose=${() => setIsSaving(false)} />`}
+    ${isSaving && current.kind === 'steps' && html`<${PresetDialog} steps=${current.steps} definitions=${offer.definitions} onClose=${() => setIsSaving(false)} />`}
   <//>`;
 }
 

@@ -66,14 +66,13 @@ function Listing() {
       values=${filters}
       onChange=${setFilters}
     />
-    <${ErrorBox} error=${error} onRetry=${reload} />
     ${h(Table<PresetData>, {
       label: 'Presets',
       columns: COLUMNS,
       rows,
       keyOf: ({ id }) => id,
       hrefOf: ({ slug }) => `/console/presets/${slug}`,
-      isLoading,
+      ...{ isLoading, error, reload },
       empty: html`<${Empty}
         title="No preset here"
         text="Try some steps in the playground, and save them as a preset."

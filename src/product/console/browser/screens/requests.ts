@@ -89,7 +89,6 @@ function Calls({ filters }: { filters: RequestListFilters }) {
       <span class="quiet">${list.total === undefined ? '' : html`<${Count} value=${list.total} /> calls`}</span>
       <${Live} ...${list} />
     </div>
-    <${ErrorBox} error=${list.error} onRetry=${list.reload} />
     <${Table}
       label="Calls"
       columns=${COLUMNS}

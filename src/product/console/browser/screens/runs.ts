@@ -4,9 +4,9 @@ import { callOperator } from '../operator.ts';
 import { Button } from '../parts/button.ts';
 import { timeColumn } from '../parts/columns.ts';
 import { type FilterField, Filters } from '../parts/filters.ts';
-import { Page } from '../parts/page.ts';
+import { Page, UnreadPage } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox, Waiting } from '../parts/states.ts';
+import { Empty } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, Status } from '../parts/values.ts';
 import { addressOf, navigate, useQuery } from '../router.ts';
@@ -71,8 +71,7 @@ function List({ isCompared }: { isCompared: boolean }) {
     const runs = names
       .split(',')
       .flatMap((name) => data?.runs.find((run) => run.name === decodeURIComponent(name)) ?? []);
-    if (data === undefined)
-      return error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`;
+    if (data === undefined) return html`<${UnreadPage} title="Runs" error=${error} reload=${reload} />`;
     if (runs.length === 0)
       return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${PATH}>All runs</a>`} />`;
     return html`<${Comparison} runs=${runs} />`;
@@ -90,7 +89,6 @@ function List({ isCompared }: { isCompared: boolean }) {
   >
     <${Filters} fields=${FIELDS} values=${filters} onChange=${change} />
     ${tooMany && html`<p class="quiet">At most ${MAX_COMPARED} can be laid over each other.</p>`}
-    <${ErrorBox} error=${error} onRetry=${reload} />
     <${Table}
       label="Runs"
       columns=${COLUMNS}
@@ -100,7 +98,7 @@ function List({ isCompared }: { isCompared: boolean }) {
       hrefOf=${({ name }: Run) => compareAddress([name])}
       selected=${selected}
       onSelect=${setSelected}
-      isLoading=${isLoading && data === undefined}
+      ...${{ isLoading: isLoading && data === undefined, error, reload }}
       empty=${html`<${Empty} title="No report matches" text=${html`<code>npm run bench -- smoke</code> writes one into this folder; RESULTS_DIR names another.`} />`}
     />
   <//>`;

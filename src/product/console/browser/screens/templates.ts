@@ -4,7 +4,7 @@ import { idColumn, timeColumn } from '../parts/columns.ts';
 import { Filters } from '../parts/filters.ts';
 import { Page, UnreadPage } from '../parts/page.ts';
 import { usePages, useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox } from '../parts/states.ts';
+import { Empty } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
@@ -53,12 +53,12 @@ const COLUMNS: readonly Column<TemplateSummary>[] = [
 function Listing() {
   const [filters, setFilters] = useQuery({ search: '', from: '' });
   const from = filters.from === 'user' || filters.from === 'builtin' ? { filter: filters.from } : {};
-  const { rows, error, isLoading, hasMore, more, reload } = usePages(
+  const list = usePages(
     (signal) => api.templates.list(from as { filter?: 'user' | 'builtin' }, { signal }),
     [filters.from],
   );
   const words = filters.search.toLowerCase();
-  const found = rows.filter(({ name, id }) => `${name} ${id}`.toLowerCase().includes(words));
+  const rows = list.rows.filter(({ name, id }) => `${name} ${id}`.toLowerCase().includes(words));
   return html`<${Page}
     title="Templates"
     lead="Pages of HTML and CSS with placeholders, which are drawn as pictures."
@@ -69,16 +69,13 @@ function Listing() {
       values=${filters}
       onChange=${setFilters}
     />
-    <${ErrorBox} error=${error} onRetry=${reload} />
     ${h(Table<TemplateSummary>, {
       label: 'Templates',
       columns: COLUMNS,
-      rows: found,
+      ...list,
+      rows,
       keyOf: ({ id }) => id,
       hrefOf: ({ id }) => `/console/templates/${id}`,
-      hasMore,
-      more,
-      isLoading,
       empty: html`<${Empty}
         title="No template here"
         text="Open one of the service and save it under a name of your own, or begin a new one."

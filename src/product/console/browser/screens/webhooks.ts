@@ -36,22 +36,18 @@ function Endpoints() {
     lead="Signed announcements of what jobs did, sent to your addresses."
     actions=${add}
   >
-    <${ErrorBox} error=${error} onRetry=${reload} />
     <${Table}
       label="Endpoints"
       columns=${COLUMNS}
       rows=${data ?? []}
       keyOf=${({ id }: WebhookEndpoint) => id}
       hrefOf=${({ id }: WebhookEndpoint) => `${WEBHOOKS_PATH}/${id}`}
-      isLoading=${isLoading}
-      empty=${
-        error === undefined &&
-        html`<${Empty}
-          title="No endpoints yet"
-          text="Register an https address of yours, keep its secret, and send it a test."
-          action=${add}
-        />`
-      }
+      ...${{ isLoading, error, reload }}
+      empty=${html`<${Empty}
+        title="No endpoints yet"
+        text="Register an https address of yours, keep its secret, and send it a test."
+        action=${add}
+      />`}
     />
     ${isAdding && html`<${NewEndpoint} onClose=${() => setIsAdding(false)} onAdded=${reload} />`}
   <//>`;

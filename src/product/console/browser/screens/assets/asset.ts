@@ -3,7 +3,7 @@ import { html } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { Code } from '../../parts/code.ts';
 import { confirmed } from '../../parts/dialog.ts';
-import { Facts, Page, Section } from '../../parts/page.ts';
+import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
 import { Thumb } from '../../parts/thumb.ts';
@@ -21,9 +21,7 @@ export function AssetPage({ assetId }: { assetId: string }) {
   const { data, error, reload } = useReading((signal) => api.assets.get(assetId, { signal }), [assetId]);
   const above = { title: 'Assets', path: ASSETS_PATH };
   if (data === undefined)
-    return html`<${Page} title="Asset" above=${above}>
-      ${error ? html`<${ErrorBox} error=${error} onRetry=${reload} />` : html`<${Waiting} />`}
-    <//>`;
+    return html`<${UnreadPage} title="Asset" above=${above} error=${error} reload=${reload} />`;
   const { metadata = {}, name, status } = data;
   return html`<${Page} title=${name ?? 'Asset'} above=${above} actions=${html`<${Acts} asset=${data} />`}>
     <div class="asset">

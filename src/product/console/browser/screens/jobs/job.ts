@@ -162,16 +162,13 @@ function Items({ job, status }: { job: Job; status: string }) {
   const startMs = Date.parse(job.createdAt);
   const endMs = job.completedAt === undefined ? Date.now() : Date.parse(job.completedAt);
   const span = { startMs, lengthMs: Math.max(1, endMs - startMs) };
-  return html`
-    <${ErrorBox} error=${list.error} onRetry=${list.reload} />
-    <${Table}
-      label="Items"
-      columns=${columnsOf(span)}
-      ...${list}
-      keyOf=${({ index }: JobItem) => String(index)}
-      empty=${html`<${Empty} title="No such items" />`}
-    />
-  `;
+  return html`<${Table}
+    label="Items"
+    columns=${columnsOf(span)}
+    ...${list}
+    keyOf=${({ index }: JobItem) => String(index)}
+    empty=${html`<${Empty} title="No such items" />`}
+  />`;
 }
 
 interface BarSpan {

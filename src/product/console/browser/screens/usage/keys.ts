@@ -1,3 +1,4 @@
+import type { Fix } from '../../../../../client/errors.ts';
 import type { ApiKey } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
@@ -5,6 +6,7 @@ import { idColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed, Dialog } from '../../parts/dialog.ts';
 import { Field } from '../../parts/form.ts';
 import { submits, takesText } from '../../parts/handlers.ts';
+import { mended } from '../../parts/mending.ts';
 import { useAct, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
@@ -51,13 +53,13 @@ function List() {
   const add = html`<${Button} kind="primary" onClick=${() => setIsAdding(true)}>New key<//>`;
   return html`
     <div class="list-head"><span class="quiet">Keys that are not revoked</span>${add}</div>
-    <${ErrorBox} error=${error ?? revoking.error} onRetry=${reload} />
+    <${ErrorBox} error=${revoking.error} />
     <${Table}
       label="API keys"
       columns=${columnsOf(revoke)}
       rows=${data ?? []}
       keyOf=${({ id }: ApiKey) => id}
-      isLoading=${isLoading}
+      ...${{ isLoading, error, reload }}
       empty=${html`<${Empty} title="No keys yet" text="A program calls the interface with a key of its own." action=${add} />`}
     />
     ${isAdding && html`<${NewKey} onClose=${() => setIsAdding(false)} onAdded=${reload} />`}
@@ -126,6 +128,6 @@ function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void
         <input maxlength="100" value=${name} onInput=${takesText(setName)} />
       <//>
     </form>
-    <${ErrorBox} error=${error} />
+    <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => setName(mended({ name }, fix).name)} />
   <//>`;
 }

@@ -23,7 +23,7 @@ export function Ledger() {
         ]}
       />`
     }
-    <${ErrorBox} error=${credits.error ?? list.error} onRetry=${list.reload} />
+    <${ErrorBox} error=${credits.error} onRetry=${credits.reload} />
     <${Table}
       label="Movements of credits"
       columns=${COLUMNS}

@@ -40,13 +40,13 @@ function List() {
   };
   return html`
     <div class="list-head"><span class="quiet">Sign-ins of the last 12 hours that are not over</span></div>
-    <${ErrorBox} error=${error ?? ending.error} onRetry=${reload} />
+    <${ErrorBox} error=${ending.error} />
     <${Table}
       label="Sessions"
       columns=${columnsOf(end)}
       rows=${data ?? []}
       keyOf=${({ id }: Session) => id}
-      isLoading=${isLoading}
+      ...${{ isLoading, error, reload }}
     />
   `;
 }

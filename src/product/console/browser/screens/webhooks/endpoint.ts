@@ -78,7 +78,6 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
         <${ResendFailed} isEnabled=${data.enabled && !bulk.isRunning} resend=${resend} />
       </div>
       ${bulk.view}
-      <${ErrorBox} error=${list.error} onRetry=${list.reload} />
       <${Table}
         label="Deliveries"
         columns=${COLUMNS}
