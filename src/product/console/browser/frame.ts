@@ -1,4 +1,13 @@
-import { h, html, useEffect, useErrorBoundary, useRef, useState, type View } from './html.ts';
+import {
+  h,
+  html,
+  useEffect,
+  useErrorBoundary,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type View,
+} from './html.ts';
 import { loadedLater } from './loaded.ts';
 import { useIsOperator } from './operator.ts';
 import { Dialogs } from './parts/dialog.ts';
@@ -141,7 +150,7 @@ function Guarded({ children }: { children?: View }): View {
 function Current({ path }: { path: string }): View {
   const found = screenAt(path);
   const [loaded, setLoaded] = useState<{ path: string; Screen: unknown; error?: unknown }>();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (found === undefined) return;
     const { screen } = found;
     let isCurrent = true;

@@ -1,6 +1,6 @@
 import { ConnectionError } from '../../../../client/errors.ts';
 import type { Pages } from '../../../../client/pages.ts';
-import { useCallback, useEffect, useRef, useState } from '../html.ts';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
 import { isOffline, useSession } from '../session.ts';
 
 /** Something that is read from the service. */
@@ -49,7 +49,8 @@ export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): 
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((last) => last + 1), []);
   const key = JSON.stringify(deps);
-  useEffect(() => {
+  // Other effects wait until the browser has drawn.
+  useLayoutEffect(() => {
     const end = new AbortController();
     setState(({ data, key: last }) =>
       last === key && data !== undefined ? { data, isLoading: true, key } : { isLoading: true, key },
@@ -115,7 +116,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((last) => last + 1), []);
   const pull = useRef<() => void>(() => undefined);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const end = new AbortController();
     let pages = open(end.signal).pages();
     let rows: readonly T[] = [];
