@@ -85,7 +85,7 @@ function Grid() {
 }
 
 interface GridActsProps {
-  list: ListReading<ListedAsset>;
+  list: PagedList<ListedAsset>;
   chosen: ReadonlySet<string>;
   setChosen: (chosen: ReadonlySet<string>) => void;
   onRemoved: () => void;
