@@ -77,6 +77,23 @@ t.test('content says its name and how long it may be kept; other answers are kep
   }
 });
 
+t.test('no cache keeps a refusal, whatever its path', async (t) => {
+  for (const [path, options, status] of [
+    ['//nothing', {}, 404],
+    ['//docs/guides/nothing', {}, 404],
+    ['//nothing/%zz', {}, 400],
+    ['//docs', { method: 'DELETE' }, 405],
+    ['//healthz', { method: 'POST' }, 405],
+    ['/ops/nothing', {}, 404],
+    ['/ops', { method: 'POST' }, 405],
+    ['/templates', {}, 401],
+  ] as const) {
+    const answer = await server.call(path, options);
+    t.same([answer.status, answer.headers.get('cache-control')], [status, 'no-store'], path);
+  }
+  t.equal((await server.call('//readyz')).headers.get('cache-control'), 'no-store');
+});
+
 t.test('a path in percent-encoding is as private as its plain form', async (t) => {
   for (const path of ['//metrics', '//%6Detrics', '//%6detrics?a=b', '//%61pi/v1/credits']) {
     const { headers } = await server.call(path, { key, headers: FROM_A_PAGE });

@@ -94,6 +94,7 @@ t.test('what is no request is refused in the envelope, with a request id', async
     const { error } = answer.json;
     t.same([answer.status, error.code, error.param], [status, code, param], sent.slice(0, 60));
     t.match(answer.head.toLowerCase(), new RegExp(`x-request-id: ${error.requestId}`));
+    t.match(answer.head.toLowerCase(), 'cache-control: no-store');
   }
 });
 

@@ -9,7 +9,7 @@ import {
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ApiError, invalidParam } from '../errors/errors.ts';
-import { failureBody } from '../errors/failures.ts';
+import { failureBody, failureHeaders } from '../errors/failures.ts';
 import { closeAfterResponse } from './closing.ts';
 
 /** The errors of Node's parser and of its timers for a connection. */
@@ -80,8 +80,7 @@ function answerAndClose(socket: Socket, refusal: ApiError): void {
   const body = JSON.stringify(failureBody(refusal, requestId));
   const lines = [
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
-    `x-request-id: ${requestId}`,
-    'content-type: application/json; charset=utf-8',
+    ...Object.entries(failureHeaders(refusal, requestId)).map(([name, value]) => `${name}: ${value}`),
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
     '',

@@ -51,24 +51,37 @@ export function refusalOf(request: FastifyRequest): ApiError | undefined {
 /** Sends a refusal in the envelope, with its headers. */
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
   refusals.set(request, failure);
-  if (failure.retryAfterSeconds !== undefined) {
-    reply.header('retry-after', String(Math.max(1, Math.ceil(failure.retryAfterSeconds))));
-  }
-  if (failure.status === 401) reply.header('www-authenticate', CHALLENGE);
-  for (const [name, value] of Object.entries(failure.headers ?? {})) reply.header(name, value);
   // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
   if (!request.raw.complete) {
     dropBody(request.raw);
     closeAfterResponse(request.socket);
   }
   if (hasEndlessBody(request)) reply.header('connection', 'close');
-  // Hooks do not run for refusals by the router.
-  reply.header('x-request-id', request.id);
   return reply
     .code(failure.status)
-    .type('application/json; charset=utf-8')
+    .headers(failureHeaders(failure, request.id))
     .serializer(JSON.stringify)
     .send(failureBody(failure, request.id));
+}
+
+/**
+ * The headers of a refusal, whoever sends it: no hook runs for those of the router and of Node's parser. A cache may
+ * keep a 404 or a 405 that names no lifetime for as long as it likes, so it may store only one that says so itself.
+ */
+export function failureHeaders(
+  { status, retryAfterSeconds, headers }: ApiError,
+  requestId: string,
+): Record<string, string> {
+  return {
+    'x-request-id': requestId,
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    ...(retryAfterSeconds !== undefined && {
+      'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))),
+    }),
+    ...(status === 401 && { 'www-authenticate': CHALLENGE }),
+    ...headers,
+  };
 }
 
 /** The envelope of a refusal. */

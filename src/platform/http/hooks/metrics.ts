@@ -80,6 +80,7 @@ export async function serveMetrics(
   host: string,
 ): Promise<Server> {
   const server = createServer(async (request, response) => {
+    response.setHeader('cache-control', 'no-store');
     if (request.url?.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
     if (!mayRead(request.headers.authorization, token)) {
       return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();

@@ -64,7 +64,11 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
     async (_request, reply) => {
       const closed = options.closedBecause();
       const health = closed === null ? await readHealth(options) : closedHealth(closed);
-      return reply.code(health.status === 'ok' ? 200 : 503).send(health);
+      // What is true of this moment is kept by no cache.
+      return reply
+        .code(health.status === 'ok' ? 200 : 503)
+        .header('cache-control', 'no-store')
+        .send(health);
     },
   );
 }
