@@ -1,17 +1,17 @@
-import type { ShelvedFile } from './shelf.ts';
+import type { ListedFile } from './storage.ts';
 
 /**
  * The files to delete, so that the others take at most `keptBytes`: repeatedly, of the owner with the most bytes, the
  * one that was used least recently.
  */
-export function filesToEvict(files: readonly ShelvedFile[], keptBytes: number): ShelvedFile[] {
+export function filesToEvict(files: readonly ListedFile[], keptBytes: number): ListedFile[] {
   const owners = [...Map.groupBy(files, ownerOf).values()].map((owned) => ({
     bytes: bytesOf(owned),
     // The least recently used is last, where it is cheap to take.
     files: owned.toSorted((one, other) => other.usedMs - one.usedMs),
   }));
   let total = bytesOf(files);
-  const evicted: ShelvedFile[] = [];
+  const evicted: ListedFile[] = [];
   while (total > keptBytes) {
     const largest = owners.reduce((most, owner) => (owner.bytes > most.bytes ? owner : most));
     const file = largest.files.pop();
@@ -23,10 +23,10 @@ export function filesToEvict(files: readonly ShelvedFile[], keptBytes: number): 
   return evicted;
 }
 
-export function bytesOf(files: readonly ShelvedFile[]): number {
+export function bytesOf(files: readonly ListedFile[]): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-function ownerOf({ path }: ShelvedFile): string {
+function ownerOf({ path }: ListedFile): string {
   return path.slice(0, path.indexOf('/'));
 }

@@ -4,7 +4,7 @@ import { StorageFullError } from '../stores/documents/port.ts';
 import type { Log } from '../tracing/log.ts';
 import { type CachedFacts, packFile, unpacked } from './cached-file.ts';
 import { bytesOf, filesToEvict } from './eviction.ts';
-import type { Shelf, ShelvedFile } from './shelf.ts';
+import type { FileStorage, ListedFile } from './storage.ts';
 
 /** The part of the space that is left after an eviction, so that one eviction serves many writes. */
 const KEPT_SHARE = 7 / 8;
@@ -19,7 +19,7 @@ const FIGURES_LIFE_MS = 300_000;
 const FILES_AT_ONCE = 32;
 
 interface FileCacheOptions {
-  shelf: Shelf;
+  storage: FileStorage;
   maxBytes: number;
   log: Log;
 }
@@ -34,7 +34,7 @@ export interface CacheFigures {
 
 /**
  * Files that can be made again, within a space. The path of each is `<owner>/<group>/<name>`: who it is made for, what
- * it is made of, and its own name there, each a safe name of a file. All processes that have the same shelf share
+ * it is made of, and its own name there, each a safe name of a file. All processes with the same storage share
  * them, and they survive a restart. When the space is used up, the owner with the most bytes loses what was not used
  * for longest, so that one owner cannot evict the share of the others. Nothing here fails a caller: what cannot be kept
  * is not kept, and what cannot be read is not there.
@@ -55,15 +55,15 @@ export class FileCache {
 
   constructor(options: FileCacheOptions) {
     this.#options = options;
-    this.#noted = new LRUCache({ max: MAX_NOTED, ttl: options.shelf.useResolutionMs });
+    this.#noted = new LRUCache({ max: MAX_NOTED, ttl: options.storage.useResolutionMs });
   }
 
   get isOff(): boolean {
     return this.#options.maxBytes === 0;
   }
 
-  get kind(): Shelf['kind'] {
-    return this.#options.shelf.kind;
+  get kind(): FileStorage['kind'] {
+    return this.#options.storage.kind;
   }
 
   /** The number of files that this process has evicted. */
@@ -74,7 +74,7 @@ export class FileCache {
   /** The file, or null. A damaged one is deleted. */
   async read(path: string): Promise<{ facts: CachedFacts; bytes: Buffer } | null> {
     if (this.isOff) return null;
-    const file = await this.#options.shelf.read(path);
+    const file = await this.#options.storage.read(path);
     if (file === null) return null;
     const found = unpacked(file);
     if (found === null) await this.remove(path);
@@ -95,7 +95,7 @@ export class FileCache {
 
   /** A failure is left to the next eviction: what is not asked for any more is the first to go. */
   async remove(path: string): Promise<void> {
-    await this.#options.shelf.remove(path).catch(() => undefined);
+    await this.#options.storage.remove(path).catch(() => undefined);
   }
 
   /**
@@ -104,14 +104,14 @@ export class FileCache {
    * @param prefix what the names of the files begin with.
    */
   async removeAll(folder: string, prefix = ''): Promise<void> {
-    const files = await this.#options.shelf.list(folder).catch(() => []);
+    const files = await this.#options.storage.list(folder).catch(() => []);
     const doomed = files.filter(({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
     await eachLimit(doomed, FILES_AT_ONCE, ({ path }) => this.remove(path));
   }
 
   /** The paths of all files. */
   async paths(): Promise<string[]> {
-    return (await this.#options.shelf.list('')).map(({ path }) => path);
+    return (await this.#options.storage.list('')).map(({ path }) => path);
   }
 
   /**
@@ -120,7 +120,7 @@ export class FileCache {
    */
   async readFigures(): Promise<CacheFigures> {
     if (!this.isOff && Date.now() - this.#listedMs > FIGURES_LIFE_MS) {
-      const files = await this.#options.shelf.list('').catch(() => null);
+      const files = await this.#options.storage.list('').catch(() => null);
       if (files !== null) this.#note(files);
     }
     return this.#figures;
@@ -133,10 +133,10 @@ export class FileCache {
   }
 
   async #write(path: string, file: Buffer): Promise<boolean> {
-    const { shelf, maxBytes, log } = this.#options;
+    const { storage, maxBytes, log } = this.#options;
     if (file.length > maxBytes * MAX_FILE_SHARE) return false;
     try {
-      await shelf.write(path, file);
+      await storage.write(path, file);
     } catch (error) {
       if (!(error instanceof StorageFullError))
         log.warn({ err: error }, 'A file of the cache could not be kept');
@@ -157,7 +157,7 @@ export class FileCache {
   #noteUse(path: string, file: Buffer): void {
     if (this.#noted.has(path)) return;
     this.#noted.set(path, true);
-    this.#options.shelf.touch(path, file).catch(() => undefined);
+    this.#options.storage.touch(path, file).catch(() => undefined);
   }
 
   #evict(): void {
@@ -170,14 +170,14 @@ export class FileCache {
   }
 
   async #evictNow(): Promise<void> {
-    const files = await this.#options.shelf.list('');
+    const files = await this.#options.storage.list('');
     const doomed = new Set(filesToEvict(files, this.#options.maxBytes * KEPT_SHARE));
     this.#note(files.filter((file) => !doomed.has(file)));
     await eachLimit([...doomed], FILES_AT_ONCE, ({ path }) => this.remove(path));
     this.#evicted += doomed.size;
   }
 
-  #note(files: readonly ShelvedFile[]): void {
+  #note(files: readonly ListedFile[]): void {
     this.#listedMs = Date.now();
     const oldestUseMs = files.reduce(
       (least, { usedMs }) => Math.min(least, usedMs),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { BucketShelf } from '../../platform/file-cache/bucket-shelf.ts';
-import { DiskShelf } from '../../platform/file-cache/disk-shelf.ts';
+import { BucketStorage } from '../../platform/file-cache/bucket-storage.ts';
+import { DiskStorage } from '../../platform/file-cache/disk-storage.ts';
 import { FileCache } from '../../platform/file-cache/file-cache.ts';
 import type { Objects } from '../../platform/stores/objects/port.ts';
 import { DiskReserve, MAX_RESERVED_SHARE, readSpace } from '../../platform/stores/objects/reserve.ts';
@@ -25,11 +25,11 @@ export function openPictureCache(settings: PictureCacheSettings, objects: Object
   const { DATA_DIR, S3_BUCKET, STORAGE_RESERVE_MEGABYTES, DELIVERY_CACHE_MEGABYTES } = settings;
   const directory = join(DATA_DIR, 'delivery');
   const reserve = pictureReserve(STORAGE_RESERVE_MEGABYTES * MEGABYTE, () => readSpace(directory));
-  const shelf =
+  const storage =
     S3_BUCKET === ''
-      ? new DiskShelf(directory, reserve)
-      : new BucketShelf({ objects, prefix: DELIVERED_PREFIX, maxFileBytes: MAX_OBJECT_BYTES });
-  return new FileCache({ shelf, maxBytes: DELIVERY_CACHE_MEGABYTES * MEGABYTE, log });
+      ? new DiskStorage(directory, reserve)
+      : new BucketStorage({ objects, prefix: DELIVERED_PREFIX, maxFileBytes: MAX_OBJECT_BYTES });
+  return new FileCache({ storage, maxBytes: DELIVERY_CACHE_MEGABYTES * MEGABYTE, log });
 }
 
 /**

@@ -1,44 +1,44 @@
 import type { Test } from 'tap';
 import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
-import type { Shelf } from '../../../src/platform/file-cache/shelf.ts';
+import type { FileStorage } from '../../../src/platform/file-cache/storage.ts';
 
 const log = { warn: () => undefined };
 export const place = (name: string, owner = 'acc_1', group = 'ast_1') => `${owner}/${group}/${name}`;
 
-/** The promises of a cache, on every kind of shelf. @param open a shelf without any file. */
-export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): void {
-  const cacheOn = (shelf: Shelf, maxBytes = 4_000_000) => new FileCache({ shelf, maxBytes, log });
+/** The promises of a cache, on every kind of storage. @param open opens a storage without any file. */
+export function fileCacheContract(t: Test, open: (t: Test) => Promise<FileStorage>): void {
+  const cacheOn = (storage: FileStorage, maxBytes = 4_000_000) => new FileCache({ storage, maxBytes, log });
 
   t.test('a file is read as it was written, by another process as well', async (t) => {
-    const shelf = await open(t);
-    const cache = cacheOn(shelf);
+    const storage = await open(t);
+    const cache = cacheOn(storage);
     t.equal(await cache.read(place('a')), null);
     for (const size of [0, 9, 70_000, 131_072, 300_000]) {
       const bytes = Buffer.alloc(size, 'the bytes');
       const own = place(`bytes-${size}`);
       t.equal(await cache.write(own, { width: 3 }, bytes), true);
-      for (const reader of [cache, cacheOn(shelf)])
+      for (const reader of [cache, cacheOn(storage)])
         t.same(await reader.read(own), { facts: { width: 3 }, bytes }, own);
     }
     await cache.settled();
   });
 
   t.test('a damaged file is not there, wherever it is damaged', async (t) => {
-    const shelf = await open(t);
-    const cache = cacheOn(shelf);
+    const storage = await open(t);
+    const cache = cacheOn(storage);
     const path = 'acc_1/ast_1/a';
     await cache.write(place('a'), { width: 3 }, Buffer.from('the bytes'));
     await cache.settled();
-    const whole = (await shelf.read(path)) ?? Buffer.alloc(0);
+    const whole = (await storage.read(path)) ?? Buffer.alloc(0);
     for (let at = 0; at < whole.length; at += 7) {
       const damaged = Buffer.from(whole);
       damaged[at] = (damaged[at] ?? 0) ^ 1;
-      await shelf.write(path, damaged);
+      await storage.write(path, damaged);
       t.equal(await cache.read(place('a')), null, `byte ${at}`);
-      await shelf.write(path, whole.subarray(0, at));
+      await storage.write(path, whole.subarray(0, at));
       t.equal(await cache.read(place('a')), null, `the first ${at} bytes`);
     }
-    t.same(await shelf.list(''), [], 'it is deleted');
+    t.same(await storage.list(''), [], 'it is deleted');
   });
 
   t.test('what was made of one thing, or begins with one name, is deleted together', async (t) => {
@@ -67,13 +67,13 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): v
 
   t.test('the space is never exceeded by more than what is written meanwhile', async (t) => {
     const maxBytes = 100_000;
-    const shelf = await open(t);
-    const cache = cacheOn(shelf, maxBytes);
+    const storage = await open(t);
+    const cache = cacheOn(storage, maxBytes);
     for (let index = 0; index < 150; index += 1) {
       await cache.write(place(`f${index}`), {}, Buffer.alloc(1_000));
       await cache.settled();
     }
-    const total = (await shelf.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
+    const total = (await storage.list('')).reduce((sum, { bytes }) => sum + bytes, 0);
     t.ok(total <= maxBytes && total > maxBytes / 2, `${total} bytes`);
     t.ok(cache.evicted > 0);
     const { bytes, files, oldestUseMs } = await cache.readFigures();
@@ -83,24 +83,24 @@ export function fileCacheContract(t: Test, open: (t: Test) => Promise<Shelf>): v
   });
 
   t.test('a flood of one owner cannot evict the others below a fair share', async (t) => {
-    const shelf = await open(t);
-    const cache = cacheOn(shelf, 100_000);
+    const storage = await open(t);
+    const cache = cacheOn(storage, 100_000);
     for (let index = 0; index < 30; index += 1)
       await cache.write(place(`q${index}`, 'quiet'), {}, Buffer.alloc(1_000));
     for (let index = 0; index < 150; index += 1) {
       await cache.write(place(`f${index}`, 'flood'), {}, Buffer.alloc(1_000));
       await cache.settled();
     }
-    t.equal((await shelf.list('quiet')).length, 30);
+    t.equal((await storage.list('quiet')).length, 30);
   });
 
   t.test('a file that would take too much is not kept, and a cache without space keeps none', async (t) => {
-    const shelf = await open(t);
-    t.equal(await cacheOn(shelf, 8_000).write(place('a'), {}, Buffer.alloc(2_000)), false);
-    const off = cacheOn(shelf, 0);
+    const storage = await open(t);
+    t.equal(await cacheOn(storage, 8_000).write(place('a'), {}, Buffer.alloc(2_000)), false);
+    const off = cacheOn(storage, 0);
     t.equal(off.isOff, true);
     t.equal(await off.write(place('a'), {}, Buffer.alloc(1)), false);
     t.equal(await off.read(place('a')), null);
-    t.same(await shelf.list(''), []);
+    t.same(await storage.list(''), []);
   });
 }

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { BucketShelf } from '../../../src/platform/file-cache/bucket-shelf.ts';
-import { DiskShelf } from '../../../src/platform/file-cache/disk-shelf.ts';
+import { BucketStorage } from '../../../src/platform/file-cache/bucket-storage.ts';
+import { DiskStorage } from '../../../src/platform/file-cache/disk-storage.ts';
 import { filesToEvict } from '../../../src/platform/file-cache/eviction.ts';
 import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
 import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
@@ -23,22 +23,22 @@ async function openDirectory(t: Test): Promise<string> {
 async function openDisk(t: Test, space: { freeBytes: number } = { freeBytes: DISK_BYTES }) {
   const directory = await openDirectory(t);
   const reserve = new DiskReserve(1_000, async () => ({ ...space, totalBytes: DISK_BYTES }));
-  return { directory, shelf: new DiskShelf(directory, reserve) };
+  return { directory, storage: new DiskStorage(directory, reserve) };
 }
 
-t.test('on a disk', async (t) => fileCacheContract(t, async (t) => (await openDisk(t)).shelf));
+t.test('on a disk', async (t) => fileCacheContract(t, async (t) => (await openDisk(t)).storage));
 
 t.test('among the objects', async (t) =>
   fileCacheContract(t, async (t) => {
     const objects = new FileObjects(await openDirectory(t));
     await objects.put('other/a', Buffer.from('no file of the cache'), 'text/plain');
-    return new BucketShelf({ objects, prefix: 'kept/', maxFileBytes: 1_000_000 });
+    return new BucketStorage({ objects, prefix: 'kept/', maxFileBytes: 1_000_000 });
   }),
 );
 
 t.test('the reserve of a disk is never used, and nothing is left of what was not kept', async (t) => {
-  const { directory, shelf } = await openDisk(t, { freeBytes: 999 });
-  const cache = new FileCache({ shelf, maxBytes: 1_000_000, log });
+  const { directory, storage } = await openDisk(t, { freeBytes: 999 });
+  const cache = new FileCache({ storage, maxBytes: 1_000_000, log });
   t.equal(await cache.write(place('a'), {}, Buffer.alloc(10)), false);
   t.equal(await cache.read(place('a')), null);
   t.same(await readdir(directory), []);
@@ -48,8 +48,8 @@ t.test('a disk that cannot be written keeps nothing, and fails nobody', async (t
   const directory = await openDirectory(t);
   await writeFile(join(directory, 'a file'), '');
   const reserve = new DiskReserve(0, async () => ({ freeBytes: DISK_BYTES, totalBytes: DISK_BYTES }));
-  const shelf = new DiskShelf(join(directory, 'a file'), reserve);
-  const cache = new FileCache({ shelf, maxBytes: 1_000_000, log });
+  const storage = new DiskStorage(join(directory, 'a file'), reserve);
+  const cache = new FileCache({ storage, maxBytes: 1_000_000, log });
   t.equal(await cache.write(place('a'), {}, Buffer.alloc(10)), false);
   t.equal(await cache.read(place('a')), null);
   t.same(await cache.readFigures(), { files: 0, bytes: 0, oldestUseMs: null });
@@ -69,19 +69,19 @@ t.test('the owner with the most loses what it used least recently', async (t) =>
 });
 
 t.test('a read is the last use of a file', async (t) => {
-  const { directory, shelf } = await openDisk(t);
+  const { directory, storage } = await openDisk(t);
   const path = join(directory, 'acc_1', 'ast_1', 'a');
-  await new FileCache({ shelf, maxBytes: 1_000_000, log }).write(place('a'), {}, Buffer.from('x'));
+  await new FileCache({ storage, maxBytes: 1_000_000, log }).write(place('a'), {}, Buffer.from('x'));
   await utimes(path, new Date(0), new Date(0));
-  await new FileCache({ shelf, maxBytes: 1_000_000, log }).read(place('a'));
+  await new FileCache({ storage, maxBytes: 1_000_000, log }).read(place('a'));
   let usedMs = 0;
   for (let look = 0; look < 1_000 && usedMs === 0; look += 1) usedMs = (await stat(path)).mtimeMs;
   t.ok(usedMs > 0);
 });
 
 t.test('an unfinished file of a process that died is deleted', async (t) => {
-  const { directory, shelf } = await openDisk(t);
-  const open = () => new FileCache({ shelf, maxBytes: 1_000_000, log });
+  const { directory, storage } = await openDisk(t);
+  const open = () => new FileCache({ storage, maxBytes: 1_000_000, log });
   await open().write(place('a'), {}, Buffer.from('x'));
   const left = join(directory, 'acc_1', 'ast_1', 'b.12345678.part');
   await writeFile(left, 'half');

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { BucketShelf } from '../../../../src/platform/file-cache/bucket-shelf.ts';
+import { BucketStorage } from '../../../../src/platform/file-cache/bucket-storage.ts';
 import { S3Objects } from '../../../../src/platform/stores/objects/s3.ts';
 import { startMinio, type TestMinio } from '../../../support/services/minio.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
@@ -33,7 +33,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
   t.test('a cache among the objects of S3', async (t) =>
     fileCacheContract(t, async () => {
       const prefix = `kept-${randomBytes(6).toString('hex')}/`;
-      return new BucketShelf({ objects, prefix, maxFileBytes: MEGABYTE });
+      return new BucketStorage({ objects, prefix, maxFileBytes: MEGABYTE });
     }),
   );
 

@@ -1,5 +1,5 @@
-/** A file on a shelf. */
-export interface ShelvedFile {
+/** A file as a storage lists it. */
+export interface ListedFile {
   /** `<owner>/<group>/<name>` */
   path: string;
   bytes: number;
@@ -8,10 +8,10 @@ export interface ShelvedFile {
 }
 
 /** Where the files of a cache lie. Each part of a path is a safe name of a file. */
-export interface Shelf {
+export interface FileStorage {
   /** What it is, for the metrics. */
   readonly kind: 'disk' | 'bucket';
-  /** How exact the time of the last use is, in milliseconds: a use costs this shelf a change once in this time. */
+  /** How exact the time of the last use is, in milliseconds: a use costs this storage a change once in this time. */
   readonly useResolutionMs: number;
   /** Null when there is no such file, or it cannot be read. */
   read(path: string): Promise<Buffer | null>;
@@ -22,5 +22,5 @@ export interface Shelf {
   /** Notes that a file, which was just read, is in use. */
   touch(path: string, file: Buffer): Promise<void>;
   /** @param folder `<owner>`, `<owner>/<group>`, or nothing for every file. */
-  list(folder: string): Promise<ShelvedFile[]>;
+  list(folder: string): Promise<ListedFile[]>;
 }

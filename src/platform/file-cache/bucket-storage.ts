@@ -1,12 +1,12 @@
 import type { Objects } from '../stores/objects/port.ts';
 import { HOUR_MS } from '../values/units.ts';
-import type { Shelf, ShelvedFile } from './shelf.ts';
+import type { FileStorage, ListedFile } from './storage.ts';
 
 /** A use costs a put, so it is noted four times a day. */
 const USE_RESOLUTION_MS = 6 * HOUR_MS;
 const TYPE = 'application/octet-stream';
 
-interface BucketShelfOptions {
+interface BucketStorageOptions {
   objects: Objects;
   /** What the keys of all files begin with; it ends with a slash. */
   prefix: string;
@@ -14,12 +14,12 @@ interface BucketShelfOptions {
 }
 
 /** Files in the object store, which all hosts share. The time of an object is that of its last use. */
-export class BucketShelf implements Shelf {
+export class BucketStorage implements FileStorage {
   readonly kind = 'bucket';
   readonly useResolutionMs = USE_RESOLUTION_MS;
-  readonly #options: BucketShelfOptions;
+  readonly #options: BucketStorageOptions;
 
-  constructor(options: BucketShelfOptions) {
+  constructor(options: BucketStorageOptions) {
     this.#options = options;
   }
 
@@ -41,7 +41,7 @@ export class BucketShelf implements Shelf {
     return this.write(path, file);
   }
 
-  async list(folder: string): Promise<ShelvedFile[]> {
+  async list(folder: string): Promise<ListedFile[]> {
     const { objects, prefix } = this.#options;
     const listed = await objects.list(folder === '' ? prefix : `${prefix}${folder}/`);
     return listed.map(({ key, bytes, storedMs }) => ({

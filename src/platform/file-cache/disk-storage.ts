@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { randomText } from '../ids/ids.ts';
 import { eachLimit } from '../queues/each-limit.ts';
+import { isMissing } from '../stores/objects/files.ts';
 import type { DiskReserve } from '../stores/objects/reserve.ts';
-import type { Shelf, ShelvedFile } from './shelf.ts';
+import type { FileStorage, ListedFile } from './storage.ts';
 
 /** An unfinished file of this age was left by a process that died. */
 const UNFINISHED_LIFE_MS = 60_000;
@@ -17,7 +18,7 @@ const open = promisify(openFile);
 const read = promisify(readFile);
 
 /** Files in a directory of this host, which its processes share. The time of a file is that of its last use. */
-export class DiskShelf implements Shelf {
+export class DiskStorage implements FileStorage {
   readonly kind = 'disk';
   readonly useResolutionMs = MINUTE_MS;
   readonly #directory: string;
@@ -35,16 +36,13 @@ export class DiskShelf implements Shelf {
 
   async write(path: string, file: Buffer): Promise<void> {
     const finished = join(this.#directory, path);
-    const unfinished = `${finished}.${randomText(8)}${UNFINISHED}`;
-    await mkdir(this.#directory, { recursive: true });
-    await this.#reserve.check();
-    await mkdir(dirname(finished), { recursive: true });
     try {
-      await writeFile(unfinished, file);
-      await rename(unfinished, finished);
+      await this.#writeWhole(finished, file);
     } catch (error) {
-      await unlink(unfinished).catch(() => undefined);
-      throw error;
+      // The folder mostly exists, and to make it each time would cost two more steps of the pool of threads.
+      if (!isMissing(error)) throw error;
+      await mkdir(dirname(finished), { recursive: true });
+      await this.#writeWhole(finished, file);
     }
     this.#reserve.spend(file.length);
   }
@@ -61,9 +59,9 @@ export class DiskShelf implements Shelf {
     await utimes(join(this.#directory, path), now, now);
   }
 
-  async list(folder: string): Promise<ShelvedFile[]> {
+  async list(folder: string): Promise<ListedFile[]> {
     const names = await readdir(join(this.#directory, folder), { recursive: true }).catch(() => []);
-    const files: ShelvedFile[] = [];
+    const files: ListedFile[] = [];
     await eachLimit(names, FILES_AT_ONCE, async (name) => {
       const path = join(folder, name);
       const found = await stat(join(this.#directory, path)).catch(() => null);
@@ -73,6 +71,19 @@ export class DiskShelf implements Shelf {
       else if (Date.now() - usedMs > UNFINISHED_LIFE_MS) await this.remove(path);
     });
     return files;
+  }
+
+  /** @throws ENOENT where the folder of the file does not exist. */
+  async #writeWhole(finished: string, file: Buffer): Promise<void> {
+    const unfinished = `${finished}.${randomText(8)}${UNFINISHED}`;
+    await this.#reserve.check();
+    try {
+      await writeFile(unfinished, file);
+      await rename(unfinished, finished);
+    } catch (error) {
+      await unlink(unfinished).catch(() => undefined);
+      throw error;
+    }
   }
 }
 
