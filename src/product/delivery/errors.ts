@@ -19,22 +19,23 @@ export function noSuchPicture(): ApiError {
 /** A refusal as a page gets it: kept by caches for a moment where it would be the same again, else not at all. */
 export function asDelivered(refusal: ApiError): ApiError {
   const isLasting = refusal.status !== 402 && refusal.status < 429;
-  const caching = isLasting ? CACHED_BRIEFLY : { 'cache-control': 'no-store' };
-  return new ApiError(refusal.code, refusal.message, {
-    ...refusal,
-    headers: { ...refusal.headers, ...caching },
-  });
+  if (!isLasting) return refusal;
+  const headers = { ...refusal.headers, ...CACHED_BRIEFLY };
+  return new ApiError(refusal.code, refusal.message, { ...refusal, headers });
 }
+
+/** The reasons of an unavailability that is that of the source: its host, or the store of its bytes. */
+const SOURCE_REASONS = ['url_unavailable', 'storage_read'];
 
 /** Whether a refusal says that the source of a picture cannot be reached or read. */
 export function isOfSource(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { code, param, details } = error;
-  if (code === 'provider_unavailable') return details?.reason === 'url_unavailable';
+  if (code === 'provider_unavailable') return SOURCE_REASONS.includes(String(details?.reason));
   return ['not_found', 'unsupported_format', 'payload_too_large'].includes(code) || param === 'url';
 }
 
-/** Whether a refusal is about the order or its source, so that every process would refuse it at this time. */
+/** Whether a refusal is about what was asked for or its source, so that every process would refuse it at this time. */
 export function failsEverywhere(error: unknown): error is ApiError {
   return isOfSource(error) || (error instanceof ApiError && error.status < 429);
 }

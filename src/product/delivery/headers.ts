@@ -1,7 +1,7 @@
 import { disposition, fileNameOf } from '../assets/content/sending.ts';
 import type { Address } from './address.ts';
-import { type Ordered, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './orders.ts';
 import type { KeptPicture } from './pictures.ts';
+import { type RequestedPicture, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './resolver.ts';
 
 /** Seconds in a year, which caches treat as unlimited. */
 const MAX_AGE_SECONDS = 31_536_000;
@@ -12,23 +12,23 @@ const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The last headers of an order. They are the same for each picture of an ETag; null is that of no picture. */
-const built = new WeakMap<Ordered, { etag: string | null; headers: Headers }>();
+/** The last headers of a picture that is asked for: the same for each ETag, which is null where there is no picture. */
+const built = new WeakMap<RequestedPicture, { etag: string | null; headers: Headers }>();
 
 /**
  * The headers of a picture, but for those that depend on the time.
  * @param picture null where only its ETag is known.
  */
-export function headersOf(ordered: Ordered, picture: KeptPicture | null): Headers {
+export function headersOf(requested: RequestedPicture, picture: KeptPicture | null): Headers {
   const etag = picture?.etag ?? null;
-  const last = built.get(ordered);
+  const last = built.get(requested);
   if (last?.etag === etag) return last.headers;
-  const headers = build(ordered, picture);
-  built.set(ordered, { etag, headers });
+  const headers = build(requested, picture);
+  built.set(requested, { etag, headers });
   return headers;
 }
 
-function build({ asset, etag, format, tags }: Ordered, picture: KeptPicture | null): Headers {
+function build({ asset, etag, format, tags }: RequestedPicture, picture: KeptPicture | null): Headers {
   const type = picture?.contentType ?? (format && `image/${format}`);
   return {
     etag: quoteEtag(picture?.etag ?? etag ?? ''),
@@ -59,7 +59,11 @@ export function quoteEtag(etag: string): string {
  * The Cache-Control header. The picture of an asset never changes; that of a public address is asked for again after an
  * hour. No copy outlives the address or the asset.
  */
-export function cacheControlOf({ source, expiresAt }: Address, { asset }: Ordered, nowMs: number): string {
+export function cacheControlOf(
+  { source, expiresAt }: Address,
+  { asset }: RequestedPicture,
+  nowMs: number,
+): string {
   const assetEnd = asset?.expiresAt ?? null;
   const ends = [
     ...(expiresAt === null ? [] : [expiresAt * 1000]),

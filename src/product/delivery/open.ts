@@ -15,19 +15,19 @@ import type { AssetsSlice } from '../assets/open.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import type { Models } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
+import { AddressCache } from './address-cache.ts';
 import { openPictureCache, type PictureCacheSettings } from './cache.ts';
 import { signingKeyRoutes } from './keys/routes.ts';
 import { Signers } from './keys/signers.ts';
 import { SigningKeysStore } from './keys/store.ts';
-import { KnownAddresses } from './known-addresses.ts';
+import { Leases } from './leases.ts';
 import { linkRoutes } from './link-routes.ts';
 import { SignedLinks } from './links.ts';
-import { Orders } from './orders.ts';
 import { Pictures } from './pictures.ts';
 import { Recipes } from './recipes.ts';
 import { Removals } from './removals.ts';
+import { AddressResolver } from './resolver.ts';
 import { deliveryRoutes } from './routes.ts';
-import { Turns } from './turns.ts';
 
 interface DeliveryOptions {
   documents: Documents;
@@ -55,15 +55,15 @@ interface DeliveryOptions {
 interface DeliveryParts {
   keys: SigningKeysStore;
   signers: Signers;
-  addresses: KnownAddresses;
-  orders: Orders;
+  addresses: AddressCache;
+  resolver: AddressResolver;
   pictures: Pictures;
   links: SignedLinks;
   cache: FileCache;
   gate: Gate;
   now: () => Date;
   removals: Removals;
-  turns: Turns;
+  leases: Leases;
 }
 
 /** Delivery: signing keys, and the addresses of pictures for web pages. */
@@ -82,18 +82,18 @@ export class DeliverySlice implements Slice {
     const signers = await Signers.open({ keys, accounts, coordination, now });
     const recipes = new Recipes(options.models, presets, now);
     const assets = options.assets.reader;
-    const addresses = new KnownAddresses({ signers, recipes, assets, now });
+    const addresses = new AddressCache({ signers, recipes, assets, now });
     const cache = openPictureCache(settings, options.objects, options.log);
     const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
     // Hosts whose caches are apart do not wait for each other's pictures.
     const among = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
     const processId = `${options.hostId}/${options.processId}`;
-    const turns = await Turns.open({ coordination, among, processId, waitMs: timeoutMs });
-    const pictures = new Pictures({ cache, turns, now });
-    const orders = new Orders({ ...options, recipes, assets, timeoutMs });
+    const leases = await Leases.open({ coordination, among, processId, waitMs: timeoutMs });
+    const pictures = new Pictures({ cache, leases, now });
+    const resolver = new AddressResolver({ ...options, recipes, assets, timeoutMs });
     const links = new SignedLinks({ ...options, keys, recipes, assets });
     const removals = await Removals.open({ ...options, cache, among, pictures, recipes });
-    const ours = { keys, signers, addresses, orders, pictures, links, removals, turns, cache };
+    const ours = { keys, signers, addresses, resolver, pictures, links, removals, leases, cache };
     return new DeliverySlice({ ...ours, gate, now });
   }
 
@@ -106,9 +106,9 @@ export class DeliverySlice implements Slice {
   readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#parts);
 
   async stop(): Promise<void> {
-    const { signers, turns, removals, cache } = this.#parts;
+    const { signers, leases, removals, cache } = this.#parts;
     signers.close();
-    turns.close();
+    leases.close();
     removals.close();
     await cache.settled();
   }

@@ -1,12 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import type { FileCache } from '../../platform/file-cache/file-cache.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
+import type { Leases } from './leases.ts';
 import { DeliveryMeter } from './meter.ts';
-import type { Turns } from './turns.ts';
 
 /** The pictures that a process keeps in memory, in bytes, and the largest of them. */
 const MEMORY_BYTES = 32 * MEGABYTE;
 const MAX_IN_MEMORY_BYTES = MEGABYTE / 2;
+/** How long the source of a kept picture is not tried again after it failed, so that few readers wait for it. */
+const FAILING_MS = 10_000;
+const MAX_FAILING = 10_000;
 /** The reads of the cache among which a picture is asked for again. */
 const MAX_RECENT_READS = 500;
 
@@ -25,8 +28,8 @@ export interface KeptPicture extends MadePicture {
   madeAtMs: number;
 }
 
-/** A picture that an address asks for. Equal orders have equal paths. */
-export interface PictureOrder {
+/** A picture that an address asks for. Equal requests have equal paths. */
+export interface PictureRequest {
   /** Where the picture is kept: `<account>/<source>/<name>`. */
   path: string;
   /** How long the picture is kept before it is made anew; null for good, because its source never changes. */
@@ -40,13 +43,13 @@ export interface PictureOrder {
 
 interface PicturesOptions {
   cache: FileCache;
-  turns: Pick<Turns, 'take'>;
+  leases: Pick<Leases, 'hold'>;
   now: () => Date;
 }
 
 /**
- * Makes each picture once and keeps it: equal orders at the same time wait for one making, in this process by one
- * promise, over the processes by turns. What was made is kept in the cache, and what is asked for again is in memory,
+ * Makes each picture once and keeps it: equal requests at the same time wait for one making, in this process by one
+ * promise, over the processes by a lease. What was made is kept in the cache, and what is asked for again is in memory,
  * too.
  */
 export class Pictures {
@@ -60,30 +63,34 @@ export class Pictures {
   });
   /** The pictures that were last read from the cache, and are not in memory. */
   readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
+  /** The kept pictures whose source failed a moment ago. */
+  readonly #failing: LRUCache<string, true>;
   readonly #meter: DeliveryMeter;
 
   constructor(options: PicturesOptions) {
     this.#options = options;
+    const perf = { now: () => options.now().getTime() };
+    this.#failing = new LRUCache({ max: MAX_FAILING, ttl: FAILING_MS, ttlResolution: 0, perf });
     this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
   }
 
   /** The picture if it is in memory and fresh, else null. */
-  inMemory(order: Pick<PictureOrder, 'path' | 'freshMs'>): KeptPicture | null {
-    const kept = this.#memory.get(order.path);
-    return kept !== undefined && this.#isFresh(kept, order) ? this.#counted('memory', kept) : null;
+  inMemory(request: Pick<PictureRequest, 'path' | 'freshMs'>): KeptPicture | null {
+    const kept = this.#memory.get(request.path);
+    return kept !== undefined && this.#isFresh(kept, request) ? this.#counted('memory', kept) : null;
   }
 
-  /** The picture, made if it is not kept. @throws what its making throws; the next order tries anew. */
-  async get(order: PictureOrder): Promise<KeptPicture> {
-    const kept = this.inMemory(order);
+  /** The picture, made if it is not kept. @throws what its making throws; the next request tries anew. */
+  async get(request: PictureRequest): Promise<KeptPicture> {
+    const kept = this.inMemory(request);
     if (kept !== null) return kept;
-    const running = this.#running.get(order.path);
+    const running = this.#running.get(request.path);
     if (running !== undefined) return this.#counted('joined', await running);
     const answer = Promise.withResolvers<KeptPicture>();
-    this.#running.set(order.path, answer.promise);
-    this.#find(order, answer.resolve)
+    this.#running.set(request.path, answer.promise);
+    this.#find(request, answer.resolve)
       .catch(answer.reject)
-      .finally(() => this.#running.delete(order.path));
+      .finally(() => this.#running.delete(request.path));
     return answer.promise;
   }
 
@@ -101,38 +108,40 @@ export class Pictures {
   }
 
   /** Answers with the picture as soon as it is there, and resolves when it is kept, too. */
-  async #find(order: PictureOrder, answer: (picture: KeptPicture) => void): Promise<void> {
-    const kept = await this.#read(order.path);
-    if (kept !== null && this.#isFresh(kept, order)) return answer(this.#counted('kept', kept));
+  async #find(request: PictureRequest, answer: (picture: KeptPicture) => void): Promise<void> {
+    const kept = await this.#read(request.path);
+    if (kept !== null && (this.#isFresh(kept, request) || this.#failing.has(request.path)))
+      return answer(this.#counted('kept', kept));
     try {
-      await this.#makeOnce(order, answer);
+      await this.#makeOnce(request, answer);
     } catch (error) {
-      if (kept === null || this.#ageOf(kept) > order.staleMs) throw error;
+      if (kept === null || this.#ageOf(kept) > request.staleMs) throw error;
+      this.#failing.set(request.path, true);
       answer(this.#counted('kept', kept));
     }
   }
 
   /** Makes the picture, or takes the one that another process has made meanwhile. */
-  async #makeOnce(order: PictureOrder, answer: (picture: KeptPicture) => void): Promise<void> {
-    const { cache, turns } = this.#options;
-    if (cache.isOff) return answer(await this.#make(order));
-    await turns.take(order.path, async () => {
-      const made = await this.#read(order.path);
-      if (made !== null && this.#isFresh(made, order)) return answer(this.#counted('joined', made));
-      const picture = await this.#make(order);
+  async #makeOnce(request: PictureRequest, answer: (picture: KeptPicture) => void): Promise<void> {
+    const { cache, leases } = this.#options;
+    if (cache.isOff) return answer(await this.#make(request));
+    await leases.hold(request.path, async () => {
+      const made = await this.#read(request.path);
+      if (made !== null && this.#isFresh(made, request)) return answer(this.#counted('joined', made));
+      const picture = await this.#make(request);
       answer(picture);
-      await this.#keep(order, picture);
+      await this.#keep(request, picture);
     });
   }
 
-  async #make(order: PictureOrder): Promise<KeptPicture> {
-    const picture = { ...(await order.make()), madeAtMs: this.#options.now().getTime() };
-    this.#memory.set(order.path, picture);
+  async #make(request: PictureRequest): Promise<KeptPicture> {
+    const picture = { ...(await request.make()), madeAtMs: this.#options.now().getTime() };
+    this.#memory.set(request.path, picture);
     return this.#counted('made', picture);
   }
 
   /** Keeps the picture for the other processes, unless what it was made of is gone meanwhile. */
-  async #keep({ path, isWanted }: PictureOrder, { bytes, ...facts }: KeptPicture): Promise<void> {
+  async #keep({ path, isWanted }: PictureRequest, { bytes, ...facts }: KeptPicture): Promise<void> {
     const { cache } = this.#options;
     await cache.write(path, facts, bytes);
     if (await isWanted()) return;
@@ -153,7 +162,7 @@ export class Pictures {
     return picture;
   }
 
-  #isFresh(picture: KeptPicture, { freshMs }: Pick<PictureOrder, 'freshMs'>): boolean {
+  #isFresh(picture: KeptPicture, { freshMs }: Pick<PictureRequest, 'freshMs'>): boolean {
     return freshMs === null || this.#ageOf(picture) < freshMs;
   }
 

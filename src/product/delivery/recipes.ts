@@ -38,6 +38,12 @@ export interface Recipe {
   tag: string | null;
 }
 
+/** A look at a preset, and its recipe when that is there. */
+interface PresetLook {
+  found: Promise<Recipe>;
+  recipe?: Recipe;
+}
+
 /** What an address adds to its recipe. */
 interface Addition {
   /** In pixels. Absent: the size is that of the recipe. */
@@ -52,7 +58,7 @@ interface Addition {
 export class Recipes {
   readonly #models: Models;
   readonly #presets: Pick<PresetsSlice, 'find'>;
-  readonly #ofPresets: LRUCache<string, Promise<Recipe>>;
+  readonly #ofPresets: LRUCache<string, PresetLook>;
   /** Ops by their text, because the addresses of a page differ in their sources. */
   readonly #ofOps = new LRUCache<string, Recipe>({ max: MAX_RECIPES });
   /** The passes of a recipe, by what addresses add: at most one per width and format. */
@@ -78,9 +84,12 @@ export class Recipes {
     return recipe;
   }
 
-  /** Whether ops, or a preset that was there half a second ago at most, so that `find` needs no store. */
-  knows(accountId: string, work: AddressWork): boolean {
-    return work.kind === 'ops' || this.#ofPresets.has(keyOf(accountId, work));
+  /**
+   * Whether work is ops, or still the version of a preset that a tag names, as a look half a second ago at most tells:
+   * the name of a preset that was deleted may be that of another one.
+   */
+  isStill(accountId: string, work: AddressWork, tag: string | null): boolean {
+    return work.kind === 'ops' || this.#ofPresets.get(keyOf(accountId, work))?.recipe?.tag === tag;
   }
 
   /** Looks the presets of an account up again. */
@@ -107,11 +116,17 @@ export class Recipes {
   #findPreset(accountId: string, work: NamedPreset): Promise<Recipe> {
     const key = keyOf(accountId, work);
     const known = this.#ofPresets.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.found;
     const found = this.#presets.find(accountId, referenceOf(work), 'preset').then(recipeOfPreset);
-    this.#ofPresets.set(key, found);
-    // A preset that does not exist may be made at any time, and a failure of the store is not kept.
-    found.catch(() => this.#ofPresets.delete(key));
+    const look: PresetLook = { found };
+    this.#ofPresets.set(key, look);
+    found.then(
+      (recipe) => {
+        look.recipe = recipe;
+      },
+      // A preset that does not exist may be made at any time, and a failure of the store is not kept.
+      () => this.#ofPresets.delete(key),
+    );
     return found;
   }
 }
@@ -149,7 +164,9 @@ export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
  */
 export function widthOn(ladder: readonly number[], { width, dpr }: Rung): number | null {
   if (dpr === null) return ladder.includes(width) ? width : null;
-  return ladder.find((rung) => rung >= width * dpr) ?? null;
+  // A density has two decimals, which binary fractions only approach: 100 × 1.1 is a little more than 110.
+  const pixels = Math.round(width * dpr * 100) / 100;
+  return ladder.find((rung) => rung >= pixels) ?? null;
 }
 
 /** An op with its parameters, each read as its declared type. */

@@ -8,9 +8,9 @@ import type { AccountsStore } from '../accounts/store.ts';
 import type { AssetsSlice } from '../assets/open.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { referenceOfTag } from '../presets/preset.ts';
-import { prefixOf, tagOfName } from './orders.ts';
 import type { Pictures } from './pictures.ts';
 import type { Recipes } from './recipes.ts';
+import { prefixOf, tagOfName } from './resolver.ts';
 
 interface RemovalsOptions {
   cache: Pick<FileCache, 'paths'>;

@@ -7,18 +7,18 @@ import { isFresh } from '../../platform/http/hooks/caching.ts';
 import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { ADDRESS_PREFIX, parseAddress } from './address.ts';
+import type { AddressCache, KnownAddress, SignedAddress } from './address-cache.ts';
 import { asDelivered, isOfSource, noSuchPicture } from './errors.ts';
 import { cacheControlOf, headersOf, quoteEtag } from './headers.ts';
 import type { Signers } from './keys/signers.ts';
-import type { KnownAddress, KnownAddresses, SignedAddress } from './known-addresses.ts';
-import type { Orders } from './orders.ts';
 import type { KeptPicture, Pictures } from './pictures.ts';
+import type { AddressResolver } from './resolver.ts';
 
 interface DeliveryRoutesOptions {
   gate: Pick<Gate, 'isBlocked' | 'refuseWrong'>;
   signers: Signers;
-  addresses: KnownAddresses;
-  orders: Orders;
+  addresses: AddressCache;
+  resolver: AddressResolver;
   pictures: Pictures;
   now: () => Date;
 }
@@ -115,9 +115,9 @@ class DeliveryCalls {
     const signed = known ?? (await this.#verify(request));
     if (signed.address.extension === 'auto') varyBy(reply, 'Accept');
     try {
-      const found = known ?? (await this.#order(request, signed));
+      const found = known ?? (await this.#resolve(request, signed));
       if (known === null && this.#answersAtOnce(request, reply, found)) return reply;
-      return this.#send(request, reply, found, await this.#options.pictures.get(found.ordered));
+      return this.#send(request, reply, found, await this.#options.pictures.get(found.requested));
     } catch (error) {
       if (!isOfSource(error)) throw error;
       const answered = await this.#answerFallback(request, reply, signed);
@@ -138,11 +138,11 @@ class DeliveryCalls {
     return { address, signer };
   }
 
-  async #order({ raw, headers }: FastifyRequest, signed: SignedAddress): Promise<KnownAddress> {
+  async #resolve({ raw, headers }: FastifyRequest, signed: SignedAddress): Promise<KnownAddress> {
     const { accept } = headers;
     const known = {
       ...signed,
-      ordered: await this.#options.orders.order(signed.address, signed.signer, accept),
+      requested: await this.#options.resolver.resolve(signed.address, signed.signer, accept),
     };
     this.#options.addresses.keep(raw.url ?? '', accept, known);
     return known;
@@ -155,14 +155,14 @@ class DeliveryCalls {
     signed: SignedAddress,
   ): Promise<FastifyReply | null> {
     try {
-      const found = await this.#options.orders.orderFallback(
+      const found = await this.#options.resolver.resolveFallback(
         signed.address,
         signed.signer,
         request.headers.accept,
       );
       if (found === null) return null;
-      const picture = await this.#options.pictures.get(found.ordered);
-      this.#withHeaders(reply.code(found.status), { ...signed, ordered: found.ordered }, picture);
+      const picture = await this.#options.pictures.get(found.requested);
+      this.#withHeaders(reply.code(found.status), { ...signed, requested: found.requested }, picture);
       return reply
         .header('cache-control', 'no-store')
         .removeHeader('etag')
@@ -175,11 +175,11 @@ class DeliveryCalls {
 
   /** Answers what needs neither a read nor any work; false where it needs more. */
   #answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: KnownAddress): boolean {
-    const { etag } = known.ordered;
+    const { etag } = known.requested;
     const needsNoBytes =
       etag !== null &&
       (request.method === 'HEAD' || isFresh(request.headers['if-none-match'], quoteEtag(etag)));
-    const picture = this.#options.pictures.inMemory(known.ordered);
+    const picture = this.#options.pictures.inMemory(known.requested);
     if (picture === null && !needsNoBytes) return false;
     this.#send(request, reply, known, picture);
     return true;
@@ -192,7 +192,7 @@ class DeliveryCalls {
     known: KnownAddress,
     picture: KeptPicture | null,
   ): FastifyReply {
-    const etag = quoteEtag(picture?.etag ?? known.ordered.etag ?? '');
+    const etag = quoteEtag(picture?.etag ?? known.requested.etag ?? '');
     this.#withHeaders(reply, known, picture);
     if (isFresh(headers['if-none-match'], etag)) return reply.code(304).send();
     if (picture === null) return reply.send(Readable.from([]));
@@ -200,10 +200,10 @@ class DeliveryCalls {
   }
 
   #withHeaders(reply: FastifyReply, known: KnownAddress, picture: KeptPicture | null): FastifyReply {
-    const { address, ordered } = known;
+    const { address, requested } = known;
     if (address.extension === 'auto') varyBy(reply, 'Accept');
     return reply
-      .headers(headersOf(ordered, picture))
-      .header('cache-control', cacheControlOf(address, ordered, this.#options.now().getTime()));
+      .headers(headersOf(requested, picture))
+      .header('cache-control', cacheControlOf(address, requested, this.#options.now().getTime()));
   }
 }

@@ -162,6 +162,24 @@ t.test('a preset at a version is delivered, and no longer when the version is go
   t.equal(removed.headers.get('cache-tag'), `preset-${id}-1,preset-${id}-2`);
 });
 
+t.test('an address names the preset that has its name now', async (t) => {
+  const save = async (width: number): Promise<string> => {
+    const steps = [{ op: 'resize', parameters: { width } }];
+    const made = await server.call('/presets', { key: account.key, json: { name: 'Badge', steps } });
+    return made.json.data.slug;
+  };
+  const slug = await save(44);
+  const widthOf = async (extension: string) => {
+    const { bytes } = await get(address(`${slug}@1/${assetId}.${extension}`));
+    return (await sharp(bytes).metadata()).width;
+  };
+  t.equal(await widthOf('png'), 44);
+  await server.call(`/presets/${slug}`, { method: 'DELETE', key: account.key });
+  t.equal(await save(22), slug);
+  t.equal(await widthOf('webp'), 22, 'an address that was not asked for before');
+  t.equal(await widthOf('png'), 22);
+});
+
 t.test('the original has no parameters of an image', async (t) => {
   for (const name of ['width', 'format', 'fit']) {
     const { status, json } = await server.call(`/assets/${assetId}/content?${name}=300`, {

@@ -142,6 +142,26 @@ t.test(
   },
 );
 
+t.test('an asset that goes while its picture is made is answered as one that never was', async (t) => {
+  const [plain, falling] = [await show(), await show()];
+  const of = (path: string, call: object) => server.call(path, { key: falling.account.key, ...call });
+  const other = DRAWING.replaceAll('"9"', '"8"');
+  const fallback = (await of('/assets/upload', { body: other, type: 'image/svg+xml' })).json.data.id;
+  const steps = [{ op: 'resize', parameters: { width: 3 } }];
+  const json = { name: 'Falling', steps, fallback: { assetId: fallback, status: 200 } };
+  const { slug } = (await of('/presets', { json })).json.data;
+  for (const { account, assetId } of [plain, falling])
+    await server.call(`/assets/${assetId}`, { method: 'DELETE', key: account.key });
+  // This host believes for a while that the assets are there.
+  const on = ({ key }: Shown, path: string) => distant.call(`/${signed(key, path, path)}`);
+  const gone = await on(plain, `resize:width=7/${plain.assetId}.png`);
+  const { code, param, details } = gone.json.error;
+  t.same([gone.status, code, param, details], [404, 'not_found', undefined, undefined]);
+  t.equal(gone.headers.get('cache-control'), 'public, max-age=10');
+  const instead = await on(falling, `${slug}@1/${falling.assetId}.png`);
+  t.same([instead.status, instead.headers.get('cache-control')], [200, 'no-store']);
+});
+
 t.test('an account that is suspended or deleted answers nothing one second later', async (t) => {
   const shown = await show();
   const { account, path } = shown;

@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { DEFAULT_LADDER } from '../../../src/product/delivery/recipes.ts';
+import { DEFAULT_LADDER, widthOn } from '../../../src/product/delivery/recipes.ts';
 import { openDelivering } from './delivering.ts';
 
 const { server, account, assetId, rung, get, runs } = await openDelivering(t);
@@ -28,6 +28,18 @@ t.test('a family answers the widths of its preset, and none else', async (t) => 
     t.equal((await get(rung({ ...family, width }))).status, 404, width);
   const changed = rung({ ...family, width: '50' }).replace('.png', '.webp');
   t.equal((await get(changed)).status, 404, 'the format is signed');
+});
+
+t.test('a width with a density is their exact product', async (t) => {
+  const wrong: string[] = [];
+  for (let hundredths = 100; hundredths <= 400; hundredths += 1)
+    for (let width = 1; width * hundredths <= 819_200; width += 1) {
+      const product = (width * hundredths) / 100;
+      const dpr = hundredths / 100;
+      const rung = Math.ceil(product);
+      if (widthOn([rung - 1, rung, rung + 1], { width, dpr }) !== rung) wrong.push(`${width}@${dpr}`);
+    }
+  t.same(wrong.slice(0, 5), []);
 });
 
 t.test('ten thousand random widths make no more pictures than the ladder has rungs', async (t) => {

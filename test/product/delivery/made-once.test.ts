@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';
 import { ACCOUNTS_COLLECTION } from '../../../src/product/accounts/store.ts';
+import { ASSETS_COLLECTION } from '../../../src/product/assets/store.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { serve } from '../../support/loopback.ts';
 import { until } from '../../support/whole-service.ts';
@@ -215,10 +216,17 @@ t.test('a preset may answer another picture while the source is away', async (t)
   const create = (json: object) => server.call('/presets', { key: account.key, json });
   const away = `url:${Buffer.from('http://127.0.0.1:9/a.png').toString('base64url')}`;
   const gone = `ast_${'0'.repeat(24)}`;
+  const type = 'image/svg+xml';
+  const body = '<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"/>';
+  const lost: string = (await server.call('/assets/upload', { key: account.key, body, type })).json.data.id;
+  const assets = await server.stores.documents.collection<{ _id: string; objectKey: string }>(
+    ASSETS_COLLECTION,
+  );
+  await server.stores.objects.delete((await assets.findOne({ _id: lost }))?.objectKey ?? '');
   for (const status of [200, 404] as const) {
     const created = await create({ name: `Away ${status}`, steps, fallback: { assetId, status } });
     t.same(created.json.data.fallback, { assetId, status });
-    for (const source of [away, gone]) {
+    for (const source of [away, gone, lost]) {
       const path = `${created.json.data.slug}@1/${source}.webp`;
       const answer = await server.call(`/${signed(key, path, path)}`);
       t.same([answer.status, answer.headers.get('cache-control')], [status, 'no-store'], path);

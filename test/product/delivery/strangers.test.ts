@@ -180,6 +180,8 @@ t.test('a flood of addresses that differ in ignored fields makes one picture', a
 
 t.test('other methods are refused, and tell nothing', async (t) => {
   const path = address(`resize:width=63/${assetId}.png`);
-  for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'])
-    t.equal((await server.call(`/${path}`, { method })).status, 405, method);
+  for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+    const { status, headers } = await server.call(`/${path}`, { method });
+    t.same([status, headers.get('cache-control')], [405, 'no-store'], method);
+  }
 });

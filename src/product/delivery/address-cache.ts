@@ -4,8 +4,8 @@ import type { AssetReader } from '../assets/content/reader.ts';
 import type { Address } from './address.ts';
 import { readerOf } from './formats.ts';
 import type { Signer, Signers } from './keys/signers.ts';
-import type { Ordered } from './orders.ts';
 import type { Recipes } from './recipes.ts';
+import type { RequestedPicture } from './resolver.ts';
 
 const MAX_CHARACTERS = 8 * MEGABYTE;
 /** What is kept beside the text of an address, in characters of memory. */
@@ -19,12 +19,12 @@ export interface SignedAddress {
 
 /** A right address with what it asks for. */
 export interface KnownAddress extends SignedAddress {
-  ordered: Ordered;
+  requested: RequestedPicture;
 }
 
-interface KnownAddressesOptions {
+interface AddressCacheOptions {
   signers: Pick<Signers, 'current' | 'isOver'>;
-  recipes: Pick<Recipes, 'knows'>;
+  recipes: Pick<Recipes, 'isStill'>;
   assets: Pick<AssetReader, 'knows'>;
   now: () => Date;
 }
@@ -33,14 +33,14 @@ interface KnownAddressesOptions {
  * The right addresses that were asked for last, so that a picture that is kept costs no HMAC, no plan and no read of a
  * store. Each time it is seen whether the key, the preset and the asset are still there, and that nothing has expired.
  */
-export class KnownAddresses {
-  readonly #options: KnownAddressesOptions;
+export class AddressCache {
+  readonly #options: AddressCacheOptions;
   readonly #known = new LRUCache<string, KnownAddress>({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_known, key) => key.length + ENTRY_CHARACTERS,
   });
 
-  constructor(options: KnownAddressesOptions) {
+  constructor(options: AddressCacheOptions) {
     this.#options = options;
   }
 
@@ -54,11 +54,11 @@ export class KnownAddresses {
     this.#known.set(keyOf(url, accept), known);
   }
 
-  #holds({ address, signer, ordered: { asset } }: KnownAddress): boolean {
+  #holds({ address, signer, requested: { asset, presetTag } }: KnownAddress): boolean {
     const { signers, recipes, assets, now } = this.#options;
     const { accountId } = signer;
     if (signers.current(address.keyId) !== signer || signers.isOver(address.expiresAt)) return false;
-    if (!recipes.knows(accountId, address.work)) return false;
+    if (!recipes.isStill(accountId, address.work, presetTag)) return false;
     if (asset === null) return true;
     const isOver = asset.expiresAt !== null && Date.parse(asset.expiresAt) <= now().getTime();
     return !isOver && assets.knows(accountId, asset.id);

@@ -14,7 +14,7 @@ import type { Address } from './address.ts';
 import { noSuchPicture } from './errors.ts';
 import { formatOfExtension, formatsForReader, readerOf, type SourceFacts } from './formats.ts';
 import type { Signer } from './keys/signers.ts';
-import type { MadePicture, PictureOrder } from './pictures.ts';
+import type { MadePicture, PictureRequest } from './pictures.ts';
 import { type Recipe, type Recipes, widthOn } from './recipes.ts';
 
 /** How long a picture of a public address is answered before the address is read again, in seconds. */
@@ -25,7 +25,7 @@ export const URL_STALE_SECONDS = (7 * DAY_MS) / 1000;
 /** 192 bits in base64url. */
 const ETAG_CHARACTERS = 32;
 
-interface OrdersOptions {
+interface AddressResolverOptions {
   recipes: Recipes;
   assets: AssetReader;
   imageWorkers: ImageWorkers;
@@ -39,21 +39,23 @@ interface OrdersOptions {
 }
 
 /** What an address asks for, before any work. */
-export interface Ordered extends PictureOrder {
+export interface RequestedPicture extends PictureRequest {
   /** Of the source; null for a public address. */
   asset: { id: string; name: string | null; expiresAt: string | null } | null;
   /** The strong ETag without quotes; null if only the picture tells. */
   etag: string | null;
   /** The format, if it is known before the work. */
   format: OutputFormat | null;
+  /** Of the preset that makes it; null for ops. */
+  presetTag: string | null;
   tags: string[];
 }
 
-/** Turns addresses into orders of pictures: the pass, the source, and where the result is kept. */
-export class Orders {
-  readonly #options: OrdersOptions;
+/** Finds what addresses ask for: the pass, the source, and where the result is kept. */
+export class AddressResolver {
+  readonly #options: AddressResolverOptions;
 
-  constructor(options: OrdersOptions) {
+  constructor(options: AddressResolverOptions) {
     this.#options = options;
   }
 
@@ -62,7 +64,7 @@ export class Orders {
    * @throws ApiError 404 when what the address names is gone or off the ladder; invalid_param for steps that cannot
    *   run.
    */
-  async order(address: Address, signer: Signer, accept: string | undefined): Promise<Ordered> {
+  async resolve(address: Address, signer: Signer, accept: string | undefined): Promise<RequestedPicture> {
     const { recipes } = this.#options;
     const recipe = await recipes.find(signer.accountId, address.work).catch(unlessGone);
     const width = requireWidth(address, recipe);
@@ -73,7 +75,11 @@ export class Orders {
     // The reader of `auto` is a part of what is made; that of a fixed format is not.
     const identity = [this.#options.engine, fixed ?? [recipe.steps, width, readerOf(accept)], from.digest];
     const digest = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, ETAG_CHARACTERS);
-    const isThere = () => recipes.find(signer.accountId, address.work).then(from.isThere, () => false);
+    const isWanted = () =>
+      recipes.find(signer.accountId, address.work).then(
+        ({ tag }) => tag === recipe.tag && from.isThere(),
+        () => false,
+      );
     const choosePasses = (facts: SourceFacts): Pass[] =>
       fixed === null
         ? formatsForReader(accept, facts).map((format, _index, { length }) =>
@@ -87,26 +93,30 @@ export class Orders {
       asset: from.asset,
       etag: from.asset && digest,
       format: fixed?.encode.format ?? null,
+      presetTag: recipe.tag,
       tags: tags.filter((tag) => tag !== null),
-      make: () => this.#make({ signer, op: recipe.op, from, choosePasses, etag: from.asset && digest }),
-      isWanted: isThere,
+      make: () =>
+        this.#make({ signer, op: recipe.op, from, choosePasses, etag: from.asset && digest }).catch(
+          unlessGone,
+        ),
+      isWanted,
     };
   }
 
   /**
    * What the preset of an address answers in place of a picture whose source is away; null where it declares nothing.
-   * @throws ApiError as `order`, when that is away too.
+   * @throws ApiError as `resolve`, when that is away too.
    */
-  async orderFallback(
+  async resolveFallback(
     address: Address,
     signer: Signer,
     accept: string | undefined,
-  ): Promise<{ ordered: Ordered; status: number } | null> {
+  ): Promise<{ requested: RequestedPicture; status: number } | null> {
     const { fallback } = await this.#options.recipes.find(signer.accountId, address.work).catch(unlessGone);
     if (fallback === null) return null;
     const { assetId, status } = fallback;
-    const ordered = await this.order({ ...address, source: { kind: 'asset', assetId } }, signer, accept);
-    return { ordered, status };
+    const requested = await this.resolve({ ...address, source: { kind: 'asset', assetId } }, signer, accept);
+    return { requested, status };
   }
 
   async #source({ source }: Address, { accountId }: Signer): Promise<PixelSource> {
@@ -144,7 +154,7 @@ export class Orders {
     };
   }
 
-  /** Makes the picture as a run of the account, which takes turns with the others in the pool. */
+  /** Makes the picture as a run of the account. @throws ApiError asset_not_found when the asset is gone meanwhile. */
   #make({ signer, op, from, choosePasses, etag }: PlannedPicture): Promise<MadePicture> {
     const { allowance, imageWorkers, meters, timeoutMs } = this.#options;
     const { accountId, plan } = signer;
@@ -171,7 +181,7 @@ export class Orders {
   }
 }
 
-/** What is made for an order. */
+/** What is made for an address. */
 interface PlannedPicture {
   signer: Signer;
   op: string;
@@ -189,9 +199,9 @@ interface PixelSource {
   digest: string;
   /** Under which its pictures are kept. */
   group: string;
-  asset: Ordered['asset'];
+  asset: RequestedPicture['asset'];
   file: StoredFile | null;
-  terms: Pick<PictureOrder, 'freshMs' | 'staleMs'>;
+  terms: Pick<PictureRequest, 'freshMs' | 'staleMs'>;
   isThere(): Promise<boolean>;
 }
 
