@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { jpegEffort, webpEffort } from '../workers/image/encode/effort.ts';
+import { jpegEffortOptions, webpEffortOptions } from '../workers/image/encode/effort.ts';
 
 /**
  * The baseline: bare sharp in one process with two threads (the parent sets UV_THREADPOOL_SIZE=2), without anything
@@ -44,6 +44,8 @@ process.on('message', async ({ bareCase, inFlight, durationMs }: BareRequest) =>
 function run(input: Buffer, { size, format, quality }: BareCase): Promise<Buffer> {
   const resized = sharp(input).autoOrient().resize({ width: size, fit: 'inside', withoutEnlargement: true });
   return format === 'jpeg'
-    ? resized.jpeg({ ...jpegEffort(quality, { width: size, height: size }), quantisationTable: 3 }).toBuffer()
-    : resized.webp({ quality, ...webpEffort() }).toBuffer();
+    ? resized
+        .jpeg({ ...jpegEffortOptions(quality, { width: size, height: size }), quantisationTable: 3 })
+        .toBuffer()
+    : resized.webp({ quality, ...webpEffortOptions() }).toBuffer();
 }

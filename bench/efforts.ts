@@ -1,4 +1,4 @@
-import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
+import { computeSsimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
 import { encoded, photographs, pictureSets, readPicture, WIDTH_PX } from './encoded-pictures.ts';
 import type { RasterPicture } from './encoder-tools.ts';
@@ -72,7 +72,7 @@ async function defaultLikeness(
   const scores: Array<readonly [string, number]> = [];
   for (const [name, picture] of Object.entries(pictures)) {
     const { data } = await encoded(picture, { format });
-    scores.push([name, ssimulacra2(picture, await readPicture(data, picture.width))]);
+    scores.push([name, computeSsimulacra2(picture, await readPicture(data, picture.width))]);
   }
   const [worst, least] = scores.reduce((one, other) => (other[1] < one[1] ? other : one));
   return { 'by default': round(mean(scores.map(([, score]) => score)), 1), least: round(least, 1), worst };
@@ -84,7 +84,7 @@ async function fileAt(picture: RasterPicture, format: OutputFormat, effort: numb
     encoded(picture, { format, quality, ...(effort !== undefined && { effort }) });
   const attempt = async (quality: number) => {
     const { data } = await encodedAt(quality);
-    const likeness = ssimulacra2(picture, await readPicture(data, picture.width));
+    const likeness = computeSsimulacra2(picture, await readPicture(data, picture.width));
     return { quality, bytes: data.byteLength, likeness };
   };
   let [low, high] = [await attempt(QUALITIES.least), await attempt(QUALITIES.most)];

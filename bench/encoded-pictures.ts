@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { performImageTask } from '../workers/image/perform.ts';
-import type { Encode, Transformed } from '../workers/protocol.ts';
+import type { EncodeOptions, TransformTaskResult } from '../workers/protocol.ts';
 import type { RasterPicture } from './encoder-tools.ts';
 import { photograph } from './photograph.ts';
 
@@ -11,7 +11,7 @@ export const WIDTH_PX = 768;
 const DEADLINE_MS = 600_000;
 
 /** The result of a pass that only encodes, run in this thread. */
-export async function encoded({ png }: RasterPicture, encode: Encode): Promise<Transformed> {
+export async function encoded({ png }: RasterPicture, encode: EncodeOptions): Promise<TransformTaskResult> {
   const pass = { decode: {}, steps: [], encode };
   const deadlineMs = Date.now() + DEADLINE_MS;
   const result = await performImageTask({ kind: 'transform', input: new Uint8Array(png), pass, deadlineMs });

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Raster } from '../workers/image/likeness/levels.ts';
+import type { PixelRaster } from '../workers/image/likeness/levels.ts';
 
 /** RGB pixels, and the same picture as a file. */
-export interface RasterPicture extends Raster {
+export interface RasterPicture extends PixelRaster {
   png: Buffer;
 }
 

@@ -1,20 +1,21 @@
-import { lumaOf, ssim } from '../workers/image/likeness/ssim.ts';
-import { ssimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
-import type { Encode } from '../workers/protocol.ts';
+import { computeSsim, lumaOf } from '../workers/image/likeness/ssim.ts';
+import { computeSsimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
+import type { EncodeOptions } from '../workers/protocol.ts';
 import { encoded, photographs, readPicture, WIDTH_PX } from './encoded-pictures.ts';
 import { isInstalled, type RasterPicture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
 import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /** Measures at which sizes are compared; each grows with the quality. */
 const MEASURES = {
-  ssim: (one: RasterPicture, other: RasterPicture) => ssim(lumaOf(one.data, one), lumaOf(other.data, other)),
-  ssimulacra2,
+  ssim: (one: RasterPicture, other: RasterPicture) =>
+    computeSsim(lumaOf(one.data, one), lumaOf(other.data, other)),
+  ssimulacra2: computeSsimulacra2,
 };
 type LikenessMeasure = keyof typeof MEASURES;
 
 interface EncoderCase {
   name: string;
-  encode: Encode;
+  encode: EncodeOptions;
   /** The measure at which the size is compared. */
   at: LikenessMeasure;
 }
@@ -68,7 +69,7 @@ async function measure(
     const { user, system } = process.cpuUsage(before);
     cpuMs.push((user + system) / 1000);
     const copy = await readPicture(data);
-    scores.push(ssimulacra2(picture, copy));
+    scores.push(computeSsimulacra2(picture, copy));
     if (achieved !== undefined) trials.push(achieved.trials);
     if (!isInstalled(format)) continue;
     const byTool = await sizeByTool(format, picture, measured(picture, copy), (file) =>

@@ -86,7 +86,7 @@ const MADE_ONCE: Readonly<Record<string, string>> = {
   Brightness: 'what one pass over the pixels found, asked by two functions',
   Browser: 'a process and the calls to it, which tests replace',
   DrawingLimits: 'what ends the drawing of one page',
-  Rehearsed: 'the result of a search over a sample',
+  SampleEstimates: 'the result of a search over a sample',
   Renderer: 'one turn after the other in a thread',
   SettingOperation: 'a declaration; each operation is a value of it',
   StepOperation: 'a declaration; each operation is a value of it',

@@ -17,7 +17,7 @@ export type OutputFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'gif' | 'tiff';
 export type MetadataPolicy = 'strip' | 'keep' | 'copyright';
 
 /** How the input is read. */
-export interface Decode {
+export interface DecodeOptions {
   /**
    * The frames to read. Absent: `all` when input and output can be animated and every step works frame by frame, else
    * `first`.
@@ -27,16 +27,16 @@ export interface Decode {
   frames?: string;
   /** Of these, the first of so many. */
   everyNth?: number;
-  /** Of these, at most so many per second of the animation. */
+  /** The most frames to keep per second of the animation. */
   maxFps?: number;
-  /** Of these, at most so many from the beginning. */
+  /** The most frames to keep, counted from the beginning. */
   maxFrames?: number;
   /** Dots per inch for vector input, 1 to 2400; 96 draw a CSS pixel as one. Absent: 96, or what a resize needs. */
   density?: number;
 }
 
 /** How the result is written. Absent fields take the defaults of the encoder. */
-export interface Encode {
+export interface EncodeOptions {
   /** Absent: the format of the input when it can be written, else png. */
   format?: OutputFormat;
   /**
@@ -62,14 +62,14 @@ export interface Encode {
 }
 
 /** One pass: one decode, the steps in order, one encode. */
-export interface Pass {
-  decode: Decode;
+export interface ImagePass {
+  decode: DecodeOptions;
   steps: OperationStep[];
-  encode: Encode;
+  encode: EncodeOptions;
 }
 
 /** The result of a search for a target. Fields that do not apply to the format and the target are absent. */
-export interface TargetResult {
+export interface TargetSearchResult {
   quality?: number;
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits. */
   ssim?: number;
@@ -85,7 +85,7 @@ export interface SearchDetails {
   /** The size in bytes, or the likeness, of the nearest file. */
   reached: number;
   /** That file, with the settings that made it. */
-  achieved: TargetResult & Pick<Encode, 'format' | 'effort' | 'colors' | 'lossless'>;
+  achieved: TargetSearchResult & Pick<EncodeOptions, 'format' | 'effort' | 'colors' | 'lossless'>;
 }
 
 /**
@@ -121,7 +121,7 @@ export interface InputHeader {
 }
 
 /** Facts that the sender has read from a header because the codec reports them wrongly. */
-export interface Readings {
+export interface HeaderReadings {
   /** Number of pictures in an AVIF. The codec also counts the tiles of a grid. */
   pictures?: number;
 }
@@ -132,14 +132,14 @@ export interface RasterInput {
   raw?: RawPixels;
 }
 
-export interface TransformTask extends Readings {
+export interface TransformTask extends HeaderReadings {
   kind: 'transform';
   /** The task owns the bytes: they are transferred, and the sender never touches them again. */
   input: Uint8Array<ArrayBuffer>;
   raw?: RawPixels;
   header?: InputHeader;
-  pass: Pass;
-  /** The second pictures that the steps read, by the id in the steps. */
+  pass: ImagePass;
+  /** Pictures that steps read besides the input, by the id that the steps use. */
   layers?: Record<string, RasterInput>;
   /** Threads of libvips that work on the picture; one when absent. The result is the same with any number. */
   threads?: number;
@@ -152,18 +152,18 @@ export interface TransformTask extends Readings {
 /** Runs several passes over one file, which is decoded once for all that read the same pixels. */
 export interface BranchTask
   extends Pick<TransformTask, 'input' | 'header' | 'layers' | 'threads' | 'deadlineMs'>,
-    Readings {
+    HeaderReadings {
   kind: 'branch';
-  passes: Pass[];
+  passes: ImagePass[];
 }
 
 /** Reads everything that the metadata endpoint reports about an image. */
-export interface DescribeTask extends Readings {
+export interface DescribeTask extends HeaderReadings {
   kind: 'describe';
   input: Uint8Array<ArrayBuffer>;
   /** With raw pixels, the sender fills in the facts about the file: format, mimeType, bytes, sha1 and metadata. */
   raw?: RawPixels;
-  /** The most colours of a palette; absent: none is measured. */
+  /** The largest number of colours of the palette. Absent: no palette is measured. */
   palette?: number;
   deadlineMs: number;
 }
@@ -187,14 +187,14 @@ export type ImageTask = TransformTask | BranchTask | DescribeTask | CompareTask;
  * reported as processMs. decodeMs is the time for opening the input before it, encodeMs the time for trial encodings
  * after it.
  */
-export interface Timings {
+export interface PassTimings {
   decodeMs: number;
   processMs: number;
   encodeMs: number;
 }
 
 /** Two short hashes that a client draws as a blurred preview. */
-export interface PictureHashes {
+export interface PlaceholderHashes {
   /** Base64. */
   thumbhash: string;
   blurhash: string;
@@ -207,7 +207,7 @@ export interface PassWarning {
   name?: string;
 }
 
-export interface Transformed {
+export interface TransformTaskResult {
   kind: 'transformed';
   data: Uint8Array<ArrayBuffer>;
   contentType: string;
@@ -215,37 +215,37 @@ export interface Transformed {
   /** Height of one frame. */
   height: number;
   /** Present if the pass reaches a target. */
-  achieved?: TargetResult;
+  achieved?: TargetSearchResult;
   /** Bits per channel of the result; present if the input has more than 8. */
   bitDepth?: 8 | 16;
   /** Hashes of the picture that a placeholder represents. */
-  hashes?: PictureHashes;
+  hashes?: PlaceholderHashes;
   /** Present if there is at least one. */
   warnings?: PassWarning[];
   /** Present if the task asked for a description and the result could be read again. */
-  facts?: Pick<Described, 'image' | 'metadata'>;
-  timings: Timings;
+  facts?: Pick<DescribeTaskResult, 'image' | 'metadata'>;
+  timings: PassTimings;
 }
 
-export interface Branched {
+export interface BranchTaskResult {
   kind: 'branched';
   /** The result of each pass, in order. */
-  outputs: (Transformed | Failure)[];
+  outputs: (TransformTaskResult | TaskFailure)[];
   /** The bytes of each file, when a child process sends them all on its data pipe. */
   sizes?: number[];
-  timings: Timings;
+  timings: PassTimings;
 }
 
 /** A main colour of a picture. */
 export interface PaletteColour {
   /** #rrggbb */
   color: string;
-  /** Of the visible pixels, above 0; those of a palette sum to 1. */
+  /** Share of the visible pixels, above 0. The shares of a palette sum to 1. */
   share: number;
 }
 
 /** The image object of the API, without its stored fields. */
-export interface ImageFacts extends PictureHashes {
+export interface ImageFacts extends PlaceholderHashes {
   mimeType: string;
   format: string;
   /** Width and height as displayed, that is after EXIF orientation. */
@@ -267,11 +267,11 @@ export interface ImageFacts extends PictureHashes {
   sharpness: number;
   /** 16 hex digits; see perceptual-hash.ts. */
   perceptualHash: string;
-  /** Present if the task asks for it; see palette.ts. */
+  /** Present if the task asks for a palette; see palette.ts. */
   palette?: PaletteColour[];
 }
 
-export interface Described {
+export interface DescribeTaskResult {
   kind: 'described';
   image: ImageFacts;
   /**
@@ -279,11 +279,11 @@ export interface Described {
    * values.
    */
   metadata: Record<string, Record<string, unknown>>;
-  timings: Timings;
+  timings: PassTimings;
 }
 
 /** The difference between two pictures. */
-export interface Difference {
+export interface ImageDifference {
   /** SSIM of Wang et al. (2004) on luma, rounded down to four digits; 1 when the pictures are identical. */
   ssim: number;
   /** Score of SSIMULACRA 2, rounded down to two digits; 100 when the pictures are identical. */
@@ -298,14 +298,14 @@ export interface Difference {
   regions: Array<{ x: number; y: number; width: number; height: number }>;
 }
 
-export interface Compared {
+export interface CompareTaskResult {
   kind: 'compared';
-  difference: Difference;
-  timings: Timings;
+  difference: ImageDifference;
+  timings: PassTimings;
 }
 
 /** A refusal by a thread. `param` is relative to the pass, such as `frame` or `steps[1].params.width`. */
-export interface Failure {
+export interface TaskFailure {
   kind: 'failure';
   code: 'invalid_param' | 'unsupported_format' | 'internal_error';
   message: string;
@@ -313,7 +313,12 @@ export interface Failure {
   details?: Record<string, unknown>;
 }
 
-export type ImageResult = Transformed | Branched | Described | Compared | Failure;
+export type ImageTaskResult =
+  | TransformTaskResult
+  | BranchTaskResult
+  | DescribeTaskResult
+  | CompareTaskResult
+  | TaskFailure;
 
 /**
  * A task, as sent to a child process. The bytes of its input follow on the data pipe, and then those of its second
@@ -326,7 +331,7 @@ export interface ChildProcessTask<Task> {
 }
 
 /** The answer of a child process to a task. The bytes of the result follow on the data pipe. */
-export interface ProcessAnswer<Reply> {
+export interface ChildProcessAnswer<Reply> {
   reply: Reply;
   sizeBytes: number;
   /** CPU time that the process used for the task, in milliseconds. */

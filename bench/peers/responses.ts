@@ -1,6 +1,6 @@
 import sharp, { type Metadata, type Sharp } from 'sharp';
-import type { Raster } from '../../workers/image/likeness/levels.ts';
-import { ssimulacra2 } from '../../workers/image/likeness/ssimulacra2.ts';
+import type { PixelRaster } from '../../workers/image/likeness/levels.ts';
+import { computeSsimulacra2 } from '../../workers/image/likeness/ssimulacra2.ts';
 import type { PeerCase, PeerSide } from './sides.ts';
 
 /** A right answer: the picture in the format and width that were asked for. */
@@ -33,7 +33,10 @@ export async function checkedResponse(
     throw new WrongResponseError(`answered ${name} instead of ${peerCase.format}`);
   if (width !== peerCase.width)
     throw new WrongResponseError(`answered a width of ${width} px instead of ${peerCase.width} px`);
-  const likeness = ssimulacra2(await sourceAt(peerCase, { width, height }), await readRaster(sharp(bytes)));
+  const likeness = computeSsimulacra2(
+    await sourceAt(peerCase, { width, height }),
+    await readRaster(sharp(bytes)),
+  );
   return { bytes: bytes.byteLength, likeness };
 }
 
@@ -105,12 +108,12 @@ async function readMetadata(bytes: Buffer): Promise<Metadata> {
 function sourceAt(
   { picture }: PeerCase,
   { width, height }: { width: number; height: number },
-): Promise<Raster> {
+): Promise<PixelRaster> {
   const upright = sharp(picture.bytes).autoOrient();
   return readRaster(upright.resize({ width, height, fit: 'fill', fastShrinkOnLoad: false }));
 }
 
-async function readRaster(image: Sharp): Promise<Raster> {
+async function readRaster(image: Sharp): Promise<PixelRaster> {
   const { data, info } = await image
     .toColourspace('srgb')
     .removeAlpha()

@@ -4,7 +4,7 @@ import type { ListMeta } from './schema.ts';
 /** A finding about a call that succeeded. */
 export interface Warning {
   code: string;
-  /** Its subject: a variable, an asset, a parameter. */
+  /** The subject of the warning: a variable, an asset or a parameter. */
   name?: string;
 }
 
@@ -19,7 +19,10 @@ export interface Answer<T> {
   headers: Headers;
 }
 
-/** Reads an answer that is a success. @throws ConnectionError if it broke off, or has no envelope. */
+/**
+ * Reads a response that is a success.
+ * @throws ConnectionError if the response broke off or has no envelope.
+ */
 export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   const { status, headers } = response;
   const text = await response.text().catch((error) => Promise.reject(brokenOff(error)));
@@ -34,12 +37,12 @@ function envelopeIn<T>(text: string, status: number): Pick<Answer<T>, 'data' | '
     const envelope = JSON.parse(text);
     if (envelope?.success === true) return envelope;
   } catch {
-    // A body that is not JSON does not come from the service either.
+    // A body that is not JSON is not from the service.
   }
   throw notOfService(status);
 }
 
-/** The warnings of `X-Service-Warnings`, a comma-separated list of `code` or `code:name`. */
+/** The warnings in `X-Service-Warnings`, a comma-separated list of `code` or `code:name`. */
 export function warningsIn(headers: Headers): Warning[] {
   const entries = (headers.get('x-service-warnings') ?? '').split(',').filter((entry) => entry !== '');
   return entries.map((entry) => {

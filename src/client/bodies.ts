@@ -4,8 +4,8 @@ import { jsonBody, type RequestBody, randomText } from './transport.ts';
 export type ImageReference = { assetId: string } | { url: string | URL };
 
 /**
- * Bytes of an image. A stream, or the body of a response, is sent as it comes, and once: a call with a stream is not
- * repeated.
+ * Bytes of an image. A stream, or the body of a response, can be sent only once, so a call with a stream is not
+ * retried.
  */
 export type ImageBytes =
   | Blob
@@ -17,10 +17,12 @@ export type ImageBytes =
 
 export type ImageInput = ImageReference | ImageBytes;
 
-/** A second picture, which a step of the call lays over the first. */
+/** A second picture, which a step of the call draws over the first. */
 export type SecondPicture = Blob | Uint8Array | ArrayBuffer;
 
-/** Whether an image is named instead of sent. Responses, and requests of Node, have a `url` too. */
+/**
+ * Whether an image is named instead of sent. A Response, or a request of Node, has a `url` too, but is not a reference.
+ */
 export function isReference(input: ImageInput): input is ImageReference {
   const isSent = input instanceof Response || Symbol.asyncIterator in input;
   return !isSent && ('assetId' in input || 'url' in input);
@@ -32,9 +34,9 @@ export function referenceFields(input: ImageReference): Record<string, string> {
 }
 
 /**
- * The body of a call with one image. Bytes whose type is known are sent as they are; the service finds the type of
- * others itself, if they are the file of a form.
- * @param fields go beside the image: into the JSON of a reference, or into the form.
+ * The body of a call with one image. Bytes with a known type are sent as they are. Others are sent as the file of a
+ * form, whose type the service finds itself.
+ * @param fields are sent with the image: in the JSON of a reference, or in the form.
  */
 export function imageBody(
   input: ImageInput,
@@ -62,7 +64,7 @@ export function imageBody(
   return { data: form };
 }
 
-/** The body of a call with two images, which are both named or both sent. */
+/** The body of a call with two images. Both are named, or both are sent. */
 export async function pairBody(one: ImageInput, other: ImageInput): Promise<RequestBody> {
   if (isReference(one) && isReference(other)) {
     const second = Object.entries(referenceFields(other));
@@ -100,7 +102,7 @@ function nameOf(blob: Blob): string {
   return (blob as Partial<File>).name || 'image';
 }
 
-/** A form with a stream as its file (RFC 7578), which FormData cannot hold. */
+/** A form whose file is a stream (RFC 7578). FormData cannot hold streams. */
 function streamedForm(file: Stream, texts: readonly [string, string][], layer?: Blob): RequestBody {
   const boundary = randomText();
   const partHead = (name: string, rest: string) =>
@@ -121,7 +123,7 @@ function streamedForm(file: Stream, texts: readonly [string, string][], layer?: 
   return { type: `multipart/form-data; boundary=${boundary}`, data: webStream(parts()) };
 }
 
-/** The chunks of a stream; browsers do not iterate over one. */
+/** The chunks of a stream. Browsers cannot iterate over a stream directly. */
 async function* chunksFrom(stream: Stream): AsyncGenerator<Uint8Array> {
   if (!(stream instanceof ReadableStream)) {
     yield* stream;

@@ -3,7 +3,7 @@ import { Pages } from './pages.ts';
 import type { Calls } from './schema.ts';
 import { type CallOptions, jsonBody, type Query, type Transport } from './transport.ts';
 
-/** A call of the interface that takes and answers JSON, such as `GET /jobs/{jobId}`. */
+/** The name of a call that takes and returns JSON, such as `GET /jobs/{jobId}`. */
 export type CallName = keyof Calls;
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 /** The paths that have a method. */
@@ -30,12 +30,12 @@ type CallField<K extends string, T> = [T] extends [never]
     ? { [key in K]?: T }
     : { [key in K]: T };
 
-/** What a call takes: the parameters of its path, its query, its body. */
+/** The fields of a call: the parameters of its path, its query, its body. */
 export type CallFields<N extends CallName> = CallField<'path', PartOf<N, 'path'>> &
   CallField<'query', QueryOf<N>> &
   CallField<'body', BodyOf<N>>;
 
-/** Arguments that may be left out when nothing in them is required. */
+/** The arguments of a call. They may be left out when nothing in them is required. */
 export type Arguments<T> = Optional extends T ? [fields?: T] : [fields: T];
 
 interface AnyFields {
@@ -62,7 +62,7 @@ export function send<N extends CallName>(
   );
 }
 
-/** Makes a call by its name, and returns the `data` of its answer. */
+/** Makes a call by its name, and returns the `data` of its response. */
 export async function read<N extends CallName>(
   transport: Transport,
   name: N,
@@ -86,7 +86,7 @@ export function list<N extends CallName>(
   });
 }
 
-/** One part of a path. An empty one would call another endpoint. */
+/** One segment of a path. An empty segment is refused, because it would call another endpoint. */
 function segment(value: string | undefined, parameter: string): string {
   if (!value) throw new TypeError(`${parameter} is missing.`);
   return encodeURIComponent(value);

@@ -20,7 +20,7 @@ import { type CallOptions, type ClientOptions, Transport } from './transport.ts'
 
 type NameOf<M extends HttpMethod, P extends PathOf<M>> = `${M} ${P}` & CallName;
 
-/** A client of one service, for one credential. It keeps no state between calls, so that one is enough. */
+/** A client of one service with one credential. It keeps no state between calls, so that one client is enough. */
 export class Darkroom {
   readonly images: Images;
   readonly assets: Assets;
@@ -46,7 +46,7 @@ export class Darkroom {
     this.usage = new UsageReports(this.#transport);
   }
 
-  /** Makes any call of the interface that takes and answers JSON, and returns the `data` of its answer. */
+  /** Makes any call of the interface that takes and returns JSON, and returns the `data` of its response. */
   async request<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
@@ -55,7 +55,7 @@ export class Darkroom {
     return (await this.answer(method, path, ...args)).data;
   }
 
-  /** The same, with the paging facts, the warnings, the request id and the headers of the answer. */
+  /** Makes the same call, and also returns the paging facts, the warnings, the request id and the headers. */
   answer<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,

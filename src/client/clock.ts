@@ -1,8 +1,8 @@
-/** Time, as a client sees it: tests pass one that does not wait. */
+/** The clock of a client. Tests pass one that does not wait. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Resolves after some milliseconds, or rejects with the reason of the signal when that aborts first. */
+  /** Resolves after `ms` milliseconds, or rejects with the reason of the signal when the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './schema.ts';
 
-/** One change of the call that was refused; all changes of a `fix` together make it pass. */
+/** One change to a call that was refused. All changes of a `fix` together make the call pass. */
 export interface Fix {
   param: string;
   rename?: string;
@@ -25,8 +25,8 @@ export interface FailureFacts {
 }
 
 /**
- * A call that failed. Branch on `code`, or on the class, which is one per code; `message` says in one sentence how to
- * correct the call.
+ * A call that failed. Branch on `code`, or on the class: there is one class per code. `message` says in one sentence
+ * how to correct the call.
  */
 export class DarkroomError extends Error {
   override name = 'DarkroomError';
@@ -35,9 +35,9 @@ export class DarkroomError extends Error {
   readonly status: number;
   /** Whether the same call may succeed later. The client has repeated it `maxRetries` times already. */
   readonly retryable: boolean;
-  /** The parameter at fault; `body` for the body itself. */
+  /** The parameter at fault; `body` if it is the body itself. */
   readonly param: string | undefined;
-  /** For a program: allowed, min, max, limit, received, missing, reason and the like. */
+  /** Details for a program: allowed, min, max, limit, received, missing, reason and others. */
   readonly details: Record<string, unknown>;
   readonly requestId: string | undefined;
   /** Address of a page that explains the failure. */
@@ -57,12 +57,12 @@ export class DarkroomError extends Error {
     this.retryAfterSeconds = facts.retryAfterSeconds;
   }
 
-  /** Changes that make the call pass, where the service is certain of them; empty otherwise. */
+  /** Changes that make the call pass, if the service is certain of them; otherwise empty. */
   get fix(): Fix[] {
     return listed(this.details.fix) as Fix[];
   }
 
-  /** What the caller may have meant, where several things are likely. */
+  /** What the caller may have meant, if several things are likely. */
   get suggest(): string[] {
     return listed(this.details.suggest).map(String);
   }
@@ -90,7 +90,7 @@ export class InsufficientCreditError extends DarkroomError {
 export class ForbiddenError extends DarkroomError {
   override name = 'ForbiddenError';
 }
-/** Something does not exist, or is not the caller's; those of assets, jobs and presets extend it. */
+/** Something does not exist, or is not the caller's. Classes for assets, jobs and presets extend it. */
 export class NotFoundError extends DarkroomError {
   override name = 'NotFoundError';
 }
@@ -177,7 +177,7 @@ const CLASSES: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
   provider_unavailable: ProviderUnavailableError,
 };
 
-/** The service could not be reached, its answer broke off, or something else answered. */
+/** The service could not be reached, its response broke off, or something else responded. */
 export class ConnectionError extends DarkroomError {
   override name = 'ConnectionError';
 
@@ -186,13 +186,13 @@ export class ConnectionError extends DarkroomError {
   }
 }
 
-/** What reading an answer failed with, as a ConnectionError where the connection broke. */
+/** The error of reading a response, as a ConnectionError if the connection broke. */
 export function brokenOff(error: unknown): unknown {
   if (!(error instanceof TypeError)) return error;
   return new ConnectionError('The answer broke off before its end: repeat the call.', { cause: error });
 }
 
-/** The failure of an answer that something between the client and the service gave. */
+/** The failure of a response that came from something between the client and the service. */
 export function notOfService(status: number): ConnectionError {
   return new ConnectionError(foreign(status), { status });
 }
@@ -207,7 +207,7 @@ export class TimeoutError extends DarkroomError {
   }
 }
 
-/** The codes for failures without an envelope, which come from something between the client and the service. */
+/** The codes of failures without an envelope. They come from something between the client and the service. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
   401: 'unauthorized',
   403: 'forbidden',
@@ -223,12 +223,15 @@ interface SentError extends Omit<FailureFacts, 'status' | 'code'> {
   code: ErrorCode;
 }
 
-/** The failure that an error object describes, as the class of its code. */
+/** The error for an error object, as an instance of the class of its code. */
 export function failureFrom(facts: FailureFacts): DarkroomError {
   return new (CLASSES[facts.code as ErrorCode] ?? DarkroomError)(facts);
 }
 
-/** Reads an answer that is not a success. @param baseUrl makes the path of a page an address. */
+/**
+ * Reads a response that is not a success.
+ * @param baseUrl to which the path of the documentation page is resolved.
+ */
 export async function readFailure(response: Response, baseUrl: string): Promise<DarkroomError> {
   const { status, headers } = response;
   const text = await response.text();
@@ -248,7 +251,7 @@ export async function readFailure(response: Response, baseUrl: string): Promise<
   });
 }
 
-/** A redirect is not followed: it would carry the image to another address. Browsers do not tell where it leads. */
+/** A redirect is not followed, because it would carry the image to another address. Browsers do not tell its target. */
 function redirected({ status, headers }: Response): ConnectionError {
   const place = headers.get('location') ?? 'another address';
   const message = `The address of the service redirects to ${place}: set baseUrl (DARKROOM_URL) to where it is.`;
@@ -259,7 +262,7 @@ function foreign(status: number): string {
   return `The answer has status ${status} and does not come from Darkroom: look at what is between, such as a proxy.`;
 }
 
-/** The error object of an envelope; undefined where the text is no such envelope. */
+/** The error object of an envelope; undefined if the text is no envelope of an error. */
 export function errorIn(text: string): SentError | undefined {
   try {
     const { error } = JSON.parse(text);

@@ -13,8 +13,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A file as an image to send (Node, Deno, Bun). It is read from the disk while it is sent, and again for a retry. Its
- * name travels with it.
+ * Opens a file as an image to send (Node, Deno, Bun). It is read from the disk while it is sent, and again for a retry.
+ * Its name is sent too.
  */
 export async function openFile(path: string): Promise<File> {
   const blob = await builtin('node:fs').openAsBlob(path);
@@ -22,7 +22,7 @@ export async function openFile(path: string): Promise<File> {
   return new File([blob], name, { type: imageTypeOf(name) ?? '' });
 }
 
-/** The media type that the extension of an image's name stands for; undefined for any other name. */
+/** The media type for the file extension of an image; undefined for any other name. */
 export function imageTypeOf(name: string): string | undefined {
   return TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''];
 }

@@ -1,13 +1,13 @@
 import { type DarkroomError, errorIn, failureFrom } from './errors.ts';
 import { Picture } from './picture.ts';
 
-/** Several pictures of one image: those that were made, and why the others were not. */
+/** Several pictures of one image: the pictures that were made, and why the others were not. */
 export class Outputs {
   readonly pictures = new Map<string, Picture>();
   readonly errors = new Map<string, DarkroomError>();
   readonly requestId: string;
 
-  /** @param body a multipart/mixed of the service, which names each part, and tells its length. */
+  /** @param body a multipart/mixed response of the service. It names each part and tells its length. */
   constructor(body: Uint8Array, headers: Headers) {
     this.requestId = headers.get('x-request-id') ?? '';
     for (const part of readParts(body, boundaryIn(headers))) {
@@ -25,7 +25,10 @@ export class Outputs {
     }
   }
 
-  /** The picture of that name. @throws DarkroomError why it was not made. */
+  /**
+   * The picture of that name.
+   * @throws DarkroomError with the reason why the picture was not made.
+   */
   get(name: string): Picture {
     const picture = this.pictures.get(name);
     if (picture === undefined) throw this.errors.get(name) ?? new TypeError(`There is no output ${name}.`);
@@ -45,7 +48,9 @@ function boundaryIn(headers: Headers): string {
   return boundary;
 }
 
-/** The parts of a body (RFC 2046, 5.1), each as a view of it: nothing is copied, and nothing searched but heads. */
+/**
+ * The parts of a body (RFC 2046, 5.1), each as a view of the body. Only the heads are searched, and nothing is copied.
+ */
 function* readParts(body: Uint8Array, boundary: string): Generator<MultipartPart> {
   const decoder = new TextDecoder();
   let at = 0;
@@ -72,7 +77,7 @@ function startsWith(body: Uint8Array, at: number, text: string): boolean {
   return new TextDecoder().decode(body.subarray(at, at + text.length)) === text;
 }
 
-/** Where the empty line after the head of a part begins. */
+/** The offset of the empty line after the head of a part. */
 function endOfHead(body: Uint8Array, from: number): number {
   for (let at = from; at !== -1; at = body.indexOf(CARRIAGE_RETURN, at + 1))
     if (startsWith(body, at, '\r\n\r\n')) return at;

@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * `npm run client:pack`: makes the package of the client. Browsers and Node 20 do not run TypeScript, so that it holds
- * JavaScript and declarations, which the compiler writes to a temporary folder; nothing that is built stays here.
+ * `npm run client:pack`: makes the package of the client. The package holds JavaScript and declarations, because
+ * browsers and Node 20 do not run TypeScript. The compiler writes them to a temporary folder.
  */
 const run = promisify(execFile);
 const FOLDER = import.meta.dirname;
 const ROOT = join(FOLDER, '../..');
-/** The compiler, for Node. Its command has no extension, which some loaders take for CommonJS. */
+/**
+ * The path of the TypeScript compiler, which Node runs. The `tsc` command has no extension, so some loaders take it for
+ * CommonJS.
+ */
 export const TSC = join(ROOT, 'node_modules/typescript/lib/tsc.js');
 
 if (import.meta.main) console.log(await packClient(process.cwd()));

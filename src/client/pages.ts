@@ -7,7 +7,7 @@ export interface Page<T> {
   meta: ListMeta;
 }
 
-/** Where the next page begins: after a cursor, or by its number in a list that has no cursors. */
+/** The start of the next page: after a cursor, or by its number in a list without cursors. */
 export type PageStart = { cursor: string } | { page: number } | Record<string, never>;
 
 /** A list that is read page by page, while it is iterated. */
@@ -38,7 +38,10 @@ export class Pages<T> implements AsyncIterable<T> {
     for await (const { rows } of this.pages()) yield* rows;
   }
 
-  /** The rows as a list. @param limit the most that are read. */
+  /**
+   * All rows as an array.
+   * @param limit the most rows that are read.
+   */
   async all(limit = Number.POSITIVE_INFINITY): Promise<T[]> {
     const rows: T[] = [];
     for await (const page of this.pages()) {

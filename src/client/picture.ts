@@ -2,7 +2,7 @@ import { timingIn, type Warning, warningsIn } from './answers.ts';
 import { brokenOff } from './errors.ts';
 import { builtin } from './runtime.ts';
 
-/** Bytes that the service answers. They arrive as they are read, and are kept once by `bytes` and `blob`. */
+/** Bytes that the service returns. They can be read as they arrive, or kept by `bytes` and `blob`. */
 export class Download {
   readonly contentType: string;
   /** Number of bytes; undefined where the service does not say. */
@@ -12,7 +12,7 @@ export class Download {
   readonly #response: Response;
   #bytes: Promise<Uint8Array> | undefined;
 
-  /** @param headers of the answer, or of the part of it that holds these bytes. */
+  /** @param headers of the response, or of the part of a response that holds these bytes. */
   constructor(content: Response, headers = content.headers) {
     this.contentType = headers.get('content-type') ?? 'application/octet-stream';
     this.size = numberIn(headers, 'content-length');
@@ -34,14 +34,14 @@ export class Download {
     return new Blob([(await this.bytes()) as Uint8Array<ArrayBuffer>], { type: this.contentType });
   }
 
-  /** The bytes as they come. They can be taken once, and not after `bytes`, `blob` or `save`. */
+  /** The bytes as they arrive. They can be read once, and not after `bytes`, `blob` or `save`. */
   stream(): ReadableStream<Uint8Array> {
     if (this.#bytes !== undefined || this.#response.bodyUsed || this.#response.body === null)
       throw new TypeError('The bytes were read already: call bytes().');
     return withFailures(this.#response.body);
   }
 
-  /** Writes the bytes to a file (Node, Deno, Bun). It appears under its name when it is whole. */
+  /** Writes the bytes to a file (Node, Deno, Bun). The file gets its name only when it is complete. */
   async save(path: string): Promise<void> {
     const { rename, rm, writeFile } = builtin('node:fs/promises');
     const part = `${path}.part`;
@@ -66,7 +66,7 @@ export class Picture extends Download {
   readonly warnings: Warning[];
   /** Milliseconds by phase: admit, fetch, queue, decode, process, encode, total. */
   readonly timing: Record<string, number>;
-  /** compress: the quality of the file that was chosen, and how near it comes to the original. */
+  /** For compress: the quality of the chosen file, and how close it is to the original. */
   readonly achieved: { quality?: number; ssim?: number; ssimulacra2?: number; trials?: number };
 
   constructor(content: Response, headers = content.headers) {
@@ -84,7 +84,7 @@ export class Picture extends Download {
   }
 }
 
-/** The same bytes; a connection that breaks meanwhile is a ConnectionError. */
+/** The same stream. If the connection breaks, it fails with a ConnectionError. */
 function withFailures(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>(

@@ -4,7 +4,9 @@ interface Runtime {
   getBuiltinModule?: (name: string) => unknown;
 }
 
-/** What is used of Node's modules, so that the client compiles without Node's types. */
+/**
+ * The parts of Node's modules that are used. They are declared here, so that the client compiles without Node's types.
+ */
 interface Builtins {
   'node:fs': { openAsBlob(path: string): Promise<Blob> };
   'node:fs/promises': {
@@ -21,7 +23,10 @@ export function fromEnvironment(name: string): string | undefined {
   return runtime?.env?.[name] || undefined;
 }
 
-/** A module of Node, which bundlers for browsers do not look for. @throws TypeError if there is none. */
+/**
+ * A module of Node, loaded so that bundlers for browsers do not look for it.
+ * @throws TypeError if the runtime has no such module.
+ */
 export function builtin<N extends keyof Builtins>(name: N): Builtins[N] {
   const found = runtime?.getBuiltinModule?.(name);
   if (found === undefined)

@@ -3,20 +3,20 @@ import { type Clock, systemClock } from './clock.ts';
 import { ConnectionError, DarkroomError, notOfService, readFailure, TimeoutError } from './errors.ts';
 import { fromEnvironment } from './runtime.ts';
 
-/** Where the service is, who calls, and how patiently. */
+/** The address of the service, the credential, timeouts and retries. */
 export interface ClientOptions {
   /** Address of the service. Default: DARKROOM_URL of the environment, or http://127.0.0.1:3000. */
   baseUrl?: string | undefined;
   /** An API key (`drk_…`), or the token of a console session (`ses_…`). Default: DARKROOM_KEY of the environment. */
   key?: string | undefined;
-  /** Milliseconds of one attempt until its answer begins; for JSON, until it was read. Default 120,000. */
+  /** Milliseconds of one attempt until its response begins; for JSON, until it is read. Default 120,000. */
   timeoutMs?: number;
-  /** How often a call is repeated that failed for a reason that may pass. Default 3. */
+  /** How often a failed call is repeated if the failure may be temporary. Default 3. */
   maxRetries?: number;
-  /** Sends the requests in place of the global `fetch`. */
+  /** Sends the requests instead of the global `fetch`. */
   fetch?: typeof fetch;
   clock?: Clock;
-  /** Called with every attempt. The credential in it is masked. */
+  /** Called with every attempt. The credential is masked. */
   onDebug?: (event: DebugEvent) => void;
 }
 
@@ -37,11 +37,11 @@ export interface DebugEvent {
 
 /** What one call sets for itself. */
 export interface CallOptions {
-  /** Ends the call; it rejects with the reason of the signal. */
+  /** Aborts the call, which then rejects with the reason of the signal. */
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
   maxRetries?: number | undefined;
-  /** Names a write, so that it takes effect once. Default: a new one per call, kept over its retries. */
+  /** Names a write, so that it takes effect once. Default: a new name per call, which its retries share. */
   idempotencyKey?: string | undefined;
   headers?: Record<string, string> | undefined;
 }
@@ -64,7 +64,7 @@ export interface ApiCall {
   accept?: string;
 }
 
-/** A call that is ready to be sent as often as it takes. */
+/** A call that is ready to be sent as often as needed. */
 interface PreparedCall {
   method: string;
   url: string;
@@ -81,7 +81,7 @@ const MAX_BACKOFF_MS = 8_000;
 /** A longer Retry-After is left to the caller. */
 const MAX_RETRY_AFTER_MS = 90_000;
 const RANDOM_BYTES = 16;
-/** The end of a shorter secret would tell too much of it. */
+/** A shorter secret is masked completely, because its last characters would reveal too much. */
 const MIN_MASKED_CHARACTERS = 16;
 
 /** Sends calls: one credential, one idempotency key per write, retries and timeouts. */
@@ -106,14 +106,14 @@ export class Transport {
     return this.#exchange(call, options, readAnswer<T>);
   }
 
-  /** Makes a call that answers bytes, and returns when they begin. */
+  /** Makes a call that returns bytes. It resolves when the bytes begin. */
   bytes(call: ApiCall, options: CallOptions = {}): Promise<Response> {
     return this.#exchange(call, options, async (response) => response);
   }
 
   /**
-   * Makes a call, and repeats it while the failure may pass. A body that is a stream can be sent only once.
-   * @param read reads what succeeded; a connection that breaks meanwhile is a failure of the attempt.
+   * Makes a call, and repeats it while the failure may be temporary. A body that is a stream can be sent only once.
+   * @param read reads a successful response. A connection that breaks meanwhile fails the attempt.
    * @throws DarkroomError, or the reason of the signal.
    */
   async #exchange<T>(
@@ -197,7 +197,7 @@ export function jsonBody(value: unknown): RequestBody {
   return { type: 'application/json', data: JSON.stringify(value) };
 }
 
-/** A query: fields without a value are left out, and lists and objects are sent as JSON text. */
+/** A query string. Fields without a value are left out; lists and objects are sent as JSON text. */
 function queryText(query: Query): string {
   const fields = Object.entries(query).filter(([, value]) => value !== undefined);
   const texts = fields.map(([name, value]): [string, string] => [
@@ -218,7 +218,10 @@ function isWorthRepeating(error: unknown): error is DarkroomError {
   return error instanceof DarkroomError && error.retryable && error.details.reason !== 'query_timeout';
 }
 
-/** Milliseconds before the next attempt: what the service says, or a doubling wait of which half is at random. */
+/**
+ * Milliseconds before the next attempt: what the service says, or a wait that doubles with each attempt, half of it
+ * random.
+ */
 function waitBefore(attempt: number, retryAfterSeconds: number | undefined): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000;
   const longest = Math.min(MAX_BACKOFF_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
@@ -226,7 +229,7 @@ function waitBefore(attempt: number, retryAfterSeconds: number | undefined): num
 }
 
 /**
- * Random text that nobody guesses. Unlike randomUUID, getRandomValues also exists on pages that were not loaded by
+ * Random text that cannot be guessed. Unlike randomUUID, getRandomValues also exists on pages that were not loaded by
  * https.
  */
 export function randomText(): string {
@@ -234,7 +237,7 @@ export function randomText(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The headers with the credential shortened to its scheme and its end. */
+/** The headers with the credential shortened to its scheme and its last characters. */
 function masked({ authorization, ...headers }: Record<string, string>): Record<string, string> {
   if (authorization === undefined) return headers;
   const [scheme, secret = ''] = authorization.split(' ');

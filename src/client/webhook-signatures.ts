@@ -7,9 +7,9 @@ export interface ReceivedDelivery {
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The secret of the endpoint, `whsec_…`. */
   secret: string;
-  /** How old a signature may be. Default 300 seconds. */
+  /** The maximum age of a signature. Default 300 seconds. */
   toleranceSeconds?: number;
-  /** Milliseconds since the epoch; the clock of the machine when left out. */
+  /** Milliseconds since the epoch. Default: the clock of the machine. */
   now?: number;
 }
 

@@ -13,8 +13,9 @@ import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
 import { type ListenOptions, parseListenOptions, printAttempt } from './admin/webhook-commands.ts';
 
 /**
- * Runs the operator's commands: through the running primary if it has the stores, otherwise directly on the stores.
- * Prints the result as text, or with --json as one JSON object; on failure prints one sentence and exits with code 1.
+ * Runs the operator's commands: through the running primary if it owns the stores, otherwise directly on the stores.
+ * Prints the result as text, or with --json as one JSON object. On failure it prints one sentence and exits with code
+ * 1.
  */
 async function main(words: readonly string[]): Promise<CommandAnswer> {
   for (const warning of loadSettingsFile()) progress(warning);
@@ -23,7 +24,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   if (isEmbedded(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words, operator);
     if (answer !== null) return answer;
-    // The stores are not opened here, because a service that starts meanwhile could then not open them.
+    // The stores are not opened here: a service that starts meanwhile could not open them then.
     if (needsService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
   if (!isMade(settings.stores)) throw new Error(noStores(settings.stores.DATA_DIR));
@@ -35,9 +36,7 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
   }
 }
 
-/**
- * Whether the command is a migration, for which the service has to be stopped, so that it never runs in the primary.
- */
+/** Whether the command is a migration. The service must be stopped for it, so it never runs in the primary. */
 const isMigration = (words: readonly string[]) => words.find((word) => !word.startsWith('-')) === 'migrate';
 
 /** Prints and forwards the delivery attempts of a webhook endpoint until the operator ends it. */
@@ -69,7 +68,8 @@ async function watch(words: readonly string[]): Promise<never> {
 }
 
 /**
- * The user who called sudo, or the user of this process; the number of a user without a name, as in some containers.
+ * The name of the user who called sudo, or of the user of this process; the user's number if there is no name, as in
+ * some containers.
  */
 function userName(): string {
   try {

@@ -49,7 +49,7 @@ export interface AppOptions {
   log: Logger;
   hostId: string;
   processId: string;
-  /** The mark of the documents, for the doctor. Absent: no other deployment can be met. */
+  /** The identifier of the documents' deployment, which the doctor compares. Absent: no other deployment can be met. */
   deployment?: string;
   now: () => Date;
   /** When the embedded stores were opened; absent if other hosts share the stores. */
@@ -57,7 +57,7 @@ export interface AppOptions {
   tracing: Tracing;
   /** The metrics of all processes in the format of Prometheus. */
   collectMetrics: () => Promise<string>;
-  /** Whether the service has started: until then /readyz answers 503. Absent: it has. */
+  /** Whether the service has started. Until then /readyz answers 503. Absent: it has started. */
   isStarted?: () => boolean;
 }
 
@@ -66,11 +66,13 @@ export interface App {
   connections: ReleasableConnections;
   /** The counters of this process. */
   readLoad(): Promise<LoadSnapshot>;
-  /** Accepts no new connections, lets running calls finish for at most `timeoutMs`, then closes slices and pools. */
+  /**
+   * Accepts no new connections, lets running calls finish for at most `timeoutMs`, then closes the slices and pools.
+   */
   drain(timeoutMs: number): Promise<void>;
   /** Runs one round of every sweep task now. */
   sweep(): Promise<void>;
-  /** Starts the image threads and reads the fonts, which the first picture would otherwise wait for. */
+  /** Starts the image threads and reads the fonts, so that the first picture does not wait for them. */
   warmUp(): void;
 }
 
@@ -80,7 +82,7 @@ const STORAGE_FULL =
 const WRONG_CLOCK =
   'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
 const READY_TIMEOUT_MS = 5_000;
-/** The time that the slices have to close when the calls have used up the whole drain. */
+/** The time that the slices have to close if the calls have used up the whole drain. */
 const MIN_STOP_MS = 1_500;
 const POOLS_TIMEOUT_MS = 3_000;
 
@@ -100,7 +102,7 @@ interface Foundation extends Omit<AppOptions, 'now'> {
 
 type Slices = Awaited<ReturnType<typeof openSlices>>;
 
-/** The composition root: the parts of a process in the order in which they start. */
+/** The composition root: starts the parts of a process in the order in which they need each other. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const foundation = await openFoundation(options);
   const { server } = foundation;
@@ -128,11 +130,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
     const stopped = Promise.all([swept, stopSlices(slices, foundation.log)]);
     await atMost(Math.max(remainingMs, MIN_STOP_MS), stopped);
     await atMost(POOLS_TIMEOUT_MS, closeImaging(imaging));
-    // An operator's command waits for the answer of each process that it was sent to, so this one answers to its end.
+    // An operator's command waits for an answer from each process, so this process stops answering only now.
     endControls();
   }
 
-  /** A failure is found again by the first call, and by /readyz. */
+  /** Warms up. A failure is ignored here: the first call, and /readyz, will meet it again. */
   function warmUp(): void {
     imaging.imageWorkers.selfTest().catch(() => undefined);
     imaging.fonts.list().catch(() => undefined);
@@ -224,7 +226,7 @@ function platformOf({ stores, clock, draining, storesOpenedAt, ...foundation }: 
   };
 }
 
-/** Tells clients to connect anew while the process drains, and lets connections go to other processes. */
+/** Tells clients to reconnect while the process drains, and hands connections to other processes. */
 function installDraining({ server, draining, meters }: Foundation): ReleasableConnections {
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining.signal.aborted) reply.header('connection', 'close');
@@ -237,7 +239,7 @@ function installDraining({ server, draining, meters }: Foundation): ReleasableCo
   });
 }
 
-/** The routes outside the API: health, pages, and what signed links and addresses read. */
+/** Registers the routes outside the API: health, pages, and what signed links and addresses serve. */
 async function registerOpenRoutes(
   { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: Foundation,
   { imageWorkers, renders }: Imaging,
@@ -265,7 +267,7 @@ async function registerOpenRoutes(
   await server.register(slices.delivery.addressRoutes);
 }
 
-/** The API: one gate, then the slices. The tools for agents have the same gate. */
+/** Registers the API: one gate, then the slices. The tools for agents share the gate. */
 async function registerApi({ server, stores, checkFreeSpace }: Foundation, slices: Slices): Promise<void> {
   await server.register(
     async (api) => {
@@ -321,7 +323,10 @@ function startSweeper(
   return sweeper;
 }
 
-/** Answers the commands of the operator to this process. @returns a function that ends it. */
+/**
+ * Answers the operator's commands to this process.
+ * @returns a function that stops answering.
+ */
 function startControls(
   { stores, hostId, processId, deployment = '', capacity, clock, log }: Foundation,
   { imageWorkers, renders }: Imaging,
@@ -350,8 +355,8 @@ function closeImaging({ imageWorkers, readers, renders }: Imaging): Promise<unkn
 }
 
 /**
- * Installs the checks before each call: the gate, the Idempotency-Key, free disk space, the parsing of the body; and
- * keeps each answered call for its account.
+ * Installs the checks before each call: the gate, the Idempotency-Key, free disk space, and the parsing of the body. It
+ * also records each answered call for its account.
  */
 function installAdmission(
   api: FastifyInstance,

@@ -1,6 +1,6 @@
 /**
- * `npm run darkroom`: the command line of the client, and in the folder of the service the tools for agents as well,
- * which need the packages of the service.
+ * `npm run darkroom`: the command line of the client. In the folder of the service it also runs the tools for agents,
+ * which need the service's packages.
  */
 if (process.argv[2] === 'mcp') await import('./mcp.ts');
 else await import('../client/cli/main.ts');

@@ -31,7 +31,7 @@ async function examined(): Promise<CheckResult[]> {
 
 /**
  * The findings about the settings file and about misspelt settings.
- * @param warnings those of the file.
+ * @param warnings of the settings file.
  */
 function judgeNames(warnings: readonly string[]): Finding[] {
   const path = resolve(envFile());

@@ -55,7 +55,7 @@ import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 
 /** The longest lease that a process may have held. */
 const MAX_LEASE_MS = 120_000;
-/** Longer than a start takes from creating the first account to printing its key. */
+/** Longer than a start takes from the creation of the first account to the printing of its key. */
 const BOOTSTRAP_LEASE_MS = 60_000;
 
 const USAGE = `npm start [-- --open]
@@ -73,19 +73,19 @@ interface Primary {
   log: Logger;
   hostId: string;
   stores: Stores;
-  /** The mark of the documents, by which processes of one deployment know each other. */
+  /** The identifier of the documents' deployment, by which processes of one deployment recognise each other. */
   deployment: string;
   capacity: ChangeableCapacity;
   restarts: RestartMeter;
 }
 
-/** The primary process: it runs the embedded stores and supervises the API processes, and serves no calls itself. */
+/** The primary process. It runs the embedded stores and supervises the API processes. It serves no calls itself. */
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
   endOnHelp(words, USAGE, ['--open']);
   outliveOutput();
   const fileWarnings = loadSettingsFile();
-  // Only this user can read stored files, regardless of the directory; the processes inherit the mask.
+  // Only this user can read stored files, whatever the directory is. The API processes inherit the mask.
   process.umask(0o077);
   const settings = readSettings(process.env);
   const log = createLog(settings.http.LOG_LEVEL, { process: 'primary' });
@@ -132,7 +132,7 @@ async function main(): Promise<void> {
   recordLoad(recorder, log);
   const stopping = handleSignals(primary, { supervisor, reporter, admin });
 
-  // This is done before the first call is possible. If the start fails afterwards, the next start prints new secrets.
+  // This happens before the first call can arrive. If the start fails afterwards, the next start prints new secrets.
   const firstStart = await makeFirstAccount(settings, stores, hostId);
   if (firstStart === null && settings.accounts.BOOTSTRAP_API_KEY !== '')
     log.info('BOOTSTRAP_* has no effect: there is an account already.');
@@ -140,7 +140,7 @@ async function main(): Promise<void> {
     if (stopping.aborted) return null;
     throw error;
   });
-  // A signal has already begun to stop the service during its start.
+  // A signal has stopped the service during its start.
   if (port === null) return;
   if (METRICS_PORT !== 0)
     await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
@@ -154,11 +154,11 @@ async function main(): Promise<void> {
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
   const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
   await welcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
-  // Whoever waits until the service is ready can read the first key by then.
+  // Whoever waits for readiness can read the first key by then.
   supervisor.announceStart();
 }
 
-/** Opens the stores. One that is unreachable, damaged or of another deployment ends the start with a message. */
+/** Opens the stores. The start ends with a message if one is unreachable, damaged or of another deployment. */
 async function openPrimary(settings: Settings, host: ChannelHost, log: Logger): Promise<Primary> {
   const stores = await openStores(settings.stores, host, log);
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
@@ -201,7 +201,10 @@ function provideMetrics({ settings, restarts }: Primary, host: ChannelHost): () 
   return collect;
 }
 
-/** On the embedded stores, the commands of the operator run here; null on others, which they open themselves. */
+/**
+ * Lets the operator's commands run in this process if it has the embedded stores. Null on other stores, which the
+ * commands open themselves.
+ */
 async function openAdmin({ settings, stores, log }: Primary): Promise<{ close(): Promise<void> } | null> {
   if (!isEmbedded(settings.stores)) return null;
   return openAdminSocket(settings.stores.DATA_DIR, commandContext(settings, stores), (error) =>
@@ -214,14 +217,14 @@ function setUpForks(): void {
     exec: new URL('./server.ts', import.meta.url).pathname,
     execArgv: [
       ...process.execArgv,
-      // Node warns when the files for browsers are stripped of their types.
+      // Node warns when it strips the types from the files for browsers.
       '--disable-warning=ExperimentalWarning',
       ...heapOptions(process.env.NODE_OPTIONS ?? ''),
     ],
   });
 }
 
-/** The environment of each API process that is started. */
+/** The environment variables of each API process. */
 function environmentOf(
   { settings, hostId, deployment, capacity }: Primary,
   ofAllocator: Readonly<Record<string, string>>,
@@ -237,9 +240,9 @@ function environmentOf(
       DARKROOM_STARTED_AT: startedAt,
       DARKROOM_DEPLOYMENT: deployment,
       DARKROOM_PROCESS_ID: String(forked),
-      // With PORT=0, a process that replaces the only one would listen on another port than the printed one.
+      // With PORT=0, a process that replaces the only one would choose another port than the printed one.
       PORT: String(chosenPort),
-      // A replacing process takes half the CPU with the code cache that the first one writes before it listens.
+      // The first process writes a code cache before it listens. With it, a replacing process takes half the CPU.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
       UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
     };
@@ -261,7 +264,7 @@ function superviseOptions(primary: Primary): Omit<SupervisorOptions, 'environmen
   };
 }
 
-/** Gives back what a process that has ended held: its slots, its endpoints, its items of jobs. */
+/** Releases what a process that has ended held: its slots, its webhook endpoints, its job items. */
 function releaseLeases({ stores, hostId, log }: Primary, processId: number): void {
   const { coordination, documents } = stores;
   const holders = `${hostId}/${processId}/`;
@@ -283,7 +286,10 @@ interface Stoppable {
   admin: { close(): Promise<void> } | null;
 }
 
-/** Stops the service by SIGTERM or SIGINT, and replaces its processes by SIGHUP. @returns aborted once it stops. */
+/**
+ * Stops the service on SIGTERM or SIGINT, and replaces its processes on SIGHUP.
+ * @returns a signal that aborts once the service stops.
+ */
 function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }: Stoppable): AbortSignal {
   const stopping = new AbortController();
   const stop = async (signal: string) => {
@@ -306,7 +312,7 @@ function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }
   return stopping.signal;
 }
 
-/** Prints where the service listens, with the first key on a first start, and opens the console if it was asked for. */
+/** Prints the address of the service, and on a first start the first key. Opens the console if that was asked for. */
 async function welcome(
   { stores, log }: Primary,
   { url, firstStart, mustOpen }: { url: string; firstStart: Bootstrapped | null; mustOpen: boolean },
@@ -336,7 +342,10 @@ function warningsOf({ outbound, processes }: Settings): string[] {
   return warnings;
 }
 
-/** Templates contain HTML of callers, and the sandbox of the browser is a second protection against it. */
+/**
+ * Warns if the browser's sandbox is off. Templates contain callers' HTML, and the sandbox is a second protection
+ * against it.
+ */
 async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
   const obstacle = await sandboxObstacle();
   if (obstacle === null) return [];

@@ -2,9 +2,9 @@ import { readConfiguration } from '../client/cli/configuration.ts';
 import { serveTools } from '../product/mcp/stdio.ts';
 
 /**
- * The tools for agents over standard input and output: a host such as an editor starts this process. The output carries
- * messages of the protocol alone. The service and the key are those of the command line: DARKROOM_URL and DARKROOM_KEY,
- * or what `darkroom config` keeps.
+ * The tools for agents over standard input and output. A host such as an editor starts this process. The output carries
+ * protocol messages only. The service and the key are those of the command line: DARKROOM_URL and DARKROOM_KEY, or what
+ * `darkroom config` keeps.
  */
 const { DARKROOM_URL, DARKROOM_KEY } = process.env;
 

@@ -13,11 +13,13 @@ import { outliveOutput } from './processes/output.ts';
 import { waitAsSpare } from './processes/spare.ts';
 
 /**
- * One API process. It is started by the primary, opens when it is needed, listens on the port that all processes share,
- * and ends when it is asked to drain or when the primary is gone.
+ * One API process. The primary starts it. It opens when it is needed, listens on the port that all processes share, and
+ * ends when it is asked to drain or when the primary is gone.
  */
 const processId = process.env.DARKROOM_PROCESS_ID ?? '0';
-/** The process that writes the code cache for all later ones. Without a cache, its start takes half a second longer. */
+/**
+ * The process that writes the code cache for all later processes. Without a cache, a start takes half a second longer.
+ */
 const FIRST_PROCESS_ID = '1';
 let isDraining = false;
 let isStarted = false;
@@ -33,7 +35,7 @@ process.on('message', (message: ProcessMessage) => {
 });
 // An error here means that the primary has ended; this process ends with its channel.
 process.on('error', () => undefined);
-// A terminal's Ctrl-C reaches the whole process group; the primary decides when this process ends.
+// A terminal's Ctrl-C reaches the whole process group, but the primary decides when this process ends.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 outliveOutput();
@@ -63,20 +65,20 @@ const app = await buildApp({
 });
 
 serving = app;
-// Node writes its code cache at a regular exit only: a process that replaces a killed one would start without.
+// Node writes its code cache at a regular exit only, so a process that replaces a killed one would have none.
 if (processId === FIRST_PROCESS_ID) flushCompileCache();
 const address = await app.server.listen({ host: settings.http.HOST, port: settings.http.PORT });
 const { port } = new URL(address);
 const { user, system } = process.cpuUsage(usedBefore);
 sendToPrimary({ type: 'listening', port: Number(port), cpuMs: Math.round((user + system) / 1_000) });
-// Threads that start before would take the cores from the start of a process that others wait for.
+// Threads that start earlier would take CPU from the start of a process that others wait for.
 app.warmUp();
 setInterval(() => sendToPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
 
 const sendLoad = async () => sendToPrimary({ type: 'load', snapshot: await app.readLoad() });
 setInterval(() => void sendLoad().catch(() => undefined), SAMPLE_MS).unref();
 
-/** Ends the process after its calls; a process that does not listen yet ends at once. */
+/** Ends the process after its calls. A process that does not listen yet ends at once. */
 async function drain(): Promise<void> {
   if (serving === null) process.exit(0);
   await serving.drain(settings.processes.DRAIN_TIMEOUT_MS);

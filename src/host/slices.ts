@@ -47,9 +47,9 @@ export interface Platform extends Omit<Stores, 'close'> {
   capacity: Capacity;
   hostId: string;
   processId: string;
-  /** Base of the links that the service gives out. */
+  /** The base address of links that the service hands out. */
   publicUrl: () => string;
-  /** Aborts when the process stops taking calls: calls that wait are answered, and nothing new begins. */
+  /** Aborts when the process stops taking calls. Waiting calls are then answered, and nothing new begins. */
   draining: AbortSignal;
   /** When the embedded stores were opened; absent if other hosts share the stores. */
   storesOpenedAt?: Date;
@@ -57,7 +57,7 @@ export interface Platform extends Omit<Stores, 'close'> {
   log: Logger;
 }
 
-/** The time at which this release was unpacked, as the date of the guidelines. */
+/** The time at which this release was unpacked. The guidelines carry it as their date. */
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
 /** The pools of a process that work on images, and its fonts. */
@@ -68,7 +68,7 @@ export interface Imaging {
   fonts: Fonts;
 }
 
-/** Opens the slices, one statement each. Each is opened after the slices that it needs. */
+/** Opens the slices, one statement each. Each slice is opened after those that it needs. */
 export async function openSlices(settings: Settings, platform: Platform, imaging: Imaging) {
   const { publicUrl, log } = platform;
   const all: Slice[] = [];
@@ -77,7 +77,7 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
     return slice;
   };
 
-  // A slice calls a later one through a function, which is called only when all of them are open.
+  // A slice calls a later slice through a function, which is called only when all slices are open.
   const later = {
     describeAccount: (accountId: string) => billing.describe(accountId),
     countAssets: (accountId: string) => assets.countAssets(accountId),
@@ -138,7 +138,7 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
     }),
   );
   const events = await OpenEvents.open(platform);
-  // The webhooks stop after the jobs: the last events of jobs still become deliveries.
+  // The webhooks stop after the jobs, so that the last events of jobs still become deliveries.
   added(
     await openWebhooks({
       ...shared,
@@ -166,7 +166,7 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
   return { all, gate, requests, catalogue, transforms, delivery, mcp };
 }
 
-/** The limits of each account, as the usage tells them. */
+/** The limits of each account, as the usage report states them. */
 function limitsOf({ accounts, http }: Settings) {
   return {
     syncConcurrency: accounts.SYNC_CALLS_PER_ACCOUNT,
@@ -176,7 +176,7 @@ function limitsOf({ accounts, http }: Settings) {
   };
 }
 
-/** What several slices take besides the parts of the process. */
+/** Opens what several slices share besides the parts of the process. */
 async function openShared(settings: Settings, { documents, publicUrl, tracing }: Platform) {
   const plans = readPlans();
   return {

@@ -8,7 +8,7 @@ import type { ByteRange } from './values/byte-range.ts';
 export interface ArchiveEntry {
   name: string;
   sizeBytes: number;
-  /** SHA-256 of the bytes: part of the archive's tag. */
+  /** SHA-256 of the bytes, from which the archive's ETag is made. */
   digest: string;
   /** CRC-32 of the bytes. */
   checksum: number;
@@ -18,35 +18,39 @@ export interface ArchiveEntry {
 
 export interface Archive {
   sizeBytes: number;
-  /** The same for the same files, so that a download can resume where it broke off. */
+  /** Equal for equal files, so that an interrupted download can resume. */
   etag: string;
-  /** The bytes, or a range of them. Closing the stream closes what it reads. */
+  /** The bytes of the archive, or a range of them. Closing the stream closes the files that it reads. */
   stream(range: ByteRange | null): Readable;
 }
 
-/** An entry of a ZIP file with its place in it. */
+/** An entry of a ZIP file with its position in the file. */
 interface Placed extends ArchiveEntry {
   /** The name in UTF-8. */
   path: Buffer;
   /** The offset of its local header. */
   offset: number;
-  /** The sizes of its local header and of its header in the directory, with their names and extra fields. */
+  /** The sizes of its local header and of its directory header, including names and extra fields. */
   localBytes: number;
   centralBytes: number;
 }
 
-/** Bytes of an archive whose offset and size are known before they are made or read. */
+/** A part of an archive whose offset and size are known before its bytes are made or read. */
 interface Piece {
   offset: number;
   sizeBytes: number;
   /**
-   * @param range of the piece, not of the archive.
-   * @param signal aborts when the reader is gone.
+   * Reads a part.
+   * @param range of the part, not of the archive.
+   * @param signal aborts when the reader has gone.
    */
   read(range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Changes with the layout, so that no download continues with bytes of another one. */
+/**
+ * Names the layout of the archive. It is changed with the layout, so that no download continues with bytes of another
+ * layout.
+ */
 const LAYOUT = 'stored, sums before the bytes';
 
 /*
@@ -64,7 +68,7 @@ const END_64_BYTES = 56;
 const LOCATOR_64_BYTES = 20;
 const TIME_FIELD_BYTES = 9;
 const NOTHING = Buffer.alloc(0);
-/** The largest values of 16 and of 32 bits: they say that the number is in the field of 64 bits. */
+/** The largest values of 16 and of 32 bits. They mean that the number is in a 64-bit field. */
 const IN_64_BITS_OF_16 = 0xffff;
 const IN_64_BITS_OF_32 = 0xffffffff;
 const VERSION = 20;
@@ -73,14 +77,14 @@ const VERSION_64 = 45;
 const FLAGS = 0x0800;
 const MADE_BY_UNIX = 3 << 8;
 const FILE_MODE = 0o100644;
-/** The entries that are placed, or whose directory headers are made, in one turn of the event loop. */
+/** The number of entries that are processed in one turn of the event loop. */
 const ENTRIES_AT_ONCE = 500;
 
 /**
- * A ZIP archive of files, which are stored uncompressed: pictures do not get smaller. Every byte follows from the
- * names, sizes and sums of the entries, whatever the time or the process. So a range of it is made without the rest,
- * and opens only the files that it touches.
- * @param modifiedAt the time that every file carries.
+ * A ZIP archive of files, which are stored uncompressed, because pictures do not get smaller. The names, sizes and
+ * checksums of the entries determine every byte. So any range can be made alone, and only the files within it are
+ * opened.
+ * @param modifiedAt the modification time of every file.
  */
 export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: Date): Promise<Archive> {
   const { placed, etag } = await layOut(entries, modifiedAt);
@@ -93,7 +97,7 @@ export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: 
   const end = endOf(directory);
   const sizeBytes = directory.offset + directory.sizeBytes + end.length;
 
-  /** The pieces in their order, beginning with the entry that contains `start`. */
+  /** The parts in order, beginning with the entry that contains `start`. */
   function* piecesFrom(start: number): Generator<Piece> {
     const first = placed.findLastIndex(({ offset }) => offset <= start);
     for (const entry of start < directory.offset ? placed.slice(first) : []) {
@@ -138,7 +142,7 @@ export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: 
   };
 }
 
-/** The bytes of a range, piece by piece. Pieces outside it are neither made nor read. */
+/** The bytes of a range, part by part. Parts outside the range are neither made nor read. */
 async function* readBytes(
   pieces: Iterable<Piece>,
   { start, end }: ByteRange,
@@ -156,7 +160,10 @@ async function* cut(bytes: Buffer, { start, end }: ByteRange): AsyncGenerator<Bu
   yield bytes.subarray(start, end + 1);
 }
 
-/** The bytes of a file. Fails when there are fewer than its size says, because all that follows would be displaced. */
+/**
+ * The bytes of a file. Fails if the file is shorter than its stated size, because everything after it would be
+ * displaced.
+ */
 async function* readContent(
   { name, open }: ArchiveEntry,
   range: ByteRange,
@@ -172,7 +179,8 @@ async function* readContent(
 }
 
 /**
- * Places the entries and makes the tag of the archive. Other work runs in between, because 10,000 entries take 30 ms.
+ * Computes the positions of the entries and the ETag of the archive. It yields to other work, because 10,000 entries
+ * take 30 ms.
  */
 async function layOut(
   entries: readonly ArchiveEntry[],
@@ -237,7 +245,9 @@ interface CommonFields extends Pick<Placed, 'path' | 'sizeBytes' | 'checksum'> {
   modifiedAt: Date;
 }
 
-/** Writes the 26 bytes that a local and a central header have in common, from the version to the size of the extras. */
+/**
+ * Writes the 26 bytes that local and central headers have in common, from the version to the size of the extra fields.
+ */
 function writeCommon(common: Buffer, { path, sizeBytes, checksum, extra64, modifiedAt }: CommonFields): void {
   const size = Math.min(sizeBytes, IN_64_BITS_OF_32);
   const { date, time } = dosTimeOf(modifiedAt);
@@ -253,7 +263,7 @@ function writeCommon(common: Buffer, { path, sizeBytes, checksum, extra64, modif
   common.writeUInt16LE(TIME_FIELD_BYTES + extra64.length, 24);
 }
 
-/** The extra field for those of the numbers that do not fit into 32 bits; empty when all do. */
+/** The extra field for numbers that do not fit into 32 bits; empty when all fit. */
 function field64(numbers: readonly number[]): Buffer {
   const large = numbers.filter((number) => number >= IN_64_BITS_OF_32);
   if (large.length === 0) return NOTHING;
@@ -264,7 +274,7 @@ function field64(numbers: readonly number[]): Buffer {
   return field;
 }
 
-/** The extra field with the time in seconds of UTC: the time of the header has no time zone. */
+/** The extra field with the time in seconds of UTC, because the time in the header has no time zone. */
 function timeField(modifiedAt: Date): Buffer {
   const field = Buffer.alloc(TIME_FIELD_BYTES);
   field.writeUInt16LE(0x5455, 0);

@@ -1,10 +1,13 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 
-/** Our own schemas are not checked against the schema of schemas, whose compilation costs a tenth of a start. */
+/**
+ * The service's own schemas are not validated themselves, because compiling the schema of schemas costs a tenth of a
+ * start.
+ */
 const ajv = new Ajv({ allErrors: true, validateSchema: false });
 
-/** An object of a data file. It has no other properties, so that a misspelt one is refused. */
+/** The schema of an object in a data file. It allows no other properties, so that a misspelt one is refused. */
 export function exactObject<P extends TProperties>(properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false });
 }

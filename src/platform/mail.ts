@@ -2,7 +2,7 @@ import type { mailSettings } from './mail-config.ts';
 import type { SettingsOf } from './setting.ts';
 
 interface MailMessage {
-  /** The same id for every attempt to send one message, so that the receiving server can deduplicate. */
+  /** An id that is equal for every attempt to send one message, so that the receiving server can deduplicate. */
   id: string;
   to: string;
   subject: string;
@@ -30,7 +30,7 @@ export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptio
       log.info({ to, subject, text }, 'A mail was not sent, because SMTP_URL is not set');
       return;
     }
-    // The package is loaded when it is needed, because most processes never send a mail.
+    // The package is loaded on demand, because most processes never send a mail.
     const { createTransport } = await import('nodemailer');
     const transport = createTransport({
       url: SMTP_URL,

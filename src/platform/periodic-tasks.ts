@@ -2,23 +2,23 @@ import type { Logger } from 'pino';
 import type { Coordination } from './stores/coordination/port.ts';
 
 /**
- * The lease of a task, which is longer than a batch takes. When a process dies, another one takes its tasks over after
- * this time.
+ * The lease of a task. It is longer than a batch takes. If a process dies, another one takes over its tasks after this
+ * time.
  */
 const LEASE_MS = 60_000;
 /** The default number of batches in a round. */
 const DEFAULT_BATCHES = 100;
 
-/** A regular clean-up: of expired documents, of leases of dead processes, of unfinished removals. */
+/** A periodic clean-up, such as of expired documents, of leases of dead processes, or of unfinished removals. */
 export interface SweepTask {
-  /** Unique among the tasks, because it names the lease. */
+  /** The unique name of the task, which also names its lease. */
   name: string;
   /**
-   * Removes a small batch of what has expired at `now`; returns how much it removed. After 0 the round is over: a row
-   * that was read and could not be removed does not count, or the same batch would be read again at once.
+   * Removes a small batch of what has expired at `now`; returns how many it removed. 0 ends the round. A row that could
+   * not be removed does not count, otherwise the same batch would be read again at once.
    */
   sweep(now: Date): Promise<number>;
-  /** Time between two rounds of this task; default: the sweeper's. */
+  /** Milliseconds between two rounds of this task. Default: that of the sweeper. */
   intervalMs?: number;
   /** Most batches in a round; default 100. */
   batches?: number;
@@ -32,17 +32,16 @@ interface SweeperOptions {
   intervalMs: number;
   now: () => Date;
   /**
-   * True while this process returns each task after a round, so that another one can take it over, because the clock of
-   * this host is wrong.
+   * Whether this process gives up each task after a round, so that another process can take it over. It is true while
+   * the clock of this host is wrong.
    */
   yields?: () => boolean;
   log: Logger;
 }
 
 /**
- * Runs the sweeps. Each task has its own timer, so that no task waits for another one, and its own lease, so that one
- * of all processes that share the stores runs it. Two concurrent runs of a task, as after the loss of a lease, do no
- * harm.
+ * Runs the sweeps. Each task has its own timer, so that no task waits for another, and its own lease, so that only one
+ * of the processes that share the stores runs it. Two concurrent runs of a task, as after a lost lease, do no harm.
  */
 export class Sweeper {
   readonly #rounds: readonly Rounds[];
@@ -51,7 +50,7 @@ export class Sweeper {
     this.#rounds = options.tasks.map((task) => new Rounds(task, options));
   }
 
-  /** Begins the rounds of all tasks, each with its own timer. */
+  /** Starts the rounds of all tasks, each with its own timer. */
   start(): void {
     for (const rounds of this.#rounds) rounds.schedule();
   }
@@ -61,7 +60,7 @@ export class Sweeper {
     await Promise.all(this.#rounds.map((rounds) => rounds.sweep()));
   }
 
-  /** Resolves when the running batches have ended, and releases the leases. */
+  /** Resolves when the running batches have ended and the leases are released. */
   async stop(): Promise<void> {
     await Promise.all(this.#rounds.map((rounds) => rounds.stop()));
   }

@@ -1,9 +1,9 @@
 /**
- * The declaration of a setting: its meaning and its values. A slice declares its settings in its config.ts;
+ * The declaration of a setting: its meaning and its values. A slice declares its settings in its config.ts.
  * config/index.ts collects them, reads the environment once and reports each violation in a sentence.
  */
 export interface Setting<T> {
-  /** One sentence for the operator; settings.md prints it. */
+  /** One sentence for the operator, which settings.md contains. */
   description: string;
   /** The accepted values, as the end of the sentence "NAME is "value", but …". */
   accepts: string;
@@ -21,7 +21,7 @@ export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
   [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never;
 };
 
-/** A whole number between two bounds, both included. The name of the setting contains the unit. */
+/** A setting that is a whole number between two bounds, both included. The name of the setting contains the unit. */
 export function integer(options: {
   description: string;
   fallback: number;
@@ -41,7 +41,7 @@ export function integer(options: {
   };
 }
 
-/** Any text, or a text that matches `pattern`, which `accepts` describes. */
+/** A setting that is any text, or text that matches `pattern`. `accepts` describes the pattern. */
 export function text(options: {
   description: string;
   fallback?: string;
@@ -87,7 +87,7 @@ export function choice<const T extends string>(options: {
   };
 }
 
-/** Comma-separated values, each checked by `parseOne`. */
+/** A setting that is a list of comma-separated values. `parseOne` checks each value. */
 export function list<T>(options: {
   description: string;
   accepts: string;

@@ -8,7 +8,7 @@ const WRONG_FROM_MS = 5_000;
 const YIELDS_FROM_MS = 15_000;
 const INTERVAL_MS = 60_000;
 const SAMPLES = 3;
-/** Slower answers are ignored, because the instant of the answer is too uncertain. */
+/** Slower answers are ignored, because their instant is too uncertain. */
 const MAX_SAMPLE_MS = 1_000;
 
 interface SharedClockOptions {
@@ -21,11 +21,11 @@ interface SharedClockOptions {
 }
 
 /**
- * One clock for all hosts: the host's own, corrected by its difference from the clock of coordination. Stored instants
- * that another host compares (leases of items, pauses, expiries) use it, so that hosts agree even if their clocks
- * differ by minutes. MongoDB's own clock ($$NOW) is not an alternative, because it is only available in pipeline
- * updates, which the embedded store does not have. The difference is measured at the start and each minute; when a
- * clock is set between two measurements, the difference is wrong until the next one.
+ * One clock for all hosts: the host's own clock, corrected by its difference from the clock of coordination. Stored
+ * instants that another host compares (leases of items, pauses, expiries) use it, so that hosts agree even if their
+ * clocks differ by minutes. MongoDB's clock ($$NOW) is not used, because only pipeline updates have it, which the
+ * embedded store lacks. The difference is measured at the start and each minute. If a clock is set in between, the
+ * difference is wrong until the next measurement.
  */
 export class SharedClock {
   readonly #options: SharedClockOptions;
@@ -51,10 +51,7 @@ export class SharedClock {
     return new Date(own.getTime() + Math.round(this.#measuredMs));
   };
 
-  /**
-   * The last measured difference: milliseconds by which the shared clock is ahead of this host's; negative when it is
-   * late.
-   */
+  /** The last measured difference in milliseconds. It is positive if the shared clock is ahead of this host's. */
   readonly differenceMs = (): number => this.#measuredMs;
 
   isWrong(): boolean {
@@ -80,7 +77,7 @@ export class SharedClock {
       );
   }
 
-  /** The difference by the fastest of several answers; null when none was fast enough. */
+  /** The difference according to the fastest of several answers; null if none was fast enough. */
   async #difference(): Promise<number | null> {
     const { now, readTime } = this.#options;
     let fastestMs = MAX_SAMPLE_MS;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { Test } from 'tap';
-import { withChunks } from '../../workers/formats/png.ts';
+import { replacePngChunks } from '../../workers/formats/png.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../shared/images');
 
@@ -23,7 +23,7 @@ export function image(name: string): Uint8Array<ArrayBuffer> {
 
 /** A PNG without its gamma, whose numbers then are sRGB, as sharp takes those of every PNG. */
 export function withoutGamma(png: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  return withChunks(png, ({ type }) => (type === 'gAMA' ? new Uint8Array() : undefined));
+  return replacePngChunks(png, ({ type }) => (type === 'gAMA' ? new Uint8Array() : undefined));
 }
 
 /** Names of the images in a folder, such as `photos/kodak-01.png`. */

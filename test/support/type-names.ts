@@ -7,7 +7,6 @@ const OF_OPERATOR = 'part of an answer to the operator, which the console reads 
 /** The types that two files may declare by one name, with the reason. Any other name means one thing everywhere. */
 const DECLARED_TWICE: Readonly<Record<string, string>> = {
   Clock: OF_CLIENT,
-  Picture: OF_CLIENT,
   UsageError: OF_CLIENT,
   Warning: OF_CLIENT,
   Finding: OF_OPERATOR,

@@ -1,5 +1,5 @@
-import type { Bytes } from './bytes.ts';
-import { type Part, partsBetween } from './parts.ts';
+import type { ByteReader } from './bytes.ts';
+import { type ContainerPart, partsBetween } from './parts.ts';
 
 /**
  * Boxes of the ISO base media file format (ISO/IEC 14496-12, section 4.2), from which HEIF and AVIF are built: length,
@@ -17,21 +17,24 @@ const LONG_HEAD_BYTES = 16;
 const BRAND_BYTES = 4;
 const MAX_BRANDS = 64;
 
-export interface IsoBox extends Part {
+export interface IsoBox extends ContainerPart {
   /** Four characters, such as `meta`. */
   type: string;
 }
 
 /** A range of the file: all of it, or the content of a box. */
-export type ByteSpan = Pick<Part, 'start' | 'end'>;
+export type ByteRangeInFile = Pick<ContainerPart, 'start' | 'end'>;
 
-/** The boxes in a range of the file, up to the first whose length is less than that of its own head. */
-export function isoBoxes(bytes: Bytes, within: ByteSpan = { start: 0, end: bytes.length }): Iterable<IsoBox> {
+/** The boxes in a range of the file. Reading stops at the first box whose length is too small for its own head. */
+export function isoBoxes(
+  bytes: ByteReader,
+  within: ByteRangeInFile = { start: 0, end: bytes.length },
+): Iterable<IsoBox> {
   const limit = Math.min(within.end, bytes.length);
   return partsBetween(within.start, limit, (at) => boxAt(bytes, at, limit));
 }
 
-function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
+function boxAt(bytes: ByteReader, at: number, limit: number): IsoBox | undefined {
   if (at + HEAD_BYTES > limit) return undefined;
   const size = bytes.u32(at);
   const isLong = size === LONG;
@@ -43,8 +46,14 @@ function boxAt(bytes: Bytes, at: number, limit: number): IsoBox | undefined {
   return { type: bytes.fourCharacters(at + 4), at, start: at + headBytes, end, next: end, truncated: false };
 }
 
-/** Follows a path of types: each is the first box of its type in the box before it. */
-export function isoBox(bytes: Bytes, within: ByteSpan, ...types: string[]): IsoBox | undefined {
+/**
+ * Follows a path of types: for each type, the first such box inside the box found before. Undefined if one is missing.
+ */
+export function findIsoBox(
+  bytes: ByteReader,
+  within: ByteRangeInFile,
+  ...types: string[]
+): IsoBox | undefined {
   let found: IsoBox | undefined;
   for (const type of types) {
     found = findBox(bytes, found ?? within, type);
@@ -53,7 +62,7 @@ export function isoBox(bytes: Bytes, within: ByteSpan, ...types: string[]): IsoB
   return found;
 }
 
-function findBox(bytes: Bytes, within: ByteSpan, type: string): IsoBox | undefined {
+function findBox(bytes: ByteReader, within: ByteRangeInFile, type: string): IsoBox | undefined {
   for (const box of isoBoxes(bytes, within)) if (box.type === type) return box;
   return undefined;
 }
@@ -62,13 +71,13 @@ function findBox(bytes: Bytes, within: ByteSpan, type: string): IsoBox | undefin
  * The brands of the format of a file, the major one first. The list is empty when the file does not begin with an
  * `ftyp` box, and is cut off after 64 brands, more than any real file has.
  */
-export function isoBrands(bytes: Bytes): string[] {
+export function isoBrands(bytes: ByteReader): string[] {
   const [first] = isoBoxes(bytes);
   if (first?.type !== 'ftyp') return [];
   const { start, end } = first;
   const brands = [bytes.text(start, BRAND_BYTES)];
   const limit = Math.min(end, start + MAX_BRANDS * BRAND_BYTES);
-  // The version of the major brand stands between it and the others.
+  // The minor version stands between the major brand and the other brands.
   for (let at = start + 2 * BRAND_BYTES; at + BRAND_BYTES <= limit; at += BRAND_BYTES)
     brands.push(bytes.text(at, BRAND_BYTES));
   return brands;

@@ -4,7 +4,7 @@ const LOOKED_AT_SINGLY = 32;
 /**
  * Numbers at offsets of a file. Reading past its end throws a RangeError, so no memory outside the file is ever read.
  */
-export class Bytes {
+export class ByteReader {
   readonly length: number;
   readonly #file: Buffer;
   readonly #view: DataView;
@@ -38,7 +38,7 @@ export class Bytes {
     return Number(this.#view.getBigUint64(at, littleEndian));
   }
 
-  /** Four characters of one byte each, the type of a part in many containers. */
+  /** Four characters of one byte each, which name the type of a part in many containers. */
   fourCharacters(at: number): string {
     const view = this.#view;
     return String.fromCharCode(
@@ -49,14 +49,14 @@ export class Bytes {
     );
   }
 
-  /** Text with one character per byte; it is shorter at the end of the file. */
+  /** Text with one character per byte. It is shorter than `length` at the end of the file. */
   text(at: number, length: number): string {
     return this.#file.toString('latin1', at, Math.min(at + length, this.length));
   }
 
   /**
    * Offset of the next byte with this value, or the length of the file. The nearest bytes are read one by one, because
-   * for a frequent value a native search per hit would cost forty times as much.
+   * a native search costs forty times as much when the next hit is near.
    */
   indexOf(value: number, from: number): number {
     const near = Math.min(from + LOOKED_AT_SINGLY, this.length);

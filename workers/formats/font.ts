@@ -4,7 +4,7 @@
  */
 
 /** Reads `length` bytes of a file from `offset`; fewer where the file ends. */
-export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
+export type ReadBytesAt = (offset: number, length: number) => Promise<Buffer>;
 
 export interface FontFace {
   family: string;
@@ -23,7 +23,7 @@ const MAX_GROUPS = 200_000;
 const MAX_CODE_POINT = 0x10ffff;
 
 /** The faces of a font file; none for a file of another format. @throws RangeError for a file that is cut off. */
-export async function readFaces(readAt: ReadAt): Promise<FontFace[]> {
+export async function readFontFaces(readAt: ReadBytesAt): Promise<FontFace[]> {
   const head = await readAt(0, 12);
   if (head.length < 12) return [];
   const kind = head.readUInt32BE(0);
@@ -41,7 +41,7 @@ function present(faces: Array<FontFace | null>): FontFace[] {
   return faces.filter((face) => face !== null);
 }
 
-async function readFace(readAt: ReadAt, offset: number): Promise<FontFace | null> {
+async function readFace(readAt: ReadBytesAt, offset: number): Promise<FontFace | null> {
   const head = await readAt(offset, 12);
   const count = Math.min(head.readUInt16BE(4), MAX_TABLES);
   const directory = await readAt(offset + 12, count * 16);
@@ -112,7 +112,7 @@ function groupsIn(table: Buffer): FontFace['ranges'] {
   const ranges: FontFace['ranges'] = [];
   for (let index = 0, at = 16; index < count; index += 1, at += 12) {
     const [first, last, glyph] = [0, 4, 8].map((field) => table.readUInt32BE(at + field)) as Three;
-    // Glyph 0 is drawn for characters that the font lacks.
+    // A glyph number of 0 means that the font lacks the character.
     if (last <= MAX_CODE_POINT && first <= last) ranges.push([glyph === 0 ? first + 1 : first, last]);
   }
   return ranges;

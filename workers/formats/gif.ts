@@ -1,5 +1,5 @@
-import type { Bytes } from './bytes.ts';
-import { type Part, partsBetween } from './parts.ts';
+import type { ByteReader } from './bytes.ts';
+import { type ContainerPart, partsBetween } from './parts.ts';
 
 /**
  * GIF (version 89a): a screen descriptor, then blocks. The content of a block is a list of sub-blocks. Each begins with
@@ -23,17 +23,17 @@ const CODE_WIDTH_BYTES = 1;
 const HAS_TABLE = 0x80;
 const TABLE_SIZE = 0x07;
 
-export interface GifExtension extends Part {
+export interface GifExtension extends ContainerPart {
   kind: 'extension';
   /** The purpose of the extension, such as 0xf9 for a graphic control. */
   label: number;
 }
 
-/** The content of an image includes its colour table. The trailer is the last block, and has no content. */
-export type GifBlock = GifExtension | (Part & { kind: 'image' | 'trailer' });
+/** A block of a GIF. The content of an image includes its colour table. The trailer is the last block and is empty. */
+export type GifBlock = GifExtension | (ContainerPart & { kind: 'image' | 'trailer' });
 
-/** The blocks of a GIF up to its trailer, or to a byte that begins no block; none for a file that is not a GIF. */
-export function gifBlocks(bytes: Bytes): Iterable<GifBlock> {
+/** The blocks of a GIF up to its trailer, or to a byte that begins no block. There are none for any other file. */
+export function gifBlocks(bytes: ByteReader): Iterable<GifBlock> {
   if (bytes.text(0, 4) !== 'GIF8' || bytes.length < HEAD_BYTES) return [];
   const first = HEAD_BYTES + colourTableBytes(bytes.u8(SCREEN_FLAGS_AT));
   return partsBetween(
@@ -44,7 +44,7 @@ export function gifBlocks(bytes: Bytes): Iterable<GifBlock> {
   );
 }
 
-function blockAt(bytes: Bytes, at: number): GifBlock | undefined {
+function blockAt(bytes: ByteReader, at: number): GifBlock | undefined {
   const { length } = bytes;
   const block = bytes.u8(at);
   if (block === TRAILER)
@@ -65,8 +65,8 @@ function colourTableBytes(flags: number): number {
   return (flags & HAS_TABLE) === 0 ? 0 : 3 * 2 ** ((flags & TABLE_SIZE) + 1);
 }
 
-/** Offset after the empty sub-block that ends a list; behind the end of the file when the list has none. */
-function endOfList(bytes: Bytes, from: number): number {
+/** Offset after the empty sub-block that ends a list; the length of the file when no such sub-block follows. */
+function endOfList(bytes: ByteReader, from: number): number {
   let at = from;
   while (at < bytes.length) {
     const size = bytes.u8(at);

@@ -1,7 +1,7 @@
-import { type ByteSpan, type IsoBox, isoBox, isoBoxes, isoBrands } from './boxes.ts';
-import type { Bytes } from './bytes.ts';
-import type { CodePoints } from './code-points.ts';
-import { type Part, partsBetween } from './parts.ts';
+import { type ByteRangeInFile, findIsoBox, type IsoBox, isoBoxes, isoBrands } from './boxes.ts';
+import type { ByteReader } from './bytes.ts';
+import type { ColourCodePoints } from './code-points.ts';
+import { type ContainerPart, partsBetween } from './parts.ts';
 
 /**
  * Items of HEIF and AVIF (ISO/IEC 14496-12, section 8.11; ISO/IEC 23008-12, section 9.3): the pictures, thumbnails,
@@ -29,30 +29,30 @@ export interface HeifReference {
 }
 
 /** The properties of one item. */
-interface HeifAssociation extends Part {
+interface HeifAssociation extends ContainerPart {
   id: number;
   /** Indices into the list of properties, from 1, in the order in which the properties are applied; 0 is none. */
   properties: number[];
 }
 
 /** The content of the first meta box. */
-export function heifMeta(bytes: Bytes): ByteSpan | undefined {
-  const meta = isoBox(bytes, { start: 0, end: bytes.length }, 'meta');
+export function findHeifMetaBox(bytes: ByteReader): ByteRangeInFile | undefined {
+  const meta = findIsoBox(bytes, { start: 0, end: bytes.length }, 'meta');
   return meta && { start: meta.start + VERSION_BYTES, end: meta.end };
 }
 
 /** The id of the item that a viewer shows. */
-export function primaryItem(bytes: Bytes, meta: ByteSpan): number | undefined {
+export function primaryItemId(bytes: ByteReader, meta: ByteRangeInFile): number | undefined {
   const box = fullBox(bytes, meta, 'pitm');
   if (box === undefined) return undefined;
   const ids = idsOf(bytes, box.version > 0);
   return box.content + ids.width > box.end ? undefined : ids.at(box.content);
 }
 
-export function* heifItems(bytes: Bytes, meta: ByteSpan): Generator<HeifItem, void, undefined> {
+export function* heifItems(bytes: ByteReader, meta: ByteRangeInFile): Generator<HeifItem, void, undefined> {
   const list = fullBox(bytes, meta, 'iinf');
   if (list === undefined) return;
-  // The entries follow their number, which is not needed: the boxes themselves give it.
+  // The number of entries is not read, because the end of the box also ends the list.
   const entries = { start: list.content + (list.version === 0 ? 2 : 4), end: list.end };
   for (const { type, start, end } of isoBoxes(bytes, entries)) {
     if (type !== 'infe' || start + VERSION_BYTES > end) continue;
@@ -66,7 +66,10 @@ export function* heifItems(bytes: Bytes, meta: ByteSpan): Generator<HeifItem, vo
   }
 }
 
-export function* heifReferences(bytes: Bytes, meta: ByteSpan): Generator<HeifReference, void, undefined> {
+export function* heifReferences(
+  bytes: ByteReader,
+  meta: ByteRangeInFile,
+): Generator<HeifReference, void, undefined> {
   const list = fullBox(bytes, meta, 'iref');
   if (list === undefined) return;
   const ids = idsOf(bytes, list.version > 0);
@@ -81,7 +84,10 @@ export function* heifReferences(bytes: Bytes, meta: ByteSpan): Generator<HeifRef
 }
 
 /** @throws TooManyParts */
-export function* heifAssociations(bytes: Bytes, meta: ByteSpan): Generator<HeifAssociation, void, undefined> {
+export function* heifAssociations(
+  bytes: ByteReader,
+  meta: ByteRangeInFile,
+): Generator<HeifAssociation, void, undefined> {
   const list = fullBox(bytes, meta, 'iprp', 'ipma');
   if (list === undefined) return;
   const { content, end: limit } = list;
@@ -102,8 +108,8 @@ export function* heifAssociations(bytes: Bytes, meta: ByteSpan): Generator<HeifA
 }
 
 /** The properties of an item, in the order in which they are applied; none for an item without properties. */
-export function heifProperties(bytes: Bytes, meta: ByteSpan, id: number): IsoBox[] {
-  const list = isoBox(bytes, meta, 'iprp', 'ipco');
+export function heifProperties(bytes: ByteReader, meta: ByteRangeInFile, id: number): IsoBox[] {
+  const list = findIsoBox(bytes, meta, 'iprp', 'ipco');
   if (list === undefined) return [];
   const properties = [...isoBoxes(bytes, list)];
   const item = heifAssociations(bytes, meta).find((association) => association.id === id);
@@ -111,15 +117,15 @@ export function heifProperties(bytes: Bytes, meta: ByteSpan, id: number): IsoBox
 }
 
 /** Version, flags and content of a full box. */
-function fullBox(bytes: Bytes, within: ByteSpan, ...types: string[]) {
-  const box = isoBox(bytes, within, ...types);
+function fullBox(bytes: ByteReader, within: ByteRangeInFile, ...types: string[]) {
+  const box = findIsoBox(bytes, within, ...types);
   if (box === undefined || box.start + VERSION_BYTES > box.end) return undefined;
   const { start, end } = box;
   return { version: bytes.u8(start), flags: bytes.u24(start + 1), content: start + VERSION_BYTES, end };
 }
 
 /** Ids have 16 bits or, if there are many items, 32. */
-function idsOf(bytes: Bytes, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
+function idsOf(bytes: ByteReader, isWide: boolean): { width: 2 | 4; at(offset: number): number } {
   return isWide
     ? { width: 4, at: (offset) => bytes.u32(offset) }
     : { width: 2, at: (offset) => bytes.u16(offset) };
@@ -127,24 +133,24 @@ function idsOf(bytes: Bytes, isWide: boolean): { width: 2 | 4; at(offset: number
 
 /** The meaning of the colours of an AVIF's still picture. */
 interface AvifColours {
-  /** Absent if the picture has a profile, which wins over code points. */
-  codePoints?: CodePoints;
-  /** Whether its colours are multiplied by alpha (MIAF, ISO/IEC 23000-22, section 7.3.5.2). */
+  /** Absent if the picture has an ICC profile, because a profile overrides code points. */
+  codePoints?: ColourCodePoints;
+  /** Whether the colours are premultiplied by alpha (MIAF, ISO/IEC 23000-22, section 7.3.5.2). */
   isPremultiplied: boolean;
 }
 
-/** Bytes of the type of a colour, and of primaries and transfer. */
+/** Bytes of the colour type, the primaries and the transfer function. */
 const CODE_POINTS_BYTES = 8;
 
-/** Reads what an AVIF says of its colours; undefined for any other file, and one without a still picture. */
-export function avifColours(bytes: Bytes): AvifColours | undefined {
+/** Reads how an AVIF defines its colours. Undefined for any other file, and for an AVIF without a still picture. */
+export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
   if (isoBrands(bytes).length === 0) return undefined;
-  const meta = heifMeta(bytes);
-  const id = meta && primaryItem(bytes, meta);
+  const meta = findHeifMetaBox(bytes);
+  const id = meta && primaryItemId(bytes, meta);
   if (meta === undefined || id === undefined) return undefined;
   const references = [...heifReferences(bytes, meta)];
   const isPremultiplied = references.some(({ type, from }) => type === 'prem' && from === id);
-  let codePoints: CodePoints | undefined;
+  let codePoints: ColourCodePoints | undefined;
   for (const { type, start, end } of heifProperties(bytes, meta, id)) {
     if (type !== 'colr') continue;
     if (bytes.text(start, 4) !== 'nclx') return { isPremultiplied };

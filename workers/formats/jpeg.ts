@@ -1,48 +1,49 @@
-import type { Bytes } from './bytes.ts';
-import { type Part, partsBetween } from './parts.ts';
+import type { ByteReader } from './bytes.ts';
+import { type ContainerPart, partsBetween } from './parts.ts';
 
 /** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code. Most are followed by a length and content. */
 
 const START_OF_IMAGE = 0xffd8;
 const MARKER_BYTES = 2;
 /** Bytes before the first segment. */
-export const JPEG_HEAD_BYTES = MARKER_BYTES;
+export const JPEG_MARKER_BYTES = MARKER_BYTES;
 const LENGTH_BYTES = 2;
 
-export const END_OF_IMAGE = 0xd9;
-export const START_OF_SCAN = 0xda;
-export const APP0 = 0xe0;
-export const APP1 = 0xe1;
-export const APP2 = 0xe2;
-export const APP13 = 0xed;
+export const END_OF_IMAGE_MARKER = 0xd9;
+export const START_OF_SCAN_MARKER = 0xda;
+export const APP0_MARKER = 0xe0;
+export const APP1_MARKER = 0xe1;
+export const APP2_MARKER = 0xe2;
+export const APP13_MARKER = 0xed;
 
 /** Markers without a length and content: TEM, SOI and EOI. */
-const isBare = (code: number) => code === 0x01 || code === 0xd8 || code === END_OF_IMAGE;
-/** Codes that begin no segment: stuffing and restarts, which belong to the data of a scan. */
+const isBare = (code: number) => code === 0x01 || code === 0xd8 || code === END_OF_IMAGE_MARKER;
+/** Codes inside the data of a scan that begin no segment: stuffed bytes and restart markers. */
 const isInScan = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
 
-export interface JpegSegment extends Part {
+export interface JpegSegment extends ContainerPart {
   /** The code of its marker, such as 0xe1 for APP1. */
   marker: number;
 }
 
 /**
- * The segments of a JPEG from behind its SOI up to EOI; none for a file that is not a JPEG. Bytes between two segments
- * are skipped, as decoders do: the data of a scan, fill bytes, garbage. A caller that must know of them compares `at`
- * with the `next` before it. The data of a scan is searched only when the caller asks for the segment after it.
+ * The segments of a JPEG between SOI and EOI; none for a file that is not a JPEG. Bytes between two segments are
+ * skipped, as decoders do: the data of a scan, fill bytes, garbage. A caller detects them by a segment whose `at`
+ * differs from the `next` of the segment before. The data of a scan is searched only when the caller asks for the
+ * segment after it.
  */
-export function jpegSegments(bytes: Bytes): Iterable<JpegSegment> {
-  if (bytes.length < JPEG_HEAD_BYTES || bytes.u16(0) !== START_OF_IMAGE) return [];
+export function jpegSegments(bytes: ByteReader): Iterable<JpegSegment> {
+  if (bytes.length < JPEG_MARKER_BYTES || bytes.u16(0) !== START_OF_IMAGE) return [];
   return partsBetween(
-    JPEG_HEAD_BYTES,
+    JPEG_MARKER_BYTES,
     bytes.length,
     (from) => segmentAt(bytes, codeBehind(bytes, from)),
-    ({ marker }) => marker === END_OF_IMAGE,
+    ({ marker }) => marker === END_OF_IMAGE_MARKER,
   );
 }
 
 /** @param codeAt offset of the code of its marker. */
-function segmentAt(bytes: Bytes, codeAt: number): JpegSegment | undefined {
+function segmentAt(bytes: ByteReader, codeAt: number): JpegSegment | undefined {
   if (codeAt >= bytes.length) return undefined;
   const marker = bytes.u8(codeAt);
   const at = codeAt - 1;
@@ -56,10 +57,10 @@ function segmentAt(bytes: Bytes, codeAt: number): JpegSegment | undefined {
 }
 
 /**
- * Offset of the code of the next marker; the length of the file when there is none. The data of a scan may be stuffing
- * or restarts throughout, two bytes each, so each byte is read only once.
+ * Offset of the code of the next marker, or the length of the file. Each byte is read only once, because the data of a
+ * scan may consist of stuffed bytes and restart markers alone.
  */
-function codeBehind(bytes: Bytes, from: number): number {
+function codeBehind(bytes: ByteReader, from: number): number {
   const { length } = bytes;
   let at = bytes.indexOf(0xff, from) + 1;
   while (at < length) {
@@ -72,7 +73,7 @@ function codeBehind(bytes: Bytes, from: number): number {
 }
 
 /** Builds a segment with its marker and length. */
-export function jpegSegment(marker: number, ...content: Uint8Array[]): Buffer {
+export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buffer {
   const segment = Buffer.concat([Buffer.from([0xff, marker, 0, 0]), ...content]);
   segment.writeUInt16BE(segment.byteLength - MARKER_BYTES, MARKER_BYTES);
   return segment;

@@ -6,7 +6,7 @@
  *
  * at < start ≤ end ≤ next ≤ the length of the file, whatever the file claims.
  */
-export interface Part {
+export interface ContainerPart {
   at: number;
   start: number;
   /** Offset of the first byte after the content. */
@@ -20,30 +20,30 @@ export interface Part {
 }
 
 /** Limit on the number of parts, far above that of any real file. */
-export const MAX_PARTS = 65_536;
+export const MAX_CONTAINER_PARTS = 65_536;
 
 /**
- * The file has more parts than this service reads. It is a RangeError, like a read past the end of a file: in both
- * cases the content is unknown, and a caller that does not catch it refuses the file.
+ * Thrown for a file with more parts than MAX_PARTS. It is a RangeError, like a read past the end of a file, because in
+ * both cases the content is unknown. A caller that does not catch it refuses the file.
  */
-export class TooManyParts extends RangeError {
+export class TooManyPartsError extends RangeError {
   override readonly name = 'TooManyParts';
 
   constructor() {
-    super(`The file has more than ${MAX_PARTS} parts.`);
+    super(`The file has more than ${MAX_CONTAINER_PARTS} parts.`);
   }
 }
 
 /**
- * The parts between two offsets, in sequence. Every step goes forward, and there are at most MOST_PARTS of them, so the
- * iteration ends whatever the file claims. A part is read only when the caller asks for it. Here a part that claims to
- * reach beyond `to` is cut there, and marked as truncated.
+ * The parts between two offsets, in sequence. The iteration always ends: every step goes forward, and there are at most
+ * MAX_PARTS steps. A part is read only when the caller asks for it. A part that claims to reach beyond `to` is cut
+ * there and marked as truncated.
  * @param partAt reads the part that begins at or after an offset, with `end` and `next` as the file claims them;
- * undefined if no complete head of a part stands.
+ *   undefined if the bytes hold no complete head of a part.
  * @param isLast whether the format ends with this part. Bytes behind it do not belong to the file.
- * @throws TooManyParts
+ * @throws TooManyPartsError
  */
-export function* partsBetween<P extends Part>(
+export function* partsBetween<P extends ContainerPart>(
   from: number,
   to: number,
   partAt: (at: number) => P | undefined,
@@ -54,7 +54,7 @@ export function* partsBetween<P extends Part>(
     const part = partAt(at);
     if (part === undefined) return;
     count += 1;
-    if (count > MAX_PARTS) throw new TooManyParts();
+    if (count > MAX_CONTAINER_PARTS) throw new TooManyPartsError();
     if (part.next > to) {
       part.truncated = true;
       part.end = Math.min(part.end, to);

@@ -1,5 +1,5 @@
-import type { Bytes } from './bytes.ts';
-import { type Part, partsBetween } from './parts.ts';
+import type { ByteReader } from './bytes.ts';
+import { type ContainerPart, partsBetween } from './parts.ts';
 
 /**
  * The block that Photoshop adds to a JPEG: resources of many kinds. One of them holds IPTC-IIM (version 4.2), which is
@@ -8,39 +8,39 @@ import { type Part, partsBetween } from './parts.ts';
 
 const PREFIX = 'Photoshop 3.0\0';
 /** The resource that holds IPTC. */
-export const IPTC_RESOURCE = 0x0404;
+export const IPTC_RESOURCE_NUMBER = 0x0404;
 
 /** Bytes of a resource's signature and number; a name follows, then the length of the content. */
 const RESOURCE_HEAD_BYTES = 6;
 const LENGTH_BYTES = 4;
 
 const DATASET_MARK = 0x1c;
-/** Bytes of the mark, the record, the number and the length of a dataset. */
+/** Bytes of the tag marker, the record number, the dataset number and the length of a dataset. */
 const DATASET_HEAD_BYTES = 5;
-/** Set in a length that gives the number of bytes of the real length, which follows. */
+/** Bit of a length that marks it as long: its other bits count the bytes of the real length, which follows. */
 const IS_LONG = 0x8000;
 
-export interface PhotoshopResource extends Part {
+export interface PhotoshopResource extends ContainerPart {
   number: number;
 }
 
-export interface IptcDataset extends Part {
+export interface IptcDataset extends ContainerPart {
   record: number;
   number: number;
 }
 
-export function isPhotoshopBlock(bytes: Bytes): boolean {
+export function isPhotoshopBlock(bytes: ByteReader): boolean {
   return bytes.text(0, PREFIX.length) === PREFIX;
 }
 
-/** The resources of a block; none for any other bytes. */
-export function photoshopResources(bytes: Bytes): Iterable<PhotoshopResource> {
+/** The resources of a Photoshop block; none for any other bytes. */
+export function photoshopResources(bytes: ByteReader): Iterable<PhotoshopResource> {
   if (!isPhotoshopBlock(bytes)) return [];
   return partsBetween(PREFIX.length, bytes.length, (at) => resourceAt(bytes, at));
 }
 
 /** Name and content are padded to an even length, the name with the byte that gives its length. */
-function resourceAt(bytes: Bytes, at: number): PhotoshopResource | undefined {
+function resourceAt(bytes: ByteReader, at: number): PhotoshopResource | undefined {
   const nameAt = at + RESOURCE_HEAD_BYTES;
   if (nameAt >= bytes.length) return undefined;
   const lengthAt = nameAt + evenly(1 + bytes.u8(nameAt));
@@ -52,7 +52,7 @@ function resourceAt(bytes: Bytes, at: number): PhotoshopResource | undefined {
 }
 
 /** Builds a block with one resource, which has no name. */
-export function photoshopBlock(number: number, content: Uint8Array): Buffer {
+export function buildPhotoshopBlock(number: number, content: Uint8Array): Buffer {
   const head = Buffer.alloc(RESOURCE_HEAD_BYTES + 2 + LENGTH_BYTES);
   head.write('8BIM', 'latin1');
   head.writeUInt16BE(number, 4);
@@ -65,12 +65,12 @@ function evenly(length: number): number {
   return length + (length % 2);
 }
 
-/** The datasets of a list, up to a byte that begins none. */
-export function iptcDatasets(bytes: Bytes): Iterable<IptcDataset> {
+/** The datasets of a list, up to a byte that begins no dataset. */
+export function iptcDatasets(bytes: ByteReader): Iterable<IptcDataset> {
   return partsBetween(0, bytes.length, (at) => datasetAt(bytes, at));
 }
 
-function datasetAt(bytes: Bytes, at: number): IptcDataset | undefined {
+function datasetAt(bytes: ByteReader, at: number): IptcDataset | undefined {
   const headEnd = at + DATASET_HEAD_BYTES;
   if (headEnd > bytes.length || bytes.u8(at) !== DATASET_MARK) return undefined;
   const short = bytes.u16(at + 3);

@@ -1,5 +1,5 @@
-import type { Bytes } from './bytes.ts';
-import type { CodePoints } from './code-points.ts';
+import type { ByteReader } from './bytes.ts';
+import type { ColourCodePoints } from './code-points.ts';
 import { pngChunks } from './png.ts';
 
 /** The meaning of a PNG's colours (third edition, section 11.3.2), given by chunks before its palette and pixels. */
@@ -11,7 +11,7 @@ export interface PngColours {
   bitDepth: number;
   isGrey: boolean;
   /** What the file says, of each kind the first. */
-  codePoints?: CodePoints;
+  codePoints?: ColourCodePoints;
   hasProfile: boolean;
   isSrgb: boolean;
   /** The exponent from light to value, such as 0.45455. */
@@ -20,18 +20,18 @@ export interface PngColours {
 }
 
 /** Types of chunks that give the meaning of colours. */
-export const COLOUR_CHUNKS: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
-/** Numbers are stored as integers, in units of this share. */
+export const PNG_COLOUR_CHUNK_TYPES: readonly string[] = ['cICP', 'iCCP', 'sRGB', 'gAMA', 'cHRM'];
+/** Chunks store a number as an integer: the number times this unit. */
 const UNIT = 100_000;
 const GREYS: readonly number[] = [0, 4];
-/** The length of each chunk; one of another length is no such chunk for any decoder. */
+/** The length of each chunk. Decoders ignore a chunk of another length. */
 const CHUNK_BYTES = { cICP: 4, sRGB: 1, gAMA: 4, cHRM: 32 };
 
 /**
- * Reads what a PNG says of its colours; undefined for any other file. A chunk of another length than its type has is
- * passed over.
+ * Reads how a PNG defines its colours; undefined for any other file. A chunk whose length is wrong for its type is
+ * ignored.
  */
-export function pngColours(bytes: Bytes): PngColours | undefined {
+export function readPngColours(bytes: ByteReader): PngColours | undefined {
   let colours: PngColours | undefined;
   for (const { type, start, end } of pngChunks(bytes)) {
     const is = (one: keyof typeof CHUNK_BYTES) => type === one && end - start === CHUNK_BYTES[one];
@@ -50,7 +50,7 @@ export function pngColours(bytes: Bytes): PngColours | undefined {
   return colours;
 }
 
-function pointsAt(bytes: Bytes, start: number): NonNullable<PngColours['chromaticities']> {
+function pointsAt(bytes: ByteReader, start: number): NonNullable<PngColours['chromaticities']> {
   const pointAt = (index: number): Chromaticity => [
     bytes.u32(start + 8 * index) / UNIT,
     bytes.u32(start + 8 * index + 4) / UNIT,

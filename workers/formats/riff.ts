@@ -1,5 +1,5 @@
-import type { Bytes } from './bytes.ts';
-import { type Part, partsBetween } from './parts.ts';
+import type { ByteReader } from './bytes.ts';
+import { type ContainerPart, partsBetween } from './parts.ts';
 
 /**
  * RIFF as used by WebP (RFC 9649, section 2.3): a head that names the form, then chunks of type, length and content.
@@ -10,7 +10,7 @@ const FILE_HEAD_BYTES = 12;
 /** Bytes of a chunk's type and length. */
 const HEAD_BYTES = 8;
 
-export interface RiffChunk extends Part {
+export interface RiffChunk extends ContainerPart {
   /** Four characters, such as `VP8X` or `ICCP`. */
   type: string;
 }
@@ -19,12 +19,12 @@ export interface RiffChunk extends Part {
  * The chunks of a WebP, which is a RIFF file of the form `WEBP`; none for any other file. They are read up to the end
  * of the bytes, whatever length the head of the file gives. A chunk of odd length is followed by a byte of padding.
  */
-export function webpChunks(bytes: Bytes): Iterable<RiffChunk> {
+export function webpChunks(bytes: ByteReader): Iterable<RiffChunk> {
   if (bytes.text(0, 4) !== 'RIFF' || bytes.text(8, 4) !== 'WEBP') return [];
   return partsBetween(FILE_HEAD_BYTES, bytes.length, (at) => chunkAt(bytes, at));
 }
 
-function chunkAt(bytes: Bytes, at: number): RiffChunk | undefined {
+function chunkAt(bytes: ByteReader, at: number): RiffChunk | undefined {
   const start = at + HEAD_BYTES;
   if (start > bytes.length) return undefined;
   const end = start + bytes.u32(at + 4, true);

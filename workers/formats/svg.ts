@@ -5,7 +5,7 @@ import type { Size } from './size.ts';
  */
 
 /** The font size of a drawing that gives none, as in browsers, in CSS pixels. */
-export const MEDIUM_FONT_PX = 16;
+export const DEFAULT_FONT_SIZE_PX = 16;
 /** CSS pixels of a quarter of a millimetre, the unit Q. */
 const PIXELS_OF_Q = 96 / 101.6;
 
@@ -19,10 +19,10 @@ const PIXELS_OF_UNIT: Readonly<Record<string, number>> = {
   pt: 96 / 72,
   pc: 16,
 };
-/** The font size of a unit, as the renderer takes it. */
+/** The factor from the font size to a relative unit, as the renderer takes it. */
 const FONT_SIZES_OF_UNIT: Readonly<Record<string, number>> = { em: 1, rem: 1, ex: 0.5, ch: 0.5 };
 
-/** Longer sides are taken for none, because the numbers that are computed from them would overflow. */
+/** A side longer than this counts as absent, because numbers that are computed from it would overflow. */
 const MAX_PX = 1e9;
 const LENGTH = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!important\s*)?$/i;
 
@@ -30,11 +30,11 @@ const LENGTH = /^\s*\+?((?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)([a-z%]*)\s*(?:!im
  * The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content.
  * @param attributeOf reads an attribute of the root element.
  */
-export function naturalSizeOf(attributeOf: AttributeOf): Size | null {
+export function naturalSvgSizeOf(attributeOf: AttributeOf): Size | null {
   const font = fontSizeOf(attributeOf);
   const width = pixelsOf(declared('width', attributeOf), font);
   const height = pixelsOf(declared('height', attributeOf), font);
-  const box = viewBoxIn(attributeOf('viewBox'));
+  const box = viewBoxSizeIn(attributeOf('viewBox'));
   if (width > 0 && height > 0) return { width, height };
   if (box === null) return null;
   if (width > 0) return { width, height: (width * box.height) / box.width };
@@ -43,16 +43,16 @@ export function naturalSizeOf(attributeOf: AttributeOf): Size | null {
 }
 
 /**
- * CSS pixels of the units that the renderer does not know, by their names in lower case: a quarter of a millimetre, the
- * font size of the root, and hundredths of the size of the drawing, where that does not depend on the content.
+ * CSS pixels per unit that the renderer does not know, by the lower-case name of the unit: Q, the root font size, and
+ * percentages of the drawing's size. A unit is left out if its size depends on the content.
  * @param attributeOf reads an attribute of the root element.
  */
-export function furtherUnitsOf(attributeOf: AttributeOf): ReadonlyMap<string, number> {
+export function pixelsPerExtraUnit(attributeOf: AttributeOf): ReadonlyMap<string, number> {
   const units = new Map([
     ['q', PIXELS_OF_Q],
     ['rem', fontSizeOf(attributeOf)],
   ]);
-  const size = naturalSizeOf(attributeOf);
+  const size = naturalSvgSizeOf(attributeOf);
   if (size === null) return units;
   const { width, height } = size;
   return units
@@ -63,7 +63,7 @@ export function furtherUnitsOf(attributeOf: AttributeOf): ReadonlyMap<string, nu
 }
 
 /** The size of the viewBox; null if there is none, or an empty one. */
-export function viewBoxIn(attribute: string | undefined): Size | null {
+export function viewBoxSizeIn(attribute: string | undefined): Size | null {
   const numbers = (attribute ?? '')
     .trim()
     .split(/[\s,]+/, 5)
@@ -77,17 +77,17 @@ export function wholePixels({ width, height }: Size): Size {
   return { width: Math.max(1, Math.round(width)), height: Math.max(1, Math.round(height)) };
 }
 
-/** A font size in a unit that is relative to another one. */
+/** A font size in a unit that is relative to another font size. */
 const RELATIVE_SIZE = /^\s*\+?[\d.]+(?:r?em|ex|ch)\b/i;
 const FONT_SIZE_DECLARATION = /((?:^|;)\s*font-size\s*:)([^;]*)/i;
 
 /**
- * The attributes of a root whose font size is not relative: it would be to the one that browsers begin with, and not to
- * the renderer's.
+ * The attributes of a root whose relative font size is converted to pixels. Browsers compute it from their own default
+ * font size, which differs from the renderer's.
  */
-export function withFontInPixels(attributes: Readonly<Record<string, string>>): Record<string, string> {
+export function withFontSizeInPixels(attributes: Readonly<Record<string, string>>): Record<string, string> {
   const inPixels = (size: string) =>
-    RELATIVE_SIZE.test(size) ? `${pixelsOf(size, MEDIUM_FONT_PX) || MEDIUM_FONT_PX}px` : size;
+    RELATIVE_SIZE.test(size) ? `${pixelsOf(size, DEFAULT_FONT_SIZE_PX) || DEFAULT_FONT_SIZE_PX}px` : size;
   const { 'font-size': size, style } = attributes;
   return {
     ...attributes,
@@ -102,10 +102,10 @@ type AttributeOf = (name: string) => string | undefined;
 
 /** The font size of the root. */
 function fontSizeOf(attributeOf: AttributeOf): number {
-  return pixelsOf(declared('font-size', attributeOf), MEDIUM_FONT_PX) || MEDIUM_FONT_PX;
+  return pixelsOf(declared('font-size', attributeOf), DEFAULT_FONT_SIZE_PX) || DEFAULT_FONT_SIZE_PX;
 }
 
-/** A property of the root, whose style goes before its other attributes. */
+/** A property of the root element. Its `style` attribute takes precedence over its other attributes. */
 function declared(name: string, attributeOf: AttributeOf): string | undefined {
   return declarationIn(attributeOf('style') ?? '', name) ?? attributeOf(name);
 }
@@ -114,7 +114,7 @@ function declarationIn(style: string, name: string): string | undefined {
   return new RegExp(`(?:^|;)\\s*${name}\\s*:([^;]*)`, 'i').exec(style)?.[1];
 }
 
-/** 0 for a percentage, or for text that is not a length. */
+/** The length in pixels; 0 for a percentage, and for text that is not a length. */
 function pixelsOf(text: string | undefined, font: number): number {
   const [, number, unit = ''] = LENGTH.exec(text ?? '') ?? [];
   const name = unit.toLowerCase();

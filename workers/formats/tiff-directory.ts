@@ -1,7 +1,10 @@
-import { LONG, SHORT, type TiffDirectory } from './tiff.ts';
+import { TIFF_TYPE_LONG, TIFF_TYPE_SHORT, type TiffDirectory } from './tiff.ts';
 
-/** One entry: a number, or an entry of another directory in the same byte order, whose values stay where they are. */
-export type NewEntry = { tag: number; value: number } | { tag: number; copied: Uint8Array };
+/**
+ * An entry to write: a number, or an entry of another directory in the same byte order. The values of a copied entry
+ * stay where they are.
+ */
+export type NewTiffEntry = { tag: number; value: number } | { tag: number; copied: Uint8Array };
 
 /** The largest number that is written as two bytes. */
 const MAX_SHORT = 0xffff;
@@ -10,9 +13,9 @@ const MAX_SHORT = 0xffff;
  * Builds a directory of a TIFF or BigTIFF.
  * @param next offset of the directory after it; 0 for none.
  */
-export function encodedDirectory(
+export function encodeTiffDirectory(
   { littleEndian, isBig }: Pick<TiffDirectory, 'littleEndian' | 'isBig'>,
-  entries: readonly NewEntry[],
+  entries: readonly NewTiffEntry[],
   next: number,
 ): Buffer {
   const [countBytes, entryBytes, wordBytes] = isBig ? [8, 20, 8] : [2, 12, 4];
@@ -30,7 +33,7 @@ export function encodedDirectory(
     }
     const isShort = entry.value <= MAX_SHORT;
     view.setUint16(at, entry.tag, littleEndian);
-    view.setUint16(at + 2, isShort ? SHORT : LONG, littleEndian);
+    view.setUint16(at + 2, isShort ? TIFF_TYPE_SHORT : TIFF_TYPE_LONG, littleEndian);
     writeWord(at + 4, 1);
     if (isShort) view.setUint16(at + 4 + wordBytes, entry.value, littleEndian);
     else view.setUint32(at + 4 + wordBytes, entry.value, littleEndian);
@@ -40,12 +43,12 @@ export function encodedDirectory(
 }
 
 /** Bytes of an entry. */
-export function entryBytesOf({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
+export function tiffEntryBytes({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 20 : 12;
 }
 
 /** Writes the offset of a directory into another directory, or into the head of the file. */
-export function pointTo(
+export function writeDirectoryOffset(
   file: Buffer,
   { littleEndian, isBig }: TiffDirectory,
   at: number,
@@ -57,6 +60,6 @@ export function pointTo(
 }
 
 /** Offset of the field in the head of the file that points to the first directory. */
-export function firstPointerAt({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
+export function firstDirectoryPointerOffset({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 8 : 4;
 }

@@ -1,5 +1,5 @@
-import { Bytes } from './bytes.ts';
-import { MAX_PARTS, TooManyParts } from './parts.ts';
+import { ByteReader } from './bytes.ts';
+import { MAX_CONTAINER_PARTS, TooManyPartsError } from './parts.ts';
 
 /**
  * TIFF (revision 6.0, section 2) and BigTIFF: directories of entries. Each entry has a tag, a type and a number of
@@ -10,8 +10,9 @@ import { MAX_PARTS, TooManyParts } from './parts.ts';
 export const EXIF_PREFIX = 'Exif\0\0';
 
 /**
- * The differences between TIFF and BigTIFF, as bytes of a count or an offset, of the number of entries of a directory,
- * of an entry, and of the head, which ends with the offset of the first directory.
+ * The differences between TIFF and BigTIFF: bytes of a count or an offset (`wordBytes`), of the number of entries in a
+ * directory (`countBytes`), of an entry, and of the head of the file, which ends with the offset of the first
+ * directory.
  */
 const CLASSIC = { version: 42, isBig: false, wordBytes: 4, countBytes: 2, entryBytes: 12, headBytes: 8 };
 const BIG = { version: 43, isBig: true, wordBytes: 8, countBytes: 8, entryBytes: 20, headBytes: 16 };
@@ -21,14 +22,14 @@ type TiffLayout = typeof CLASSIC & { littleEndian: boolean };
 /** Bytes of one value, by type from 0 to 18; 0 if the length is unknown. */
 const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8];
 const BYTE = 1;
-export const SHORT = 3;
-export const LONG = 4;
+export const TIFF_TYPE_SHORT = 3;
+export const TIFF_TYPE_LONG = 4;
 const FRACTION = 5;
 const LONG8 = 16;
-const WHOLE_NUMBERS: readonly number[] = [BYTE, SHORT, LONG, LONG8];
+const WHOLE_NUMBERS: readonly number[] = [BYTE, TIFF_TYPE_SHORT, TIFF_TYPE_LONG, LONG8];
 
 /** Tags of entries that point to another directory: Exif, GPS, Interoperability. */
-export const EXIF_POINTERS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0xa005]);
+export const EXIF_POINTER_TAGS: ReadonlySet<number> = new Set([0x8769, 0x8825, 0xa005]);
 /** Limit on the number of EXIF directories; real files have up to five. */
 const MAX_EXIF_DIRECTORIES = 16;
 
@@ -39,9 +40,9 @@ export interface TiffEntry {
   type: number;
   /** Number of values that the entry claims. */
   count: number;
-  /** Bytes of values that the entry claims; 0 for an unknown type. */
+  /** Bytes of the values that the entry claims to have; 0 for an unknown type. */
   claimedBytes: number;
-  /** Offset of its values as claimed: in the entry, or anywhere else. */
+  /** Offset of the values as claimed by the entry: within the entry, or anywhere else in the file. */
   valueAt: number;
 }
 
@@ -66,7 +67,7 @@ export interface TiffDirectory {
  * @throws TooManyParts also for more entries than fit into the file, because overlapping directories could claim many
  * large pages in a small file.
  */
-export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefined> {
+export function* tiffPageDirectories(bytes: ByteReader): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
   if (layout === undefined) return;
   const seen = new Set<number>();
@@ -76,7 +77,7 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
     if (directory === undefined || (directory.entries.length === 0 && !directory.truncated)) return;
     seen.add(at);
     entriesLeft -= directory.entries.length;
-    if (entriesLeft < 0 || seen.size > MAX_PARTS) throw new TooManyParts();
+    if (entriesLeft < 0 || seen.size > MAX_CONTAINER_PARTS) throw new TooManyPartsError();
     yield directory;
     at = directory.next;
   }
@@ -86,9 +87,9 @@ export function* tiffPages(bytes: Bytes): Generator<TiffDirectory, void, undefin
  * A copy of a TIFF that begins with a later page; the same bytes for the first page, and for one that it does not have.
  */
 export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Bytes(file);
+  const bytes = new ByteReader(file);
   const layout = page === 0 ? undefined : layoutOf(bytes);
-  const directory = layout && tiffPages(bytes).drop(page).next().value;
+  const directory = layout && tiffPageDirectories(bytes).drop(page).next().value;
   if (layout === undefined || directory === undefined) return file;
   const { isBig, littleEndian, headBytes, wordBytes } = layout;
   const copy = new Uint8Array(file);
@@ -106,7 +107,7 @@ export function tiffFromPage(file: Uint8Array<ArrayBuffer>, page: number): Uint8
  * @throws TooManyParts for more directories than any EXIF has, or for directories that overlap: a change to one could
  * damage the other.
  */
-export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, undefined> {
+export function* exifDirectories(bytes: ByteReader): Generator<TiffDirectory, void, undefined> {
   const layout = layoutOf(bytes);
   if (layout === undefined || layout.isBig) return;
   const pending: { at: number; ledBy?: TiffEntry }[] = [{ at: firstAt(bytes, layout) }];
@@ -116,11 +117,11 @@ export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, u
     const directory = directoryAt(bytes, layout, at);
     if (directory === undefined) continue;
     if (seen.length === MAX_EXIF_DIRECTORIES || seen.some((other) => overlap(other, directory)))
-      throw new TooManyParts();
+      throw new TooManyPartsError();
     seen.push(directory);
     // Readers follow a pointer whatever its type and count are.
     for (const entry of directory.entries)
-      if (EXIF_POINTERS.has(entry.tag))
+      if (EXIF_POINTER_TAGS.has(entry.tag))
         pending.push({ at: wordAt(bytes, layout, entry.at + 8), ledBy: entry });
     yield ledBy === undefined ? directory : { ...directory, ledBy };
   }
@@ -129,16 +130,16 @@ export function* exifDirectories(bytes: Bytes): Generator<TiffDirectory, void, u
 /**
  * All EXIF directories, for code that changes or carries an EXIF block; none if exifDirectories throws TooManyParts.
  */
-export function soundExifDirectories(bytes: Bytes): readonly TiffDirectory[] {
+export function exifDirectoriesOrNone(bytes: ByteReader): readonly TiffDirectory[] {
   try {
     return [...exifDirectories(bytes)];
   } catch (error) {
-    if (error instanceof TooManyParts) return [];
+    if (error instanceof TooManyPartsError) return [];
     throw error;
   }
 }
 
-function layoutOf(bytes: Bytes): TiffLayout | undefined {
+function layoutOf(bytes: ByteReader): TiffLayout | undefined {
   const order = bytes.text(0, 2);
   if (bytes.length < CLASSIC.headBytes || (order !== 'II' && order !== 'MM')) return undefined;
   const littleEndian = order === 'II';
@@ -149,18 +150,18 @@ function layoutOf(bytes: Bytes): TiffLayout | undefined {
 }
 
 /** Offset of the first directory. */
-function firstAt(bytes: Bytes, layout: TiffLayout): number {
+function firstAt(bytes: ByteReader, layout: TiffLayout): number {
   return wordAt(bytes, layout, layout.headBytes - layout.wordBytes);
 }
 
-function wordAt(bytes: Bytes, { littleEndian, isBig }: TiffLayout, at: number): number {
+function wordAt(bytes: ByteReader, { littleEndian, isBig }: TiffLayout, at: number): number {
   return isBig ? bytes.u64(at, littleEndian) : bytes.u32(at, littleEndian);
 }
 
 /**
  * The directory at an offset; undefined if the file has no space for one, or the offset lies in the head of the file.
  */
-function directoryAt(bytes: Bytes, layout: TiffLayout, at: number): TiffDirectory | undefined {
+function directoryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffDirectory | undefined {
   const { littleEndian, isBig, wordBytes, countBytes, entryBytes, headBytes } = layout;
   const start = at + countBytes;
   if (at < headBytes || start > bytes.length) return undefined;
@@ -182,7 +183,7 @@ function directoryAt(bytes: Bytes, layout: TiffLayout, at: number): TiffDirector
   };
 }
 
-function entryAt(bytes: Bytes, layout: TiffLayout, at: number): TiffEntry {
+function entryAt(bytes: ByteReader, layout: TiffLayout, at: number): TiffEntry {
   const { littleEndian, wordBytes } = layout;
   const type = bytes.u16(at + 2, littleEndian);
   const count = wordAt(bytes, layout, at + 4);
@@ -202,12 +203,23 @@ function overlap(one: TiffDirectory, other: TiffDirectory): boolean {
  * The first value of an entry, if it is an unsigned integer; undefined for any other type and for a value outside the
  * file.
  */
-export function firstNumber(bytes: Bytes, directory: TiffDirectory, entry: TiffEntry): number | undefined {
+export function firstEntryValue(
+  bytes: ByteReader,
+  directory: TiffDirectory,
+  entry: TiffEntry,
+): number | undefined {
   return WHOLE_NUMBERS.includes(entry.type) ? numberAt(bytes, directory, entry, 0) : undefined;
 }
 
-/** The values of an entry, at most `most`, if they are unsigned integers or fractions in the file; else none. */
-export function numbersIn(bytes: Bytes, directory: TiffDirectory, entry: TiffEntry, most: number): number[] {
+/**
+ * The values of an entry if they are unsigned integers or fractions within the file, at most `most` of them; else none.
+ */
+export function entryValues(
+  bytes: ByteReader,
+  directory: TiffDirectory,
+  entry: TiffEntry,
+  most: number,
+): number[] {
   const values = Array.from({ length: Math.min(entry.count, most) }, (_, index) =>
     numberAt(bytes, directory, entry, index),
   );
@@ -215,7 +227,7 @@ export function numbersIn(bytes: Bytes, directory: TiffDirectory, entry: TiffEnt
 }
 
 function numberAt(
-  bytes: Bytes,
+  bytes: ByteReader,
   { littleEndian }: TiffDirectory,
   { type, valueAt }: TiffEntry,
   index: number,
@@ -226,9 +238,9 @@ function numberAt(
   switch (type) {
     case BYTE:
       return bytes.u8(at);
-    case SHORT:
+    case TIFF_TYPE_SHORT:
       return bytes.u16(at, littleEndian);
-    case LONG:
+    case TIFF_TYPE_LONG:
       return bytes.u32(at, littleEndian);
     case LONG8:
       return bytes.u64(at, littleEndian);

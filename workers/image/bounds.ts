@@ -1,44 +1,53 @@
 import type { Size } from '../formats/size.ts';
-import type { Decode, Encode, Failure, OutputFormat, Pass, PassWarning } from '../protocol.ts';
+import type {
+  DecodeOptions,
+  EncodeOptions,
+  ImagePass,
+  OutputFormat,
+  PassWarning,
+  TaskFailure,
+} from '../protocol.ts';
 import { chooseFrames } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
-import { type FrameFacts, isMoving } from './frames.ts';
-import { assertMeasurable, scoreRefusal } from './likeness/measurable.ts';
+import { type FrameFacts, isAnimationFormat } from './frames.ts';
+import { assertScoreMeasurable, scoreRefusal } from './likeness/measurable.ts';
 import { stepNamed } from './operations/index.ts';
-import type { Shape } from './pixels/geometry.ts';
-import { invalidArgument, Refusal, refusedArgument } from './refusal.ts';
+import type { PictureShape } from './pixels/geometry.ts';
+import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
 import { assertReachable } from './search/smallest-file.ts';
 
 /** A file before its pass. */
 export interface InputShape extends Size, FrameFacts {
-  /** Width and height are those of one frame, upright; 0 if they are not known. */
+  /** Width and height of one upright frame; 0 if they are not known. */
   format: string;
-  /** Whether it has an alpha channel; undefined if that is not known. */
+  /** Whether the file has an alpha channel; undefined if that is not known. */
   hasAlpha: boolean | undefined;
   fileBytes: number;
 }
 
-/** What a pass makes of a file, as far as it is known without a pixel, or the failure with which it would end. */
+/**
+ * The predicted result of a pass, as far as it is known without decoding, or the failure with which the pass would end.
+ */
 export type PassPrediction =
   | {
       frames: number;
       /** The picture after the last step; null if its size is not known without its pixels. */
-      made: Shape | null;
+      made: PictureShape | null;
       warnings: PassWarning[];
       failure?: never;
     }
-  | { failure: Failure };
+  | { failure: TaskFailure };
 
 /**
- * What a pass makes of a file, or the failure with which it would end for the frames, the size or the channels of the
- * file. The rules of the steps are asked without a pixel, so that no work is done for a pass that cannot be done. What
- * depends on the pixels is left to the pass: the size that a trim finds, and all that comes after it.
+ * Predicts the result of a pass, or the failure with which the pass would end. It applies the rules of the steps to the
+ * frames, the size and the channels of the file, so that no hopeless pass is started. What depends on pixels is left to
+ * the pass, such as the size that a trim finds.
  * @param encode how the result is written.
  */
-export function predict(
+export function predictPass(
   input: InputShape,
-  { decode, steps }: Pick<Pass, 'decode' | 'steps'>,
-  encode: Encode & { format: OutputFormat },
+  { decode, steps }: Pick<ImagePass, 'decode' | 'steps'>,
+  encode: EncodeOptions & { format: OutputFormat },
 ): PassPrediction {
   try {
     const frames = framesIn(input, decode, steps, encode.format);
@@ -47,27 +56,36 @@ export function predict(
     if (made !== null) assertWritable(made, encode, input);
     return { frames, made, warnings };
   } catch (error) {
-    if (error instanceof Refusal) return { failure: error.failure };
+    if (error instanceof PassRefusal) return { failure: error.failure };
     throw error;
   }
 }
 
-/** Whether a pass reads another page of a document than the first: its pages may differ in size. */
-function isOtherPage({ format }: InputShape, { frame }: Decode): boolean {
-  return typeof frame === 'number' && frame > 0 && !isMoving(format);
+/** Whether a pass reads a page of a document other than the first. The pages of a document may differ in size. */
+function isOtherPage({ format }: InputShape, { frame }: DecodeOptions): boolean {
+  return typeof frame === 'number' && frame > 0 && !isAnimationFormat(format);
 }
 
-/** @throws Refusal on `frame`, or the parameter in its place. */
-function framesIn(input: InputShape, decode: Decode, steps: Pass['steps'], outputFormat: string): number {
+/** @throws PassRefusal on `frame`, or on the parameter that is sent in its place. */
+function framesIn(
+  input: InputShape,
+  decode: DecodeOptions,
+  steps: ImagePass['steps'],
+  outputFormat: string,
+): number {
   const canMove = steps.every(({ operation }) => stepNamed(operation)?.frames !== 'first');
   return chooseFrames(decode, input, { canMove, outputFormat }).count;
 }
 
 /**
- * The picture after the last step, null if its size is not known without its pixels, and the warnings of the steps.
- * @throws Refusal of the first step that does not fit the picture before it.
+ * The picture after the last step, and the warnings of the steps. The picture is null if its size depends on its
+ * pixels.
+ * @throws PassRefusal of the first step that does not fit the picture before it.
  */
-function behind(picture: Shape, steps: Pass['steps']): { made: Shape | null; warnings: PassWarning[] } {
+function behind(
+  picture: PictureShape,
+  steps: ImagePass['steps'],
+): { made: PictureShape | null; warnings: PassWarning[] } {
   const warnings: PassWarning[] = [];
   let shape = picture;
   for (const [index, { operation: name, params }] of steps.entries()) {
@@ -75,7 +93,7 @@ function behind(picture: Shape, steps: Pass['steps']): { made: Shape | null; war
     if (operation === undefined) continue;
     const seen = operation.frames === 'each' ? { ...shape, frames: 1 } : shape;
     const fault = operation.rule(params) ?? operation.fits(seen, params);
-    if (fault !== undefined) throw refusedArgument(fault, `steps[${index}].params`, operation, params);
+    if (fault !== undefined) throw argumentRefusal(fault, `steps[${index}].params`, operation, params);
     if (operation.sizeAfter === 'found') return { made: null, warnings };
     warnings.push(...operation.warningsAbout(shape, params));
     const keptAlpha = operation.keepsAlpha(params) || shape.hasAlpha ? shape.hasAlpha : undefined;
@@ -88,8 +106,10 @@ function behind(picture: Shape, steps: Pass['steps']): { made: Shape | null; war
   return { made: shape, warnings };
 }
 
-/** The failure of a comparison of two pictures of these sizes, upright. */
-export function mismatchOf(one: Size, other: Size): Failure | undefined {
+/**
+ * The failure of a comparison of two pictures that differ in size; undefined for equal sizes. Both sizes are upright.
+ */
+export function sizeMismatchFailure(one: Size, other: Size): TaskFailure | undefined {
   if (isSameSize(one, other)) return undefined;
   return invalidArgument(
     'otherAssetId',
@@ -97,20 +117,24 @@ export function mismatchOf(one: Size, other: Size): Failure | undefined {
   ).failure;
 }
 
-/** The failure of a comparison that asks for a score of pictures of this size. */
-export function scoreFailure(size: Size): Failure | undefined {
+/** The failure of a comparison whose pictures are too small or too large for a score; undefined for other sizes. */
+export function scoreSizeFailure(size: Size): TaskFailure | undefined {
   return scoreRefusal({ ...size, frames: 1 }, 'leave it out')?.failure;
 }
 
 /**
- * @throws Refusal if the format cannot hold a picture of that size, or the target cannot be measured on it or
- * reached. A target that the input itself reaches is left to the pass, because the input may be the result.
+ * @throws PassRefusal if the format cannot hold a picture of that size, or if the target cannot be measured or
+ *   reached. A target that the input itself reaches is not checked here, because the pass may return the input.
  */
-function assertWritable(made: Shape, encode: Encode & { format: OutputFormat }, input: InputShape): void {
+function assertWritable(
+  made: PictureShape,
+  encode: EncodeOptions & { format: OutputFormat },
+  input: InputShape,
+): void {
   assertEncodable(encode, made);
   const { target } = encode;
   if (target === undefined) return;
-  if ('ssimulacra2' in target) assertMeasurable(made);
+  if ('ssimulacra2' in target) assertScoreMeasurable(made);
   if (!('maxBytes' in target)) return;
   const mayBeInput = isSameSize(made, input) && input.fileBytes <= target.maxBytes;
   if (!mayBeInput) assertReachable(target.maxBytes, encode, made);

@@ -1,4 +1,4 @@
-import type { Branched, BranchTask, Failure, Transformed } from '../protocol.ts';
+import type { BranchTask, BranchTaskResult, TaskFailure, TransformTaskResult } from '../protocol.ts';
 import {
   convertColours,
   flattenEarly,
@@ -7,20 +7,20 @@ import {
   openPass,
   runPass,
   runSelectedSteps,
-  turnFrames,
+  turnFramesUpright,
 } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
-import { readableFile } from './readable.ts';
+import { makeFileReadable } from './readable.ts';
 import { scalesOnLoad } from './scale-on-load.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
 /**
- * Runs several passes over one file, each with the result that it has alone. The picture is decoded once for all that
- * read the same pixels, and the steps with which several begin are run once. A pass decodes the file by itself if it
- * gets other pixels: in the size to which the decoder scales it, or with what only the file's own pixels carry. A pass
- * that fails leaves the others as they are.
+ * Runs several passes over one file. Each has the same result as a pass that runs alone. The picture is decoded once
+ * for all passes that read the same pixels, and common first steps are run once. A pass decodes the file by itself if
+ * it needs other pixels: a smaller size from the decoder, or data that only the file's own pixels carry. A pass that
+ * fails does not affect the others.
  */
-export async function performBranches(task: BranchTask): Promise<Branched> {
+export async function performBranchTask(task: BranchTask): Promise<BranchTaskResult> {
   const startedMs = performance.now();
   const outputs = await attempt(task);
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
@@ -37,13 +37,13 @@ export async function performBranches(task: BranchTask): Promise<Branched> {
   return { kind: 'branched', outputs, timings };
 }
 
-type BranchOutput = Transformed | Failure;
+type BranchOutput = TransformTaskResult | TaskFailure;
 
 async function attempt(task: BranchTask): Promise<BranchOutput[]> {
   const outputs = await runAll(task);
   const failed = outputs.flatMap(({ kind }, index) => (kind === 'failure' ? [index] : []));
   if (failed.length === 0 || task.header === undefined) return outputs;
-  // The sender's reading of the header may have been wrong: see `transform`.
+  // The header that the sender read may be wrong: see `performTransformTask`.
   const { header: _, ...unhinted } = task;
   const passes = task.passes.filter((_, index) => failed.includes(index));
   const again = (await runAll({ ...unhinted, passes })).values();
@@ -52,7 +52,7 @@ async function attempt(task: BranchTask): Promise<BranchOutput[]> {
 
 async function runAll({ passes, ...file }: BranchTask): Promise<BranchOutput[]> {
   const readFile = readOnce();
-  const opened: (OpenedPass | Failure)[] = [];
+  const opened: (OpenedPass | TaskFailure)[] = [];
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
   const trunk = new Trunk(opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])));
   const outputs: BranchOutput[] = [];
@@ -63,11 +63,11 @@ async function runAll({ passes, ...file }: BranchTask): Promise<BranchOutput[]> 
   return outputs;
 }
 
-function searches(one: OpenedPass | Failure): boolean {
+function searches(one: OpenedPass | TaskFailure): boolean {
   return 'work' in one && one.work.encode.target !== undefined;
 }
 
-/** Gives a search its share of the time that is left, so that the later ones have theirs. */
+/** Gives a search its share of the time that is left, so that later searches have time too. */
 function shareTime(work: PassWork, searchesLeft: number): void {
   const { deadlineMs } = work.task;
   const nowMs = Date.now();
@@ -76,18 +76,19 @@ function shareTime(work: PassWork, searchesLeft: number): void {
 }
 
 /** Makes each page of a file readable once. */
-function readOnce(): typeof readableFile {
-  const files = new Map<number | undefined, ReturnType<typeof readableFile>>();
+function readOnce(): typeof makeFileReadable {
+  const files = new Map<number | undefined, ReturnType<typeof makeFileReadable>>();
   return (input, options = {}) => {
-    const known = files.get(options.page) ?? readableFile(input, options);
+    const known = files.get(options.page) ?? makeFileReadable(input, options);
     files.set(options.page, known);
     return known;
   };
 }
 
 /**
- * Whether a pass can start at pixels that were decoded before. The palette with which a GIF is written again is carried
- * by the file's own pixels, and so is kept metadata, unless a small file carries it to opaque pixels.
+ * Whether a pass can start at pixels that were decoded before. It cannot if only the file's own pixels carry what it
+ * needs: the palette of a GIF, or kept metadata. Kept metadata of opaque pixels is an exception, because a small file
+ * can carry it.
  */
 function canShare(work: PassWork): boolean {
   const { chosen, encode, source, carried, steps } = work;
@@ -96,7 +97,7 @@ function canShare(work: PassWork): boolean {
   return chosen.kept === undefined && !reusesPalette && (encode.metadata !== 'keep' || isCarried);
 }
 
-/** A picture that several passes continue from. */
+/** A picture from which several passes continue. */
 interface SharedPicture {
   pixels: Pixels | DeepPixels;
   writtenIn: string | undefined;
@@ -111,7 +112,7 @@ class Trunk {
   /** For each pass, the numbers of steps after which it takes a shared picture, ascending. */
   readonly #stops: ReadonlyMap<PassWork, readonly number[]>;
   readonly #sharedPictures = new Map<string, Promise<SharedPicture>>();
-  /** How often each picture will still be taken: by passes, and to make the next shared picture. */
+  /** How often each picture will still be taken: by a pass, or to make the next shared picture. */
   readonly #takers = new Map<string, number>();
 
   constructor(works: readonly PassWork[]) {
@@ -141,7 +142,7 @@ class Trunk {
     await runSelectedSteps(work, work.steps.slice(stops.at(-1) ?? 0));
   };
 
-  /** Brings the picture of a pass to the last of its stops. */
+  /** Brings the picture of a pass to the last state that it shares with another pass. */
   async #reach(work: PassWork, stops: readonly number[]): Promise<void> {
     const count = stops.at(-1) ?? 0;
     if (count === 0) return this.#open(work, stops.length > 0);
@@ -161,13 +162,13 @@ class Trunk {
       const { pixels, areShared } = await this.#take(work, 0, async () => convertColours(work));
       work.picture.startAt(pixels, areShared);
     } else convertColours(work);
-    await turnFrames(work);
+    await turnFramesUpright(work);
     flattenEarly(work);
   }
 
   /**
-   * The picture after that many steps. Passes only read its pixels, because each step makes its own; the last one owns
-   * them.
+   * The picture after `count` steps. Passes only read its pixels, because each step makes new ones. The last pass owns
+   * the pixels.
    */
   async #take(
     work: PassWork,
@@ -185,8 +186,8 @@ class Trunk {
 }
 
 /**
- * The numbers of steps after which a pass no longer shares its picture with all the same passes.
- * @param names of its pictures.
+ * The numbers of steps after which a pass shares its picture with fewer passes than before.
+ * @param names of the pictures of the pass.
  * @param sharing how many passes have the picture of each name.
  */
 function stopsOf(
@@ -197,14 +198,14 @@ function stopsOf(
   return [...names.keys()].filter((count) => passesAt(count) > Math.max(1, passesAt(count + 1)));
 }
 
-/** The names of the pictures of a pass: decoded, and after each step. */
+/** The names of the pictures of a pass: the decoded one, and one after each step. */
 function namesOf(work: PassWork): (string | undefined)[] {
   return [...Array(work.steps.length + 1).keys()].map((count) => nameAfter(work, count));
 }
 
 /**
- * The name that passes have in common if their pictures are equal after that many steps; undefined if the picture
- * cannot be shared.
+ * The name of the picture after `count` steps. Equal names mean equal pictures. Undefined if the picture cannot be
+ * shared.
  */
 function nameAfter(work: PassWork, count: number): string | undefined {
   const { chosen, ground, context, source, profile } = work;
@@ -246,12 +247,12 @@ function mayBeTransparent({ source, steps }: PassWork, count: number): boolean {
     );
 }
 
-/** A step as a text, with its place in the pass, which a refusal names. */
+/** A step as text, including its index in the pass, because an error names the index. */
 function textOf({ task }: PassWork, { index }: PlannedStep): string {
   return JSON.stringify([index, task.pass.steps[index]]);
 }
 
-/** Whether a step may paint an area with the colour that its pass has for new areas. */
+/** Whether a step may fill an area with the background colour of its pass. */
 function mayFill({ operation, params }: PlannedStep): boolean {
   return 'background' in operation.parameters.properties && params.background === undefined;
 }

@@ -1,27 +1,27 @@
-import type { Decode } from '../protocol.ts';
+import type { DecodeOptions } from '../protocol.ts';
 import {
+  areConsecutive,
+  delaysOfKeptFrames,
   FRAME_SELECTORS,
   type FrameFacts,
-  isConsecutive,
-  isMoving,
-  joinedDelays,
-  rangeOf,
+  isAnimationFormat,
+  parseFrameRange,
   selectFrames,
   selectsFrames,
 } from './frames.ts';
 import { invalidArgument } from './refusal.ts';
 
 /** The frames that a pass works on: the first one and their number. */
-export interface Chosen {
+export interface ChosenFrames {
   first: number;
   count: number;
-  /** The frames by their index, if others that are left out lie between them. */
+  /** The indices of the frames, if frames between them are left out. */
   kept?: readonly number[];
-  /** Display time of each, in milliseconds; absent where it is that of the file. */
+  /** Display time of each frame in milliseconds; absent if the file's own times apply. */
   delays?: number[];
 }
 
-/** What is known of the frames of a file, and the format that has them. */
+/** What is known of the frames of a file, and its format. */
 interface FrameSource extends FrameFacts {
   format: string;
 }
@@ -34,19 +34,24 @@ interface FrameUse {
 }
 
 /**
- * Chooses the frames. All are taken when `frame` is `all`, or when it is absent and input, output and steps can be
- * animated; otherwise one. The parameters in place of `frame` choose among all.
- * @throws Refusal invalid_param on `frame`, or the parameter in its place, when the image has no such frame, or the
- * output cannot hold several.
+ * Chooses the frames. All frames are taken when `frame` is `all`, or when `frame` is absent and the input, the output
+ * and the steps can be animated; otherwise one frame is taken. Parameters such as `frames` or `maxFps` choose among all
+ * frames.
+ * @throws PassRefusal invalid_param on the parameter that chose the frames, when the image has no such frame, or when
+ *   the output cannot hold several frames.
  */
-export function chooseFrames(decode: Decode, source: FrameSource, making: FrameUse): Chosen {
+export function chooseFrames(decode: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
   return selectsFrames(decode) ? chooseAmong(decode, source, making) : chooseByFrame(decode, source, making);
 }
 
 /** @throws Refusal as chooseFrames. */
-function chooseAmong(decode: Decode, source: FrameSource, { canMove, outputFormat }: FrameUse): Chosen {
+function chooseAmong(
+  decode: DecodeOptions,
+  source: FrameSource,
+  { canMove, outputFormat }: FrameUse,
+): ChosenFrames {
   const { frames, delays } = source;
-  const [from = 0, to = 0] = rangeOf(decode.frames) ?? [];
+  const [from = 0, to = 0] = parseFrameRange(decode.frames) ?? [];
   if (Math.max(from, to) >= frames) {
     const has = frames === 1 ? 'only 1 frame, which is 0' : `${frames} frames, 0 to ${frames - 1}`;
     const details = { received: decode.frames, limit: frames - 1, count: frames };
@@ -62,13 +67,13 @@ function chooseAmong(decode: Decode, source: FrameSource, { canMove, outputForma
   return {
     first,
     count: kept.length,
-    ...(!isConsecutive(kept) && { kept }),
-    ...(delays !== undefined && { delays: joinedDelays(delays, selection) }),
+    ...(!areConsecutive(kept) && { kept }),
+    ...(delays !== undefined && { delays: delaysOfKeptFrames(delays, selection) }),
   };
 }
 
 /** @throws Refusal as chooseFrames. */
-function chooseByFrame({ frame }: Decode, source: FrameSource, making: FrameUse): Chosen {
+function chooseByFrame({ frame }: DecodeOptions, source: FrameSource, making: FrameUse): ChosenFrames {
   const { canMove, outputFormat } = making;
   const { frames, format } = source;
   if (typeof frame === 'number') {
@@ -81,13 +86,14 @@ function chooseByFrame({ frame }: Decode, source: FrameSource, making: FrameUse)
     assertHoldsFrames(format, making, 'frame', 'frame is all');
     return { first: 0, count: frames };
   }
-  const movesByDefault = frame === undefined && canMove && isMoving(format) && isMoving(outputFormat);
+  const movesByDefault =
+    frame === undefined && canMove && isAnimationFormat(format) && isAnimationFormat(outputFormat);
   return { first: 0, count: movesByDefault ? frames : 1 };
 }
 
 /**
- * Refuses several frames where input, output or a step has one picture.
- * @param named the parameter that asks for several, and its value.
+ * Refuses several frames where the input, the output or a step handles a single picture only.
+ * @param named the parameter that asks for several frames, and its value.
  */
 function assertHoldsFrames(
   format: string,
@@ -96,9 +102,9 @@ function assertHoldsFrames(
   named: string,
 ): void {
   const refused = (reason: string) => invalidArgument(param, `${named}, but ${reason}`);
-  if (!isMoving(outputFormat))
+  if (!isAnimationFormat(outputFormat))
     throw refused(`${outputFormat} holds one picture: ask for gif or webp, or for one frame.`);
-  if (!isMoving(format))
+  if (!isAnimationFormat(format))
     throw refused(`this ${format} holds pages, not frames: ask for one by its index from 0.`);
   if (!canMove) throw refused('a step of this pass makes one picture: ask for one frame.');
 }

@@ -1,16 +1,16 @@
-import type { Failure, SearchDetails } from '../protocol.ts';
+import type { SearchDetails, TaskFailure } from '../protocol.ts';
 import type { StepOperation } from './operations/index.ts';
 import {
-  BadArgument,
+  argumentRefusal,
+  BadArgumentError,
   invalidArgument,
+  PassRefusal,
   pictureTooLarge,
-  Refusal,
-  refusedArgument,
   unreadablePicture,
 } from './refusal.ts';
 
 /** Nobody waits for the answer any more. */
-export class TooLate extends Error {
+export class DeadlineError extends Error {
   override readonly name = 'TooLate';
   /** What a search had reached until then; absent where no file was written. */
   readonly details: SearchDetails | undefined;
@@ -28,39 +28,40 @@ const SHARP_ARGUMENT = /^Expected (.+) for (?:options\.)?(\w+)/;
  * Turns an error about an argument into a refusal that names the path of the argument; returns any other error
  * unchanged.
  */
-export function argumentFailure(
+export function asArgumentRefusal(
   error: unknown,
   path: string,
   operation: StepOperation,
   params: object,
 ): unknown {
-  if (error instanceof BadArgument) return refusedArgument(error, path, operation, params);
+  if (error instanceof BadArgumentError) return argumentRefusal(error, path, operation, params);
   const [, expected, key] = (error instanceof Error && SHARP_ARGUMENT.exec(error.message)) || [];
   return key === undefined
     ? error
     : invalidArgument(`${path}.${key}`, `${key} does not fit: ${expected} is expected.`);
 }
 
-/** Whether a pipeline or a search ended because nobody waits for its answer any more. */
-export function isLate(error: unknown): boolean {
-  return error instanceof TooLate || (error instanceof Error && error.message.startsWith('timeout:'));
+/** Whether an error means that the deadline passed, so that nobody waits for the answer any more. */
+export function isDeadlineError(error: unknown): boolean {
+  return error instanceof DeadlineError || (error instanceof Error && error.message.startsWith('timeout:'));
 }
 
 /**
- * Any error of a pass as plain data.
- * @param fromFile whether the failed pipeline read the file. The file is then at fault, because all else has been
- * checked.
+ * Converts any error of a pass to plain data.
+ * @param fromFile whether the failed pipeline read the file. The file is then at fault, because everything else was
+ *   checked before.
  */
-export function failureOf(error: unknown, fromFile: boolean): Failure {
-  if (error instanceof Refusal) return error.failure;
-  // Outside of the steps, the parameters of the pass itself are at fault.
-  if (error instanceof BadArgument) return invalidArgument(error.key, error.message, error.details).failure;
-  if (isLate(error)) {
+export function taskFailureOf(error: unknown, fromFile: boolean): TaskFailure {
+  if (error instanceof PassRefusal) return error.failure;
+  // An error outside of the steps concerns a parameter of the pass itself.
+  if (error instanceof BadArgumentError)
+    return invalidArgument(error.key, error.message, error.details).failure;
+  if (isDeadlineError(error)) {
     return {
       kind: 'failure',
       code: 'internal_error',
       message: 'The pass was not done by its deadline.',
-      details: { reason: 'deadline_exceeded', ...(error instanceof TooLate && error.details) },
+      details: { reason: 'deadline_exceeded', ...(error instanceof DeadlineError && error.details) },
     };
   }
   const isTooLarge = error instanceof Error && error.message.includes('exceeds pixel limit');

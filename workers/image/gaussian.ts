@@ -1,26 +1,24 @@
 import type { Sharp } from 'sharp';
 import type { Size } from '../formats/size.ts';
-import type { Picture } from './picture.ts';
-import { type Box, scaledBy } from './pixels/geometry.ts';
-import { cut, fillWithBytes, paste } from './pixels/paint.ts';
+import type { PassPicture } from './picture.ts';
+import { type Box, scaleSize } from './pixels/geometry.ts';
+import { cutBox, fillBoxWithPixel, pastePixels } from './pixels/paint.ts';
 import { type Pixels, readPixels } from './pixels/pixels.ts';
-import { enlarged } from './pixels/resample.ts';
+import { enlargePixels } from './pixels/resample.ts';
 
 /** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
 const MAX_DIRECT_SIGMA_PX = 4;
-/** A picture is reduced for a larger sigma, until the sigma in the reduced picture is this large. */
+/** For a larger sigma, the picture is first reduced so far that the sigma in the reduced picture has this value. */
 const REDUCED_SIGMA_PX = 3;
 /** A picture is not reduced below this number of pixels along a side. */
 const MIN_EDGE_PX = 8;
-/**
- * The blur caused by the reduction itself, as a variance in pixels of the reduced picture: that of the linear kernel.
- */
+/** The blur that the reduction itself causes, as the variance of its linear kernel in pixels of the reduced picture. */
 const REDUCTION_VARIANCE = 1 / 6;
-/** Radius of a kernel in sigmas; beyond it the amplitude is below the cut-off. */
+/** Radius of a kernel in sigmas. Beyond it, the amplitude of the kernel is below the cut-off. */
 const REACH = 3.5;
 
 /** Blurs a picture of one frame by a Gaussian. */
-export async function blurBy(picture: Picture, sigma: number): Promise<void> {
+export async function gaussianBlur(picture: PassPicture, sigma: number): Promise<void> {
   const factor = reductionFor(picture, sigma);
   if (factor === 1) blurredWhole(await picture.at('blur', 'linear'), sigma);
   else picture.replace(await blurredSmall(picture, sigma, factor));
@@ -45,25 +43,29 @@ function reductionFor({ width, height }: Size, sigma: number): number {
 }
 
 /**
- * Blurs pixels of one frame by a Gaussian that is applied to a copy reduced by `factor`. Such a copy lacks only details
- * that a wide blur removes anyway, and the time of the whole kernel is proportional to sigma. Edge pixels are repeated
- * outwards.
+ * Blurs the pixels of one frame by a Gaussian that is applied to a copy reduced by `factor`. The copy lacks only
+ * details that a wide blur removes anyway, and the whole kernel would take time in proportion to sigma. Edge pixels are
+ * repeated outwards.
  */
-async function blurredSmall(picture: Picture, sigma: number, factor: number): Promise<Pixels> {
+async function blurredSmall(picture: PassPicture, sigma: number, factor: number): Promise<Pixels> {
   const pixels = await picture.pixels();
   const remainingSigma = Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
   const margin = Math.ceil(remainingSigma * REACH);
-  const size = scaledBy(pixels, 1 / factor);
+  const size = scaleSize(pixels, 1 / factor);
   const reducedWithMargin = await withMargin(picture, pixels, size, margin);
   const blurred = await readPixels(blurredWhole(picture.pipelineOver(reducedWithMargin), remainingSigma));
-  return enlarged(blurred, pixels, 'cubic', picture.checkDeadline, { ...size, left: margin, top: margin });
+  return enlargePixels(blurred, pixels, 'cubic', picture.checkDeadline, {
+    ...size,
+    left: margin,
+    top: margin,
+  });
 }
 
-/** Reduces a picture and repeats its edges around it: those of the picture itself, not those of the reduced one. */
-async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: number): Promise<Pixels> {
+/** Reduces a picture and repeats its own edge pixels around it, not those of the reduced picture. */
+async function withMargin(picture: PassPicture, pixels: Pixels, size: Size, margin: number): Promise<Pixels> {
   const { width, height } = pixels;
   const reduced = async (box: Box, size: Size) =>
-    readPixels(picture.pipelineOver(cut(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
+    readPixels(picture.pipelineOver(cutBox(pixels, box)).resize({ ...size, fit: 'fill', kernel: 'linear' }));
   const column = { top: 0, width: 1, height };
   const row = { left: 0, width, height: 1 };
   const [inner, left, right, top, bottom] = await Promise.all([
@@ -80,15 +82,15 @@ async function withMargin(picture: Picture, pixels: Pixels, size: Size, margin: 
   for (const toLeft of [0, far.left])
     for (const toTop of [0, far.top]) {
       const [x, y] = [toLeft === 0 ? 0 : width - 1, toTop === 0 ? 0 : height - 1];
-      const corner = cut(pixels, { left: x, top: y, width: 1, height: 1 });
-      fillWithBytes(result, { left: toLeft, top: toTop, width: margin, height: margin }, corner.data);
+      const corner = cutBox(pixels, { left: x, top: y, width: 1, height: 1 });
+      fillBoxWithPixel(result, { left: toLeft, top: toTop, width: margin, height: margin }, corner.data);
     }
   for (let step = 0; step < margin; step++) {
-    paste(result, left, { left: step, top: margin });
-    paste(result, right, { left: far.left + step, top: margin });
-    paste(result, top, { left: margin, top: step });
-    paste(result, bottom, { left: margin, top: far.top + step });
+    pastePixels(result, left, { left: step, top: margin });
+    pastePixels(result, right, { left: far.left + step, top: margin });
+    pastePixels(result, top, { left: margin, top: step });
+    pastePixels(result, bottom, { left: margin, top: far.top + step });
   }
-  paste(result, inner, { left: margin, top: margin });
+  pastePixels(result, inner, { left: margin, top: margin });
   return result;
 }

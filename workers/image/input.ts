@@ -1,20 +1,23 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import { type InputHeader, MAX_PIXELS, type TransformTask } from '../protocol.ts';
-import type { Chosen } from './chosen-frames.ts';
-import { batchesOf, isMoving } from './frames.ts';
-import { type DeepPixels, framesOf, joinFrames, type Pixels, readPixels } from './pixels/pixels.ts';
-import { readableFile } from './readable.ts';
+import type { ChosenFrames } from './chosen-frames.ts';
+import { frameBatchesOf, isAnimationFormat } from './frames.ts';
+import { type DeepPixels, joinFrames, type Pixels, readPixels, splitFrames } from './pixels/pixels.ts';
+import { makeFileReadable } from './readable.ts';
 import { pictureTooLarge, unreadablePicture } from './refusal.ts';
 
-/** The loaders that may read input. libvips has more (SVG, PDF, its own formats); they stay blocked as a risk. */
+/**
+ * The libvips loaders that may read input. Its other loaders (SVG, PDF, its own formats) stay blocked, because they are
+ * a security risk.
+ */
 const LOADERS = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'];
 
 /**
- * Blocks every loader except those on the list, in the whole process. For a moment it blocks these as well: no other
+ * Blocks every loader except those on the list, in the whole process. All loaders are blocked for a moment, so no other
  * thread may be reading a picture.
  */
-export function closeOtherLoaders(): void {
+export function blockUnusedLoaders(): void {
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: LOADERS.map((name) => `VipsForeignLoad${name}`) });
 }
@@ -23,39 +26,41 @@ export function closeOtherLoaders(): void {
 export interface InputFacts extends Size {
   /** The format as named by libvips; `raw` for pixels. */
   format: string;
-  /** Number of frames or pages in the file. Width and height are of one of them, upright. */
+  /** Number of frames or pages in the file. Width and height are those of one upright frame. */
   frames: number;
   hasAlpha: boolean;
-  /** EXIF value, 1 to 8; at 1 its stored frames are upright. */
+  /** EXIF orientation, 1 to 8. At 1 the stored frames are upright. */
   orientation: number;
-  /** Whether the pixels are RGB, and so may keep their own ICC profile. */
+  /** Whether the pixels are RGB, so that they may keep their own ICC profile. */
   isRgb: boolean;
   /** Whether it has one channel besides alpha. */
   isGrey: boolean;
-  /** Whether its pixels are indexed: a palette, or fewer than 8 bits of grey. */
+  /** Whether the pixels are indexed: they use a palette, or fewer than 8 bits of grey. */
   isIndexed: boolean;
   /** Whether channels have more than 8 bits. */
   isDeep: boolean;
-  /** Whether it is a PNG or TIFF of 16 bits; its result can then have 16 bits as well. */
+  /** Whether the file is a 16-bit PNG or TIFF; its result can then have 16 bits as well. */
   is16Bit: boolean;
   hasProfile: boolean;
   /** Display time of each frame, in milliseconds. */
   delays?: number[];
-  /** Number of times that an animation plays; 0 for ever. */
+  /** Number of times that an animation plays; 0 means endlessly. */
   loop?: number;
 }
 
-/** Corrupt and truncated files fail; junk between JPEG segments, which cameras write, is tolerated. */
+/** Corrupt and truncated files fail. Junk between JPEG segments is tolerated, because cameras write it. */
 const STRICT: SharpOptions = { failOn: 'error', limitInputPixels: MAX_PIXELS };
 
 /**
- * Reads the header, or uses the one that the sender has read.
- * @throws Refusal unsupported_format when the file is not a readable image, or one frame of it is too large.
+ * Reads the header, or uses the header that the sender has read.
+ * @throws PassRefusal unsupported_format when the file is not a readable image, or when one frame has too many
+ *   pixels.
  */
-export async function readSource(task: TransformTask, keepsMetadata: boolean): Promise<InputFacts> {
+export async function readInputFacts(task: TransformTask, keepsMetadata: boolean): Promise<InputFacts> {
   const { raw, header } = task;
   if (raw !== undefined) return sourceOfHeader({ ...RAW_HEADER, ...raw });
-  // The sender's header lacks the colour space and the profile, which matter only for kept metadata and deep channels.
+  // The sender's header lacks the colour space and the profile. They matter only for kept metadata and for 16-bit
+  // channels.
   if (header !== undefined && !keepsMetadata && header.bitDepth <= 8) return sourceOfHeader(header);
   const source = await readHeader(task.input);
   if (source.format === 'heif' && task.pictures !== undefined) source.frames = task.pictures;
@@ -114,25 +119,25 @@ function sourceOfHeader(header: Omit<InputHeader, 'format' | 'bitDepth'> & { for
 }
 
 /**
- * The facts of the chosen page, which are read again because the pages of a document may differ in size.
- * @throws Refusal unsupported_format when the chosen frames have too many pixels in total.
+ * The facts of the chosen page, whose header is read because the pages of a document may differ in size.
+ * @throws PassRefusal unsupported_format when the chosen frames have too many pixels in total.
  */
-export async function chosenPage(
+export async function readChosenPageFacts(
   source: InputFacts,
   input: Uint8Array,
-  { first, count, delays }: Chosen,
+  { first, count, delays }: ChosenFrames,
 ): Promise<InputFacts> {
   if (source.width * source.height * count > MAX_PIXELS) throw pictureTooLarge();
-  if (first === 0 || isMoving(source.format)) return { ...source, ...(delays && { delays }) };
+  if (first === 0 || isAnimationFormat(source.format)) return { ...source, ...(delays && { delays }) };
   return { ...(await readHeader(input, first)), frames: source.frames };
 }
 
 /**
- * Decodes frames between which others are left out. Those are decoded too, because each frame is drawn over the one
- * before, but only a batch of them is in memory at a time.
+ * Decodes frames between which other frames are dropped. Dropped frames are decoded too, because each frame is drawn
+ * over the one before, but only one batch is in memory at a time.
  * @param secondsLeft returns the whole seconds that a pipeline started now may take.
  */
-export async function readKept(
+export async function decodeKeptFrames(
   input: Uint8Array,
   kept: readonly number[],
   { width, height, hasAlpha }: InputFacts,
@@ -141,25 +146,25 @@ export async function readKept(
 ): Promise<Pixels> {
   const wanted = new Set(kept);
   const frames: Pixels[] = [];
-  for (const { first, count } of batchesOf(kept, width * height)) {
+  for (const { first, count } of frameBatchesOf(kept, width * height)) {
     const pipeline = sharp(input, { ...STRICT, ignoreIcc, page: first, pages: count });
     pipeline.toColourspace('srgb').timeout({ seconds: secondsLeft() });
-    const strip = framesOf(await readPixels(hasAlpha ? pipeline.ensureAlpha() : pipeline, count));
+    const strip = splitFrames(await readPixels(hasAlpha ? pipeline.ensureAlpha() : pipeline, count));
     const chosen = strip.filter((_, index) => wanted.has(first + index));
-    // A copy of the frames lets go of those that are left out.
+    // The kept frames are copied, so that the memory of the dropped frames is freed.
     frames.push(...chosen.map((frame) => ({ ...frame, data: frame.data.slice() })));
   }
   return joinFrames(frames);
 }
 
-/** sharp's options to open the chosen frames, upright. */
-export function openOptions(
+/** Options with which sharp opens the chosen frames upright. */
+export function sharpOptionsFor(
   task: Pick<TransformTask, 'raw'>,
-  { first, count }: Chosen,
+  { first, count }: ChosenFrames,
   ignoreIcc: boolean,
 ): SharpOptions {
   if (task.raw !== undefined) return { raw: task.raw, limitInputPixels: false };
-  // Several frames lie in one strip, which cannot be turned as a whole: the picture turns each by itself.
+  // Several frames lie in one strip, which sharp cannot turn as a whole. The picture turns each frame later.
   return {
     ...STRICT,
     ignoreIcc,
@@ -169,9 +174,9 @@ export function openOptions(
   };
 }
 
-/** Opens a still picture whose header was not read before, upright and in the colours of sRGB, and tells its size. */
-export async function openFile(file: Uint8Array<ArrayBuffer>): Promise<[opened: Sharp, size: Size]> {
-  const { input } = await readableFile(file);
+/** Opens a still picture whose header was not read before, and returns its size. The picture is upright and in sRGB. */
+export async function openStillPicture(file: Uint8Array<ArrayBuffer>): Promise<[opened: Sharp, size: Size]> {
+  const { input } = await makeFileReadable(file);
   const opened = sharp(input, { ...STRICT, autoOrient: true });
   const { depth, hasProfile, autoOrient } = await opened.metadata();
   return [depth !== 'uchar' && hasProfile ? toSrgb(opened) : opened, autoOrient];
@@ -182,13 +187,13 @@ export function toSrgb(pipeline: Sharp): Sharp {
   return pipeline.withIccProfile('srgb', { attach: false });
 }
 
-/** The blocks of metadata of a file whose size was checked before. */
-export function readMetadata(input: Uint8Array): Promise<Metadata> {
+/** Reads the metadata blocks of a file whose size was checked before. */
+export function readSharpMetadata(input: Uint8Array): Promise<Metadata> {
   return sharp(input, { failOn: 'error', limitInputPixels: false }).metadata();
 }
 
 /** Opens a pipeline on pixels; grey pixels are treated as RGB. */
-export function openPixels({ data, width, height, channels, frames }: Pixels | DeepPixels): Sharp {
+export function openPixelPipeline({ data, width, height, channels, frames }: Pixels | DeepPixels): Sharp {
   const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
   const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
   return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;

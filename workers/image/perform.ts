@@ -1,20 +1,26 @@
 import sharp from 'sharp';
-import type { Failure, ImageResult, ImageTask, Transformed, TransformTask } from '../protocol.ts';
+import type {
+  ImageTask,
+  ImageTaskResult,
+  TaskFailure,
+  TransformTask,
+  TransformTaskResult,
+} from '../protocol.ts';
 import { markTransferable, movedWith, withOwnMemory } from '../transport/moved.ts';
 import { oncePerProcess } from '../transport/once.ts';
-import { performBranches } from './branches.ts';
-import { compare } from './facts/compare.ts';
-import { closeOtherLoaders } from './input.ts';
-import { describe } from './metadata/metadata.ts';
-import { transform } from './pipeline.ts';
+import { performBranchTask } from './branches.ts';
+import { performCompareTask } from './facts/compare.ts';
+import { blockUnusedLoaders } from './input.ts';
+import { describeImage } from './metadata/metadata.ts';
+import { performTransformTask } from './pipeline.ts';
 
 // libvips' cache would never be hit.
 sharp.cache(false);
-// A thread that is started later must not do it again, while others read pictures.
-oncePerProcess('closeOtherLoaders', closeOtherLoaders);
+// The loaders are blocked once per process: blocking them again would disturb threads that read pictures.
+oncePerProcess('closeOtherLoaders', blockUnusedLoaders);
 
 /** Performs one task in a thread. The bytes of a result are transferred to the receiver, not copied. */
-export default async function performInThread(task: ImageTask): Promise<ImageResult> {
+export default async function performInThread(task: ImageTask): Promise<ImageTaskResult> {
   const result = await performImageTask(task);
   if (result.kind === 'transformed') return markTransferable(result);
   if (result.kind !== 'branched') return result;
@@ -25,40 +31,39 @@ export default async function performInThread(task: ImageTask): Promise<ImageRes
   return movedWith({ ...result, outputs }, files);
 }
 
-/** Performs one task, in a thread or in a child process. It never throws: a failure is an answer. */
-export async function performImageTask(task: ImageTask): Promise<ImageResult> {
-  // One core works on one picture, because the other cores have their own pictures, unless the task sets another
-  // number.
+/** Performs one task, in a thread or in a child process. It never throws: a failure is returned as a result. */
+export async function performImageTask(task: ImageTask): Promise<ImageTaskResult> {
+  // One core works on one picture, because the other cores have their own pictures. A task may set another number.
   sharp.concurrency(('threads' in task && task.threads) || 1);
   const result = await performTask(task);
-  // The input is freed at once, because inputs of several megabytes would make the garbage collector run full
-  // collections again and again.
+  // The input is freed at once: inputs of several megabytes would make the garbage collector run full collections
+  // often.
   task.input.buffer.transfer(0);
   return result;
 }
 
-function performTask(task: ImageTask): Promise<ImageResult> {
+function performTask(task: ImageTask): Promise<ImageTaskResult> {
   switch (task.kind) {
     case 'describe':
-      return describe(task.input, task.raw, task);
+      return describeImage(task.input, task.raw, task);
     case 'compare':
-      return compare(task);
+      return performCompareTask(task);
     case 'branch':
-      return performBranches(task);
+      return performBranchTask(task);
     case 'transform':
       return transformed(task);
   }
 }
 
 /**
- * Performs a pass and describes its result if the task asks for it, without a task for another thread and without a
- * copy.
+ * Performs a pass and describes its result if the task asks for a description. The result is neither copied nor sent to
+ * another thread.
  */
-async function transformed(task: TransformTask): Promise<Transformed | Failure> {
-  const result = await transform(task);
+async function transformed(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
+  const result = await performTransformTask(task);
   if (result.kind === 'failure' || task.describes === undefined) return result;
-  // The result of a pass has one picture per file, except for animations, whose frames the codec counts itself.
-  const described = await describe(result.data, undefined, { pictures: 1 });
+  // The result of a pass has one picture per file. An animation has several frames, which the codec counts itself.
+  const described = await describeImage(result.data, undefined, { pictures: 1 });
   if (described.kind === 'failure') return result;
   const { image, metadata } = described;
   return { ...result, facts: { image: { ...image, ...result.hashes }, metadata } };

@@ -1,24 +1,24 @@
 import type { Sharp } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import type { Rgba } from './colour/colour.ts';
-import { openPixels, toSrgb } from './input.ts';
-import { assertSize, TURNS_BY_ORIENTATION } from './pixels/geometry.ts';
+import { openPixelPipeline, toSrgb } from './input.ts';
+import { assertWithinSizeLimits, TURNS_BY_ORIENTATION } from './pixels/geometry.ts';
 import {
   type DeepPixels,
-  framesOf,
-  isDeep,
+  isDeepPixels,
   joinFrames,
   type Pixels,
   readDeepPixels,
   readPixels,
   replaceColours,
+  splitFrames,
   withoutAlpha,
 } from './pixels/pixels.ts';
 
 /**
- * The order in which one sharp pipeline works, whatever the order of its calls. Each entry is a slot that is used at
- * most once. A picture with an orientation is turned upright by sharp between `scale` and `mirror`. sharp swaps the
- * axes of the operations before it, so the picture can still be shrunk while it is decoded.
+ * The fixed order in which one sharp pipeline works, whatever the order of its calls. Each slot is used at most once
+ * per pipeline. A picture with an EXIF orientation is turned upright between `scale` and `mirror`. sharp swaps the axes
+ * of the operations before that, so that the picture can still be shrunk while it is decoded.
  */
 const SLOTS = [
   'trim',
@@ -60,8 +60,8 @@ const SLOTS = [
 type PipelineSlot = (typeof SLOTS)[number];
 
 /**
- * With transparency, a pipeline that uses a slot of the first list works from `scale` to `sharpen` on premultiplied
- * colours. The slots of the second list would then give other colours than in their own pipeline.
+ * Slots of the first list make a pipeline with transparency work on premultiplied colours from `scale` to `sharpen`. In
+ * such a pipeline, the slots of the second list would compute wrong colours.
  */
 const PREMULTIPLYING_SLOTS: readonly PipelineSlot[] = ['scale', 'blur', 'convolve', 'sharpen'];
 const STRAIGHT_ALPHA_SLOTS: readonly PipelineSlot[] = [
@@ -74,8 +74,8 @@ const STRAIGHT_ALPHA_SLOTS: readonly PipelineSlot[] = [
 ];
 
 /**
- * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline that is asked for pixels returns only its
- * first channel, whatever was painted since. All other slots have to wait for the next pipeline.
+ * Slots that leave a grey picture grey. After sharp's greyscale, a pipeline returns only the first channel of its
+ * pixels, whatever was painted since. All other slots must wait for the next pipeline.
  */
 const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
   'scale',
@@ -91,7 +91,8 @@ const GREYSCALE_SLOTS: readonly PipelineSlot[] = [
 ];
 
 /**
- * Whether a call that works at `slot` has to wait for the next pipeline, given the slots that this one uses already.
+ * Whether a call at `slot` must wait for the next pipeline.
+ * @param used the slots that this pipeline uses already.
  * @param hasAlpha whether the picture is or may be transparent.
  */
 function needsNextPipeline(slot: PipelineSlot, used: ReadonlySet<PipelineSlot>, hasAlpha: boolean): boolean {
@@ -104,27 +105,27 @@ function needsNextPipeline(slot: PipelineSlot, used: ReadonlySet<PipelineSlot>, 
   return hasAlpha && mixesAlpha;
 }
 
-/** Facts about a picture besides its pixels; width and height are of one frame, upright. */
+/** Facts about a picture besides its pixels. Width and height are those of one upright frame. */
 interface PictureFacts extends Size {
   frames: number;
   hasAlpha: boolean;
-  /** Whether its pipeline still has to turn it upright. */
+  /** Whether the pipeline still has to turn the picture upright. */
   oriented: boolean;
-  /** Whether its pixels are 8-bit RGB. Grey and 16-bit pixels take other colours and numbers. */
+  /** Whether the pixels are 8-bit RGB. Other pixels (grey or 16-bit) need other colour values. */
   isPlain: boolean;
-  /** Whether its pixels have 16 bits that can be kept. */
+  /** Whether the pixels have 16 bits that can be kept. */
   is16Bit: boolean;
 }
 
-/** Slots at which sharp works after it has converted to the colour space of the output. */
+/** Slots at which sharp works after the conversion to the colour space of the output. */
 const BY_CHANNEL: readonly PipelineSlot[] = ['joinChannel', 'boolean', 'bandbool', 'tint', 'extractChannel'];
 
 /**
  * A picture during a pass: a sharp pipeline that has not run yet, and the facts about its result. Steps are collected
- * in one pipeline while sharp's order is the same as theirs. A step whose slot is already past starts a new pipeline on
- * the pixels of the one before (`at`). Nothing is encoded in between.
+ * in one pipeline as long as they come in sharp's own order. A step whose slot is already past starts a new pipeline on
+ * the pixels of the one before (see `at`). Nothing is encoded in between.
  */
-export class Picture {
+export class PassPicture {
   width: number;
   height: number;
   readonly frames: number;
@@ -145,7 +146,9 @@ export class Picture {
   #pixels: Pixels | DeepPixels | undefined;
   readonly #secondsLeft: () => number;
 
-  /** @param secondsLeft returns the whole seconds that a pipeline started now may take; throws when none are left. */
+  /**
+   * @param secondsLeft returns the whole seconds that a pipeline started now may take; it throws when none are left.
+   */
   constructor(pipeline: Sharp, facts: PictureFacts, secondsLeft: () => number, fromFile = true) {
     this.#pipeline = pipeline;
     this.width = facts.width;
@@ -160,7 +163,7 @@ export class Picture {
     this.#startsUnchanged = fromFile;
   }
 
-  static fromPixels(pixels: Pixels, secondsLeft: () => number): Picture {
+  static fromPixels(pixels: Pixels, secondsLeft: () => number): PassPicture {
     const facts = {
       ...pixels,
       hasAlpha: pixels.channels === 4,
@@ -168,22 +171,20 @@ export class Picture {
       isPlain: true,
       is16Bit: false,
     };
-    return new Picture(openPixels(pixels), facts, secondsLeft, false);
+    return new PassPicture(openPixelPipeline(pixels), facts, secondsLeft, false);
   }
 
-  /** Throws when nobody waits for the picture any more. Work outside a pipeline calls it. */
+  /** Throws when the deadline has passed. Work outside of a pipeline calls it. */
   readonly checkDeadline = (): void => {
     this.#secondsLeft();
   };
 
-  /**
-   * Whether the pipeline still starts at the input file. Its errors are then the file's, and its metadata is available.
-   */
+  /** Whether the pipeline still starts at the input file. The file then causes its errors, and has its metadata. */
   get fromFile(): boolean {
     return this.#fromFile;
   }
 
-  /** Whether no step has changed it: its pixels and their colour space are still those of the file. */
+  /** Whether no step has changed the picture: its pixels and their colour space are still those of the file. */
   get isUntouched(): boolean {
     return this.#startsUnchanged && this.#usedSlots.size === 0 && this.writtenIn === undefined;
   }
@@ -203,9 +204,9 @@ export class Picture {
     return this.#pipeline;
   }
 
-  /** One pipeline per frame, on the pixels of that frame, for reading only. */
+  /** One pipeline per frame over the pixels of that frame. The pipelines only read. */
   async frameByFrame(): Promise<Sharp[]> {
-    return framesOf(await this.pixels()).map(openPixels);
+    return splitFrames(await this.pixels()).map(openPixelPipeline);
   }
 
   /** Converts to sRGB, if sharp worked in a wider colour space. */
@@ -213,16 +214,13 @@ export class Picture {
     toSrgb(this.#pipeline);
   }
 
-  /**
-   * Lays the picture on a colour, at whatever point of its order the pipeline does so. No step may depend on that
-   * point.
-   */
+  /** Lays the picture on a colour at any point of the pipeline. No step may depend on that point. */
   flattenAnytime(background: Rgba): void {
     this.#pipeline.flatten({ background });
     this.hasAlpha = false;
   }
 
-  /** Writes a grey picture with one channel. Steps that address channels by their number are run before. */
+  /** Writes a grey picture with one channel. Steps that address channels by number are run first. */
   async writeGrey(): Promise<void> {
     if (this.writtenIn !== undefined) return;
     if (BY_CHANNEL.some((slot) => this.#usedSlots.has(slot))) await this.pixels();
@@ -234,7 +232,7 @@ export class Picture {
     return this.writtenIn === 'grey16' || this.writtenIn === 'rgb16';
   }
 
-  /** Writes 16 bits if the picture has them and no step worked on 8. */
+  /** Writes 16 bits if the picture has them and no step worked on 8 bits. */
   writeDeep(): void {
     if (!this.#has16Bits || (this.writtenIn !== undefined && this.writtenIn !== 'b-w')) return;
     this.writtenIn = this.writtenIn === 'b-w' ? 'grey16' : 'rgb16';
@@ -251,14 +249,14 @@ export class Picture {
     this.height = height;
   }
 
-  /** Turns the picture upright now, for a step that sharp would otherwise apply before it turns the picture. */
+  /** Turns the picture upright now. Otherwise sharp would apply the next step before it turns the picture. */
   async turnUpright(): Promise<void> {
     if (this.#oriented) await this.handOver();
   }
 
-  /** Records an estimated size, because libvips decides the exact one; the result is at most this large. */
+  /** Records an estimated size. libvips decides the exact size, which is at most this large. */
   becomesAbout(size: Size): void {
-    assertSize(size, this.frames);
+    assertWithinSizeLimits(size, this.frames);
     this.becomes(size);
     this.#guessed = true;
   }
@@ -275,7 +273,7 @@ export class Picture {
 
   /**
    * Runs the pipeline and returns its pixels. The picture continues from these pixels, so the caller may change them in
-   * place, before anything else is done to the picture.
+   * place before anything else happens to the picture.
    * @param as 'rgba' adds an opaque alpha channel if there is none.
    */
   async pixels(as?: 'rgba'): Promise<Pixels> {
@@ -285,9 +283,7 @@ export class Picture {
     return pixels;
   }
 
-  /**
-   * Runs the pipeline and continues from its result, as `pixels` does, but keeps the 16 bits that the picture may have.
-   */
+  /** Runs the pipeline and continues from its result, as `pixels` does, but keeps 16 bits if the picture has them. */
   async handOver(): Promise<Pixels | DeepPixels> {
     if (!this.#has16Bits) return this.pixels();
     const pixels = await readDeepPixels(this.#timed(this.#pipeline));
@@ -297,11 +293,11 @@ export class Picture {
 
   /** Continues from other pixels with the same number of frames. */
   replace(pixels: Pixels | DeepPixels): void {
-    this.#pipeline = openPixels(pixels);
+    this.#pipeline = openPixelPipeline(pixels);
     this.#pixels = pixels;
     this.#usedSlots.clear();
     this.#oriented = false;
-    this.#has16Bits = isDeep(pixels);
+    this.#has16Bits = isDeepPixels(pixels);
     this.#isPlain = !this.#has16Bits;
     this.#guessed = false;
     this.#fromFile = false;
@@ -312,7 +308,7 @@ export class Picture {
 
   /**
    * Continues from pixels of another pass.
-   * @param areShared whether a third pass reads them too, so that they are not freed with this picture.
+   * @param areShared whether a third pass reads them too, so that they must outlive this picture.
    */
   continueFrom(pixels: Pixels | DeepPixels, areShared: boolean): void {
     this.replace(pixels);
@@ -320,7 +316,7 @@ export class Picture {
   }
 
   /**
-   * Starts at pixels of its file that were decoded before. They may be fewer than the file has: the picture keeps its
+   * Starts at pixels that were decoded from the same file before. They may be a smaller version: the picture keeps its
    * size, and the first step scales it.
    */
   startAt(pixels: Pixels | DeepPixels, areShared: boolean): void {
@@ -331,11 +327,11 @@ export class Picture {
   }
 
   /** Works on each frame as if it were a separate picture. Every frame must end with the same size. */
-  async eachFrame(work: (frame: Picture) => Promise<void>): Promise<void> {
+  async eachFrame(work: (frame: PassPicture) => Promise<void>): Promise<void> {
     const strip = await this.pixels();
     const done: Pixels[] = [];
-    for (const frame of framesOf(strip)) {
-      const picture = Picture.fromPixels(frame, this.#secondsLeft);
+    for (const frame of splitFrames(strip)) {
+      const picture = PassPicture.fromPixels(frame, this.#secondsLeft);
       await work(picture);
       done.push(await picture.pixels());
     }
@@ -351,10 +347,7 @@ export class Picture {
     });
   }
 
-  /**
-   * Works on the colours without the alpha channel, which sharp would change as well, and then restores the alpha
-   * channel.
-   */
+  /** Works on the colours without the alpha channel, because sharp would change it as well, and then restores it. */
   async coloursAlone(work: () => Promise<void>): Promise<void> {
     if (!this.hasAlpha) return work();
     const rgba = await this.pixels();
@@ -365,7 +358,7 @@ export class Picture {
   }
 
   /**
-   * Frees the pixels of a picture that is written, because memory left to the garbage collector causes full
+   * Frees the pixels of a picture that is written. Memory that is left to the garbage collector causes full
    * collections.
    */
   free(): void {
@@ -379,11 +372,11 @@ export class Picture {
   }
 
   /**
-   * A separate pipeline over other pixels, for steps, because they do not load sharp. It fails when nobody waits for
-   * the picture any more.
+   * A separate pipeline over other pixels, for steps, which do not load sharp themselves. It fails when the deadline
+   * has passed.
    */
   pipelineOver(pixels: Pixels | DeepPixels): Sharp {
-    return this.#timed(openPixels(pixels));
+    return this.#timed(openPixelPipeline(pixels));
   }
 
   #timed(pipeline: Sharp): Sharp {

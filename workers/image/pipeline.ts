@@ -1,22 +1,35 @@
 import sharp from 'sharp';
-import type { Failure, OperationStep, PassWarning, Transformed, TransformTask } from '../protocol.ts';
-import { type Chosen, chooseFrames } from './chosen-frames.ts';
+import type {
+  OperationStep,
+  PassWarning,
+  TaskFailure,
+  TransformTask,
+  TransformTaskResult,
+} from '../protocol.ts';
+import { type ChosenFrames, chooseFrames } from './chosen-frames.ts';
 import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertToProfile } from './colour/profile-colours.ts';
-import { alphaLevels, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
-import { argumentFailure, failureOf } from './failure.ts';
-import { chosenPage, type InputFacts, openOptions, readKept, readMetadata, readSource } from './input.ts';
-import { layerReader } from './layers.ts';
-import { type CarriedProfile, prepareBlocks, profileOf } from './metadata/carried-metadata.ts';
-import { withProfileChunks } from './metadata/png-profiles.ts';
+import { alphaLevelsOfOutput, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
+import { asArgumentRefusal, taskFailureOf } from './failure.ts';
+import {
+  decodeKeptFrames,
+  type InputFacts,
+  readChosenPageFacts,
+  readInputFacts,
+  readSharpMetadata,
+  sharpOptionsFor,
+} from './input.ts';
+import { createLayerReader } from './layers.ts';
+import { type CarriedProfile, carriedProfileOf, prepareCarriedBlocks } from './metadata/carried-metadata.ts';
+import { withRawProfilesAsChunks } from './metadata/png-profiles.ts';
 import { stepNamed } from './operations/index.ts';
-import { Picture } from './picture.ts';
+import { PassPicture } from './picture.ts';
 import { alphaLevelsIn, type Pixels } from './pixels/pixels.ts';
-import { readableFile } from './readable.ts';
+import { makeFileReadable } from './readable.ts';
 import { invalidArgument } from './refusal.ts';
 import type { Written } from './search/target.ts';
-import { isSamePicture, type PassWork, type PlannedStep, secondsLeft, writableFormat } from './work.ts';
-import { staysGrey, writeResult } from './writing.ts';
+import { isGeometricStep, type PassWork, type PlannedStep, secondsLeft, writableFormatFor } from './work.ts';
+import { isResultGrey, writePassResult } from './writing.ts';
 
 type PassStage = (work: PassWork) => void | Promise<void>;
 
@@ -24,43 +37,46 @@ type PassStage = (work: PassWork) => void | Promise<void>;
  * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
  * its EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
-const STAGES: readonly PassStage[] = [convertColours, turnFrames, flattenEarly, runSteps, flattenLate];
+const STAGES: readonly PassStage[] = [convertColours, turnFramesUpright, flattenEarly, runSteps, flattenLate];
 
 /**
  * Runs one pass: one decode, the steps in order, one encode.
  * @returns the file, or a failure as plain data without the codec's own messages.
  */
-export async function transform(task: TransformTask): Promise<Transformed | Failure> {
+export async function performTransformTask(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const result = await attempt(task);
-  // The sender's reading of the header may have been wrong, so a failure counts only when the pass also fails with the
-  // thread's own reading.
+  // The header that the sender read may be wrong. A failure counts only if the pass also fails with the header that the
+  // thread reads.
   if (result.kind === 'transformed' || task.header === undefined) return result;
   const { header: _, ...unhinted } = task;
   return attempt(unhinted);
 }
 
-async function attempt(task: TransformTask): Promise<Transformed | Failure> {
+async function attempt(task: TransformTask): Promise<TransformTaskResult | TaskFailure> {
   const opened = await openPass(task);
   return 'work' in opened ? runPass(opened) : opened;
 }
 
-/** A pass whose picture is open, and the milliseconds that this took. */
+/** A pass whose picture is open, and the milliseconds that the opening took. */
 export interface OpenedPass {
   work: PassWork;
   decodeMs: number;
 }
 
-/** Opens the picture of a pass. @param readFile makes its file readable. */
+/**
+ * Opens the picture of a pass.
+ * @param readFile makes the file readable for libvips.
+ */
 export async function openPass(
   task: TransformTask,
-  readFile: typeof readableFile = readableFile,
-): Promise<OpenedPass | Failure> {
+  readFile: typeof makeFileReadable = makeFileReadable,
+): Promise<OpenedPass | TaskFailure> {
   const startedMs = performance.now();
   try {
     const work = await open(task, readFile);
     return { work, decodeMs: performance.now() - startedMs };
   } catch (error) {
-    return failureOf(error, true);
+    return taskFailureOf(error, true);
   }
 }
 
@@ -68,13 +84,13 @@ export async function openPass(
 export async function runPass(
   { work, decodeMs }: OpenedPass,
   stages: readonly PassStage[] = STAGES,
-): Promise<Transformed | Failure> {
+): Promise<TransformTaskResult | TaskFailure> {
   const { task, source, picture, context } = work;
   const openedMs = performance.now();
   try {
     for (const stage of stages) await stage(work);
-    const { written, achieved, warnings: writing = [], processedMs } = await writeResult(work);
-    // After a failure, another pipeline may still read the pixels.
+    const { written, achieved, warnings: writing = [], processedMs } = await writePassResult(work);
+    // After a failure, another pipeline may still read the pixels, so they are not freed.
     picture.free();
     const { hashes } = context.found;
     const warnings = [...context.found.warnings, ...writing, ...sizeWarnings(work, task, written)];
@@ -95,34 +111,34 @@ export async function runPass(
       },
     };
   } catch (error) {
-    return failureOf(error, picture.fromFile);
+    return taskFailureOf(error, picture.fromFile);
   }
 }
 
 /** Reads the header, makes every choice that the pass leaves open, and opens the chosen frames. */
-async function open(sent: TransformTask, readFile: typeof readableFile): Promise<PassWork> {
+async function open(sent: TransformTask, readFile: typeof makeFileReadable): Promise<PassWork> {
   const { decode, encode: asked } = sent.pass;
   const page = typeof decode.frame === 'number' ? decode.frame : 0;
   const { input, formerFormat, isHdr, isConverted } = await readFile(sent.input, { ...sent, page });
   const strips = asked.metadata === undefined || asked.metadata === 'strip' || sent.raw !== undefined;
-  const task = { ...sent, input: strips ? input : withProfileChunks(input) };
+  const task = { ...sent, input: strips ? input : withRawProfilesAsChunks(input) };
   const planned = planSteps(task.pass.steps);
-  const file = await readSource(task, asked.metadata === 'keep');
-  // An input that became a 16-bit PNG only to be read correctly is not written as one.
+  const file = await readInputFacts(task, asked.metadata === 'keep');
+  // An input that was converted to a 16-bit PNG only for reading is not written with 16 bits.
   if (formerFormat !== undefined) file.is16Bit = false;
-  const output = { ...asked, format: asked.format ?? formerFormat ?? writableFormat(file.format) };
+  const output = { ...asked, format: asked.format ?? formerFormat ?? writableFormatFor(file.format) };
   assertEncodable(output);
   const canMove = planned.every(({ operation }) => operation.frames !== 'first');
   const chosen = chooseFrames(decode, file, { canMove, outputFormat: output.format });
-  const source = await chosenPage(file, task.input, chosen);
-  const isGrey = staysGrey({ source, encode: output, steps: planned });
-  const profile = profileOf(source, output, isGrey, [
+  const source = await readChosenPageFacts(file, task.input, chosen);
+  const isGrey = isResultGrey({ source, encode: output, steps: planned });
+  const profile = carriedProfileOf(source, output, isGrey, [
     ...planned.map(({ operation, params }) => operation.profile?.(params)),
-    // The profile of an HDR input serves for reading only.
+    // The profile of an HDR input is used for reading only.
     ...(isHdr ? (['srgb'] as const) : []),
   ]);
   const { steps, encode } = await paintable({ steps: planned, encode: output }, task, source, profile);
-  const carried = await prepareBlocks(task.input, {
+  const carried = await prepareCarriedBlocks(task.input, {
     policy: encode.metadata,
     format: source.format,
     page: chosen.first,
@@ -143,33 +159,36 @@ async function open(sent: TransformTask, readFile: typeof readableFile): Promise
     profile,
     picture,
     ground,
-    context: { sharp, fill, layer: layerReader(task), found: { warnings: [] } },
+    context: { sharp, fill, layer: createLayerReader(task), found: { warnings: [] } },
   };
 }
 
-/** The picture of the chosen frames. A part of an animation with gaps is decoded at once. */
+/** The picture of the chosen frames. Chosen frames with gaps between them are decoded at once. */
 async function openPicture(
   task: TransformTask,
   source: InputFacts,
-  chosen: Chosen,
+  chosen: ChosenFrames,
   ignoreIcc: boolean,
-): Promise<Picture> {
+): Promise<PassPicture> {
   const timeout = () => secondsLeft(task.deadlineMs);
   if (chosen.kept !== undefined)
-    return Picture.fromPixels(await readKept(task.input, chosen.kept, source, ignoreIcc, timeout), timeout);
-  const pipeline = sharp(task.input, openOptions(task, chosen, ignoreIcc));
+    return PassPicture.fromPixels(
+      await decodeKeptFrames(task.input, chosen.kept, source, ignoreIcc, timeout),
+      timeout,
+    );
+  const pipeline = sharp(task.input, sharpOptionsFor(task, chosen, ignoreIcc));
   const isPlain = source.isRgb && !source.isDeep;
   const oriented = source.orientation > 1 && chosen.count === 1;
-  return new Picture(pipeline, { ...source, isPlain, oriented, frames: chosen.count }, timeout);
+  return new PassPicture(pipeline, { ...source, isPlain, oriented, frames: chosen.count }, timeout);
 }
 
-/** Warns of a file that grew, though it shows the same picture in no more pixels. */
+/** Warns that the result is a larger file than the input, although it shows the same picture in no more pixels. */
 function sizeWarnings(
   { source, chosen, steps }: PassWork,
   { raw, input }: TransformTask,
   { data, info }: Written,
 ): PassWarning[] {
-  const isSame = raw === undefined && chosen.count === source.frames && steps.every(isSamePicture);
+  const isSame = raw === undefined && chosen.count === source.frames && steps.every(isGeometricStep);
   const isEnlarged = info.width * info.height > source.width * source.height * source.frames;
   const grew = data.byteLength > input.byteLength;
   return isSame && !isEnlarged && grew ? [{ code: 'larger_than_input' }] : [];
@@ -186,7 +205,7 @@ function planSteps(steps: readonly OperationStep[]): PlannedStep[] {
 
 type Painting = Pick<PassWork, 'steps' | 'encode'>;
 
-/** The steps with their colours converted to the profile in which the pixels stay. */
+/** The steps, with their colours converted to the ICC profile that the pixels keep. */
 async function paintable(
   painting: Painting,
   { input }: TransformTask,
@@ -196,7 +215,7 @@ async function paintable(
   const { steps, encode } = painting;
   const texts = [...steps.flatMap(coloursOf).map(([, text]) => text), encode.background ?? []].flat();
   if (profile !== 'own' || !source.hasProfile || texts.length === 0) return painting;
-  const { icc } = await readMetadata(input);
+  const { icc } = await readSharpMetadata(input);
   if (icc === undefined) return painting;
   const converted = await convertToProfile(texts, icc);
   const convertedOf = (text: string) => converted.get(text) ?? text;
@@ -234,28 +253,28 @@ function mustKeepAlpha({ keepsAlpha, background }: PassWork['encode']): boolean 
   return keepsAlpha === true && background === undefined;
 }
 
-/** Converts 16-bit pictures with a profile to sRGB, because sharp converts them to Display P3. */
+/** Converts 16-bit pictures with a profile to sRGB, because sharp would convert them to Display P3. */
 export function convertColours({ picture, source, profile }: PassWork): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 
 /** Turns the frames of an animation upright. */
-export async function turnFrames({ picture, source }: PassWork): Promise<void> {
+export async function turnFramesUpright({ picture, source }: PassWork): Promise<void> {
   if (picture.frames > 1 && source.orientation > 1) await picture.turnFrames(source.orientation);
 }
 
 /**
- * Whether the picture is flattened first: no step depends on it, and three channels are less work than four. This
- * changes nothing in an opaque picture, but only a JPEG is known to be opaque.
+ * Whether the picture is flattened before its steps. No step may depend on its transparency. Three channels are less
+ * work than four, but only a JPEG is surely opaque.
  */
-export function flattensEarly({ source, ground, steps, encode }: PassWork): boolean {
+export function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean {
   if (ground === undefined || source.format === 'jpeg' || mustKeepAlpha(encode)) return false;
   return steps.every(({ operation, params }) => operation.commutesWithFlatten(params));
 }
 
 export function flattenEarly(work: PassWork): void {
   const { picture, ground } = work;
-  if (ground !== undefined && flattensEarly(work)) picture.flattenAnytime(ground);
+  if (ground !== undefined && isFlattenedEarly(work)) picture.flattenAnytime(ground);
 }
 
 async function runSteps(work: PassWork): Promise<void> {
@@ -270,11 +289,11 @@ export async function runSelectedSteps(
   for (const { operation, params, index } of steps) {
     await picture.settle();
     if (!operation.commutesWithFlatten(params)) await picture.makePlain();
-    const apply = (one: Picture) => operation.apply(one, params, context);
+    const apply = (one: PassPicture) => operation.apply(one, params, context);
     const done =
       picture.frames > 1 && operation.frames === 'each' ? picture.eachFrame(apply) : apply(picture);
     await done.catch((error: unknown) => {
-      throw argumentFailure(error, `steps[${index}].params`, operation, params);
+      throw asArgumentRefusal(error, `steps[${index}].params`, operation, params);
     });
   }
 }
@@ -287,9 +306,9 @@ export async function flattenLate({ picture, ground, encode }: PassWork): Promis
   picture.hasAlpha = false;
 }
 
-/** @throws Refusal on `format` if the pixels have more levels of alpha than the result can have. */
+/** @throws PassRefusal on `format` if the pixels have more levels of alpha than the output format can hold. */
 function assertAlphaKept(pixels: Pixels, encode: PassWork['encode']): void {
-  if (alphaLevelsIn(pixels) <= alphaLevels(encode)) return;
+  if (alphaLevelsIn(pixels) <= alphaLevelsOfOutput(encode)) return;
   const message = `A ${encode.format} cannot keep the transparency of this picture: name another format, or send background, the colour to lay it on.`;
   throw invalidArgument('format', message);
 }

@@ -1,14 +1,14 @@
-import type { Branched, ImageResult, ImageTask } from '../protocol.ts';
+import type { BranchTaskResult, ImageTask, ImageTaskResult } from '../protocol.ts';
 import { type Performed, serveTasks } from '../transport/child-process.ts';
 import { performImageTask } from './perform.ts';
 
 const NO_BYTES = new Uint8Array();
 
 /**
- * Performs the same tasks as the thread, in a process that can be killed. The bytes of a result are sent separately
- * from its facts.
+ * Performs the same tasks as the thread, in a process that can be killed. The bytes of a result are sent apart from its
+ * facts.
  */
-serveTasks<ImageTask, ImageResult>(async (task) => {
+serveTasks<ImageTask, ImageTaskResult>(async (task) => {
   const result = await performImageTask(task);
   if (result.kind === 'branched') return inOnePiece(result);
   if (result.kind !== 'transformed') return { reply: result };
@@ -16,8 +16,8 @@ serveTasks<ImageTask, ImageResult>(async (task) => {
   return { reply: { ...facts, data: NO_BYTES }, bytes: data };
 });
 
-/** The files of several passes, one after another. */
-function inOnePiece(result: Branched): Performed<Branched> {
+/** Joins the files of several passes into one block of bytes. */
+function inOnePiece(result: BranchTaskResult): Performed<BranchTaskResult> {
   const files = result.outputs.flatMap((output) => (output.kind === 'transformed' ? [output.data] : []));
   const outputs = result.outputs.map((output) =>
     output.kind === 'transformed' ? { ...output, data: NO_BYTES } : output,

@@ -1,30 +1,34 @@
-import { type Failure, MAX_PIXELS } from '../protocol.ts';
+import { MAX_PIXELS, type TaskFailure } from '../protocol.ts';
 
 /** Ends a pass with a failure that the caller can fix. It is thrown within the thread and returned as plain data. */
-export class Refusal extends Error {
+export class PassRefusal extends Error {
   override readonly name = 'Refusal';
-  readonly failure: Failure;
+  readonly failure: TaskFailure;
 
-  constructor(failure: Omit<Failure, 'kind'>) {
+  constructor(failure: Omit<TaskFailure, 'kind'>) {
     super(failure.message);
     this.failure = { kind: 'failure', ...failure };
   }
 }
 
 /** @param param relative to the pass, such as `frame` or `steps[1].params.width`. */
-export function invalidArgument(param: string, message: string, details?: Record<string, unknown>): Refusal {
-  return new Refusal({ code: 'invalid_param', param, message, ...(details && { details }) });
+export function invalidArgument(
+  param: string,
+  message: string,
+  details?: Record<string, unknown>,
+): PassRefusal {
+  return new PassRefusal({ code: 'invalid_param', param, message, ...(details && { details }) });
 }
 
-function unsupported(message: string): Refusal {
-  return new Refusal({ code: 'unsupported_format', message });
+function unsupported(message: string): PassRefusal {
+  return new PassRefusal({ code: 'unsupported_format', message });
 }
 
-export function unreadablePicture(): Refusal {
+export function unreadablePicture(): PassRefusal {
   return unsupported('The image cannot be decoded: it is damaged, cut short, or not in a supported format.');
 }
 
-export function pictureTooLarge(): Refusal {
+export function pictureTooLarge(): PassRefusal {
   return unsupported(`The image has more than ${MAX_PIXELS / 1e6} megapixels, its frames counted together.`);
 }
 
@@ -32,7 +36,7 @@ export function pictureTooLarge(): Refusal {
  * An operation's error about one of its parameters, before the index of its step in the pass is known.
  * The pipeline turns it into a Refusal on `steps[i].params.<key>`.
  */
-export class BadArgument extends Error {
+export class BadArgumentError extends Error {
   override readonly name = 'BadArgument';
   readonly key: string;
   readonly details: Record<string, unknown> | undefined;
@@ -49,19 +53,22 @@ interface DescribedOperation {
   parameters: { properties: object };
 }
 
-/** The refusal of an operation's argument, by its path in the pass. @param path of the arguments, `steps[1].params`. */
-export function refusedArgument(
-  { key, message, details }: BadArgument,
+/**
+ * The refusal of an operation's argument, named by its path in the pass.
+ * @param path of the arguments, such as `steps[1].params`.
+ */
+export function argumentRefusal(
+  { key, message, details }: BadArgumentError,
   path: string,
   operation: DescribedOperation,
   params: object,
-): Refusal {
+): PassRefusal {
   return invalidArgument(`${path}.${ownKey(key, operation, params)}`, message, details);
 }
 
 /**
- * The parameter to name. A size may be out of bounds through a parameter with another name; the first one sent is named
- * then.
+ * The name of the parameter to report. A size may be out of bounds because of a parameter with another name; then the
+ * first such parameter that was sent is named.
  */
 function ownKey(key: string, operation: DescribedOperation, params: object): string {
   if (key in params) return key;

@@ -1,21 +1,21 @@
 import type { Size } from '../formats/size.ts';
 
 /**
- * From this factor on, libjpeg makes a picture smaller while it decodes it. A factor of 2 and a little more would do,
- * but sharp reads such a picture whole, because of the rounding of libjpeg.
+ * The smallest factor at which libjpeg shrinks a picture while decoding it. Slightly more than 2 would suffice for
+ * libjpeg, but sharp then reads the whole picture because of rounding.
  */
 const JPEG_FACTOR = 3;
 
-/** A file: its format as named by libvips, and its size as displayed. */
+/** The format of a file as named by libvips, and its size as displayed. */
 interface ScalableFile extends Size {
   format: string;
   orientation: number;
 }
 
 /**
- * Whether a picture that is scaled before all else gets other pixels than from the whole decoded picture: its decoder
- * makes it smaller, or it is scaled before it is turned upright. Such pixels are those of one size alone.
- * @param scaled the size, as displayed.
+ * Whether a picture whose first step scales it has other pixels than the whole decoded picture: the decoder shrinks it,
+ * or sharp scales it before turning it upright. Such pixels suit one size only.
+ * @param scaled the size as displayed.
  */
 export function scalesOnLoad({ format, orientation, width, height }: ScalableFile, scaled: Size): boolean {
   const factor = Math.min(width / scaled.width, height / scaled.height);

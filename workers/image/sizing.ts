@@ -2,10 +2,10 @@ import type { KernelEnum } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { Rgba } from './colour/colour.ts';
-import type { Picture } from './picture.ts';
-import { assertSize, type Box, scaledBy } from './pixels/geometry.ts';
-import { framesOf, isDeep, type Pixels, readDeepPixels, readPixels } from './pixels/pixels.ts';
-import { enlarged, sampled } from './pixels/resample.ts';
+import type { PassPicture } from './picture.ts';
+import { assertWithinSizeLimits, type Box, scaleSize } from './pixels/geometry.ts';
+import { isDeepPixels, type Pixels, readDeepPixels, readPixels, splitFrames } from './pixels/pixels.ts';
+import { enlargePixels, scaleToNearest } from './pixels/resample.ts';
 
 /*
  * Changes the size of a picture during a pass: scales, cuts or pads it. Sizes are of one frame, in pixels. A picture
@@ -18,50 +18,54 @@ type Kernel = keyof KernelEnum;
 const isOf = (picture: Size, { width, height }: Size) => picture.width === width && picture.height === height;
 
 /** Scales to exactly this size. */
-export async function scaleTo(picture: Picture, size: Size, kernel: Kernel = 'lanczos3'): Promise<void> {
+export async function scaleToSize(
+  picture: PassPicture,
+  size: Size,
+  kernel: Kernel = 'lanczos3',
+): Promise<void> {
   if (isOf(picture, size)) return;
-  assertSize(size, picture.frames);
+  assertWithinSizeLimits(size, picture.frames);
   await scaleToBox(picture, size, { left: 0, top: 0, ...size }, kernel);
 }
 
 /**
- * Scales to a size of which only a box is needed. A picture that gets smaller is scaled first, so that it can be shrunk
- * while it is decoded. Of a picture that gets larger, only the box is made.
+ * Scales to a size of which only a box is needed. A picture that shrinks is scaled first, so that the decoder can
+ * shrink it. Of a picture that grows, only the box is computed.
  */
 export async function scaleToBox(
-  picture: Picture,
+  picture: PassPicture,
   scaled: Size,
   box: Box,
   kernel: Kernel = 'lanczos3',
 ): Promise<void> {
-  assertSize(box, picture.frames);
-  if (isOf(picture, scaled)) return cropTo(picture, box);
-  if (kernel === 'nearest') return picture.replace(sampled(await picture.handOver(), scaled, box));
-  if (isLarger(scaled, picture)) {
-    // In one strip, the edges of neighbouring frames bleed into each other. An enlargement shows it. In a reduction it
-    // is a tenth of the contrast in one row of pixels, and separate frames would cost three times the time.
+  assertWithinSizeLimits(box, picture.frames);
+  if (isOf(picture, scaled)) return cropToBox(picture, box);
+  if (kernel === 'nearest') return picture.replace(scaleToNearest(await picture.handOver(), scaled, box));
+  if (isLargerOnAnAxis(scaled, picture)) {
+    // In one strip, the edges of neighbouring frames bleed into each other. That is visible in an enlargement. In a
+    // reduction it is a tenth of the contrast in one row of pixels, and separate frames would take three times as long.
     return picture.frames > 1
       ? picture.eachFrame((frame) => enlargeTo(frame, scaled, box, kernel))
       : enlargeTo(picture, scaled, box, kernel);
   }
   (await picture.at('scale')).resize({ ...scaled, fit: 'fill', kernel });
   picture.becomes(scaled);
-  await cropTo(picture, box);
+  await cropToBox(picture, box);
 }
 
 /** Whether a size is larger than that of a picture on one axis or both. */
-export function isLarger(size: Size, picture: Size): boolean {
+export function isLargerOnAnAxis(size: Size, picture: Size): boolean {
   return size.width > picture.width || size.height > picture.height;
 }
 
-/** Makes a box of a size that is larger on one axis or both. An axis that gets smaller is scaled first. */
+/** Computes a box of a size that is larger on one axis or both. An axis that shrinks is scaled first. */
 async function enlargeTo(
-  picture: Picture,
+  picture: PassPicture,
   scaled: Size,
   box: Box,
   kernel: Exclude<Kernel, 'nearest'>,
 ): Promise<void> {
-  await scaleTo(picture, smallerSides(picture, scaled), kernel);
+  await scaleToSize(picture, smallerSides(picture, scaled), kernel);
   const [across, down] = [picture.width / scaled.width, picture.height / scaled.height];
   const part = {
     left: box.left * across,
@@ -69,11 +73,15 @@ async function enlargeTo(
     width: box.width * across,
     height: box.height * down,
   };
-  picture.replace(enlarged(await picture.handOver(), box, kernel, picture.checkDeadline, part));
+  picture.replace(enlargePixels(await picture.handOver(), box, kernel, picture.checkDeadline, part));
 }
 
-/** Makes the picture smaller in linear light, as optics do, so that fine patterns keep their brightness. */
-export async function scaleLinear(picture: Picture, to: Size, kernel: Kernel = 'lanczos3'): Promise<void> {
+/** Shrinks the picture in linear light, as optics do, so that fine patterns keep their brightness. */
+export async function scaleInLinearLight(
+  picture: PassPicture,
+  to: Size,
+  kernel: Kernel = 'lanczos3',
+): Promise<void> {
   const size = smallerSides(picture, to);
   if (isOf(picture, size)) return;
   const pixels = await picture.handOver();
@@ -82,7 +90,7 @@ export async function scaleLinear(picture: Picture, to: Size, kernel: Kernel = '
     .pipelineOver({ ...pixels, height: height * frames, frames: 1 })
     .pipelineColourspace('scrgb')
     .resize({ width: size.width, height: size.height * frames, fit: 'fill', kernel });
-  picture.replace(isDeep(pixels) ? await readDeepPixels(pipeline) : await readPixels(pipeline, frames));
+  picture.replace(isDeepPixels(pixels) ? await readDeepPixels(pipeline) : await readPixels(pipeline, frames));
 }
 
 /** The smaller of the two sizes on each axis. */
@@ -94,39 +102,39 @@ function smallerSides(one: Size, other: Size): Size {
 export type InterestMeasure = 'attention' | 'entropy';
 
 /**
- * Makes a picture smaller until it just covers this size, and cuts off the least interesting part. The picture must not
- * be an animation.
+ * Shrinks a picture until it just covers this size, and cuts off the least interesting part. It must not be an
+ * animation.
  */
-export async function shrinkToInteresting(
-  picture: Picture,
+export async function shrinkToInterestingPart(
+  picture: PassPicture,
   size: Size,
   interest: InterestMeasure,
   kernel?: Kernel,
 ): Promise<void> {
-  assertSize(size);
+  assertWithinSizeLimits(size);
   const pipeline = await picture.at('scale', 'smartCrop');
   pipeline.resize({ ...size, fit: 'cover', position: interest, ...(kernel && { kernel }) });
   picture.becomes(size);
 }
 
-/** The most pixels that are searched for the interesting part of a picture. Of a larger one, a copy is searched. */
+/** The most pixels that are searched for the interesting part. A larger picture is searched in a smaller copy. */
 const MAX_SEARCHED_PX = 12_000_000;
 
 /**
- * The most interesting box of `result` size in a picture of `scaled` size, which is not made for it. Of an animation it
- * is that of the first frame, because a crop that follows the action would shake.
+ * The most interesting box of `result` size in a picture of `scaled` size. The scaled picture itself is not computed.
+ * In an animation, the first frame decides, because a crop that follows the action would shake.
  */
-export async function interestingBox(
-  picture: Picture,
+export async function findInterestingBox(
+  picture: PassPicture,
   { scaled, result }: { scaled: Size; result: Size },
   interest: InterestMeasure,
 ): Promise<Box> {
   const factor = Math.min(1, Math.sqrt(MAX_SEARCHED_PX / (scaled.width * scaled.height)));
   const pixels = await picture.handOver();
-  const frame = isDeep(pixels) ? pixels : (framesOf(pixels)[0] as Pixels);
+  const frame = isDeepPixels(pixels) ? pixels : (splitFrames(pixels)[0] as Pixels);
   const cut = picture
     .pipelineOver(frame)
-    .resize({ ...scaledBy(result, factor), fit: 'cover', position: interest });
+    .resize({ ...scaleSize(result, factor), fit: 'cover', position: interest });
   const { cropOffsetLeft = 0, cropOffsetTop = 0 } = (await encodeOutput(cut.raw())).info;
   // sharp reports offsets as the distance that the picture was moved: zero or negative.
   const left = Math.min(Math.round(-cropOffsetLeft / factor), scaled.width - result.width);
@@ -135,18 +143,18 @@ export async function interestingBox(
 }
 
 /** Cuts out a box, which must lie within the picture. */
-export async function cropTo(picture: Picture, { left, top, width, height }: Box): Promise<void> {
+export async function cropToBox(picture: PassPicture, { left, top, width, height }: Box): Promise<void> {
   if (isOf(picture, { width, height })) return;
-  // sharp turns a picture before it scales it when a box is cut as well, and would decode every pixel. So the box is
-  // cut out of the small result instead.
+  // If a box is cut as well, sharp turns the picture before scaling it, and would decode every pixel. So the box is cut
+  // out of the small result instead.
   if (picture.uses('scale')) await picture.turnUpright();
   (await picture.at(picture.uses('scale') ? 'crop' : 'extract')).extract({ left, top, width, height });
   picture.becomes({ width, height });
 }
 
 /** Adds a margin around the picture. */
-export async function pad(
-  picture: Picture,
+export async function padPicture(
+  picture: PassPicture,
   room: { top: number; right: number; bottom: number; left: number },
   background: Rgba,
   extendWith: 'background' | 'copy' | 'repeat' | 'mirror' = 'background',
@@ -156,7 +164,7 @@ export async function pad(
     height: picture.height + room.top + room.bottom,
   };
   if (isOf(picture, size)) return;
-  assertSize(size, picture.frames);
+  assertWithinSizeLimits(size, picture.frames);
   await picture.makePlain();
   (await picture.at('extend')).extend({ ...room, background, extendWith });
   picture.becomes(size);

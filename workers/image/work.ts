@@ -1,12 +1,12 @@
-import type { Encode, OperationStep, OutputFormat, TransformTask } from '../protocol.ts';
-import type { Chosen } from './chosen-frames.ts';
+import type { EncodeOptions, OperationStep, OutputFormat, TransformTask } from '../protocol.ts';
+import type { ChosenFrames } from './chosen-frames.ts';
 import type { Rgba } from './colour/colour.ts';
-import { TooLate } from './failure.ts';
+import { DeadlineError } from './failure.ts';
 import type { InputFacts } from './input.ts';
-import type { CarriedBlocks, CarriedProfile } from './metadata/carried-metadata.ts';
+import type { CarriedMetadataBlocks, CarriedProfile } from './metadata/carried-metadata.ts';
 import type { StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
-import type { Picture } from './picture.ts';
+import type { PassPicture } from './picture.ts';
 
 export interface PlannedStep {
   operation: StepOperation;
@@ -19,29 +19,29 @@ export interface PlannedStep {
 export interface PassWork {
   task: TransformTask;
   steps: PlannedStep[];
-  encode: Encode & { format: OutputFormat };
+  encode: EncodeOptions & { format: OutputFormat };
   source: InputFacts;
-  /** Whether the input was rewritten to be read, so that it is not a result. */
+  /** Whether the input was rewritten to be readable, so that it cannot be returned as the result. */
   isConverted: boolean;
-  chosen: Chosen;
+  chosen: ChosenFrames;
   /** The metadata of the file that is carried to the result. */
-  carried: CarriedBlocks;
+  carried: CarriedMetadataBlocks;
   profile: CarriedProfile;
-  picture: Picture;
-  /** Colour under transparent pixels; undefined if the output can be transparent. */
+  picture: PassPicture;
+  /** Background under transparent pixels; undefined if the output can be transparent. */
   ground: Rgba | undefined;
   context: PassContext;
 }
 
-/** Whether a step shows the same picture, at most in another size, position or section. */
-export function isSamePicture({ operation, params }: PlannedStep): boolean {
+/** Whether a step keeps what the picture shows, and changes only its size, position or section. */
+export function isGeometricStep({ operation, params }: PlannedStep): boolean {
   return operation.commutesWithFlatten(params);
 }
 
-/** @throws TooLate when nobody waits for the answer any more. */
+/** @throws DeadlineError when the deadline has passed. */
 export function secondsLeft(deadlineMs: number): number {
   const leftMs = deadlineMs - Date.now();
-  if (leftMs <= 0) throw new TooLate();
+  if (leftMs <= 0) throw new DeadlineError();
   return Math.min(3600, Math.ceil(leftMs / 1000));
 }
 
@@ -49,7 +49,7 @@ export function secondsLeft(deadlineMs: number): number {
 const WRITABLE: readonly OutputFormat[] = ['jpeg', 'png', 'webp', 'gif', 'tiff'];
 
 /** The input's own format if it can be written, else png. */
-export function writableFormat(format: string): OutputFormat {
+export function writableFormatFor(format: string): OutputFormat {
   // AV1 is the only codec of the HEIF family that this service reads.
   if (format === 'heif') return 'avif';
   return WRITABLE.find((one) => one === format) ?? 'png';

@@ -1,47 +1,67 @@
-import type { OutputFormat, PassWarning, TargetResult } from '../protocol.ts';
+import type { OutputFormat, PassWarning, TargetSearchResult } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
 import { isGreyColour } from './colour/colour.ts';
 import { hasHardColourEdges } from './colour/colour-edges.ts';
-import { isBare } from './encode/bare-file.ts';
-import { isFromCamera } from './encode/camera-file.ts';
-import { MAX_SENT_MS, restoreDelays } from './encode/delays.ts';
-import { DRAWING_AVIF } from './encode/effort.ts';
-import { assertEncodable, type EncodeSettings, encodeWith, type Motion } from './encode/encoder.ts';
-import { exactPaletteOf, shows } from './encode/exact-palette.ts';
-import { ROW_FILTER_ON, type RowFilter, rowFilterFor } from './encode/row-filter.ts';
-import { withSmallerPixels } from './encode/smaller-png.ts';
-import { openPixels } from './input.ts';
-import { type CarriedFile, pixelsWithMetadata, withMetadata, withTags } from './metadata/carried-metadata.ts';
+import { isBareFile } from './encode/bare-file.ts';
+import { isCameraOriginal } from './encode/camera-file.ts';
+import { MAX_SHARP_DELAY_MS, restoreDelays } from './encode/delays.ts';
+import { AVIF_DRAWING_EFFORT } from './encode/effort.ts';
+import {
+  type AnimationPlayback,
+  assertEncodable,
+  type EncodeSettings,
+  encodeWith,
+} from './encode/encoder.ts';
+import { exactPaletteOf, showsSamePixels } from './encode/exact-palette.ts';
+import { choosePngRowFilter, PNG_ROW_FILTER_ON, type PngRowFilter } from './encode/row-filter.ts';
+import { withSmallerPngPixels } from './encode/smaller-png.ts';
+import { openPixelPipeline } from './input.ts';
+import {
+  addMetadataTags,
+  type FileWithMetadataPolicy,
+  pipelineWithMetadata,
+  pixelsWithMetadata,
+} from './metadata/carried-metadata.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import { type Original, reachTarget, type Written } from './search/target.ts';
-import { isSamePicture, type PassWork, secondsLeft, writableFormat } from './work.ts';
+import { isGeometricStep, type PassWork, secondsLeft, writableFormatFor } from './work.ts';
 
-/** Keys that do not change the encoding. A pass with no other key may return the original. */
+/** Settings that do not change the encoding. A pass with no other setting may return the original file. */
 const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];
 
 /**
- * Writes the result of a pass, once all steps are done: with the metadata that the policy keeps, in the channels, bits
- * and colours that it needs, and by a search if it has a target.
+ * Writes the result of a pass after all its steps: with the metadata that the policy keeps, with the channels, bits and
+ * colours that the format needs, and by a search if the pass has a target.
  */
-export async function writeResult(
-  work: PassWork,
-): Promise<{ written: Written; achieved?: TargetResult; warnings?: PassWarning[]; processedMs: number }> {
+export async function writePassResult(work: PassWork): Promise<{
+  written: Written;
+  achieved?: TargetSearchResult;
+  warnings?: PassWarning[];
+  processedMs: number;
+}> {
   const { task, encode, source, chosen, carried, profile, picture } = work;
   assertEncodable(encode, picture);
-  const file: CarriedFile = { input: task.input, source, chosen, policy: encode.metadata, carried, profile };
+  const file: FileWithMetadataPolicy = {
+    input: task.input,
+    source,
+    chosen,
+    policy: encode.metadata,
+    carried,
+    profile,
+  };
   const finish = async ({ data, info }: Written): Promise<Written> => {
     if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !hasOwnMotion(work));
-    const tagged = withTags(data, encode.format, carried);
+    const tagged = addMetadataTags(data, encode.format, carried);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
   };
   const untouched = await untouchedInput(work);
   if (untouched !== undefined) return { written: untouched, processedMs: performance.now() };
   const { target } = encode;
   const isOriginal = encode.format === 'png' && picture.isUntouched && originalOf(work) !== undefined;
-  if (staysGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
+  if (isResultGrey(work) && (encode.metadata !== 'keep' || carriesGrey(work))) await picture.writeGrey();
   if (staysDeep(work)) picture.writeDeep();
   const write = async (settings: EncodeSettings & { format: OutputFormat }) =>
-    encodeOutput(encodeWith(await withMetadata(picture, file), settings, motionOf(work), picture));
+    encodeOutput(encodeWith(await pipelineWithMetadata(picture, file), settings, motionOf(work), picture));
   if (target === undefined) {
     const written =
       (await writtenIndexed(work, write)) ??
@@ -62,17 +82,17 @@ export async function writeResult(
       seconds: Math.max(1, Math.floor(timeoutMs / 1000)),
     });
   const prepareSample = (sample: Pixels) => {
-    const opened = openPixels(sample).timeout({ seconds: secondsLeft(task.deadlineMs) });
+    const opened = openPixelPipeline(sample).timeout({ seconds: secondsLeft(task.deadlineMs) });
     return writtenIn === undefined ? opened : opened.toColourspace(writtenIn);
   };
-  // The picture is now detached from its file, and needs its delays and its loop count.
+  // The picture is now detached from its file, so its delays and loop count must be set.
   const motion = motionOf(work);
   const reached = await reachTarget({
     pixels,
     encode: {
       ...encode,
       target,
-      ...(encode.format === 'png' && { filtered: rowFilterFor(pixels).filtered }),
+      ...(encode.format === 'png' && { filtered: choosePngRowFilter(pixels).filtered }),
       ...(encode.format === 'webp' && fineColours('webp', pixels)),
     },
     motion,
@@ -89,13 +109,17 @@ export async function writeResult(
 /** Formats that can store a single channel. */
 const GREY_FORMATS: readonly OutputFormat[] = ['jpeg', 'png', 'tiff'];
 
-/** Whether kept metadata is valid for a grey result: it is if the picture was grey before. */
+/** Whether kept metadata is valid for a grey result: it is if the input was grey too. */
 function carriesGrey({ source, profile }: PassWork): boolean {
   return source.isGrey && profile === 'own';
 }
 
 /** Whether the result is grey and its format can store a single channel. */
-export function staysGrey({ encode, source, steps }: Pick<PassWork, 'encode' | 'source' | 'steps'>): boolean {
+export function isResultGrey({
+  encode,
+  source,
+  steps,
+}: Pick<PassWork, 'encode' | 'source' | 'steps'>): boolean {
   if (!GREY_FORMATS.includes(encode.format)) return false;
   if (!isGreyColour(encode.background)) return false;
   return steps.reduce(
@@ -120,15 +144,15 @@ function staysDeep({ encode, source }: PassWork): boolean {
 const DRAWN_FORMATS: readonly string[] = ['png', 'gif', 'raw'];
 
 /**
- * The largest result of a photograph, in pixels, that is searched for hard edges too. Its source may have had them
+ * The largest photographic result, in pixels, that is searched for hard edges too. Its source may have had hard edges
  * before it was scaled down.
  */
 const MAX_CHECKED_PX = 4_000_000;
 
 /**
- * Settings that a lossy file needs for hard edges between colours, unless the caller chose them. The search for such
- * edges needs its own pipeline: it takes 2 of the 33 ms of a 12 MP JPEG to 512 px. A photograph as a camera wrote it is
- * not searched, because it has none.
+ * Settings that a lossy file needs for hard edges between colours, unless the caller chose them. The search for hard
+ * edges needs its own pipeline: it takes 2 of the 33 ms of a 12 MP JPEG to 512 px. A camera's original photograph is
+ * not searched, because it has no such edges.
  */
 async function colourDetailFor({
   task,
@@ -142,7 +166,7 @@ async function colourDetailFor({
   if (!isCoarse || lossless === true || picture.writtenIn !== undefined || picture.frames > 1) return {};
   const isDrawn = DRAWN_FORMATS.includes(source.format);
   if (!isDrawn && (format !== 'webp' || picture.width * picture.height > MAX_CHECKED_PX)) return {};
-  if (!isDrawn && steps.every(isSamePicture) && isFromCamera(task.input)) return {};
+  if (!isDrawn && steps.every(isGeometricStep) && isCameraOriginal(task.input)) return {};
   return fineColours(format, await picture.pixels());
 }
 
@@ -151,21 +175,23 @@ function fineColours(format: OutputFormat, pixels: Pixels): Partial<EncodeSettin
   return format === 'webp' ? { sharpColours: true } : { chroma: '4:4:4' };
 }
 
-/** The row filter of a PNG. A photograph that was only moved or scaled is recognised without a look at its pixels. */
-async function filterFor({ encode, source, picture, steps }: PassWork): Promise<Partial<RowFilter>> {
+/** Chooses the row filter of a PNG. A photograph that was only moved or scaled needs no look at its pixels. */
+async function filterFor({ encode, source, picture, steps }: PassWork): Promise<Partial<PngRowFilter>> {
   const { format, palette, colors } = encode;
   if (format !== 'png' || palette === true || colors !== undefined) return {};
-  const isPhoto = source.format === 'jpeg' && steps.every(isSamePicture);
-  return isPhoto || picture.isDeep ? ROW_FILTER_ON : rowFilterFor(await picture.pixels());
+  const isPhoto = source.format === 'jpeg' && steps.every(isGeometricStep);
+  return isPhoto || picture.isDeep ? PNG_ROW_FILTER_ON : choosePngRowFilter(await picture.pixels());
 }
 
-/** The effort of the AVIF of a drawing, which needs more than a photograph; none for any other picture. */
+/**
+ * The encoder effort for the AVIF of a drawing, which needs more effort than a photograph. Empty for any other picture.
+ */
 async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<Partial<EncodeSettings>> {
   const { format, effort, lossless } = encode;
   if (format !== 'avif' || effort !== undefined || lossless === true || picture.frames > 1) return {};
-  if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > DRAWING_AVIF.mostPx)
+  if (!DRAWN_FORMATS.includes(source.format) || picture.width * picture.height > AVIF_DRAWING_EFFORT.mostPx)
     return {};
-  return rowFilterFor(await picture.pixels()).filtered ? {} : { effort: DRAWING_AVIF.effort };
+  return choosePngRowFilter(await picture.pixels()).filtered ? {} : { effort: AVIF_DRAWING_EFFORT.effort };
 }
 
 /** Writes an indexed PNG as an indexed PNG again if the steps added no colours; undefined otherwise. */
@@ -179,12 +205,12 @@ async function writtenIndexed(
   const pixels = await picture.pixels();
   const exact = exactPaletteOf(pixels);
   const written = exact && (await write({ ...encode, format, ...exact }));
-  return written !== undefined && (await shows(written.data, pixels)) ? written : undefined;
+  return written !== undefined && (await showsSamePixels(written.data, pixels)) ? written : undefined;
 }
 
 /**
- * The input itself if the picture is unchanged and the pass asks for no other encoding. It is still decoded, as a
- * check.
+ * The input itself, if the picture is unchanged and the pass asks for no other encoding. The input is still decoded as
+ * a check.
  */
 async function untouchedInput(work: PassWork): Promise<Written | undefined> {
   const { encode, source, picture } = work;
@@ -194,7 +220,7 @@ async function untouchedInput(work: PassWork): Promise<Written | undefined> {
   return file;
 }
 
-/** The input of a pass that asks only for a smaller file of the same format; undefined for any other pass. */
+/** The input, if the pass asks only for a smaller file of the same format; undefined for any other pass. */
 function originalOf({
   task,
   steps,
@@ -205,39 +231,42 @@ function originalOf({
   picture,
 }: PassWork): Original | undefined {
   const { input } = task;
-  const isSame = writableFormat(source.format) === encode.format && chosen.count === source.frames;
+  const isSame = writableFormatFor(source.format) === encode.format && chosen.count === source.frames;
   const asksMore = Object.keys(encode).some((key) => !NEUTRAL_KEYS.includes(key));
   const isChanged = steps.length > 0 && !picture.isUntouched;
   if (task.raw !== undefined || isConverted || isChanged || !isSame || asksMore) return undefined;
   const bytes = input.byteLength;
-  // Kept metadata also loses its previews, which happens only to a file that is written again.
-  if (source.orientation > 1 || !isBare(input, encode.format)) return { bytes };
+  // Even with kept metadata, a rewritten file loses its embedded previews.
+  if (source.orientation > 1 || !isBareFile(input, encode.format)) return { bytes };
   const info = { width: source.width, height: source.height * source.frames, size: bytes };
-  // The copy owns its memory, because the thread frees the input once the pass is done, and slice() of a Buffer copies
+  // The file is a copy that owns its memory: the thread frees the input after the pass, and slice() of a Buffer copies
   // nothing.
   return { bytes, file: { data: new Uint8Array(input), info } };
 }
 
-/** Puts the compressed pixels of the input into the result if they are smaller. Both files show the same picture. */
+/**
+ * Replaces the compressed pixels of the result by those of the input if they are smaller. Both files show the same
+ * picture.
+ */
 function withPixelsOf({ task, source, profile }: PassWork, { data, info }: Written): Written {
   if (source.orientation > 1) return { data, info };
-  const smaller = withSmallerPixels(data, task.input, profile === 'own');
+  const smaller = withSmallerPngPixels(data, task.input, profile === 'own');
   return { data: smaller, info: { ...info, size: smaller.byteLength } };
 }
 
 /**
- * Whether the encoder takes the playback of its file. Raw pixels carry neither delays nor a loop count, and a part of
- * an animation would get the delays of its first frames.
+ * Whether the encoder takes the delays and the loop count from the file. Raw pixels carry neither, and a part of an
+ * animation would get the delays of its first frames.
  */
 function hasOwnMotion({ picture, chosen, source }: PassWork): boolean {
   return picture.fromFile && chosen.count === source.frames;
 }
 
-/** The playback of an animation, unless the encoder takes that of its file. */
-function motionOf(work: PassWork): Motion {
+/** The delays and the loop count of an animation, unless the encoder takes them from the file. */
+function motionOf(work: PassWork): AnimationPlayback {
   const { picture, source } = work;
   if (picture.frames === 1 || hasOwnMotion(work)) return {};
   const { delays, loop } = source;
-  const delay = delays?.map((delayMs) => Math.min(delayMs, MAX_SENT_MS));
+  const delay = delays?.map((delayMs) => Math.min(delayMs, MAX_SHARP_DELAY_MS));
   return { ...(delay !== undefined && { delay }), ...(loop !== undefined && { loop }) };
 }

@@ -12,7 +12,7 @@ sharp.cache(false);
 
 const MAX_CODES = 100;
 
-/** The file comes from the package, because the library would otherwise download it. */
+/** The WebAssembly file is read from the package, because the library would otherwise download it. */
 const wasmFile = fileURLToPath(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm'));
 const { buffer } = new Uint8Array(await readFile(wasmFile));
 prepareZXingModule({ overrides: { wasmBinary: buffer } });
@@ -33,13 +33,16 @@ export default async function read({ picture }: CodesTask): Promise<BarcodesRead
   const pixels = { data: new Uint8ClampedArray(data.buffer), width, height };
   const codes = await codesIn(pixels);
   invert(pixels.data);
-  // The reader looks for light matrix codes by itself, and never for light bars.
+  // The reader finds light matrix codes by itself, but never light bars.
   const light = await codesIn(pixels, ['AllLinear', 'PDF417']);
   const others = light.filter((one) => !codes.some((code) => overlap(code, one)));
   return { width, height, codes: [...codes, ...others] };
 }
 
-/** @param formats the kinds to look for; all where none is named. */
+/**
+ * Reads the codes in pixels.
+ * @param formats the kinds to look for; all kinds if the list is empty.
+ */
 async function codesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = []): Promise<Code[]> {
   const options: ReaderOptions = { formats, tryHarder: true, maxNumberOfSymbols: MAX_CODES };
   const found = await readBarcodes(pixels as Parameters<typeof readBarcodes>[0], options);
@@ -56,7 +59,8 @@ async function codesIn(pixels: RgbaPixels, formats: ReaderOptions['formats'] = [
 /** Turns opaque pixels into their negative. */
 function invert(rgba: Uint8ClampedArray): void {
   const words = new Uint32Array(rgba.buffer);
-  // The alpha is the last byte of a pixel: the highest of a word on the little-endian machines that Node runs on.
+  // Inverts the colours and keeps the alpha, which is the highest byte of a word on little-endian machines. Node runs
+  // on no others.
   for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) ^ 0x00ffffff;
 }
 

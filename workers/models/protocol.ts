@@ -5,7 +5,7 @@
  */
 
 /**
- * A task for the sandbox models, answered by the bytes of a PNG. Pictures are JPEG, PNG or WebP; the seed decides the
+ * A task for the sandbox models; its answer is the bytes of a PNG. Pictures are JPEG, PNG or WebP. The seed decides the
  * colours.
  */
 export type SandboxTask =

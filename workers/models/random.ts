@@ -1,6 +1,5 @@
 /**
- * A generator of numbers from 0 to 1 that is repeatable for each seed. Source: mulberry32 by Tommy Ettinger, public
- * domain.
+ * A generator of numbers from 0 to 1 that repeats for each seed. Source: mulberry32 by Tommy Ettinger, public domain.
  */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { escaped, printable } from '../image/markup.ts';
+import { escapeMarkup, withoutControlCharacters } from '../image/markup.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { SandboxTask } from './protocol.ts';
 import { seeded } from './random.ts';
@@ -9,7 +9,7 @@ import { seeded } from './random.ts';
 sharp.concurrency(1);
 sharp.cache(false);
 
-/** Largest difference of any channel from the corner's pixel at which a pixel counts as background. */
+/** The largest difference of any channel from the corner's pixel at which a pixel still counts as background. */
 const BACKGROUND_TOLERANCE = 32;
 
 /** Performs one task with real image processing. The same task always gives the same bytes of a PNG. */
@@ -31,26 +31,26 @@ export default async function run(task: SandboxTask): Promise<Uint8Array<ArrayBu
 }
 
 const MAX_TEXT_CHARACTERS = 400;
-/** The lightest tone of the ground, of 255, on which white letters can be read. */
+/** The lightest tone (of 255) of the background on which white letters are readable. */
 const MAX_GROUND_TONE = 150;
-/** The part of the width and of the height that the text may fill. */
+/** The share of the width and of the height that the text may fill. */
 const TEXT_SHARE = 0.8;
-/** A text without any of these has nothing to draw. */
+/** Matches a character that can be drawn. A text without one draws nothing. */
 const VISIBLE = /[^\s\p{Cf}]/u;
 
-/** The text in white, as large as it fits, on a gradient of two colours that the seed decides. */
+/** Draws the text in white, as large as it fits, on a gradient of two colours that the seed decides. */
 async function drawn({ text, seed, width, height }: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
   const random = seeded(seed);
   const ends = Uint8Array.from({ length: 6 }, () => MAX_GROUND_TONE * random());
   const ground = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
   const gradient = ground.resize(width, height, { fit: 'fill', kernel: 'linear' });
-  const words = [...printable(text).trim()].slice(0, MAX_TEXT_CHARACTERS).join('');
+  const words = [...withoutControlCharacters(text).trim()].slice(0, MAX_TEXT_CHARACTERS).join('');
   if (!VISIBLE.test(words)) return gradient;
   const room = { width: Math.round(width * TEXT_SHARE), height: Math.round(height * TEXT_SHARE) };
-  const markup = `<span foreground="white" insert_hyphens="false">${escaped(words)}</span>`;
+  const markup = `<span foreground="white" insert_hyphens="false">${escapeMarkup(words)}</span>`;
   const layout = { font: 'sans bold', align: 'centre', wrap: 'word-char', rgba: true } as const;
   const letters = sharp({ text: { text: markup, ...room, ...layout } });
-  // A single letter becomes larger than its room.
+  // A single letter would become larger than its space.
   const fitted = letters.resize({ ...room, fit: 'inside', withoutEnlargement: true });
   return gradient.composite([{ input: Buffer.from(await encodePng(fitted)) }]).removeAlpha();
 }
@@ -66,7 +66,7 @@ async function enlarged(picture: Uint8Array, scale: number): Promise<Uint8Array<
   return encodePng(larger.sharpen());
 }
 
-/** Makes every pixel transparent that is like the top left one, wherever it lies. */
+/** Makes every pixel transparent that is similar to the top left one, wherever it lies. */
 async function cutOut(picture: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const { data, info } = await encodeOutput(sharp(picture).ensureAlpha().toColourspace('srgb').raw());
   const [red, green, blue] = data.subarray(0, 3) as unknown as [number, number, number];

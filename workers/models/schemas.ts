@@ -5,15 +5,15 @@ import { RE2JS } from 're2js';
 import type { SchemaResult, SchemaTask } from './protocol.ts';
 
 /**
- * This thread checks answers against schemas. It is terminated with a task that takes too long, because schemas and
- * answers are untrusted.
+ * This thread checks answers against schemas. Schemas and answers are untrusted, so the thread is terminated if a task
+ * takes too long.
  */
 
 /** Regular expressions of a `pattern` run in linear time, whatever the text is. */
 const linearRegExp: NonNullable<NonNullable<Options['code']>['regExp']> = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
-    // ajv distinguishes expressions by their text.
+    // ajv tells expressions apart by their text.
     return { test: (text: string) => compiled.test(text), toString: () => pattern };
   },
   { code: 'linearRegExp' },

@@ -14,7 +14,7 @@ import { STILL_FLAGS } from './stillness.ts';
 /** The browser did not start; the message ends with the last lines that it printed. */
 export class StartError extends Error {
   override readonly name = 'StartError';
-  /** Whether its own fault ended the browser: a second start may succeed. */
+  /** Whether the browser ended by its own fault, so that a second start may succeed. */
   readonly isCrash: boolean;
 
   constructor(message: string, { isCrash = false, ...options }: ErrorOptions & { isCrash?: boolean } = {}) {
@@ -32,11 +32,11 @@ const DRAWING_FLAGS = [
   '--font-render-hinting=none',
   '--disable-lcd-text',
   '--disable-gpu',
-  // A GPU process that dies alone leaves a browser that neither works nor exits; inside the browser's process it ends
-  // it.
+  // If a separate GPU process died, the browser would neither work nor exit. In the browser's own process, its death
+  // ends the browser.
   '--in-process-gpu',
   '--disable-checker-imaging',
-  // A capture waits for a frame: at 60 frames per second that would waste 17 ms.
+  // A capture waits for a frame. At 60 frames per second, that would waste 17 ms.
   '--disable-frame-rate-limit',
 ] as const;
 
@@ -57,7 +57,7 @@ const PROCESS_FLAGS = [
   '--disable-features=IsolateSandboxedIframes,Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,PaintHolding,BackForwardCache,RenderDocument',
 ] as const;
 
-/** Signals by which a process ends at its own fault. */
+/** Signals that end a process by its own fault. */
 const CRASH_SIGNALS: ReadonlySet<NodeJS.Signals | null> = new Set([
   'SIGSEGV',
   'SIGBUS',
@@ -69,33 +69,36 @@ const CRASH_SIGNALS: ReadonlySet<NodeJS.Signals | null> = new Set([
 const START_TIMEOUT_MS = 15_000;
 const STDERR_TAIL_CHARACTERS = 2_000;
 
-/** One browser: a process group that Playwright drives over a pipe, and a directory that is removed with it. */
+/**
+ * One browser: a process group that Playwright drives over a pipe, and a directory that is removed when the browser has
+ * ended.
+ */
 export interface Browser {
   /** The connection of Playwright to the browser. */
   driver: Driver;
   /**
-   * Calls the listener when the process of a page has died, until the returned function is called. It also covers pages
-   * that Playwright has not reported yet.
+   * Calls the listener when the process of a page dies, also for pages that Playwright has not reported yet. The
+   * returned function stops the calls.
    */
   onPageCrash(listener: () => void): () => void;
   memoryBytes(): number;
-  /** Makes Linux end its processes first when memory runs out. Chromium itself gives its pages a lower score. */
+  /** Makes Linux end the browser's processes first when memory runs out. Chromium itself would protect its pages. */
   endFirstWithoutMemory(): void;
-  /** Resolves when the process has ended, for whatever reason. */
+  /** Resolves when the browser process has ended, for whatever reason. */
   ended: Promise<void>;
-  /** Resolves when its directory is removed, too. */
+  /** Resolves when the browser has ended and its directory is removed. */
   gone: Promise<void>;
-  /** Kills the whole process group. A page can hang a browser, so a request to close might never return. */
+  /** Kills the whole process group. A page can hang a browser, so a request to close might never be answered. */
   kill(): void;
 }
 
 /**
- * Starts the browser process here, not through Playwright, because Playwright does not expose its process id. At the
- * deadline of a page the whole process group is killed, and its directory is removed.
+ * Starts the browser process directly, because Playwright does not expose its process id. At the deadline of a page the
+ * whole process group is killed, and its directory is removed.
  *
  * @param options.niceness of the whole group; a positive one yields the CPU to others.
  * @param options.sandboxed false for root, which Chromium's sandbox refuses, and where the kernel grants no user
- * namespaces
+ *   namespaces
  * @throws StartError
  */
 export async function startBrowser(
@@ -127,7 +130,7 @@ export async function startBrowser(
   };
   const gone = ended.then(() => {
     pipe.close();
-    // Processes that outlive the first one (a launcher script's child, a child of Chromium) end with it.
+    // Processes that outlive the first one are killed with it: children of a launcher script or of Chromium.
     kill();
     // A file that cannot be removed is no reason to end the thread.
     return removeScratch(scratch).catch(() => {});
@@ -151,9 +154,9 @@ export async function startBrowser(
 }
 
 /**
- * Lowers the priority of the browser; processes that it forks later inherit it. A browser is its own session, and Linux
- * may divide the CPU between whole sessions (sched_autogroup_enabled): between sessions only the niceness of the
- * session counts. Errors are ignored, because the end of a browser that is gone is handled elsewhere.
+ * Lowers the priority of the browser; processes that it forks later inherit it. The browser is a session of its own,
+ * because Linux may divide the CPU between sessions first (sched_autogroup_enabled): only the niceness of the session
+ * counts then. Errors are ignored, because the end of a browser is handled elsewhere.
  */
 function lowerPriority(pid: number, niceness: number): void {
   try {
@@ -204,8 +207,8 @@ function browserEnvironment(scratch: string): NodeJS.ProcessEnv {
 }
 
 /**
- * Carries Playwright's messages over the browser's own pipe, as JSON that ends in a zero byte. No port is opened, and
- * the browser exits when the pipe closes, so that it never outlives the process that owns it.
+ * Carries Playwright's messages over the browser's own pipe, as JSON that ends with a zero byte. No port is opened. The
+ * browser exits when the pipe closes, so it never outlives the process that owns it.
  */
 class Pipe implements ConnectOverCDPTransport {
   onmessage?: (message: object) => void;
@@ -223,7 +226,7 @@ class Pipe implements ConnectOverCDPTransport {
   }
 
   /**
-   * Whether the browser at the other end is gone. Every call in progress has then ended, and later ones are rejected.
+   * Whether the browser at the other end is gone. Every call in progress has then ended, and later calls are rejected.
    */
   get closed(): boolean {
     return this.#closed;

@@ -76,8 +76,8 @@ function systemInstall(): string | undefined {
 }
 
 /**
- * Unpacks into a new directory and renames it into place, so that two processes that start at once, or one that dies
- * half way, leave a whole browser or none.
+ * Unpacks into a new directory and renames it into place. So two processes that start at once, or one that dies half
+ * way, leave a whole browser or none.
  */
 async function unpacked(cacheDir: string): Promise<Executable> {
   const home = join(cacheDir, `chromium-${bundledVersion()}`);

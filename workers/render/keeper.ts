@@ -5,22 +5,19 @@ import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
 import { sweepScratch } from './scratch.ts';
 
 /**
- * Number of warm pages in one browser, one per account. Above it, the least recently used page is closed. Each is a
+ * Number of warm pages in one browser, one per account. Above it, the least recently used page is closed. A page is a
  * process of 40 MB.
  */
 const MAX_PAGES = 4;
-/**
- * Number of pages between two readings of the memory, because reading that of a process group costs a walk through
- * /proc.
- */
+/** Number of pages between two measurements of memory, because measuring a process group takes a walk through /proc. */
 const PAGES_BETWEEN_MEMORY_CHECKS = 20;
 /**
  * A browser that died younger than this is replaced only when a page needs it, so that a browser that cannot run causes
- * no busy loop.
+ * no endless restarts.
  */
 const MIN_LIFE_MS = 1_000;
 
-/** The clock as a parameter: src has its own clock, which nothing here may import. */
+/** The clock of the keeper. It is a parameter, because workers may not import the clock of src. */
 export interface KeeperClock {
   /** Milliseconds of a clock that never goes back. */
   elapsedMs(): number;
@@ -38,21 +35,21 @@ const systemClock: KeeperClock = {
 /** The browser holds more memory than it may. */
 export interface MemoryExcess {
   limitBytes: number;
-  /** False if pages before this one may have left some of it. */
+  /** Whether the browser has drawn no page before this one. If it has, those pages may have left some of the memory. */
   isFirstPage: boolean;
 }
 
 interface Running {
   browser: Browser;
   startedMs: number;
-  /** Pages by account id. A Map iterates in the order of insertion, and a used page is inserted again. */
+  /** Pages by account id, the least recently used first: a used page is inserted again. */
   pages: Map<string, BrowserPage>;
   drawn: number;
 }
 
 /**
- * Keeps one browser running: starts it, replaces it when it has died or is worn out, and gives each account its own
- * page in it.
+ * Keeps one browser running: starts it, replaces it when it has died or is worn out, and gives each account a page of
+ * its own.
  */
 export class BrowserKeeper {
   readonly #options: RenderThreadOptions;
@@ -62,7 +59,7 @@ export class BrowserKeeper {
   #running: Promise<Running> | undefined;
   /** The browser that is running. */
   #live: Running | undefined;
-  /** Resolves when every browser that ever ran here is gone. */
+  /** Resolves when every browser that ever ran in this keeper is gone. */
   #gone: Promise<void> = Promise.resolve();
   #sandboxed = process.getuid?.() !== 0;
   #swept = false;
@@ -79,7 +76,7 @@ export class BrowserKeeper {
   }
 
   /**
-   * The account's page. The browser is started when none runs.
+   * Opens the account's page. The browser is started when none runs.
    * @throws NoBrowserError, StartError; any other error when the browser ends meanwhile
    */
   async openPage(accountId: string): Promise<BrowserPage> {
@@ -101,7 +98,7 @@ export class BrowserKeeper {
     await this.#current();
   }
 
-  /** Counts a drawn page, and replaces a browser that has drawn its number of pages or holds too much memory. */
+  /** Counts a drawn page. Replaces a browser that has drawn its number of pages or holds too much memory. */
   async recycle(): Promise<void> {
     if (this.#live === undefined) return;
     this.#live.drawn += 1;
@@ -118,7 +115,7 @@ export class BrowserKeeper {
     this.#live?.browser.endFirstWithoutMemory();
   }
 
-  /** How far the running browser is above its memory limit; null when it is not, and if there is no /proc. */
+  /** How far the running browser is above its memory limit; null when it is below, or when the machine has no /proc. */
   memoryExcess(): MemoryExcess | null {
     if (this.#live === undefined) return null;
     const { memoryLimitBytes } = this.#options;
@@ -127,8 +124,8 @@ export class BrowserKeeper {
   }
 
   /**
-   * Kills the running browser, whatever it is doing; another one is started in its place. A browser that is still
-   * starting is not killed.
+   * Kills the running browser, whatever it is doing, and starts another one. A browser that is still starting is not
+   * killed.
    */
   async kill(): Promise<void> {
     this.#live?.browser.kill();
@@ -176,7 +173,10 @@ export class BrowserKeeper {
     return { browser, startedMs: this.#clock.elapsedMs(), pages: new Map(), drawn: 0 };
   }
 
-  /** Starts a browser, and once more when it crashes as it starts: Chromium does so once in thousands of starts. */
+  /**
+   * Starts a browser. One that crashes while it starts is started once more: Chromium crashes so once in thousands of
+   * starts.
+   */
   async #startAgainAfterCrash(executable: Executable): Promise<Browser> {
     try {
       return await this.#startPreferringSandbox(executable);
@@ -187,7 +187,10 @@ export class BrowserKeeper {
     }
   }
 
-  /** Starts a browser with its sandbox. If none can be had and none is required, it starts without. */
+  /**
+   * Starts a browser with Chromium's sandbox. If no sandbox is available and none is required, the browser starts
+   * without.
+   */
   async #startPreferringSandbox(executable: Executable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')

@@ -1,14 +1,17 @@
 import type { PageText } from './protocol.ts';
 
-/** Pieces of text, and characters, beyond which a page is not read, so that it costs milliseconds at most. */
+/**
+ * Limits on the pieces of text and characters of a page. A larger page is not read, so that reading takes milliseconds
+ * at most.
+ */
 const MAX_PIECES = 2_000;
 const MAX_CHARACTERS = 50_000;
 
 /**
- * An expression that reads of the document what its text needs of fonts: `characters` beyond ASCII, each once, and
- * `families`, each list as the style has it. What the document's own `@font-face` brings is left out, unless it did not
- * load: its families are there, and nobody knows their characters. Invisible text, generated content and the values of
- * fields are not read.
+ * A JavaScript expression that reads what the document's text needs of fonts: `characters` beyond ASCII, each once, and
+ * `families`, each list as the style has it. Text in a font that the document itself loads (`@font-face`) is left out.
+ * If that font did not load, its families are included, but not its characters. Invisible text, generated content and
+ * the values of fields are not read.
  */
 export const READ_TEXT = `(() => {
   const plain = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase();

@@ -35,7 +35,7 @@ export interface Drawn {
 /** Calls back once, after `delayMs` milliseconds; the returned function cancels it. */
 export type After = (delayMs: number, callback: () => void) => () => void;
 
-/** Milliseconds after which an idle page is emptied, so that nothing of its last drawing runs on. */
+/** Milliseconds after which an idle page is emptied, so that no script or animation of its last drawing runs on. */
 const REST_AFTER_MS = 100;
 
 /** Restrictions that Playwright enforces. The context sets no viewport, because each drawing sets its own size. */
@@ -48,8 +48,8 @@ const CONTEXT_OPTIONS = {
 
 /**
  * A warm page in its own browser context: it shares no cookie, cache or process with another context. Drawings are
- * written, one at a time, into an empty document that was opened before, because a navigation for each would cost 25 ms
- * of two cores. The page has no timeout: the caller kills the browser at the deadline.
+ * written, one at a time, into an empty document that was opened before, because a navigation per drawing would cost 25
+ * ms of two cores. The page has no timeout: the caller kills the browser at the deadline.
  */
 export class BrowserPage {
   readonly #context: BrowserContext;
@@ -83,7 +83,7 @@ export class BrowserPage {
       this.#onLoaded();
     });
     session.on('Fetch.requestPaused', ({ requestId, request, resourceType }) => {
-      // The browser rejects the answer to a request that its page has cancelled meanwhile; the render has not failed
+      // The browser rejects the response to a request that its page has cancelled meanwhile. The render has not failed
       // then.
       this.#answer(requestId, request.url, resourceType).catch(() => {});
     });
@@ -95,11 +95,14 @@ export class BrowserPage {
     tab.on('close', lose);
   }
 
-  /** @throws PageLostError, or Playwright's error for a browser that is gone */
+  /**
+   * Opens a page in a new browser context.
+   * @throws PageLostError, or Playwright's error for a browser that is gone
+   */
   static async open({ driver, onPageCrash }: Browser, after: After): Promise<BrowserPage> {
     const context = await driver.newContext(CONTEXT_OPTIONS);
     const loss = Promise.withResolvers<never>();
-    // Playwright does not report a page that dies while it is opened, and would wait for it for ever.
+    // Playwright does not report a page that dies while it is opened, and would wait for ever.
     const lose = () => loss.reject(new PageLostError('The process of the page died while it was opened.'));
     const unwatch = onPageCrash(lose);
     context.once('close', lose);
@@ -121,7 +124,7 @@ export class BrowserPage {
   }
 
   /**
-   * Draws one document and returns a PNG of at least its size (Chromium's fast encoding, which gives large files).
+   * Draws one document and returns a PNG of at least its size. The PNG is large, because Chromium encodes it fast.
    * @throws LoadError, PageLostError
    */
   async draw(drawing: PageContent): Promise<Drawn> {
@@ -135,7 +138,7 @@ export class BrowserPage {
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt, text };
   }
 
-  /** Whether the process of the page has died, perhaps between two drawings. The page must not be drawn on again. */
+  /** Whether the process of the page has died, perhaps between two drawings. Such a page must not be used again. */
   get lost(): boolean {
     return this.#lost;
   }
@@ -185,7 +188,8 @@ export class BrowserPage {
     return this.#session
       .send('Page.setDocumentContent', { frameId: this.#frameId, html })
       .catch((error: Error) => {
-        // Playwright reports a refusal by the browser in this form, and a browser that is gone in another.
+        // Playwright reports a refusal by the browser as a "Protocol error", and the end of the browser in another
+        // form.
         throw error.message.includes('Protocol error') ? new LoadError(error.message) : error;
       });
   }

@@ -1,10 +1,10 @@
 import type { RenderTask } from './protocol.ts';
 
 /**
- * Decides what a page may load: `data:` and the assets of its task. There are several barriers, because none is
- * complete alone (request interception does not see a `<link rel=prefetch>`, a content policy does not see a DNS hint):
- * no script · content policy on the document · every request intercepted · network emulated as offline ·
- * no name or address resolves · a proxy that does not exist.
+ * Decides what a page may load: `data:` and the assets of its task. There are several barriers, because each has gaps
+ * (request interception does not see a `<link rel=prefetch>`, a content policy does not see a DNS hint): no script ·
+ * content policy on the document · every request intercepted · network emulated as offline · no name or address
+ * resolves · a proxy that does not exist.
  */
 
 /** A name reserved by RFC 2606. It never resolves, so a request that bypasses the interception reaches no server. */
@@ -16,28 +16,26 @@ type Decision =
   /** The empty document that drawings are written into. */
   | { kind: 'shell' }
   | { kind: 'asset'; data: Uint8Array; contentType: string }
-  /** Any other navigation. The answer is 204, which leaves the page as it is. */
+  /** Any other navigation. Its response is 204, which leaves the page as it is. */
   | { kind: 'stay' }
   | { kind: 'block' };
 
 /** The requests that a page is allowed at this moment. */
 export interface AllowedRequests {
-  /** URL of the shell that is being opened; it is answered once. */
+  /** URL of the empty document that is being opened. It is served once. */
   shellUrl: string | undefined;
-  /**
-   * Number of the drawing. It is part of the URLs of its assets, so that no cache serves an asset to the next drawing.
-   */
+  /** Number of the drawing. The URLs of its assets contain it, so that no cache serves an asset to the next drawing. */
   drawing: number;
   assets: RenderTask['assets'];
 }
 
-/** URL of a page's `number`-th shell. Each number is used once, so a page cannot request the document that it is in. */
+/** URL of a page's `number`-th empty document. Each number is used once, so a page cannot request its own document. */
 export function shellUrl(number: number): string {
   return `${ORIGIN}/${number}`;
 }
 
 /**
- * Replaces each reference to an asset of the task by a URL of the page's own origin, because browsers do not fetch
+ * Replaces each reference to an asset of the task by a URL of the page's own origin, because browsers cannot fetch
  * `asset://`.
  */
 export function withAssetUrls(html: string, { drawing, assets }: AllowedRequests): string {
@@ -61,16 +59,17 @@ export function decideRequest(
 
 /**
  * Whether a document has effects that outlive its content: a policy, a refresh, a colour scheme, the link colours of a
- * body. Its page is emptied before the next drawing. All other content disappears when the next document is written.
+ * body. Its page is then emptied before the next drawing. All other content disappears when the next document is
+ * written.
  */
 export function leavesTraces(html: string): boolean {
   return /http-equiv|<meta(?!\s+(?:charset|name=["']?viewport))|\b[av]?link\s*=/i.test(html);
 }
 
 /**
- * Headers of the shell. Its policy applies before the first byte is written into it, and nothing in a page can loosen
- * it: a document in a `data:` URL, framed or embedded, inherits policy and sandbox, and runs in the process of its
- * page.
+ * Headers of the empty document. Its content policy applies before the first byte of a drawing is written, and nothing
+ * in a page can loosen it. A document in a `data:` URL, framed or embedded, inherits the policy and the sandbox, and
+ * runs in the process of its page.
  */
 export const SHELL_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -90,7 +89,10 @@ export const SHELL_HEADERS = {
   'X-DNS-Prefetch-Control': 'off',
 } as const;
 
-/** Headers of an asset. The page is sandboxed into its own origin, and masks are fetched with CORS. */
+/**
+ * Headers of an asset. The page is sandboxed into an origin of its own and fetches masks with CORS, so they allow every
+ * origin.
+ */
 export function assetHeaders(contentType: string): Record<string, string> {
   return {
     'Content-Type': contentType,

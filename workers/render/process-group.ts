@@ -21,7 +21,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Bytes of memory that the group holds privately, without pages shared between processes; 0 if there is no /proc. */
+/** Bytes of memory that the group holds privately, without shared pages; 0 if the machine has no /proc. */
 export function groupMemoryBytes(groupId: number): number {
   const pages = processesOf(groupId).map(ownPages);
   return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES;
@@ -32,7 +32,7 @@ export function endGroupFirstWithoutMemory(groupId: number): void {
   for (const pid of processesOf(groupId)) endFirstWithoutMemory(Number(pid));
 }
 
-/** Ids of the processes that were started with an argument (Linux only; elsewhere none are found). */
+/** Ids of the processes that were started with an argument. It finds processes on Linux only. */
 export function pidsWithArgument(argument: string): number[] {
   const ids = processIds().filter((pid) => read(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
   return ids.map(Number);
@@ -51,7 +51,8 @@ function processIds(): string[] {
 }
 
 /**
- * The process group: field 5 of /proc/<pid>/stat, counted after the name, which may itself contain spaces and brackets.
+ * The process group of a process: field 5 of /proc/<pid>/stat, counted after the name, which may itself contain spaces
+ * and brackets.
  */
 function groupOf(pid: string): number {
   const stat = read(`/proc/${pid}/stat`);
@@ -63,7 +64,7 @@ function ownPages(pid: string): number {
   return resident - shared;
 }
 
-/** Reads a file of /proc. A process may end meanwhile; its text is then empty. */
+/** Reads a file of /proc. The text is empty if the process has ended meanwhile. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -1,10 +1,10 @@
-import type { Encode, OutputFormat, Timings } from '../protocol.ts';
+import type { EncodeOptions, OutputFormat, PassTimings } from '../protocol.ts';
 
 /*
  * The messages between an API process and its render threads. Both sides import this file; neither imports the other.
  */
 
-/** A page to draw. The document is complete, with every placeholder filled. */
+/** A page to draw. The document is complete: every placeholder is filled. */
 export interface RenderTask {
   kind: 'render';
   /** The whole HTML document. */
@@ -24,7 +24,7 @@ export interface RenderTask {
 }
 
 /** How the picture of a page is written. */
-export interface PageEncode extends Pick<Encode, 'quality'> {
+export interface PageEncode extends Pick<EncodeOptions, 'quality'> {
   format: OutputFormat;
 }
 
@@ -32,7 +32,7 @@ export interface PageEncode extends Pick<Encode, 'quality'> {
 export interface PageText {
   /** Its characters beyond ASCII, each once. */
   characters: string;
-  /** The lists of families of its text, each as in CSS. */
+  /** The font family lists of its text, each as in CSS. */
   families: string[];
 }
 
@@ -43,14 +43,14 @@ interface Rendered {
   /** Width and height in pixels of the picture. */
   width: number;
   height: number;
-  timings: Timings;
+  timings: PassTimings;
   text: PageText;
 }
 
 /**
- * `load`: the document did not finish loading; `memory`: its browser was killed because the page needs more memory than
- * `limitBytes`; `deadline`: the page was killed at its deadline; `crash`: the browser died; `no_browser`: no browser
- * could be started.
+ * Why a page was not drawn. `load`: the document did not finish loading; `memory`: its browser was killed because the
+ * page needs more memory than `limitBytes`; `deadline`: the page was killed at its deadline; `crash`: the browser died;
+ * `no_browser`: no browser could be started.
  */
 export interface RenderFailure {
   kind: 'render_failure';
@@ -62,26 +62,29 @@ export interface RenderFailure {
 
 export type RenderResult = Rendered | RenderFailure;
 
-/** The options of a render thread at its start. */
+/** The options with which a render thread starts. */
 export interface RenderThreadOptions {
   /** Path of the operator's browser; empty to search for one. */
   browserPath: string;
   /** Directory into which the bundled browser is unpacked when no other is found. */
   cacheDir: string;
   /**
-   * `auto`: the browser runs without Chromium's sandbox if that is not available. `required`: it then does not run at
-   * all.
+   * `auto`: the browser runs without Chromium's sandbox if the sandbox is not available. `required`: it then does not
+   * run at all.
    */
   sandbox: 'auto' | 'required';
   /** Niceness that is added to the browser's; absent: none. */
   niceness?: number;
   /** Number of pages after which the browser is replaced by a new one. */
   recycleAfterPages: number;
-  /** Memory in bytes that a browser may hold: above it a page is ended, and after its page the browser is replaced. */
+  /**
+   * The most memory in bytes that a browser may hold. A page that exceeds it is ended, and the browser is replaced
+   * after its page.
+   */
   memoryLimitBytes: number;
 }
 
-/** `warm` starts the browser before the first page; `stop` kills it, and the thread has nothing left to do. */
+/** `warm` starts the browser before the first page. `stop` kills it; the thread has nothing left to do then. */
 export type RenderCall = RenderTask | { kind: 'warm' } | { kind: 'stop' };
 
 export type RenderAnswer = RenderResult | { kind: 'done' };

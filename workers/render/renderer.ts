@@ -11,12 +11,12 @@ sharp.concurrency(1);
 sharp.cache(false);
 
 /**
- * Milliseconds that a page may still take after its client has gone: most are finished sooner than a browser is
+ * Milliseconds that a page may still take after its client has gone. Most pages finish sooner than a browser is
  * replaced.
  */
 const ABANDONED_MS = 200;
 
-/** Drawing time after which the memory of the browser is watched, because most pages are drawn sooner. */
+/** Drawing time from which the memory of the browser is watched. Most pages are drawn sooner. */
 const WATCH_MEMORY_FROM_MS = 300;
 const WATCH_MEMORY_EVERY_MS = 200;
 
@@ -39,11 +39,9 @@ class MemoryError extends Error {
 
 /** The client that waits for a page. */
 export interface RenderClient {
-  /** Ends the page when it aborts, as the deadline does. */
+  /** Ends the page when it aborts, as a deadline would. */
   clientGone: AbortSignal;
-  /**
-   * Called when a running browser begins to draw this page; called again when the page is tried in a second browser.
-   */
+  /** Called when a browser begins to draw this page, and again when the page is tried in a second browser. */
   onDrawing(): void;
 }
 
@@ -54,8 +52,8 @@ interface Renderer {
 }
 
 /**
- * Draws one page at a time, because a browser that is killed at a page's deadline takes every page in it along. The
- * next page is drawn while a picture is encoded. Neither method rejects, and each call ends soon after its deadline.
+ * Draws one page at a time, because a browser that is killed at a page's deadline loses every page in it. The next page
+ * is drawn while a picture is encoded. The methods never reject, and each call ends soon after its deadline.
  */
 export function createRenderer(keeper: BrowserKeeper): Renderer {
   let lastTurn: Promise<unknown> = Promise.resolve();
@@ -71,7 +69,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     if (Date.now() >= task.deadlineMs) throw new AbandonedError('The page waited past its deadline.');
     const ending = endingOf(task.deadlineMs, clientGone);
     const work = keeper.openPage(task.accountId).then((page) => {
-      // The client may have left, or the deadline passed, while the browser started.
+      // The client may have gone, or the deadline passed, while the browser started.
       ending.signal.throwIfAborted();
       onDrawing();
       ending.watchMemory(keeper);
@@ -89,8 +87,8 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   }
 
   /**
-   * Tries a page in a second browser if the first browser may be the cause: a document did not load, or earlier pages
-   * had left their memory.
+   * Draws a page. It tries the page in a second browser if the first one may be the cause of the failure: a document
+   * did not load, or earlier pages had left memory.
    */
   function drawTwice(task: RenderTask, client: RenderClient): Promise<Drawn> {
     return draw(task, client).catch((error) => {
@@ -124,12 +122,12 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
   return { render, warm };
 }
 
-/** Encodes the picture of a page, on white if the format has no transparency. */
+/** Encodes the picture of a page. It is laid on white if the format has no transparency. */
 function written(png: Buffer, encode: PageEncode): Sharp {
   const opened = sharp(png);
   if (encode.format === 'png') return opened.png();
   const laid = canBeTransparent(encode) ? opened : opened.flatten({ background: '#ffffff' });
-  // A page is mostly text: chroma subsampling as for photographs would blur its edges.
+  // A page is mostly text, whose edges chroma subsampling would blur.
   const size = { width: 1, height: 1, frames: 1 };
   return encodeWith(laid, { ...encode, chroma: '4:4:4' }, {}, size);
 }
@@ -138,7 +136,7 @@ function written(png: Buffer, encode: PageEncode): Sharp {
 interface DrawingLimits {
   /** Aborts with an AbandonedError or a MemoryError. */
   signal: AbortSignal;
-  /** Ends the drawing, which begins now, when its browser holds too much memory. */
+  /** Ends the drawing that begins now when its browser holds too much memory. */
   watchMemory(keeper: BrowserKeeper): void;
   /** Stops the timers. */
   forget(): void;
@@ -174,8 +172,8 @@ function endingOf(deadlineMs: number, clientGone: AbortSignal): DrawingLimits {
 }
 
 /**
- * Resolves with the result of the work, or rejects with the signal's reason when it aborts. The work then continues
- * until its browser is killed.
+ * Resolves with the result of the work, or rejects with the signal's reason when the signal aborts. The work itself
+ * continues until its browser is killed.
  */
 function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

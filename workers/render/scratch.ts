@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { isAlive, killGroup, pidsWithArgument } from './process-group.ts';
 
 /**
- * Name of the directory of one browser, which holds its profile and its temporary files and is removed when the browser
- * has ended. The name contains the id of the process that owns the browser, so that the directory of a killed owner is
- * found and removed.
+ * Name of the directory of one browser, which holds its profile and temporary files. It contains the id of the process
+ * that owns the browser, so that the directory of a killed owner can be found and removed.
  */
 const NAME = /^darkroom-browser-(\d+)-/;
 
@@ -30,7 +29,7 @@ export async function sweepScratch(): Promise<void> {
 }
 
 async function endLeftover(directory: string): Promise<void> {
-  // A browser leads its own process group, so that its child processes end with it.
+  // A browser leads its own process group, so its child processes are killed too.
   for (const pid of pidsWithArgument(`--user-data-dir=${directory}`)) killGroup(pid);
   await removeScratch(directory);
 }

@@ -12,13 +12,13 @@ const STILL_STYLE_IN_URL = encodeURIComponent(STILL_STYLE);
 const MOTION = /animation|transition/i;
 const END_TAG = '</svg';
 
-/** A `data:` URL of an SVG image, up to its comma. The bound keeps the search linear. */
+/** The start of a `data:` URL of an SVG image, up to its comma. The bounded length keeps the search linear. */
 const URL_START = /data:image\/svg\+xml[^,"'()<>\s]{0,100},/gi;
 const BASE64 = /[A-Za-z0-9+/=%]*/y;
 /** The end tag as a URL in HTML may spell it. */
 const END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
 
-/** The bytes of an image that a page loads: an SVG image is without motion. */
+/** The bytes of an image that a page loads. SVG images lose their animation. */
 export function stillAsset({ data, contentType }: { data: Uint8Array; contentType: string }): Uint8Array {
   return contentType === 'image/svg+xml' ? stillDrawing(data) : data;
 }
@@ -28,7 +28,7 @@ function stillDrawing(svg: Uint8Array): Uint8Array {
   return MOTION.test(text) ? Buffer.from(text.replace(END_TAG, STILL_STYLE + END_TAG)) : svg;
 }
 
-/** A document whose SVG images in `data:` URLs are without motion. */
+/** A document whose SVG images in `data:` URLs have no animation. */
 export function withStillDrawings(html: string): string {
   let still = '';
   let copiedTo = 0;
@@ -36,7 +36,7 @@ export function withStillDrawings(html: string): string {
     if (index < copiedTo) continue;
     const from = index + start.length;
     const drawing = /;base64,$/i.test(start) ? stillBase64At(html, from) : stillTextAt(html, from);
-    // Without an end tag here, there is none after the later URLs.
+    // Without an end tag here, later URLs have none either.
     if (drawing === null) break;
     still += html.slice(copiedTo, from) + drawing.still;
     copiedTo = drawing.to;
@@ -44,7 +44,7 @@ export function withStillDrawings(html: string): string {
   return still + html.slice(copiedTo);
 }
 
-/** A part of a document, from a known place up to `to`, and the text that replaces it. */
+/** A part of a document that ends at `to`, and the text that replaces it. */
 interface Replacement {
   to: number;
   still: string;
@@ -59,7 +59,7 @@ function stillBase64At(html: string, from: number): Replacement {
   return { to: from + base64.length, still };
 }
 
-/** The replacement of an SVG image in the text of a URL; null without an end tag. */
+/** The replacement of an SVG image within a URL; null if the image has no end tag. */
 function stillTextAt(html: string, from: number): Replacement | null {
   END_TAG_IN_URL.lastIndex = from;
   const endTag = END_TAG_IN_URL.exec(html);

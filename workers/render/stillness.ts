@@ -8,21 +8,24 @@ import type { PageText } from './protocol.ts';
  * animation elements of SVG do nothing.
  */
 
-/** Stops animated images and the animation elements of SVG, in images as well (2 is ImageAnimationPolicy "none"). */
+/**
+ * Browser flags that stop animated images and SVG animation elements, in images as well (2 is ImageAnimationPolicy
+ * "none").
+ */
 export const STILL_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
 
 /**
- * The number of rounds before a page is captured in its present state. The end of one motion may begin another, such as
- * a transition of what an animation changed, and a page can make them follow each other for ever.
+ * The number of rounds after which a page is captured in its present state. The end of one animation may start another,
+ * such as a transition, and a page can keep that up for ever.
  */
 const MAX_ROUNDS = 20;
 
 /**
- * Settles a loaded document before its capture, and answers the number of its frames and its text. Scripts of the
- * document itself never run. The load event waits for images but not for fonts, which are requested when text is
- * first laid out. A page is captured from its top, wherever a focused element or the previous drawing had scrolled
- * it. A marquee moves by animations that are not listed, so it is replaced by one that does not start. Animations
- * that are paused, or that follow the scrolling, do not depend on time.
+ * Settles a loaded document before its capture, and returns the number of its frames and its text. Scripts of the
+ * document itself never run. The load event waits for images but not for fonts, which are requested when text is first
+ * laid out. The page is scrolled to its top, because a focused element or the previous drawing may have scrolled it. A
+ * marquee moves by animations that are not listed, so it is replaced by one that does not start. Animations that are
+ * paused, or that follow the scrolling, do not depend on time.
  */
 const SETTLE = `(async () => {
   scrollTo({ top: 0, left: 0, behavior: 'instant' });
@@ -44,7 +47,7 @@ const SETTLE = `(async () => {
   return { frames: frames.length, text: ${READ_TEXT} };
 })()`;
 
-/** Waits for the fonts of a loaded page, ends the motion in it and in its frames, and reads their text. */
+/** Waits for the fonts of a loaded page, ends all animation in it and in its frames, and reads their text. */
 export async function settle(session: CDPSession): Promise<PageText> {
   const evaluation = { expression: SETTLE, awaitPromise: true, returnByValue: true };
   const { result } = await session.send('Runtime.evaluate', evaluation);

@@ -10,14 +10,14 @@ const keeper = new BrowserKeeper(workerData as RenderThreadOptions, (notice) =>
 const renderer = createRenderer(keeper);
 
 /**
- * A call with its port `client`: a message on it means that nobody waits for the answer any more; one is sent back when
- * the drawing begins.
+ * A call with a message port `client`. A message on it means that nobody waits for the answer any more; the thread
+ * sends one when the drawing begins.
  */
 type WatchedCall = RenderCall & { client?: MessagePort };
 
 /**
- * Runs a render thread, which owns one browser. It never throws: a failure is an answer. The bytes of a picture are
- * transferred to the receiver, not copied.
+ * Runs a call in a render thread, which owns one browser. It never throws: a failure is returned as an answer. The
+ * bytes of a picture are transferred to the receiver, not copied.
  */
 export default async function run(call: WatchedCall): Promise<RenderAnswer> {
   const answer = await answerTo(call);

@@ -1,9 +1,9 @@
 import chromium from '@sparticuz/chromium';
 
 /**
- * Unpacks the bundled browser into TMPDIR, which takes two seconds of one core. It is a separate program, because the
- * package always unpacks there and takes any files that are already there for a whole browser: the caller gives it an
- * empty directory.
+ * Unpacks the bundled browser into TMPDIR, which takes two seconds of one core. This is a separate program, because the
+ * package always unpacks into TMPDIR and takes any file there for a complete browser. So the caller passes an empty
+ * directory.
  */
 chromium.setGraphicsMode = false;
 await chromium.executablePath();

@@ -1,16 +1,16 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
-import type { ChildProcessTask, ProcessAnswer, RasterInput } from '../protocol.ts';
+import type { ChildProcessAnswer, ChildProcessTask, RasterInput } from '../protocol.ts';
 import { DATA_PIPE, readBytes } from './pipe.ts';
 
-/** The result of a task: the reply is sent as a message, the bytes on a separate pipe. */
+/** The result of a task. The reply is sent as a message, the bytes on a separate pipe. */
 export interface Performed<Reply> {
   reply: Reply;
   bytes?: Uint8Array;
 }
 
 /**
- * Makes this process perform tasks for its parent process, one at a time. The input of a task owns its memory. The
+ * Makes this process perform tasks for its parent process, one at a time. The input of a task must own its memory. The
  * process keeps no state, because its parent may kill it at any moment.
  */
 export function serveTasks<Task extends { input: Uint8Array }, Reply>(
@@ -22,14 +22,14 @@ export function serveTasks<Task extends { input: Uint8Array }, Reply>(
     const { reply, bytes } = await perform({ ...task, ...(await readFiles(pipe, files)) } as unknown as Task);
     const { user, system } = process.cpuUsage(before);
     const answer = { reply, sizeBytes: bytes?.byteLength ?? 0, cpuMs: (user + system) / 1_000 };
-    process.send?.(answer satisfies ProcessAnswer<Reply>);
+    process.send?.(answer satisfies ChildProcessAnswer<Reply>);
     if (bytes !== undefined) pipe.write(bytes);
   });
   // An ordinary exit would wait for native work, which may never end.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 }
 
-/** Reads the input of a task and its second pictures, each into memory of its own. */
+/** Reads the input of a task and its second pictures, each into its own memory. */
 async function readFiles(
   pipe: Socket,
   { sizeBytes, layers }: Omit<ChildProcessTask<unknown>, 'task'>,

@@ -13,7 +13,10 @@ export function markTransferable<T extends Parcel>(answer: T): T {
   return movedWith(sent, [sent]);
 }
 
-/** The same for an answer that holds several files. @param parcels those of its parts, each after `withOwnMemory`. */
+/**
+ * Does the same for an answer that holds several files.
+ * @param parcels the files, each after `withOwnMemory`.
+ */
 export function movedWith<T extends object>(answer: T, parcels: readonly Parcel[]): T {
   const buffers = parcels.map(({ data }) => data.buffer);
   const parcel = {
@@ -24,11 +27,14 @@ export function movedWith<T extends object>(answer: T, parcels: readonly Parcel[
       return answer;
     },
   };
-  // Piscina unwraps the parcel when it sends it, so the receiver gets the answer itself.
+  // Piscina unwraps the parcel when it sends it, so that the receiver gets the answer itself.
   return move(parcel) as unknown as T;
 }
 
-/** Bytes that share their memory with others, as small Buffers do, cannot be transferred, and are copied first. */
+/**
+ * Gives bytes a buffer of their own. Bytes that share a buffer, as small Buffers do, cannot be transferred, and are
+ * copied.
+ */
 export function withOwnMemory<T extends Parcel>(part: T): T {
   const { data } = part;
   return data.byteLength === data.buffer.byteLength ? part : { ...part, data: new Uint8Array(data) };

@@ -1,17 +1,17 @@
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
 const [OPEN, BEGUN, DONE] = [0, 1, 2];
-/** Longer than such an action ever takes: its thread has died. */
+/** Longer than such an action ever takes. After it, the thread that ran the action is taken to be dead. */
 const TIMEOUT_MS = 1_000;
 
-/** Lets the threads that this one starts from now on share an action of `oncePerProcess`. */
+/** Allows the threads that this one starts later to share an action of `oncePerProcess`. */
 export function shareOnce(name: string): void {
   if (getEnvironmentData(name) === undefined)
     setEnvironmentData(name, new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)));
 }
 
 /**
- * Runs an action that changes the state of the whole process, unless another thread of it has done so. Returns when it
+ * Runs an action that changes the state of the whole process, unless another thread has run it. Returns when the action
  * is done, in whichever thread. If its name is not shared, the caller is the only thread.
  * @param name the same as in `shareOnce`.
  */

@@ -6,17 +6,17 @@ export const DATA_PIPE = 4;
 
 /**
  * Frees bytes that are no longer read, without waiting for the garbage collector. V8 reacts to megabytes outside its
- * heap with full collections: those for a 4 MB file that went through a pipe cost as much as processing its picture.
- * Bytes that share their buffer with other bytes are not freed.
+ * heap with full collections: for a 4 MB file, they cost as much as processing its picture. Bytes that share their
+ * buffer with other bytes are not freed.
  */
 export function freeNow({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
 /**
- * Reads `sizeBytes` bytes and copies each chunk into its place as it arrives. A message would copy the bytes several
- * times.
- * @throws the signal's reason when it aborts first, and the error with which the pipe fails.
+ * Reads `sizeBytes` bytes from a pipe and copies each chunk into its place as it arrives. A message would copy the
+ * bytes several times.
+ * @throws the signal's reason when it aborts first, or the error with which the pipe fails.
  */
 export async function readBytes(
   pipe: Readable,

@@ -1,33 +1,35 @@
 import type { Size } from '../formats/size.ts';
-import { MEDIUM_FONT_PX, naturalSizeOf, viewBoxIn } from '../formats/svg.ts';
+import { DEFAULT_FONT_SIZE_PX, naturalSvgSizeOf, viewBoxSizeIn } from '../formats/svg.ts';
 
-/** An element as read; its values are not escaped. */
+/** An element as read. Its attribute values are not escaped. */
 export interface Element {
   name: string;
   attributes: Readonly<Record<string, string>>;
 }
 
-/** The renderer takes bytes for a drawing by these, which a root with a prefix does not have (`s:svg`). */
+/** The renderer recognises a drawing by this text. A root with a prefix, such as `s:svg`, lacks it. */
 const MARK = '<!--<svg-->';
-/** The renderer draws nothing in a viewBox with a smaller side. */
+/** The renderer draws nothing if a side of the viewBox is smaller. */
 const MIN_BOX_SIDE = 1 / 256;
 const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
 
-/** A drawing that refers to nothing outside itself: its root, whose size can be set, and its content as text. */
+/**
+ * A drawing that refers to nothing outside itself: its root element, whose size can be set, and its content as text.
+ */
 export class Drawing {
   /** The natural size in CSS pixels, not rounded; null if it depends on the content. */
   readonly size: Size | null;
-  /** The files of the raster pictures in it, and in the drawings in it. */
+  /** The files of the raster pictures in the drawing, and in the drawings within it. */
   readonly pictures: readonly Buffer[];
   readonly #root: Element;
   readonly #content: string;
 
   constructor({ name, attributes }: Element, content: string, pictures: readonly Buffer[]) {
-    // Browsers draw text without a font size in this one; the renderer's own is smaller.
-    this.#root = { name, attributes: { 'font-size': `${MEDIUM_FONT_PX}`, ...attributes } };
+    // The browsers' default font size is set, because the renderer's own default is smaller.
+    this.#root = { name, attributes: { 'font-size': `${DEFAULT_FONT_SIZE_PX}`, ...attributes } };
     this.#content = content;
     this.pictures = pictures;
-    this.size = naturalSizeOf((key) => attributes[key]);
+    this.size = naturalSvgSizeOf((key) => attributes[key]);
   }
 
   /** The drawing in its own size, as UTF-8 text. */
@@ -38,11 +40,12 @@ export class Drawing {
   /**
    * The drawing in another size, as UTF-8 text.
    * @param natural its natural size.
-   * @param px the size to give it. It is declared in the style, because a style goes before attributes.
+   * @param px the size to give it. The size is declared in the style, because a style takes precedence over
+   *   attributes.
    */
   textAt(natural: Size, px: Size): string {
     const { width: _width, height: _height, style = '', viewBox, ...others } = this.#root.attributes;
-    const box = viewBoxIn(viewBox);
+    const box = viewBoxSizeIn(viewBox);
     const size = `width:${px.width}px!important;height:${px.height}px!important;`;
     return this.#written({
       ...others,
@@ -57,16 +60,16 @@ export class Drawing {
     const mark = name === 'svg' ? '' : MARK;
     const factor = enlargementOf(attributes.viewBox);
     const viewBox = factor > 1 && { viewBox: scaledBox(attributes.viewBox, factor) };
-    // The group is of the namespace of the root, whatever its prefix is.
+    // The group has the namespace of the root, whatever its prefix is.
     const group = { name: name.replace(/svg$/, 'g'), attributes: { transform: `scale(${factor})` } };
     const content = factor > 1 ? `${startTag(group)}${this.#content}</${group.name}>` : this.#content;
     return `${mark}${startTag({ name, attributes: { ...attributes, ...viewBox } })}${content}</${name}>`;
   }
 }
 
-/** The factor by which a tiny viewBox, and all in it, is enlarged; 1 for any other. Shares of it become too large. */
+/** The factor by which a tiny viewBox, and its content, is enlarged; 1 for any other viewBox. */
 function enlargementOf(viewBox: string | undefined): number {
-  const box = viewBoxIn(viewBox);
+  const box = viewBoxSizeIn(viewBox);
   const side = box === null ? 1 : Math.min(box.width, box.height);
   return side > MIN_BOX_SIDE ? 1 : 1 / side;
 }
@@ -76,7 +79,7 @@ function scaledBox(viewBox = '', factor: number): string {
   return numbers.map((number) => Number(number) * factor).join(' ');
 }
 
-/** Whether a box fills whole pixels but for a part of one, which would be left transparent. */
+/** Whether a box fills whole pixels, up to a part of one that would be left transparent. */
 function isInShape(px: Size, box: Size): boolean {
   const ratio = box.width / box.height;
   return Math.abs(px.height * ratio - px.width) < 1 || Math.abs(px.width / ratio - px.height) < 1;

@@ -1,21 +1,21 @@
 import type { Size } from '../formats/size.ts';
 import { wholePixels } from '../formats/svg.ts';
-import type { Failure } from '../protocol.ts';
+import type { TaskFailure } from '../protocol.ts';
 import type { DrawingSize } from './protocol.ts';
 
 /** Dots per inch of a CSS pixel. */
 export const CSS_DENSITY = 96;
 /** Largest width or height of a surface of the renderer, in pixels. */
 const MAX_SIDE_PX = 32_767;
-/** Factor that keeps a drawing at the limit below the limit when its sides are rounded up. */
+/** A factor that keeps a drawing below the limit when its sides are rounded up. */
 const ROUNDING_ROOM = 0.999;
 
 /**
- * The size of the pixels of a drawing, or the failure of one that is too large.
+ * The size of a drawing in pixels, or the failure of a drawing that is too large.
  * @param natural its size in CSS pixels, not rounded.
  * @param limitPixels the largest area.
  */
-export function drawnSizeOf(size: DrawingSize, natural: Size, limitPixels: number): Size | Failure {
+export function drawnSizeOf(size: DrawingSize, natural: Size, limitPixels: number): Size | TaskFailure {
   const scale = scaleFor(size, natural, limitPixels);
   const pixels = wholePixels({ width: natural.width * scale, height: natural.height * scale });
   return roomFor(pixels, limitPixels) < 1 ? tooLarge(pixels, limitPixels, scale) : pixels;
@@ -39,7 +39,7 @@ function roomFor(size: Size, limitPixels: number): number {
 
 const area = ({ width, height }: Size) => width * height;
 
-function tooLarge(size: Size, limit: number, scale: number): Failure {
+function tooLarge(size: Size, limit: number, scale: number): TaskFailure {
   const density = Math.floor(CSS_DENSITY * scale * roomFor(size, limit) * ROUNDING_ROOM);
   const orDensity = density < 1 ? '' : `, or send a density of at most ${density}`;
   return {

@@ -1,4 +1,4 @@
-import type { Failure, RawPixels } from '../protocol.ts';
+import type { RawPixels, TaskFailure } from '../protocol.ts';
 
 /*
  * The messages between an API process and the child process that draws SVGs. Both sides import this file; neither
@@ -6,14 +6,14 @@ import type { Failure, RawPixels } from '../protocol.ts';
  */
 
 /**
- * The size of a drawing. `density`: by dots per inch; at 96, a CSS pixel is one pixel. `atLeast`: so that it has this
- * size, in pixels, as far as the limit allows. `mayShrink`: smaller if the limit requires it.
+ * The size in which a drawing is drawn. `density`: by dots per inch; at 96, a CSS pixel is one pixel. `atLeast`: at
+ * least this size in pixels, as far as the limit allows. `mayShrink`: smaller if the limit requires it.
  */
 export type DrawingSize =
   | { density: number; mayShrink?: boolean }
   | { atLeast: { width?: number; height?: number } };
 
-/** Draws an SVG to pixels, in a process that can be killed. The process performs one task at a time. */
+/** A task that draws an SVG to pixels, in a process that can be killed. The process performs one task at a time. */
 export interface RasterizeTask {
   input: Uint8Array;
   size: DrawingSize;
@@ -29,4 +29,4 @@ export interface Rasterized extends RawPixels {
   naturalHeight: number;
 }
 
-export type RasterizeResult = Rasterized | Failure;
+export type RasterizeResult = Rasterized | TaskFailure;

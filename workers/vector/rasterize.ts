@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Size } from '../formats/size.ts';
 import { wholePixels } from '../formats/svg.ts';
-import type { Failure } from '../protocol.ts';
+import type { TaskFailure } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { Drawing } from './drawing.ts';
 import { CSS_DENSITY, drawnSizeOf } from './drawn-size.ts';
@@ -9,12 +9,12 @@ import type { Rasterized, RasterizeTask } from './protocol.ts';
 import { sanitize, UnsafeDrawing } from './sanitize.ts';
 
 /**
- * Every drawing is opened at this density, which makes an inch 96 CSS pixels. To make pixels, the decoder takes a CSS
- * pixel for 1/72 inch, so it scales every drawing by 96/72.
+ * Every drawing is opened at this density, at which an inch has 96 CSS pixels. The decoder itself takes a CSS pixel for
+ * 1/72 inch, so it scales every drawing by 96/72.
  */
 const OPEN_OPTIONS = { density: CSS_DENSITY, unlimited: true, limitInputPixels: false };
 const SCALE_OF_DECODER = CSS_DENSITY / 72;
-/** Each picture that is looked at takes a part of a millisecond. */
+/** Limit on the embedded pictures that are checked. Each check takes a fraction of a millisecond. */
 const MAX_CHECKED_PICTURES = 1_000;
 
 interface DrawingReply {
@@ -28,7 +28,7 @@ export async function rasterize({
   input,
   size,
   limitPixels,
-}: RasterizeTask): Promise<DrawingReply | Failure> {
+}: RasterizeTask): Promise<DrawingReply | TaskFailure> {
   try {
     const drawing = sanitize(input);
     const tooLarge = await tooLargePicture(drawing, limitPixels);
@@ -42,10 +42,10 @@ export async function rasterize({
 }
 
 /**
- * The failure of a drawing with a picture in it that is larger than a picture may be: decoding it would take all of the
- * memory or of the time. What cannot be read is left to the renderer, which leaves it out.
+ * The failure of a drawing whose embedded picture is larger than a picture may be, because decoding it would take all
+ * of the memory or time. A picture that cannot be read is left to the renderer, which omits it.
  */
-async function tooLargePicture({ pictures }: Drawing, limit: number): Promise<Failure | undefined> {
+async function tooLargePicture({ pictures }: Drawing, limit: number): Promise<TaskFailure | undefined> {
   for (const picture of pictures.slice(0, MAX_CHECKED_PICTURES)) {
     const header = sharp(picture, { limitInputPixels: false }).metadata();
     const { width, height } = await header.catch(() => ({ width: 0, height: 0 }));
@@ -60,7 +60,7 @@ async function tooLargePicture({ pictures }: Drawing, limit: number): Promise<Fa
   return undefined;
 }
 
-/** The size of a drawing whose content decides it, as near as whole pixels of the decoder tell. */
+/** Measures a drawing whose content decides its size, to whole pixels of the decoder. */
 async function measured(drawing: Drawing): Promise<Size> {
   const { width, height } = await sharp(Buffer.from(drawing.text()), OPEN_OPTIONS).metadata();
   return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
@@ -80,7 +80,7 @@ function scaled({ width, height }: Size, scale: number): Size {
   return { width: width * scale, height: height * scale };
 }
 
-function unreadable(error: unknown): Failure {
+function unreadable(error: unknown): TaskFailure {
   const message =
     error instanceof UnsafeDrawing
       ? error.message

@@ -1,19 +1,19 @@
 import { gunzipSync } from 'node:zlib';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import { furtherUnitsOf, withFontInPixels } from '../formats/svg.ts';
+import { pixelsPerExtraUnit, withFontSizeInPixels } from '../formats/svg.ts';
 import { dataIn, RASTER_TYPE } from './data-address.ts';
 import { Drawing, type Element, escapedText, startTag } from './drawing.ts';
 
 /**
  * Makes an SVG safe to draw. An SVG could load a file of the machine or an address of its network (href, url(),
- * @import, XInclude, external entities), or expand a few hundred bytes into gigabytes (nested entities). The renderer
- * gets no base address and so loads nothing by itself; this file is the first of two barriers and does not rely on the
- * second.
+ * @import, XInclude, external entities), or expand a few hundred bytes into gigabytes (nested entities). This file is
+ * the first of two barriers. It does not rely on the second: the renderer gets no base address, and so loads nothing by
+ * itself.
  *
  * The drawing is parsed and written again: elements, attributes and text, with every reference and every style seen as
- * the renderer would see it. The renderer never sees comments, processing instructions and the DOCTYPE, because they
- * are not written. So it does not matter whether both parsers read the original file in the same way. A drawing inside
- * the drawing, as a data address, is made safe by the same rules.
+ * the renderer would see it. Comments, processing instructions and the DOCTYPE are not written, so it does not matter
+ * whether both parsers read them in the same way. A drawing inside the drawing, as a data address, is made safe by the
+ * same rules.
  */
 
 /** The drawing may not be drawn; the message says why. */
@@ -23,60 +23,66 @@ export class UnsafeDrawing extends Error {
 
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;
 const ENTITY = /<!ENTITY\s+(%\s+)?([^\s"'>]+)\s+(?:"([^"]*)"|'([^']*)'|([^>]*))/g;
-/** Most characters that all entities, and all packed drawings inside, may expand to together. */
+/** The most characters to which all entities and compressed inner drawings may expand together. */
 const MAX_EXPANDED_CHARACTERS = 16 * 1024 * 1024;
-/** Drawings within each other below the outermost one; those further inside are left out. */
+/** The deepest level of drawings within drawings. Deeper ones are left out. */
 const MAX_DRAWING_DEPTH = 3;
 
-/** Attributes that load the address in their value, and `base`, which addresses are relative to; with any prefix. */
+/**
+ * Attributes whose value is an address that is loaded, and `base`, to which addresses are relative. They may have any
+ * prefix.
+ */
 const REFERENCE = /(?:^|:)(?:href|src|base)$/i;
-/** Elements that load another file, and elements whose text is a style; with any prefix. */
+/** Elements that load another file. They may have any prefix. */
 const INCLUDE = /(?:^|:)include$/i;
 const STYLE = /(?:^|:)style$/i;
 /** A style without any of these names no file. */
 const MAY_NAME = /url|import|\\/i;
 const CSS_URL = /url\(\s*(?:"[^"]*"|'[^']*'|[^)"']*)\s*\)?/gi;
 const CSS_IMPORT = /@import\b[^;]*;?/gi;
-/** A letter that a style writes as an escape, by its code point or as itself: `\75rl(`, `u\rl(`. */
+/** A letter that a style writes as an escape, by its code point or by itself: `\75rl(`, `u\rl(`. */
 const CSS_ESCAPE = /\\(?:([0-9a-f]{1,6})(?:\r\n|\s)?|([g-z]))/gi;
 const MAX_CODE_POINT = 0x10ffff;
 const LETTER = /^[a-z]$/i;
 /** A reference to an element of the drawing itself. */
 const FRAGMENT = /^\s*#/;
-/** A reference in a style, to an element of the drawing itself or to raster pixels that it embeds. */
+/** A reference in a style to an element of the drawing itself, or to raster pixels that the style embeds. */
 const INNER = /^\s*(?:#|data:image\/(?:png|jpeg|gif|webp|avif)[;,])/i;
 const DRAWING_TYPE = 'image/svg+xml';
-/** Types that the renderer does not know: it goes by the bytes, so that they could hold a drawing. */
+/** Media types that the renderer does not know. It then looks at the bytes, which could hold a drawing. */
 const UNKNOWN_TYPES = ['', 'image/jpg'];
 /** The first bytes of a raster image. */
 const RASTER = /^(?:\x89PNG|\xff\xd8\xff|GIF8|RIFF)/;
-/** The first bytes of a packed drawing (.svgz). */
+/** The first bytes of a compressed drawing (.svgz). */
 const GZIP = '\x1f\x8b';
 
-/** Attributes that hold lengths, and a length in one of the units that the renderer does not know. */
+/** Attributes that hold lengths. */
 const LENGTHS =
   /^(?:style|[xy][12]?|[cdf][xy]|r[xy]?|width|height|font-size|stroke-width|stroke-dash(?:array|offset)|(?:letter|word)-spacing|baseline-shift|marker(?:Width|Height)|ref[XY]|startOffset|textLength)$/;
 const FURTHER_LENGTH =
   /(?<=^|[\s:,])([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)(Q|rem|v(?:w|h|min|max))(?=$|[\s;,!}])/gi;
 
-/** What a drawing shares with the drawings inside it. */
+/** The limits and results that a drawing shares with the drawings inside it. */
 interface SharedBudget {
-  /** The number of characters that entities and packed drawings may still expand to. */
+  /** The number of characters to which entities and compressed drawings may still expand. */
   remainingCharacters: number;
-  /** The files of the raster pictures in all of them. */
+  /** The files of the raster pictures in all of these drawings. */
   readonly pictures: Buffer[];
 }
 
 /**
- * Reads a drawing, and leaves out all that refers to something outside it.
+ * Reads a drawing, and drops every reference to something outside it.
  * @throws UnsafeDrawing for entities that load, nest or expand, and for text in an unknown encoding; Error for text
- * that is not well-formed XML.
+ *   that is not well-formed XML.
  */
 export function sanitize(file: Uint8Array): Drawing {
   return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS, pictures: [] });
 }
 
-/** @param depth the number of drawings that this one is inside of. */
+/**
+ * Sanitizes one drawing.
+ * @param depth the number of drawings around this one.
+ */
 function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Drawing {
   const text = decode(file).trimStart();
   const writer = new DrawingWriter((address) => embedded(address, depth + 1, shared));
@@ -92,7 +98,7 @@ function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Draw
   return writer.written(shared.pictures);
 }
 
-/** A data address of pixels or of a drawing, which is made safe as well; empty for anything else. */
+/** A data address of pixels, or of a drawing that is made safe as well. Empty for anything else. */
 function embedded(address: string, depth: number, shared: SharedBudget): string {
   const data = dataIn(address);
   if (data === null) return '';
@@ -115,7 +121,10 @@ function embedded(address: string, depth: number, shared: SharedBudget): string 
   }
 }
 
-/** @throws Error for a drawing that is cut off or larger than what is left. */
+/**
+ * Decompresses a drawing.
+ * @throws Error for a drawing that is cut off or larger than the remaining budget.
+ */
 function unpacked(packed: Buffer, shared: SharedBudget): Buffer {
   const bytes = gunzipSync(packed, { maxOutputLength: Math.max(1, shared.remainingCharacters) });
   shared.remainingCharacters -= bytes.length;
@@ -123,8 +132,8 @@ function unpacked(packed: Buffer, shared: SharedBudget): Buffer {
 }
 
 /**
- * Decodes the file once for both parsers, so that no encoding shows the renderer anything that was hidden from this
- * check.
+ * Decodes the file once for both parsers, so that the renderer cannot see, in another encoding, anything that this
+ * check did not.
  */
 function decode(file: Uint8Array): string {
   if (file[0] === 0xff && file[1] === 0xfe) return new TextDecoder('utf-16le').decode(file);
@@ -140,7 +149,7 @@ function decode(file: Uint8Array): string {
   }
 }
 
-/** Collects the entities of plain text, which drawing programs use for their namespaces. All others are refused. */
+/** Collects entities of plain text, which drawing programs use for namespaces. All other entities are refused. */
 function parseEntities(doctype: string, text: string, shared: SharedBudget): Map<string, string> {
   const values = new Map<string, string>();
   let longest = 0;
@@ -161,16 +170,16 @@ function unsafeEntitiesError(): UnsafeDrawing {
   );
 }
 
-/** Collects a root, and writes its content, without references to anything outside the drawing. */
+/** Collects the root element, and writes the content without references to anything outside the drawing. */
 class DrawingWriter {
   readonly #embedded: (address: string) => string;
   #root: Element | undefined;
   #content = '';
   /** Open elements inside the root. */
   #depth = 0;
-  /** The text of the open style element. For the renderer it is a single text, whatever markup interrupts it. */
+  /** The text of the open style element. The renderer joins it, whatever markup interrupts it. */
   #style: string | undefined;
-  /** CSS pixels of the units that the renderer does not know. */
+  /** CSS pixels per unit, for the units that the renderer does not know. */
   #units: ReadonlyMap<string, number> = new Map();
 
   /** @param embedded makes a data address safe. */
@@ -180,8 +189,8 @@ class DrawingWriter {
 
   open({ name, attributes: given, isSelfClosing }: SaxesTagPlain): void {
     if (this.#style !== undefined || INCLUDE.test(name)) return;
-    const attributes = this.#root === undefined ? withFontInPixels(given) : given;
-    if (this.#root === undefined) this.#units = furtherUnitsOf((key) => attributes[key]);
+    const attributes = this.#root === undefined ? withFontSizeInPixels(given) : given;
+    if (this.#root === undefined) this.#units = pixelsPerExtraUnit((key) => attributes[key]);
     const safe: Record<string, string> = {};
     for (const key in attributes) safe[key] = this.#harmless(key, attributes[key] ?? '');
     if (this.#root === undefined) {
@@ -230,7 +239,7 @@ class DrawingWriter {
   }
 }
 
-/** Removes references from a value. Any attribute may be a style: `fill`, `style`, `mask`. */
+/** Removes references from the value of an attribute. Any attribute may hold a style: `fill`, `style`, `mask`. */
 function harmlessStyle(css: string): string {
   if (!MAY_NAME.test(css)) return css;
   return (

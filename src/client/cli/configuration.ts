@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { UsageError } from './exit-codes.ts';
 
-/** Variables of the environment, by their names. */
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The settings that a user keeps on this machine. */
@@ -15,14 +15,17 @@ export interface Configuration {
 const READABLE_BY_OTHERS = 0o077;
 const PRIVATE = 0o600;
 
-/** DARKROOM_CONFIG, else darkroom/config.json in the folder for configurations. */
+/**
+ * The path of the configuration file: DARKROOM_CONFIG, else darkroom/config.json in the user's folder for
+ * configurations.
+ */
 export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: Environment): string {
   return DARKROOM_CONFIG || join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'darkroom', 'config.json');
 }
 
 /**
- * Reads the configuration; one that does not exist is empty.
- * @throws UsageError for a file that others may read, because it holds a key.
+ * Reads the configuration. A file that does not exist is an empty configuration.
+ * @throws UsageError for a file that other users may read, because it holds a key.
  */
 export async function readConfiguration(environment: Environment): Promise<Configuration> {
   const path = configurationPath(environment);
@@ -38,7 +41,7 @@ export async function readConfiguration(environment: Environment): Promise<Confi
   }
 }
 
-/** Changes the configuration. Nobody else can read the file. */
+/** Changes the configuration. Only this user can read the file. */
 export async function writeConfiguration(environment: Environment, change: Configuration): Promise<void> {
   const path = configurationPath(environment);
   const configuration = { ...(await readConfiguration(environment)), ...change };

@@ -28,7 +28,7 @@ export class Context {
   }
 }
 
-/** A command: its arguments in, its exit code out. */
+/** A command: it takes arguments and returns an exit code. */
 export interface Command {
   /** How it is called, for `--help`. */
   usage: string;

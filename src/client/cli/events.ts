@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { JobSummary } from '../schema.ts';
 
-/** An event of a job that has ended, as the service sends it to webhook endpoints. */
+/** An event about a job that has ended, as the service sends it to webhook endpoints. */
 export interface JobEvent {
   id: string;
   type: 'job.completed' | 'job.failed';
@@ -13,7 +13,8 @@ const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /**
- * The event of a job that has ended. Its id is the same for each event of a job, and differs from that of the service.
+ * The event of a job that has ended. Its id is the same for every such event of a job, and differs from the service's
+ * own event id.
  */
 export function eventOf(job: JobSummary): JobEvent {
   const { id, status, outcome, errorCode, retryable } = job;
@@ -41,7 +42,7 @@ export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** The headers of a delivery, signed in both ways in which the service signs. */
+/** The headers of a delivery, with both signatures that the service sends. */
 export function signedHeaders({ id, type }: JobEvent, body: string, secret: string, nowMs: number) {
   const seconds = String(Math.floor(nowMs / 1000));
   const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');

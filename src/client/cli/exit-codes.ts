@@ -3,11 +3,11 @@ import { DarkroomError } from '../errors.ts';
 /** The exit codes, which tell a calling program the outcome. */
 export const EXIT_CODES = {
   done: 0,
-  /** Something that is not a fault of the call, such as a disk that is full. */
+  /** A fault outside of the call, such as a full disk. */
   broken: 1,
   /** The arguments are wrong; nothing was sent. */
   usage: 2,
-  /** The service refused the call: the same call will be refused again. */
+  /** The service refused the call. The same call will be refused again. */
   refused: 3,
   /** The account lacks credits, or room for assets. */
   credits: 4,
@@ -27,7 +27,7 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof DarkroomError ? exitCodeOfFailure(error) : EXIT_CODES.broken;
 }
 
-/** The exit code of a failed call, or of a job or an item that failed with such a code. */
+/** The exit code of a failed call, or of a job or an item that failed with this code. */
 export function exitCodeOfFailure({ code, retryable }: { code?: string; retryable?: boolean }): number {
   if (retryable) return EXIT_CODES.later;
   return OUT_OF_CREDITS.includes(code ?? '') ? EXIT_CODES.credits : EXIT_CODES.refused;

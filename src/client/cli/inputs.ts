@@ -8,9 +8,9 @@ import { UsageError } from './exit-codes.ts';
 export interface InputImage {
   /** As the user knows it. */
   name: string;
-  /** Its path below the output folder, without an extension. */
+  /** The path of its output below the output folder, without an extension. */
   stem: string;
-  /** Identifies the version of a file; absent for what is not a file. */
+  /** Identifies the version of a file; absent if the input is not a file. */
   version?: string;
   open(): Promise<ImageInput>;
 }
@@ -22,7 +22,7 @@ const ASSET = /^ast_\w+$/;
 /**
  * The images that arguments name: files, folders with all images below them, `-` for stdin, addresses, and ids of
  * assets.
- * @param output the folder of the results, which is left out of a folder of images that contains it.
+ * @param output the folder of the results. It is skipped if a folder of images contains it.
  * @throws UsageError for a file that does not exist, or a folder without an image.
  */
 export async function findInputs(
@@ -48,12 +48,12 @@ export async function findInputs(
   return { inputs: withDistinctStems(inputs), hasFolder };
 }
 
-/** @param isLater whether an image stands before it, so that it may be meant as the output. */
+/** @param isLater whether the path follows an image, so that the user may mean it as the output. */
 function noFile(path: string, isLater: boolean): UsageError {
   return new UsageError(`There is no file ${path}${isLater ? ': name an output with -o' : ''}.`);
 }
 
-/** Stdin is read whole, so that a call that may pass later can be repeated. */
+/** Stdin as an input. It is read completely first, so that a failed call can be repeated. */
 function stdinInput(stdin: AsyncIterable<Uint8Array>): InputImage {
   return {
     name: STDIN,
@@ -82,7 +82,7 @@ async function filesBelow(folder: string, output = folder): Promise<InputImage[]
   return Promise.all(images.map((name) => fileInput(join(folder, name), name)));
 }
 
-/** A file that cannot be looked at, such as a link to nothing, fails when it is opened. */
+/** A file as an input. One that cannot be examined, such as a dangling link, fails when it is opened. */
 async function fileInput(path: string, name: string): Promise<InputImage> {
   const found = await stat(path).catch(() => null);
   const { dir, name: base } = parse(name);
@@ -94,7 +94,10 @@ async function fileInput(path: string, name: string): Promise<InputImage> {
   };
 }
 
-/** a.jpg and a.png would be one output: such inputs keep their whole names, and equal ones get a number. */
+/**
+ * Gives inputs distinct output names. a.jpg and a.png would share one, so they keep their whole names; equal names get
+ * a number.
+ */
 function withDistinctStems(inputs: InputImage[]): InputImage[] {
   const wholeStem = ({ stem, name }: InputImage) => stem + parse(name).ext;
   const renamed = renameRepeated(inputs, wholeStem);

@@ -15,8 +15,8 @@ interface JournalEntry {
 const NAME = '.darkroom-journal.ndjson';
 
 /**
- * What a command has made in a folder, one line per output. A command that is called again goes on where it ended:
- * outputs that are there are left out, unless their file or the work has changed.
+ * The journal of a command in its output folder: one line per output. A command that is run again continues where it
+ * ended. It skips outputs that exist, unless their input or the work has changed.
  */
 export class Journal {
   readonly #folder: string;
@@ -33,12 +33,12 @@ export class Journal {
   static async open(folder: string, work: unknown): Promise<Journal> {
     const path = join(folder, NAME);
     const text = await readFile(path, 'utf8').catch(() => '');
-    // The next entry must not become a part of a line that broke off.
+    // Otherwise the next entry would be appended to a line that broke off.
     if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n');
     return new Journal(folder, JSON.stringify(work), text.split('\n').flatMap(parseEntry));
   }
 
-  /** Whether the output of this version of a file is there. */
+  /** Whether the output for this version of a file exists. */
   has({ name, version }: { name: string; version?: string }): boolean {
     const entry = this.#made.get(name);
     const isSame = entry !== undefined && entry.version === version && entry.work === this.#work;
@@ -52,7 +52,7 @@ export class Journal {
   }
 }
 
-/** A line that broke off when its process ended is not an entry, and neither is one that something else wrote. */
+/** Parses a line of the journal. A line that broke off, or that another program wrote, is not an entry. */
 function parseEntry(line: string): JournalEntry[] {
   try {
     const entry = JSON.parse(line);

@@ -78,7 +78,7 @@ async function main([name, ...args]: readonly string[], context: Context): Promi
 }
 
 const terminal = new Terminal(process.stdout, process.stderr);
-// A reader that has enough, such as head, ends the command.
+// The command ends when the reader of its output, such as head, has enough.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   process.exit(code === 'EPIPE' ? 0 : EXIT_CODES.broken),
 );

@@ -4,12 +4,12 @@ import { UsageError } from './exit-codes.ts';
 import { readList, readOp, readParameters } from './parameters.ts';
 
 const FORM = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
-/** As in `small=resize:width=320,format=webp;sharpen`. */
+/** Matches a named output, as in `small=resize:width=320,format=webp;sharpen`. */
 const NAMED = /^([a-z0-9][a-z0-9_-]*)=(.+)$/s;
 const PRESET = 'preset:';
 
 /**
- * The outputs that --outputs names: each a name with its work, or a list of them as JSON, or the file of such a list.
+ * The outputs that --outputs names: each a name with its work, a list of outputs as JSON, or a file with such a list.
  * @throws UsageError for an op or a parameter that does not exist.
  */
 export async function readOutputs(sent: readonly string[], client: Darkroom): Promise<Output[]> {

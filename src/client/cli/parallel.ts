@@ -1,4 +1,4 @@
-/** Works on items, some at a time, in their order. */
+/** Works on items in their order, at most `limit` at a time. */
 export async function inParallel<T>(
   items: readonly T[],
   atOnce: number,

@@ -21,8 +21,8 @@ export interface ParsedOp {
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
 /**
- * Parses options of a command beside those of the op that --op names. The names and the bounds of an op's parameters
- * come from the service, so that a new op needs no new release of this program.
+ * Parses the options of a command together with those of the op that --op names. The service names an op's parameters
+ * and their bounds, so that a new op needs no new release of this program.
  * @throws UsageError for an op or an option that does not exist, or a number out of its bounds.
  */
 export async function parseOp(
@@ -57,7 +57,7 @@ export async function parseOp(
 
 /**
  * The parameters of an op, each as a value of its type.
- * @param given each as the name of its option and a text.
+ * @param given the name of each option, and its text.
  * @throws UsageError for a parameter that the op does not have, or a number out of its bounds.
  */
 export function readParameters(
@@ -76,8 +76,8 @@ export function readParameters(
 }
 
 /**
- * The parameters of an op by their options: minSsim is --minSsim and --min-ssim.
- * @param own options of the command, which go before those of the op.
+ * The parameters of an op by the names of their options: minSsim is --minSsim and --min-ssim.
+ * @param own options of the command, which take precedence over those of the op.
  */
 function namesOf({ params }: OpDefinition, own: readonly string[] = []): Map<string, string> {
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -85,7 +85,7 @@ function namesOf({ params }: OpDefinition, own: readonly string[] = []): Map<str
   return new Map(pairs.filter(([option]) => !own.includes(option)));
 }
 
-/** Throws the refusal of the first option that is not known. It names no value, which may be a secret. */
+/** Throws the error about the first unknown option. The message contains no value, which may be a secret. */
 function refuseUnknown(
   args: readonly string[],
   known: readonly string[],
@@ -102,7 +102,10 @@ function noParameter({ op, params }: OpDefinition, option: string): UsageError {
   return new UsageError(`${op} has no --${option}: its parameters are ${names.join(', ')}.`);
 }
 
-/** @throws UsageError for an op that does not exist. */
+/**
+ * Reads the contract of an op.
+ * @throws UsageError for an op that does not exist.
+ */
 export async function readOp(client: Darkroom, name: string): Promise<OpDefinition> {
   try {
     return await client.ops.get(name);
@@ -113,8 +116,8 @@ export async function readOp(client: Darkroom, name: string): Promise<OpDefiniti
 }
 
 /**
- * Joins each option of an op with its value, as --angle=-90, because a value may begin with a dash; a switch alone is
- * true.
+ * Joins each option of an op with its value, as in --angle=-90, because a value may begin with a dash. A switch without
+ * a value is true.
  */
 function joinValues(
   args: readonly string[],
@@ -137,7 +140,7 @@ function joinValues(
   return joined;
 }
 
-/** The text as a value of the parameter's type; the service reads its words. */
+/** Converts text to a value of the parameter's type. The service checks enumerated words itself. */
 function readValue(name: string, text: string, { type, min, max }: OpParameter): unknown {
   const types = type.split(' or ');
   const isNumber = NUMBER.test(text);
@@ -156,13 +159,16 @@ function readValue(name: string, text: string, { type, min, max }: OpParameter):
   return text;
 }
 
-/** @throws UsageError unless exactly one of the options that say what to do is there. */
+/** @throws UsageError unless exactly one of the options that name the work is given. */
 export function requireOne(works: readonly unknown[], alternative = ''): void {
   if (works.filter((work) => work !== undefined).length !== 1)
     throw new UsageError(`Say what to do by one of --op, --preset and --steps${alternative}.`);
 }
 
-/** A list as JSON: the value of an option, or the file that it names. @throws UsageError */
+/**
+ * Reads a list as JSON, from the value of an option or from the file that it names.
+ * @throws UsageError
+ */
 export async function readList(name: string, value: string): Promise<unknown[]> {
   const isText = value.trimStart().startsWith('[');
   const list = readJson(name, isText ? value : await readNamed(name, value));
@@ -170,7 +176,10 @@ export async function readList(name: string, value: string): Promise<unknown[]> 
   return list;
 }
 
-/** The text of a file that an option names. @throws UsageError for one that cannot be read. */
+/**
+ * The text of a file that an option names.
+ * @throws UsageError for a file that cannot be read.
+ */
 export async function readNamed(name: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

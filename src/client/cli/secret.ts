@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 const ENTER = /[\r\n]/;
 const INTERRUPT = '\x03';
 
-/** A secret that is typed without being shown, or piped to stdin. */
+/** Reads a secret that is typed without being shown, or piped to stdin. */
 export async function readSecret(terminal: Terminal): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) return (await text(stdin)).trim();

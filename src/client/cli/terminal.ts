@@ -9,12 +9,12 @@ export interface Sink {
 }
 
 const BAR_WIDTH = 24;
-/** Of a terminal that does not say how wide it is. */
+/** Used for a terminal that does not tell its width. */
 const DEFAULT_COLUMNS = 80;
 
 /**
- * What a command prints. Results go to stdout: for people where it is a terminal, otherwise as NDJSON, one object per
- * line. Everything else goes to stderr, the progress only where that is a terminal.
+ * The output of a command. Results go to stdout: as text for people if stdout is a terminal, otherwise as NDJSON, one
+ * object per line. Everything else goes to stderr. Progress is shown only if stderr is a terminal.
  */
 export class Terminal {
   readonly #stdout: Sink;
@@ -50,12 +50,15 @@ export class Terminal {
     this.#hidingProgress(() => this.#stderr.write(`${text}\n`));
   }
 
-  /** A failure with the ways to mend it. @param subject what it is about. */
+  /**
+   * Prints a failure, and how to correct it.
+   * @param subject the input or output that failed.
+   */
   failure(error: unknown, subject?: string): void {
     this.note([subject, ...failureTexts(error)].filter((text) => text !== undefined).join(': '));
   }
 
-  /** Draws how far the work is, in place of what was drawn before. */
+  /** Draws the progress of the work over the previous drawing. */
   progress(done: number, total: number, text = ''): void {
     if (this.#stderr.isTTY !== true) return;
     const filled = total === 0 ? BAR_WIDTH : Math.floor((done / total) * BAR_WIDTH);
@@ -82,7 +85,7 @@ export class Terminal {
   }
 }
 
-/** What a call would make and cost, for people. */
+/** The result and the price that a call would have, as text for people. */
 export function estimateText({ format, width, height, price = 0 }: Partial<ImageEstimate>): string {
   return `${format ?? 'a picture'} ${width ?? '?'}×${height ?? '?'}, ${price} credits`;
 }

@@ -7,16 +7,16 @@ const POLL_MS = 2_000;
 const BEGINNING = '1970-01-01T00:00:00Z';
 
 /**
- * The jobs of an account as they end, found by asking every two seconds: which jobs run, and which were created since
- * the newest that is known.
+ * Reports the jobs of an account as they end. Every two seconds it asks which jobs run, and which were created after
+ * the newest known job.
  */
 export class JobWatch {
   readonly #client: Darkroom;
   readonly #clock: Clock;
-  /** When the newest job was created, by the clock of the service. */
+  /** When the newest known job was created, by the clock of the service. */
   #newest = BEGINNING;
   #running: ReadonlySet<string> = new Set();
-  /** Ended jobs that need no report any more, of those that the next list may show again. */
+  /** Ended jobs that were reported and may appear in the next list again. */
   #known: ReadonlySet<string> = new Set();
 
   private constructor(client: Darkroom, clock: Clock) {
@@ -24,7 +24,7 @@ export class JobWatch {
     this.#clock = clock;
   }
 
-  /** Begins to watch: every job that ends after this has resolved is reported. */
+  /** Begins to watch. Every job that ends after the promise has resolved is reported. */
   static async open(client: Darkroom, clock: Clock, signal: AbortSignal): Promise<JobWatch> {
     const watch = new JobWatch(client, clock);
     const { rows } = await client.jobs.list({ perPage: 1 }, { signal }).first();
@@ -62,7 +62,7 @@ export class JobWatch {
     return ended;
   }
 
-  /** The jobs since the newest one, that one included, oldest first. */
+  /** The jobs that were created since the newest known job, which is included; oldest first. */
   async #created(signal: AbortSignal): Promise<JobSummary[]> {
     const jobs = await this.#client.jobs.list({ createdFrom: this.#newest }, { signal }).all();
     return jobs.reverse();

@@ -9,7 +9,7 @@ import { type ParsedOp, readList, requireOne } from './parameters.ts';
 
 const ENDPOINT = '/images/transform';
 
-/** What is made of an image: one picture, or several that have names. */
+/** The work on an image: it makes one picture, or several pictures with names. */
 type Work = TransformWork | { outputs: readonly Output[]; steps?: readonly Step[] };
 
 /** The work on an image, and the second picture that its steps read. */
@@ -19,8 +19,9 @@ export interface ImageWork {
 }
 
 /**
- * The work that the options of a command say.
- * @param format the one that the name of the only output says; it counts where the op takes one and none is given.
+ * Reads the work from the options of a command.
+ * @param format the format that the name of the only output suggests. It is used if the op takes a format and none is
+ *   given.
  * @throws UsageError
  */
 export async function readWork(parsed: ParsedOp, client: Darkroom, format: string): Promise<ImageWork> {
@@ -54,7 +55,7 @@ async function openLayer(named: string): Promise<ImageInput> {
   return input.open();
 }
 
-/** The command for an op that transform does not run. */
+/** The command that runs an op which transform does not run. */
 function whereItRuns({ op, syncEndpoint, endpoint = syncEndpoint }: OpDefinition): string {
   const command = endpoint?.split('/').at(-1) ?? `job run IMAGE … --op ${op}`;
   return `${op} answers no picture of an image at once: call darkroom ${command}.`;

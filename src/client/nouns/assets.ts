@@ -13,7 +13,7 @@ export class Assets {
     this.#transport = transport;
   }
 
-  /** Keeps an image; equal bytes are one asset. The name of a File is kept, unless another is given. */
+  /** Stores an image. Equal bytes become one asset. The name of a File is kept, unless another name is given. */
   async upload(
     input: ImageBytes | { url: string | URL },
     {
@@ -28,7 +28,7 @@ export class Assets {
     return (await this.#transport.json<Asset>(call, options)).data;
   }
 
-  /** Newest first; with similarTo, the nearest first. */
+  /** Lists assets, newest first; with similarTo, the most similar first. */
   list(query: QueryOf<'GET /assets'> = {}, options?: CallOptions): Pages<ListedAsset> {
     return list(this.#transport, 'GET /assets', { query }, options);
   }
@@ -43,14 +43,19 @@ export class Assets {
     return new Download(await this.#transport.bytes({ method: 'GET', path, accept: '*/*' }, options));
   }
 
-  /** A small WebP of its first frame, free of charge. @param edge no edge is longer than these pixels. */
+  /**
+   * A small WebP of the asset's first frame, free of charge.
+   * @param edge the longest side in pixels.
+   */
   async preview(assetId: string, edge: 64 | 128 | 256, options?: CallOptions): Promise<Download> {
     const path = `/assets/${encodeURIComponent(assetId)}/content`;
     const call = { method: 'GET', path, query: { preview: edge }, accept: '*/*' };
     return new Download(await this.#transport.bytes(call, options));
   }
 
-  /** An address of its bytes that needs no credential, for 300 seconds when nothing else is said. */
+  /**
+   * A link to the bytes of an asset. It needs no credential, and ends after 300 seconds unless another time is given.
+   */
   link(
     assetId: string,
     { expiresInSeconds, ...options }: CallOptions & { expiresInSeconds?: number } = {},

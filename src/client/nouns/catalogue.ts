@@ -2,7 +2,7 @@ import { read } from '../calls.ts';
 import type { OpDefinition } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** The ops with their parameters, bounds and prices, as data. They need no key. */
+/** The ops with their parameters, bounds and prices as data. They can be read without a key. */
 export class Catalogue {
   readonly #transport: Transport;
 

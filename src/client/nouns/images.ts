@@ -7,7 +7,10 @@ import { type ApiCall, type CallOptions, jsonBody, type Query, type Transport } 
 
 /** An op with its parameters beside its name. */
 export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops];
-/** An op with its parameters on their own, as in a list of steps; overlay, with its second picture, is only that. */
+/**
+ * An op with its parameters in an object of their own, as in a list of steps. The op overlay, which has a second
+ * picture, exists in this form only.
+ */
 export type Step =
   | { [Name in keyof Ops]: { op: Name; parameters?: Ops[Name] } }[keyof Ops]
   | { op: 'overlay'; parameters?: Record<string, unknown> };
@@ -16,11 +19,11 @@ export type TransformWork =
   | (OpWork & { preset?: never; steps?: never })
   | { preset: string; op?: never; steps?: never }
   | { steps: readonly Step[]; op?: never; preset?: never };
-/** One of several results: its name, and what is done for it. */
+/** One of several results: its name, and the work that makes it. */
 export type Output = { name: string } & (Step | { preset: string } | { steps: readonly Step[] });
 
 export interface TransformCallOptions extends CallOptions {
-  /** The second picture of a step such as overlay, which names none itself. */
+  /** The second picture of a step such as overlay, if the step does not name one itself. */
   layer?: SecondPicture | undefined;
 }
 
@@ -31,7 +34,7 @@ export interface OutputsCallOptions extends TransformCallOptions {
 
 const PICTURE = 'image/*, application/json;q=0.5';
 
-/** One image in, the answer out, nothing stored. */
+/** Synchronous calls: one image in, the result out, nothing stored. */
 export class Images {
   readonly #transport: Transport;
 
@@ -45,13 +48,13 @@ export class Images {
     return new Picture(await this.#transport.bytes({ ...call, accept: PICTURE }, options));
   }
 
-  /** The same, answered as a signed link of five minutes instead of the bytes. */
+  /** Does the same work, but returns a signed link to the result, valid for five minutes, instead of the bytes. */
   async link(input: ImageInput, work: TransformWork, options?: TransformCallOptions): Promise<ResultLink> {
     const { query, ...call } = transformCall(input, work, options);
     return this.#data({ ...call, query: { ...query, response: 'url' } }, options);
   }
 
-  /** What a transform would make and cost. No pixel is touched, and no run is counted. */
+  /** What a transform would make and cost. It decodes no pixel, and counts no run. */
   async estimate(
     input: ImageInput,
     work: TransformWork,
@@ -61,7 +64,7 @@ export class Images {
     return this.#data({ ...call, query: { ...query, dryRun: true } }, options);
   }
 
-  /** Makes 2 to 20 pictures of one image, with one upload. Each is a run of its own. */
+  /** Makes 2 to 20 pictures of one image with one upload. Each picture counts as a run. */
   async outputs(
     input: ImageInput,
     outputs: readonly Output[],
@@ -72,7 +75,7 @@ export class Images {
     return new Outputs(new Uint8Array(await response.arrayBuffer()), response.headers);
   }
 
-  /** What several outputs would be, and cost together. */
+  /** What several outputs would be, and what they would cost together. */
   async estimateOutputs(
     input: ImageInput,
     outputs: readonly Output[],
@@ -81,7 +84,7 @@ export class Images {
     return this.#data({ ...outputsCall(input, outputs, options), query: { dryRun: true } }, options);
   }
 
-  /** Draws a template, or html, with one row of data. */
+  /** Draws a template, or HTML, with one row of data. */
   async render(request: RenderRequest, options?: CallOptions): Promise<Picture> {
     const call = { method: 'POST', path: '/images/render', body: jsonBody(request), accept: PICTURE };
     return new Picture(await this.#transport.bytes(call, options));
@@ -115,8 +118,8 @@ export class Images {
   }
 
   /**
-   * How two images of one size differ. Send the bytes of both, or name both.
-   * @param ssimulacra2 whether the answer has that score too, which takes longer.
+   * Compares two images of the same size. Send the bytes of both, or name both.
+   * @param ssimulacra2 whether the result includes that score, which takes longer.
    */
   async compare(
     one: ImageInput,
@@ -134,7 +137,7 @@ export class Images {
 
 const TRANSFORM = { method: 'POST', path: '/images/transform' };
 
-/** Steps are not fields of a query: they are sent beside the image. */
+/** The call of a transform. Steps cannot be sent in a query, so they are sent with the image. */
 function transformCall(
   input: ImageInput,
   work: TransformWork,

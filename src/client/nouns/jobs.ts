@@ -5,9 +5,12 @@ import type { Job, JobEstimate, JobItem, JobRequest, JobSummary, ResumedJob } fr
 import type { CallOptions, Transport } from '../transport.ts';
 
 export interface WaitOptions extends CallOptions {
-  /** Called with how the job stands, whenever its counts have changed. */
+  /** Called with the job whenever its counts have changed. */
   onProgress?: (job: Job) => void;
-  /** Seconds of one question; the service answers as soon as the job ends. Default 2 with onProgress, otherwise 30. */
+  /**
+   * Seconds that the service may hold one request open. It responds as soon as the job ends. Default 2 with onProgress,
+   * otherwise 30.
+   */
   waitSeconds?: number;
 }
 
@@ -36,12 +39,12 @@ export class Jobs {
 
   /**
    * Submits a job and waits for its end. FAILED is an end too: read `status`, or `outcome`, which says whether all,
-   * some or none of its items completed. An abort of the signal cancels the job, and rejects with its reason. Called
-   * again with the same request and `idempotencyKey`, it goes on with the same job.
+   * some or none of the items completed. An abort of the signal cancels the job, and rejects with the signal's reason.
+   * A second call with the same request and `idempotencyKey` continues with the same job.
    */
   async run(request: JobRequest, { signal, ...options }: WaitOptions = {}): Promise<Job> {
     signal?.throwIfAborted();
-    // A submit that is cut off may have taken effect, so that it ends before its job is cancelled.
+    // A submit that is cut off may have taken effect, so it is awaited before its job is cancelled.
     const job = await this.submit(request, options);
     try {
       return await this.wait(job.id, { ...options, signal });
@@ -73,7 +76,7 @@ export class Jobs {
     return list(this.#transport, 'GET /jobs', { query }, options);
   }
 
-  /** How many jobs there are of each status and type. */
+  /** Number of jobs of each status and type. */
   counts(
     query: QueryOf<'GET /jobs/counts'> = {},
     options?: CallOptions,
@@ -105,7 +108,10 @@ export class Jobs {
     return (await read(this.#transport, 'POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
   }
 
-  /** All pictures that a job made, as one ZIP archive. @param attempts `all`: those of its resumes too. */
+  /**
+   * All pictures that a job made, as one ZIP archive.
+   * @param attempts `all` includes the pictures of its resumed jobs.
+   */
   async download(
     jobId: string,
     { attempts, ...options }: CallOptions & { attempts?: 'all' } = {},

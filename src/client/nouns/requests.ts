@@ -3,7 +3,7 @@ import type { Pages } from '../pages.ts';
 import type { RequestErrorGroup, RequestRecord } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** The recent calls of the account: of every key and session, for an hour. */
+/** The calls of the account in the last hour, of every key and session. */
 export class Requests {
   readonly #transport: Transport;
 
@@ -16,12 +16,12 @@ export class Requests {
     return list(this.#transport, 'GET /requests', { query }, options);
   }
 
-  /** A call by the `requestId` of its answer or of its error. */
+  /** A call by the `requestId` of its response. */
   get(requestId: string, options?: CallOptions): Promise<RequestRecord> {
     return read(this.#transport, 'GET /requests/{requestId}', { path: { requestId } }, options);
   }
 
-  /** The refused calls by what refused them, the most frequent first. */
+  /** The refused calls in groups of the same cause, the most frequent first. */
   errors(query: QueryOf<'GET /requests/errors'> = {}, options?: CallOptions): Promise<RequestErrorGroup[]> {
     return read(this.#transport, 'GET /requests/errors', { query }, options);
   }

@@ -3,10 +3,10 @@ import type { Pages } from '../pages.ts';
 import type { Delivery, WebhookEndpoint } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
-/** An endpoint with its secret, which is shown this once. */
+/** An endpoint with its secret, which is shown only this time. */
 type WithSecret = DataOf<'POST /webhook-endpoints'>;
 
-/** Signed announcements of what jobs did. Receivers verify them by `verifyWebhook`. */
+/** Webhook endpoints and their deliveries: signed messages about jobs. Receivers verify them by `verifyWebhook`. */
 export class Webhooks {
   readonly #transport: Transport;
 
@@ -22,7 +22,7 @@ export class Webhooks {
     return read(this.#transport, 'GET /webhook-endpoints/{endpointId}', { path: { endpointId } }, options);
   }
 
-  /** Keep the `secret` of the answer: it is shown this once. */
+  /** Creates an endpoint. Store the returned `secret`: it is shown only this time. */
   create(endpoint: BodyOf<'POST /webhook-endpoints'>, options?: CallOptions): Promise<WithSecret> {
     return read(this.#transport, 'POST /webhook-endpoints', { body: endpoint }, options);
   }
@@ -41,13 +41,13 @@ export class Webhooks {
     await read(this.#transport, 'DELETE /webhook-endpoints/{endpointId}', { path: { endpointId } }, options);
   }
 
-  /** Replaces the secret at once, and shows the new one this once. */
+  /** Replaces the secret at once, and returns the new one, which is shown only this time. */
   rotateSecret(endpointId: string, options?: CallOptions): Promise<WithSecret> {
     const fields = { path: { endpointId } };
     return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/rotate-secret', fields, options);
   }
 
-  /** Sends a test event now, and answers its outcome. */
+  /** Sends a test event now, and returns its outcome. */
   test(endpointId: string, options?: CallOptions): Promise<Delivery> {
     const fields = { path: { endpointId } };
     return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/test', fields, options);
@@ -73,7 +73,7 @@ export class Webhooks {
     return read(this.#transport, name, { path: { endpointId, deliveryId } }, options);
   }
 
-  /** Sends each event once more whose last delivery failed, of those queued at or after an instant. */
+  /** Sends each event again whose last delivery failed, if it was queued at or after an instant. */
   redeliverFailed(
     endpointId: string,
     since: string,

@@ -15,7 +15,7 @@ import {
   UsageError,
 } from './command.ts';
 
-/** The largest grant. A balance of nine thousand of them can still be counted exactly. */
+/** The largest grant. A balance of nine thousand such grants can still be counted exactly. */
 const MAX_CREDITS = 1_000_000_000_000;
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
@@ -158,8 +158,8 @@ async function changed(
 }
 
 /**
- * Removes the data of a deleted account, as each collection declares. Its assets expire at once, and the sweep removes
- * them with their files. The ledger, the usage and the jobs stay for accounting, and end by their own retention.
+ * Removes the data of a deleted account, as each collection declares. Its assets expire at once, and a sweep removes
+ * them with their files. The ledger, the usage and the jobs stay for accounting until their own retention ends.
  */
 async function removeAccountData(accountId: string, { documents, now }: CommandContext): Promise<void> {
   for (const spec of COLLECTIONS) {
@@ -182,7 +182,7 @@ async function creditsIn(documents: Documents, accountId: string) {
 }
 
 /**
- * Opens the store after checking that the account exists.
+ * Opens the accounts store, after checking that the account exists.
  * @throws UsageError
  */
 export async function storeWith(accountId: string, documents: Documents): Promise<AccountsStore> {

@@ -3,12 +3,12 @@ import type { Backup } from '../../platform/stores/backup.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Documents } from '../../platform/stores/documents/port.ts';
 
-/** What commands need of the service, whoever gives them. */
+/** The parts of the service that commands need, whoever runs them. */
 export interface StoresContext {
   documents: Documents;
   coordination: Coordination;
   planIds: readonly string[];
-  /** Base of the addresses at which the service is reached. */
+  /** The base address at which the service is reached. */
   publicUrl: string;
   now: () => Date;
   /** Copies the embedded stores into a new directory; absent with MongoDB and Redis. */
@@ -16,22 +16,22 @@ export interface StoresContext {
 }
 
 export interface CommandContext extends StoresContext {
-  /** Who gave the command, such as `anna on host-a, pid 4711`. */
+  /** Who runs the command, such as `anna on host-a, pid 4711`. */
   by: string;
   /** Shows a line to the operator while the command runs. */
   onProgress(line: string): void;
 }
 
-/** What the commands for running processes need. */
+/** The part of the context that commands for running processes need. */
 export type LiveContext = Pick<CommandContext, 'coordination' | 'by'>;
 
-/** The result of a command: an object for `--json`, and a text for a person. */
+/** The result of a command: an object for `--json`, and text for a person. */
 export interface CommandAnswer {
   data: Record<string, unknown>;
   text: string;
 }
 
-/** The error of a wrong command line; the message shows the right one. */
+/** Thrown for a wrong command line. The message shows the right one. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -63,7 +63,10 @@ export function usageOf({ name, takes = [], options = {} }: AdminCommand): strin
   return [name, ...takes, ...optional].join(' ');
 }
 
-/** @throws UsageError for an option that the command does not have, and for a wrong number of arguments. */
+/**
+ * Parses the words of a command line.
+ * @throws UsageError for an option that the command does not have, and for a wrong number of arguments.
+ */
 export function parseArguments(command: AdminCommand, words: readonly string[]): ParsedArguments {
   const { takes = [] } = command;
   const { positionals, values } = parsed(command, words);
@@ -89,7 +92,7 @@ function parsed(command: AdminCommand, words: readonly string[]) {
   }
 }
 
-/** Otherwise `--credits -5` would be parsed as an option -5. */
+/** Joins an option and its value by `=`. Otherwise `--credits -5` would be parsed as an option -5. */
 function joined(words: readonly string[]): string[] {
   const read: string[] = [];
   for (const word of words) {
@@ -104,7 +107,7 @@ function wrong(command: AdminCommand, sentence: string): UsageError {
   return new UsageError(`${sentence.replace(/\.$/, '')}: ${usageOf(command)}`);
 }
 
-/** The text of a list: one line per row, or a sentence if it is empty. */
+/** The text of a list: one line per row, or the given sentence if the list is empty. */
 export function listText(lines: readonly string[], sentence: string): string {
   return lines.length > 0 ? lines.join('\n') : sentence;
 }

@@ -28,7 +28,7 @@ ${COMMANDS.map((command) => `  ${usageOf(command)}`).join('\n')}
 Every command takes --json and --help.`;
 
 /**
- * The commands that `--help` asks for: all, those of a noun, or one; null without `--help`.
+ * The help text for the commands in question: all, those of a noun, or one. Null without `--help`.
  * @throws UsageError for an unknown command.
  */
 export function helpFor(words: readonly string[]): string | null {
@@ -44,7 +44,7 @@ export function helpFor(words: readonly string[]): string | null {
 }
 
 /**
- * Runs one command of the operator against the stores.
+ * Runs one command of the operator on the stores.
  * @throws UsageError or ApiError with a sentence for the operator.
  */
 export async function runCommand(words: readonly string[], context: CommandContext): Promise<CommandAnswer> {
@@ -58,13 +58,13 @@ export async function runCommand(words: readonly string[], context: CommandConte
   return command.run(parseArguments(command, rest), context);
 }
 
-/** Whether the command is for running processes, and cannot be used when no service runs. */
+/** Whether the command is for running processes, so that it cannot work when no service runs. */
 export function needsService(words: readonly string[]): boolean {
   const [noun] = words.filter((word) => !word.startsWith('-'));
   return LIVE_COMMANDS.some(({ name }) => name === noun);
 }
 
-/** Names the wrong word, and the possible ones. */
+/** The error that names the wrong word and the possible ones. */
 function unknownWord(noun: string, verb: string | undefined): UsageError {
   const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
     ({ name }) => name.split(' ')[1],

@@ -56,7 +56,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     async run({ options: { account, operator } }, { documents, coordination, publicUrl, now }) {
       if (operator === true) {
         const link = await new OperatorSessions(coordination).newLink();
-        // What follows # is sent to no server, and stands in no log.
+        // The part after # is sent to no server and appears in no log.
         const address = `${publicUrl}/console/operate#${link}`;
         return { data: { address }, text: address };
       }

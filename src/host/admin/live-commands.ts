@@ -8,7 +8,7 @@ import { type AdminCommand, type CommandAnswer, type LiveContext, UsageError } f
 import { table } from './table.ts';
 import { TOP_COMMAND } from './top-command.ts';
 
-/** The declarations of the settings check the values. */
+/** The declarations of the settings, which check the values. */
 const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.processes,
   ...SETTINGS.images,
@@ -18,9 +18,9 @@ const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
 };
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
-/** A timer of Node takes no more than 24.8 days, and ends at once with more. */
+/** A timer of Node is limited to 24.8 days, and fires at once for more. */
 const MAX_LEVEL_MS = 24 * DAY_MS;
-/** Settings that count processes or threads. With more than a few for each core, they only wait for each other. */
+/** Settings that count processes or threads. With more than a few per core, they only wait for each other. */
 const PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MAX_THREADS_PER_CORE = 4;
 const POOLS_HEAD = [
@@ -112,7 +112,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
   },
 ];
 
-/** The hosts whose primary did not answer in time, though processes of theirs did. */
+/** The hosts whose primary did not answer in time, although some of their processes did. */
 function hostsWithoutPrimary(answers: readonly ControlAnswer[]): string[] {
   const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
   return [...byHost].flatMap(([hostId, ofHost]) =>
@@ -152,8 +152,8 @@ function durationMs(text: string): number {
 }
 
 /**
- * The answer of a command, with one line for each process that answered.
- * @throws Error with all lines when one of them failed.
+ * The answer of a command, with one line per process that answered.
+ * @throws Error with all lines when a process failed.
  */
 function requireAnswer(answers: readonly ControlAnswer[]): CommandAnswer {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);

@@ -41,7 +41,7 @@ export async function migrateCommand(
   return { data: { ...places, ...report }, text: `${bothSides(places)}\n\n${summary}` };
 }
 
-/** A wrong DATA_DIR would otherwise become a new, empty store. */
+/** The message for a DATA_DIR without stores. It prevents that a wrong DATA_DIR becomes a new, empty store. */
 export function noStores(dataDir: string): string {
   return `There are no stores in DATA_DIR (${resolve(dataDir)}), and the first start makes them: start the service, or correct DATA_DIR.`;
 }
@@ -51,7 +51,10 @@ function bothSides({ from, to }: Record<'from' | 'to', StorePlaces>): string {
   return table([['', 'from', 'to'], ...kinds.map((kind) => [kind, from[kind], to[kind]])]);
 }
 
-/** @throws UsageError that names the store that did not respond, before anything is copied. */
+/**
+ * Asks each store to respond.
+ * @throws UsageError that names the store that did not respond, before anything is copied.
+ */
 async function askEach(sides: Record<string, StoresToCopy>): Promise<void> {
   for (const [side, stores] of Object.entries(sides)) {
     for (const kind of ['documents', 'objects'] as const) {

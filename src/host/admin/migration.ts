@@ -11,7 +11,7 @@ import type { StoresToCopy } from '../../platform/stores/open.ts';
 import { CopyProgress } from '../../platform/stores/progress.ts';
 import { DELIVERED_PREFIX } from '../../product/delivery/cache.ts';
 
-/** One side of a migration. No service may use its stores meanwhile. */
+/** The stores on one side of a migration. No service may use them meanwhile. */
 export type MigrationSide = Omit<StoresToCopy, 'close'>;
 
 export interface MigrationReport {
@@ -21,25 +21,23 @@ export interface MigrationReport {
   bytes: number;
 }
 
-/** The error of an interrupted migration; the message says where it stopped and how to continue. */
+/** Thrown for an interrupted migration. The message says where it stopped and how to continue. */
 class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
 /** The number of documents that are read at once. */
 const PAGE_DOCUMENTS = 500;
-/** Marks a target that a migration has begun to fill, so that only a migration to a marked target can be continued. */
+/** Marks a target that a migration has begun to fill. Only a migration to a marked target can be continued. */
 const MARKER = { collection: 'migrations', id: 'begun' };
-/**
- * Collections that are not copied: records of Idempotency-Keys belong to coordination and are stored for a day only.
- */
+/** Collections that are not copied. Records of Idempotency-Keys belong to coordination, and are kept for a day only. */
 const EXCLUDED_COLLECTIONS = ['idempotency', MARKER.collection];
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
 /**
  * Copies all documents and objects, and then compares both sides: counts and SHA-256 of all documents, bytes of all
- * objects. After an interruption the next call continues: existing data of the target is compared, and copied again if
- * it differs.
+ * objects. After an interruption the next call continues: it compares existing data of the target, and copies it again
+ * if it differs.
  * @throws MigrationError when the target has its own data, or differs after the copy.
  */
 export async function migrate(
@@ -64,7 +62,7 @@ export async function migrate(
   return { collections, ...copied };
 }
 
-/** Marks the target as begun; refuses one with its own data. */
+/** Marks the target as begun. Refuses a target with its own data. */
 async function beginIn(documents: ListedDocuments): Promise<Collection<Document>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
   const marker = await documents.collection<Document>({ name: MARKER.collection, indexes: [] });
@@ -95,7 +93,10 @@ async function copyDocuments(
   }
 }
 
-/** @returns the number of documents on both sides. */
+/**
+ * Compares the documents of both sides.
+ * @returns the number of documents on each side.
+ */
 async function compareDocuments(
   name: string,
   source: Collection<Document>,

@@ -15,15 +15,15 @@ export function socketPath(dataDir: string): string {
 
 const KEEP_ALIVE_MS = 5_000;
 
-/** A line of the reply to a command; the last one has the answer or the error. */
+/** A line of the reply to a command. The last line has the answer or the error. */
 type ReplyLine = { progress: string } | { answer: CommandAnswer } | { error: string };
 type AttemptLine = { attempt: TailedAttempt } | { error: string };
 
 /**
- * Serves commands until closed. Only the server's own user can open the socket, and counts as the operator.
+ * Serves commands until it is closed. Only the server's own user can open the socket, and counts as the operator.
  *
- * @param onAcceptError called when a connection cannot be accepted, such as for lack of file descriptors. Only its own
- * command fails.
+ * @param onAcceptError called when a connection cannot be accepted, such as for lack of file descriptors. Only that
+ *   command fails.
  */
 export async function openAdminSocket(
   dataDir: string,
@@ -50,7 +50,7 @@ export async function openAdminSocket(
   };
 }
 
-/** A request: the words of one command and who gives it, or to listen to a webhook endpoint. */
+/** A request: to run the words of one command for somebody, or to listen to a webhook endpoint. */
 type AdminRequest = { words: readonly string[]; by: string } | { listenTo: string };
 
 /** Reads one request as JSON. A command gets lines of ReplyLine; a listener gets one JSON line per attempt. */
@@ -78,7 +78,7 @@ async function streamAttempts(socket: Socket, context: StoresContext, endpointId
   const unsubscribe = await listenTo(context, endpointId, (attempt) => {
     socket.write(`${JSON.stringify({ attempt } satisfies AttemptLine)}\n`);
   });
-  // An empty line is written now and then, because only a write notices that the client has disconnected.
+  // An empty line is written regularly, because only a write notices that the client has disconnected.
   const keepAlive = setInterval(() => socket.write('\n'), KEEP_ALIVE_MS);
   const stop = () => {
     clearInterval(keepAlive);
@@ -90,7 +90,7 @@ async function streamAttempts(socket: Socket, context: StoresContext, endpointId
 
 /**
  * Sends a command to the running primary.
- * @returns null when none runs on this data directory.
+ * @returns null when no primary runs on this data directory.
  * @throws Error with the message of the primary.
  */
 export async function askPrimary(
@@ -111,8 +111,8 @@ export async function askPrimary(
 }
 
 /**
- * Receives the attempts to a webhook endpoint from the running primary, until it stops.
- * @returns false when none runs on this data directory.
+ * Receives the delivery attempts to a webhook endpoint from the running primary, until the primary stops.
+ * @returns false when no primary runs on this data directory.
  * @throws Error with the message of the primary.
  */
 export async function listenThroughPrimary(
@@ -133,8 +133,8 @@ export async function listenThroughPrimary(
 }
 
 /**
- * Connects to the socket; null when no service listens. The connection is half open, because the request ends before
- * the response begins.
+ * Connects to the socket; null when no service listens. The connection is half open: the request ends before the
+ * response begins.
  */
 async function connectTo(dataDir: string): Promise<Socket | null> {
   const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true });

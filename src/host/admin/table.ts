@@ -1,4 +1,4 @@
-/** Formats rows as text, with columns as wide as their widest cells. */
+/** Formats rows as a text table. Columns are as wide as their widest cells. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? '').length)),

@@ -43,7 +43,7 @@ export const TOP_COMMAND: AdminCommand = {
   },
 };
 
-/** The snapshots of the processes that answered. */
+/** The load snapshots of the processes that answered. */
 async function snapshots(coordination: CommandContext['coordination']) {
   const answers = await askProcesses(coordination, { kind: 'load' });
   return answers.flatMap(({ hostId, processId, data }) =>

@@ -1,6 +1,6 @@
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 
-/** The load of a process, a host or all hosts, between two snapshots. Times are means per answer, in milliseconds. */
+/** The load of a process, a host or all hosts, between two snapshots. Times are means per response, in milliseconds. */
 export interface LoadRow {
   name: string;
   scope: 'process' | 'host' | 'all hosts';
@@ -13,41 +13,41 @@ export interface LoadRow {
   waitMs: number;
   uploadMs: number;
   pixelsMs: number;
-  /** The wait of requests for stores: queries of sweeps, claims and heartbeats are not in it. */
+  /** The time that requests waited for stores. Queries of sweeps, claims and heartbeats are not included. */
   storeMs: number;
-  /** The share of the time of all queries to stores that no request waited for. */
+  /** The share of the query time at stores for which no request waited. */
   backgroundStoreShare: number;
   providerMs: number;
-  /** Items of jobs in hand, and webhook attempts in flight. */
+  /** Job items in progress, and webhook attempts in flight. */
   jobItems: number;
   webhookAttempts: number;
   /** Refusals per second, by reason. */
   refusals: Record<string, number>;
-  /** Delivered pictures per second, by where they came from. */
+  /** Delivered pictures per second, by their source (such as the cache). */
   delivered: Record<string, number>;
   /** The number of open sockets, including those to stores. */
   connections: number;
   memoryBytes: number;
-  /** The share of the time in which the CPU quota throttled a host; more than 1 is possible with several cores. */
+  /** The share of time in which the CPU quota throttled a host. With several cores it can exceed 1. */
   throttled: number;
-  /** The share of the time for which the hypervisor gave the cores of a host to others. */
+  /** The share of time for which the hypervisor gave the host's cores to other machines. */
   stolen: number;
-  /** The share of the time in which a task of a host, of the service or not, was ready and had no core. */
+  /** The share of time in which some task of the host was ready to run but had no core. */
   pressure: number;
   /** The share of the granted cores that the service used; 0 for a process. */
   cpu: number;
-  /** Image threads for quick passes, and those at work. */
+  /** Image threads for quick passes, and how many of them are busy. */
   imageThreads: number;
   imageBusy: number;
   /** API processes. */
   processes: number;
   /** The granted cores of a host; 0 for a process. */
   cores: number;
-  /** Cores in use, by the role of the process; empty for a process. */
+  /** Cores in use by the role of the process; empty in the row of a single process. */
   cpuByRole: Record<string, number>;
   memoryByRole: Record<string, number>;
   countByRole: Record<string, number>;
-  /** The disk of DATA_DIR: free bytes, and those that are kept free. Null for a process. */
+  /** The disk of DATA_DIR: free bytes, and bytes that are kept free. Null in the row of a process. */
   disk: { freeBytes: number; reservedBytes: number } | null;
   /** The accounts with the most calls; the busiest first. */
   accounts: AccountLoad[];
@@ -69,7 +69,7 @@ export interface ObservedProcess {
   after: LoadSnapshot;
 }
 
-/** The differences of counters and the gauges at the end. */
+/** The increases of counters between two snapshots, and the gauges of the second. */
 interface SnapshotDifference {
   seconds: number;
   values: Record<string, number>;
@@ -151,7 +151,7 @@ function rowOf(scope: LoadRow['scope'], name: string, observed: readonly Observe
   };
 }
 
-/** The values of a metric by its label; by '' where it has none. */
+/** The values of a metric by its label; by '' for a metric without a label. */
 function byLabel(values: Readonly<Record<string, number>>, metric: string): Record<string, number> {
   const ofMetric = Object.entries(values).filter(([key]) => key === metric || key.startsWith(`${metric} `));
   return Object.fromEntries(ofMetric.map(([key, value]) => [key.slice(metric.length + 1), value]));
@@ -197,7 +197,7 @@ function differenceOf({ before, after }: ObservedProcess): SnapshotDifference {
   };
 }
 
-/** The sum of several processes: their counts add up, the duration does not. */
+/** The sum of several processes. Their counts add up, but the duration does not. */
 function sumOf(parts: readonly SnapshotDifference[]): SnapshotDifference {
   const values: Record<string, number> = {};
   const accounts: SnapshotDifference['accounts'] = {};
@@ -211,7 +211,7 @@ function sumOf(parts: readonly SnapshotDifference[]): SnapshotDifference {
   return { seconds: Math.max(0.001, ...parts.map(({ seconds }) => seconds)), values, accounts };
 }
 
-/** Interpolates a percentile like Prometheus: durations are assumed to be evenly distributed within their bucket. */
+/** Interpolates a percentile as Prometheus does: durations are assumed to be evenly distributed within their bucket. */
 function percentile(values: Readonly<Record<string, number>>, share: number): number | null {
   const buckets = Object.entries(values)
     .filter(([key]) => key.startsWith(BUCKET))
@@ -231,7 +231,7 @@ function boundOf(text: string): number {
   return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-/** The rates of a counter by its last label that has a value: refusals by reason, or by code without one. */
+/** The rates of a counter by its last non-empty label: refusals by reason, or by code if there is no reason. */
 function ratesIn(
   values: Readonly<Record<string, number>>,
   counter: string,

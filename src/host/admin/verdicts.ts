@@ -4,10 +4,10 @@ import type { LoadRow } from './top.ts';
 
 /** The state of a host in one sentence for its operator, with the remedy. */
 export interface Verdict {
-  /** `bad`: calls fail. `warn`: calls are slow, or soon fail. `good`: nothing is to be done. */
+  /** `bad`: calls fail. `warn`: calls are slow, or will soon fail. `good`: nothing needs to be done. */
   tone: 'good' | 'warn' | 'bad';
   sentence: string;
-  /** The change of a setting that mends it while the service runs; absent where none does. */
+  /** The change of a setting that solves the problem while the service runs; absent if no setting does. */
   mend?: { setting: CapacitySetting; value: number };
 }
 
@@ -19,23 +19,25 @@ export interface SilentProcess {
   timeoutMs: number;
 }
 
-/** The duration from which a response counts as slow. No cause is named for quicker ones. */
+/** The duration from which a response counts as slow. For quicker responses, no cause is named. */
 const SLOW_FROM_MS = 250;
-/** From this share of time on, cores that the host did not give are named as a cause of slow responses. */
+/** The share of time from which missing cores are named as a cause of slow responses. */
 const TAKEN_FROM = 0.1;
-/** The share of its cores above which the tasks of the service wait for each other. */
+/** The share of its cores above which the service's own tasks wait for each other. */
 const OWN_CPU_BELOW = 0.8;
-/** How many times longer than the work on pixels the wait for others is, where missing cores are not its cause. */
+/** How many times longer than the work on pixels the wait for other services must be to be named as the cause. */
 const OTHERS_FACTOR = 3;
-/** The share of the time of queries that belongs to work in the background, from which less of it is proposed. */
+/** The share of background work in the query time from which less background work is proposed. */
 const BACKGROUND_FROM = 0.5;
-/** What of it a process has in hand at least, and by how much less a proposal makes it. */
+/** The minimum of background work per process, and the factor by which a proposal reduces it. */
 const MIN_LESSENED = 4;
 const LESSENED_BY = 10;
-/** Calls of one account that are refused in a second, and their share of all its calls, from which it floods. */
+/**
+ * Refused calls per second of one account, and their share of all its calls, from which the account counts as flooding.
+ */
 const FLOOD_FROM_PER_SECOND = 1;
 const FLOOD_SHARE = 0.5;
-/** A heartbeat comes each second; a busy process is late by some. */
+/** A heartbeat comes each second, but a busy process may be some seconds late. */
 const SILENT_FROM_MS = 4_000;
 /** How long the death of a process is reported. */
 const RESTART_TOLD_MS = 120_000;
@@ -50,7 +52,7 @@ interface HostCondition {
   restart?: { text: string; agoMs: number } | undefined;
 }
 
-/** Everything that is wrong with a host, the most serious first; if nothing is, one sentence that says so. */
+/** Everything that is wrong with a host, the most serious first. If nothing is wrong, one sentence says so. */
 export function verdictsOn({ row, silent = [], restart }: HostCondition): Verdict[] {
   const found = [
     ...silent.map(hung),
@@ -61,7 +63,10 @@ export function verdictsOn({ row, silent = [], restart }: HostCondition): Verdic
   return found.length === 0 || cause.tone !== 'good' ? [...found, cause] : found;
 }
 
-/** What is wrong with each host, after its name if there are several; otherwise one sentence on all of them. */
+/**
+ * Everything that is wrong with each host, after the host's name if there are several; otherwise one sentence about all
+ * of them.
+ */
 export function verdictsOnAll(rows: readonly LoadRow[]): Verdict[] {
   const hosts = rows.filter(({ scope }) => scope === 'host');
   const wrong = hosts.flatMap((row) => {
@@ -102,7 +107,7 @@ function absentStore({ refusals }: LoadRow): Verdict | null {
   return { tone: 'bad', sentence };
 }
 
-/** An account that mostly sends calls which are refused. It is slowed itself, and may slow others. */
+/** The verdict on an account whose calls are mostly refused. Such an account is slow itself, and may slow others. */
 function flood({ accounts, refusals, requestsPerSecond }: LoadRow): Verdict | null {
   const flooding = accounts.find(
     ({ calls, refused }) => refused >= FLOOD_FROM_PER_SECOND && refused >= FLOOD_SHARE * calls,
@@ -148,7 +153,10 @@ function slowCause(row: LoadRow): Verdict {
   return largest;
 }
 
-/** Whether most of the time went to stores, models or clients: missing cores would make the work on pixels long too. */
+/**
+ * Whether most of the time was spent on stores, models or clients. Missing cores would make the work on pixels long
+ * too.
+ */
 function isWaitForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
   return Math.max(storeMs, providerMs, uploadMs) >= OTHERS_FACTOR * (waitMs + pixelsMs);
 }
@@ -178,7 +186,7 @@ function largestPart(row: LoadRow): Verdict {
   return slow(`${sentence} ${because}: set ${mend.setting}=${mend.value}.`, mend);
 }
 
-/** A change of a setting that mends a cause, and the fact that speaks for it. */
+/** A change of a setting that removes a cause, and the fact that supports it. */
 interface Proposal {
   because: string;
   mend: NonNullable<Verdict['mend']>;
@@ -190,7 +198,7 @@ const PROPOSALS: Readonly<Record<string, (row: LoadRow) => Proposal | undefined>
   'the stores': lessInBackground,
 };
 
-/** The threads of each process that use all cores, if there are fewer image threads than cores. */
+/** Proposes as many threads per process as use all cores, if there are fewer image threads than cores. */
 function moreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | undefined {
   if (processes === 0 || imageThreads >= Math.floor(cores)) return undefined;
   const [are, threads] = imageThreads === 1 ? ['is', 'thread'] : ['are', 'threads'];
@@ -200,7 +208,7 @@ function moreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | un
   };
 }
 
-/** Fewer items of jobs or fewer webhooks at a time, where most of what the stores do is for work in the background. */
+/** Proposes fewer concurrent job items or webhooks, if most of the stores' work is in the background. */
 function lessInBackground(row: LoadRow): Proposal | undefined {
   const { processes, backgroundStoreShare: share, jobItems, webhookAttempts } = row;
   const isItems = jobItems >= webhookAttempts;

@@ -10,7 +10,7 @@ import { type Finding, ok, problem, warning } from './finding.ts';
 
 const PAGE = '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
 const EDGE_PIXELS = 64;
-/** The timeout of a render, because a cold start from a slow disk takes seconds. */
+/** The timeout of a render. It is long, because a cold start from a slow disk takes seconds. */
 const DEADLINE_MS = 30_000;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -22,7 +22,7 @@ export interface TestedPage {
   milliseconds: number;
 }
 
-/** The browser that draws templates: it is started as the service does, and draws one page. */
+/** Checks the browser that draws templates: starts it as the service does, and draws one page. */
 export async function checkBrowser({ renders }: Settings): Promise<Finding[]> {
   const path = judgeBrowserPath(renders.BROWSER_PATH);
   if (path.state === 'problem') return [path];
@@ -32,7 +32,7 @@ export async function checkBrowser({ renders }: Settings): Promise<Finding[]> {
   return [path, judgePage(page), judgeSandbox(withoutSandbox, renders.RENDER_SANDBOX)];
 }
 
-/** Draws a page in a separate thread and browser, which end afterwards. */
+/** Draws a page in a thread and a browser of its own, which end afterwards. */
 async function drawPage(renders: Settings['renders']): Promise<TestedPage> {
   const cacheDir = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
   let isSandboxed = true;

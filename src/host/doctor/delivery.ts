@@ -5,12 +5,12 @@ import { DAY_MS, HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
 import { openPictureCache } from '../../product/delivery/cache.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** A cache is full from this share of its space on: an eviction leaves seven eighths of it. */
+/** The share of its space from which a cache counts as full. An eviction leaves seven eighths of the space in use. */
 const FULL_SHARE = 0.85;
-/** A cache that evicts what was asked for within this time makes pictures again that are in use. */
+/** If the cache evicts files that were used within this time, pictures in use are made again. */
 const MIN_OLDEST_MS = HOUR_MS;
 
-/** The cache of delivered pictures: what it holds, and whether it holds enough. */
+/** Checks the cache of delivered pictures: how much it holds, and whether it is large enough. */
 export async function checkDelivery({ stores, delivery }: Settings): Promise<Finding[]> {
   const settings = { ...stores, ...delivery };
   const objects = await openObjects(stores);

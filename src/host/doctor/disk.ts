@@ -27,7 +27,7 @@ export async function checkDisk(settings: Settings): Promise<Finding[]> {
   return [...(await checkDataDirectory(settings)), ...(await checkTemporary(tmpdir()))];
 }
 
-/** The folder in which browsers keep their profiles, and image threads their colour profiles. */
+/** Checks the folder for temporary files: browser profiles, and colour profiles of image threads. */
 export function checkTemporary(directory: string): Promise<Finding[]> {
   return orProblem(
     async () => {
@@ -39,7 +39,10 @@ export function checkTemporary(directory: string): Promise<Finding[]> {
   );
 }
 
-/** The disk of DATA_DIR: kind, space, and the time of a synced write, which every document pays when embedded. */
+/**
+ * Checks the disk of DATA_DIR: its kind, its free space, and the time of a synced write, which every document of the
+ * embedded stores takes.
+ */
 function checkDataDirectory({ stores }: Settings): Promise<Finding[]> {
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = stores;
   return orProblem(
@@ -97,7 +100,7 @@ export function judgeWrite(milliseconds: number): Finding {
     : ok(message);
 }
 
-/** Checks the database file while the service uses it: completely if that is quick, otherwise its beginning. */
+/** Checks the database file while the service uses it: completely if that is quick, otherwise only its beginning. */
 export function judgeDatabaseIntegrity(path: string): Finding[] {
   if (!existsSync(path)) return [];
   let database: DatabaseSync | undefined;

@@ -40,7 +40,7 @@ const CHECKS: ReadonlyArray<readonly [name: string, check: Check]> = [
   ['traces', () => checkTelemetry(process.env)],
 ];
 
-/** Checks the host and its services side by side, and changes nothing. */
+/** Runs all checks of the host and its services at the same time. It changes nothing. */
 export async function examine(
   settings: Settings,
   now: () => Date = () => new Date(),

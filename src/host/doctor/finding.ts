@@ -1,4 +1,4 @@
-/** The result of one examination of the host or its services. */
+/** The result of one check of the host or its services. */
 export interface Finding {
   state: 'ok' | 'warning' | 'problem';
   /** The fact, in one sentence. */
@@ -11,12 +11,12 @@ export function ok(message: string): Finding {
   return { state: 'ok', message, remedy: null };
 }
 
-/** The service works, but not as well as it could. */
+/** A finding: the service works, but not as well as it could. */
 export function warning(message: string, remedy: string): Finding {
   return { state: 'warning', message, remedy };
 }
 
-/** The service does not work, or loses something. */
+/** A finding: the service does not work, or loses something. */
 export function problem(message: string, remedy: string): Finding {
   return { state: 'problem', message, remedy };
 }
@@ -34,7 +34,7 @@ export async function orProblem(
   }
 }
 
-/** The message of the innermost cause of an error, because drivers wrap the errors of sockets. */
+/** The message of the innermost cause of an error. Drivers wrap the errors of sockets. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);

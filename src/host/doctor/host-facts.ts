@@ -6,19 +6,19 @@ import { type FontFamily, Fonts } from '../../imaging/fonts/fonts.ts';
 import { readControlGroupLimits } from '../../platform/concurrency/control-group.ts';
 import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
 
-/** The facts of this host; null if they cannot be read here. */
+/** The facts of this host. A fact is null if it cannot be read here. */
 export interface HostFacts {
   cores: number;
-  /** Cores that the control group grants, such as 1.5. */
+  /** The cores that the control group grants, such as 1.5. */
   quotaCores: number | null;
-  /** The memory of the machine, or the limit of the control group if that is less. */
+  /** The memory of the machine, or the limit of the control group if that is smaller. */
   memoryBytes: number;
   openFiles: number | null;
-  /** The limit of processes and threads of the control group. */
+  /** The control group's limit on processes and threads. */
   tasks: number | null;
-  /** The largest heap of a process with NODE_OPTIONS of this environment. */
+  /** The largest heap of a process under the NODE_OPTIONS of this environment. */
   heapBytes: number;
-  /** The fonts for pages and text, with those that come with the service. */
+  /** The fonts for pages and text, including those that come with the service. */
   fonts: readonly FontFamily[];
   /** The file that FONTCONFIG_FILE names, if it is missing. */
   missingFontconfig: string | null;

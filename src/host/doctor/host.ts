@@ -13,7 +13,7 @@ const MIN_OPEN_FILES = 1_024;
 const ENOUGH_OPEN_FILES = 8_192;
 /** Threads and processes of one API process with its browser. */
 const TASKS_PER_PROCESS = 100;
-/** An API process with the descriptions of all its routes. */
+/** The heap that an API process needs at least, with the descriptions of all its routes. */
 const MIN_HEAP_BYTES = 256 * MEGABYTE;
 
 /** Compares cores, memory, limits and fonts with the settings. */
@@ -63,7 +63,7 @@ function judgeCores(
   return threads <= granted / 2 ? warning(message, remedy) : ok(message);
 }
 
-/** Checks the number of libuv's threads, which decode pictures and also serve file reads and DNS. */
+/** Checks the number of libuv's threads, which decode pictures and also serve file reads and DNS queries. */
 function judgeLibuv({ libuvThreads: given }: HostFacts, { images: { IMAGE_THREADS } }: Settings): Finding {
   if (!given) return ok("libuv's threads follow IMAGE_THREADS.");
   const message = `UV_THREADPOOL_SIZE is ${JSON.stringify(given)}.`;
@@ -73,8 +73,8 @@ function judgeLibuv({ libuvThreads: given }: HostFacts, { images: { IMAGE_THREAD
 }
 
 /**
- * Adds up all memory budgets of the processes, and names each of them. Browsers beside those of the render threads are
- * told, but are no fault: they are rare, and Linux ends them first when memory runs out.
+ * Adds up all memory budgets of the processes, and names each of them. Additional browsers besides those of the render
+ * threads are mentioned, but are no fault: they are rare, and Linux ends them first when memory runs out.
  */
 function judgeMemory({ memoryBytes }: HostFacts, { processes, images, renders }: Settings): Finding {
   const { PROCESSES } = processes;
@@ -118,7 +118,7 @@ function judgeTasks({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings
     : ok(message);
 }
 
-/** Node.js takes about half of the memory by itself; less is a setting of somebody. */
+/** Checks the heap limit. Node.js takes about half of the memory by default, so a smaller limit was set by somebody. */
 function judgeHeap({ heapBytes }: HostFacts): Finding {
   const message = `The heap of a process may grow to ${megabytes(heapBytes)} MB.`;
   const remedy =
@@ -135,7 +135,7 @@ function judgeImageWait({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Set
   );
 }
 
-/** Scripts that templates are often written in, by the package of Debian that has them. */
+/** Scripts in which templates are often written, by the Debian package that has their fonts. */
 const SCRIPTS_OF_PACKAGES = {
   'fonts-dejavu-core': ['Latin', 'Greek', 'Cyrillic', 'Arabic', 'Hebrew'],
   'fonts-noto-color-emoji': ['Emoji'],

@@ -11,9 +11,9 @@ import { request } from './times.ts';
 const LINK_LIFE_MS = 60_000;
 
 /**
- * Checks whether an address belongs to the service on these stores: it requests a result that does not exist by a link
- * signed with the key of these stores. The service with this key responds that the result does not exist (404); any
- * other service refuses the link (403).
+ * Checks whether an address belongs to the service on these stores. It requests a result that does not exist, by a link
+ * signed with the key of these stores. The right service responds that the result does not exist (404); any other
+ * service refuses the link (403).
  */
 export async function checkPublicUrlIsOurs(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   const signatures = await signaturesIn(stores);
@@ -33,13 +33,13 @@ export async function checkPublicUrlIsOurs(publicUrl: string, stores: Settings['
       );
 }
 
-/** The signing key of the stores; null when no service has been started on them. */
+/** Reads the signing key of the stores; null when no service has ever been started on them. */
 export async function signaturesIn(stores: Settings['stores']): Promise<Signatures | null> {
   const value = isEmbedded(stores) ? secretInFile(stores.DATA_DIR) : await secretInMongo(stores.MONGODB_URL);
   return value === null ? null : createSignatures(value);
 }
 
-/** The file can be read while the service uses it. */
+/** Reads the secret from the database file, which is possible while the service uses the file. */
 function secretInFile(dataDir: string): string | null {
   const path = join(dataDir, DOCUMENTS_FILE);
   if (!existsSync(path)) return null;

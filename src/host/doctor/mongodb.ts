@@ -6,20 +6,20 @@ import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
 import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
-/** The versions that the driver speaks to: 4.2 and later. */
+/** The minimum protocol version, that of MongoDB 4.2, the oldest version that the driver supports. */
 const MIN_WIRE_VERSION = 8;
 
 const INDEXES_REMEDY =
   'Restart the service, which builds them; if it cannot, its log says why, such as duplicates in a unique index.';
 
-/** The description that MongoDB gives of itself. */
+/** The facts that a MongoDB server states about itself. */
 export interface MongoFacts {
   setName?: string;
   isWritablePrimary?: boolean;
   maxWireVersion: number;
 }
 
-/** MongoDB: replica set, write concern, clock, indexes and latency. */
+/** Checks MongoDB: replica set, write concern, clock, indexes and latency. */
 export async function checkMongo({ stores }: Settings, now: () => Date): Promise<Finding[]> {
   if (stores.MONGODB_URL === '') return [ok('Documents are embedded: there is no MongoDB to check.')];
   const client = new MongoClient(stores.MONGODB_URL, { serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS });
@@ -77,7 +77,9 @@ export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: Mongo
   ];
 }
 
-/** The service sets majority and journal itself, so a weaker write concern in the URL has no effect and is reported. */
+/**
+ * Reports a weaker write concern in the URL. It has no effect, because the service itself sets majority and journal.
+ */
 export function judgeWriteConcern(inAddress: string | null): Finding {
   if (inAddress === null || inAddress === 'majority')
     return ok('Writes wait for a majority and its journal.');
@@ -93,7 +95,7 @@ export async function checkIndexes(url: string): Promise<Finding> {
   return judgeIndexes(COLLECTIONS, held);
 }
 
-/** Finds missing and different indexes. A unique one is a problem, because nothing else prevents duplicates. */
+/** Finds missing and different indexes. A unique index is a problem, because nothing else prevents duplicates. */
 export function judgeIndexes(declared: readonly CollectionSpec[], held: readonly CollectionSpec[]): Finding {
   if (held.length === 0) return ok('MongoDB is empty: the first start makes its indexes.');
   const heldIndexes = new Map(held.flatMap((spec) => named(spec)));
@@ -113,7 +115,7 @@ function named({ name, indexes }: CollectionSpec): Array<readonly [name: string,
   return indexes.map((index) => [`${name}.${index.name}`, index]);
 }
 
-/** The text of an index: two indexes with the same text are the same. */
+/** The text of an index. Two indexes with the same text are equal. */
 function declarationOf(index: IndexSpec | undefined): string {
   if (index === undefined) return 'none';
   const { fields, unique = false, whenPresent = [] } = index;

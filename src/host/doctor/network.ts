@@ -6,10 +6,10 @@ import { answersAsDarkroom } from './ports.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0'];
-/** The address where clouds provide a machine's credentials. */
+/** The network where clouds provide a machine's credentials. */
 const METADATA_NETWORK = '169.254.';
 
-/** The public address, and whether it leads to this service. */
+/** Checks the public address, and whether it leads to this service. */
 export async function checkPublicUrl({ http, stores }: Settings): Promise<Finding[]> {
   const { PUBLIC_URL, TRUST_PROXY } = http;
   if (PUBLIC_URL === '') {
@@ -23,7 +23,10 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Findin
   return [reached, proxy];
 }
 
-/** @param wasStarted whether a service has ever run on the stores: before, nothing can answer. */
+/**
+ * The finding about an address that does not respond.
+ * @param wasStarted whether a service has ever run on the stores. If not, nothing can respond.
+ */
 export function judgeUnreachable(publicUrl: string, reason: string, wasStarted: boolean): Finding {
   const message = `PUBLIC_URL (${publicUrl}) cannot be reached from here: ${reason.replace(/\.$/, '')}.`;
   return wasStarted
@@ -31,7 +34,7 @@ export function judgeUnreachable(publicUrl: string, reason: string, wasStarted: 
     : warning(message, 'Start the service for the first time, and run the doctor again.');
 }
 
-/** The signing key of a Darkroom tells which instance it is. */
+/** Requests the public address, and compares the signing key to tell which instance responds. */
 async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
   return (await answersAsDarkroom(publicUrl))
     ? checkPublicUrlIsOurs(publicUrl, stores)
@@ -51,7 +54,7 @@ export function judgeProxy(publicUrl: URL, port: number, trusted: string): Findi
   return ok(trusted === '' ? 'No proxy is trusted, and none is in between.' : `TRUST_PROXY is ${trusted}.`);
 }
 
-/** Examines the allowed networks, and a proxy in the environment. */
+/** Checks the allowed networks, and a proxy in the environment. */
 export function judgeOutbound(
   settings: Settings,
   environment: Record<string, string | undefined>,
@@ -89,7 +92,7 @@ function* outboundFaults(
     );
 }
 
-/** Checks the sign-in at the mail server; no mail is sent. */
+/** Signs in at the mail server. No mail is sent. */
 export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<Finding[]> {
   if (SMTP_URL === '') {
     const message =

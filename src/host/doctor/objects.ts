@@ -4,10 +4,10 @@ import { MEGABYTE } from '../../platform/values/units.ts';
 import { type Finding, ok, orProblem, problem } from './finding.ts';
 
 const BODY = Buffer.from('written, read and deleted by npm run doctor');
-/** A size above the largest object that is sent in one request. */
+/** A size above that of the largest object that is sent in one request. */
 const LARGE_BYTES = 12 * MEGABYTE;
 
-/** S3: put, ranged get, multipart and delete, in the same way as the service, under its own key. */
+/** Checks S3: put, ranged get, multipart and delete, in the same way as the service, under a key of its own. */
 export async function checkObjects({ stores }: Settings): Promise<Finding[]> {
   const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
   if (S3_BUCKET === '') return [ok('Objects are files below DATA_DIR: there is no S3 to check.')];

@@ -6,7 +6,7 @@ import { request } from './times.ts';
 
 const REMEDY = 'Stop the program that listens there, or give the service another port.';
 
-/** The ports of the service: each is free, or a Darkroom listens on it. */
+/** Checks the ports of the service: each is free, or a Darkroom listens on it. */
 export async function checkPorts({ http }: Settings): Promise<Finding[]> {
   const { HOST, PORT, METRICS_PORT, METRICS_TOKEN } = http;
   const api = await judgePort('PORT', HOST, PORT, answersAsDarkroom);
@@ -40,7 +40,7 @@ function addressOf(host: string, port: number): string {
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
-/** A Darkroom returns the request id that was sent. */
+/** Whether a Darkroom responds: it returns the request id that was sent. */
 export async function answersAsDarkroom(address: string): Promise<boolean> {
   const id = randomUUID();
   const response = await request(`${address}/healthz`, { 'x-request-id': id });

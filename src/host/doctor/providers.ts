@@ -12,7 +12,7 @@ export async function checkProviders({ providers }: Settings): Promise<Finding[]
   return found.flat();
 }
 
-/** Any HTTP response is enough, because keys are only tested by calls that need them. */
+/** Checks that an address responds. Any HTTP response is enough, because only real calls test a provider's key. */
 function checkAddress(name: string, url: string): Promise<Finding[]> {
   return orProblem(
     async () => {

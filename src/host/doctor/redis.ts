@@ -11,14 +11,14 @@ import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 /** One for commands, one for messages. */
 const CONNECTIONS_PER_PROCESS = 2;
-/** A few hosts, while their processes are replaced. */
+/** Connections that a few hosts need while their processes are replaced. */
 const ENOUGH_CONNECTIONS = 128;
 /** The first version with ZADD … LT, which the schedule of webhooks uses. */
 const MIN_VERSION = [6, 2] as const;
 
 const REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
-/** Redis: version, eviction, persistence, clock and latency. */
+/** Checks Redis: version, eviction, persistence, clock and latency. */
 export async function checkRedis({ stores, processes }: Settings, now: () => Date): Promise<Finding[]> {
   if (stores.REDIS_URL === '') return [ok('Coordination is embedded: there is no Redis to check.')];
   return orProblem(
@@ -43,7 +43,7 @@ async function judgeRedis(client: Redis, processes: number, now: () => Date): Pr
   ];
 }
 
-/** Examines the hosts with the same Redis and prefix: whether all have the same documents, and their clocks. */
+/** Checks the hosts with the same Redis and prefix: whether all have the same documents, and their clocks. */
 export async function checkHosts({ stores }: Settings): Promise<Finding[]> {
   if (stores.REDIS_URL === '') return [ok('The stores are embedded: there are no other hosts.')];
   return orProblem(
@@ -51,7 +51,7 @@ export async function checkHosts({ stores }: Settings): Promise<Finding[]> {
       const coordination = await connectCoordination(stores);
       try {
         const answers = await askProcesses(coordination, { kind: 'pools' });
-        // Documents that cannot be read are a finding of their own check.
+        // Documents that cannot be read are reported by another check.
         const signatures = answers.length === 0 ? null : await signaturesIn(stores).catch(() => null);
         return [...judgeDeployments(answers, stores, signatures), ...judgeHosts(answers)];
       } finally {
@@ -102,7 +102,10 @@ export function judgeVersion(version: string): Finding {
     : problem(`Redis is ${version}, and ${MIN_VERSION.join('.')} is needed.`, 'Install a newer one.');
 }
 
-/** @param maxClients the limit of the server; null if it does not tell. */
+/**
+ * Checks the connection limit of Redis.
+ * @param maxClients the limit of the server; null if the server does not tell.
+ */
 export function judgeConnections(maxClients: number | null, processes: number): Finding {
   const needed = CONNECTIONS_PER_PROCESS * (processes + 1);
   const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${needed}.`;

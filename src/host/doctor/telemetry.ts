@@ -1,10 +1,10 @@
 import { type Finding, ok, problem, reasonOf, warning } from './finding.ts';
 import { request } from './times.ts';
 
-/** The port of OTLP over gRPC, which the service does not speak. */
+/** The port of OTLP over gRPC, which the service does not support. */
 const GRPC_PORT = '4317';
 
-/** The receiver of traces that the standard settings of OpenTelemetry name. */
+/** Checks the receiver of traces that OpenTelemetry's standard settings name. */
 export async function checkTelemetry(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {

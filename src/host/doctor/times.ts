@@ -6,14 +6,14 @@ const SLOW_MS = 5;
 const SKEW_WARNING_MS = 2_000;
 const SKEW_PROBLEM_MS = 10_000;
 
-/** The response of an address, without its body. */
+/** Requests an address, and returns the response without its body. */
 export async function request(url: string, headers: Record<string, string> = {}): Promise<Response> {
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
   await response.body?.cancel();
   return response;
 }
 
-/** The durations of repeated queries, in milliseconds. */
+/** Measures repeated queries, in milliseconds. */
 export async function measureTimes(ask: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample += 1) {
@@ -36,7 +36,7 @@ export function judgeLatency(service: string, times: readonly number[]): Finding
     : ok(message);
 }
 
-/** The clocks of a service and of this host, in epoch milliseconds. */
+/** Compares the clocks of a service and of this host, in epoch milliseconds. */
 export function judgeClock(service: string, itsMs: number, hostsMs: number, host = 'this host'): Finding {
   const skewMs = Math.abs(itsMs - hostsMs);
   const message = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;

@@ -7,7 +7,7 @@ import { type OperatorSessions, SESSION_LIFE_MS } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether a route of the operator is the one that opens a session, and asks for no credential itself. */
+    /** Whether the route opens an operator's session, so that it checks the credential itself. */
     opensOperatorSession?: true;
   }
 }
@@ -29,8 +29,8 @@ interface AccessOptions {
 }
 
 /**
- * Who may use the operator's interface: whoever sends OPERATOR_TOKEN, or has the cookie of a session that the token or
- * a one-time link has opened. Without a token that is set, the interface does not exist for anybody else.
+ * Decides who may use the operator's interface: whoever sends OPERATOR_TOKEN, or the cookie of a session that the token
+ * or a one-time link has opened. If no token is set, only a one-time link opens it, and every other call gets 404.
  */
 export class OperatorAccess {
   readonly #options: AccessOptions;
@@ -41,7 +41,7 @@ export class OperatorAccess {
     this.#cookie = new SessionCookie(options.publicUrl, COOKIE);
   }
 
-  /** Puts the check before every route of `app`. No cache may keep an answer. */
+  /** Puts the access check before every route of `app`. Responses must not be cached. */
   install(app: FastifyInstance): void {
     app.addHook('onRequest', async (request, reply) => {
       reply.header('cache-control', 'no-store');
@@ -52,7 +52,7 @@ export class OperatorAccess {
 
   /**
    * Opens a session for a token or a one-time link, as a cookie.
-   * @throws ApiError 401, or 404 where no token is set, for a wrong one; 429 after too many.
+   * @throws ApiError 401 for a wrong credential, or 404 if no token is set; 429 after too many wrong ones.
    */
   async signIn(
     request: FastifyRequest,
@@ -66,7 +66,7 @@ export class OperatorAccess {
     this.#cookie.set(request, reply, await sessions.begin(), SESSION_LIFE_MS / 1_000);
   }
 
-  /** Ends the session of the request, wherever its cookie may have been copied to. */
+  /** Ends the session of the request, also for copies of its cookie. */
   async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await this.#options.sessions.end(this.#cookie.tokenOf(request) ?? '');
     reply.headers(this.#cookie.ending(request));
@@ -80,11 +80,11 @@ export class OperatorAccess {
     }
     const session = this.#cookie.tokenOf(request);
     if (session === undefined) throw this.#refusal(request, 'A credential of the operator is missing');
-    // A session that is over is not an attack, but a guess would look the same.
+    // An expired session is not an attack, but a guessed one would look the same.
     if (!(await this.#options.sessions.isOpen(session))) await this.#verify(request, async () => false);
   }
 
-  /** Counts a credential as wrong before it is verified, so that guesses at the same time do not all pass. */
+  /** Counts a credential as wrong before it is verified, so that concurrent guesses do not all pass the limit. */
   async #verify(request: FastifyRequest, isRight: () => Promise<boolean>): Promise<void> {
     const strike = await this.#options.gate.strikeFirst(request);
     if (!(await isRight()))
@@ -94,7 +94,7 @@ export class OperatorAccess {
     await strike.giveBack();
   }
 
-  /** Hashes are compared, so that timing reveals neither the length nor the text of the token. */
+  /** Whether the text is the token. Hashes are compared, so that timing reveals neither its length nor its text. */
   #isToken(given: string): boolean {
     const { token } = this.#options;
     const isEqual = timingSafeEqual(hashOf(given), hashOf(token));

@@ -3,8 +3,8 @@ import { type LiveContext, parseArguments, UsageError } from '../admin/command.t
 import { LIVE_COMMANDS } from '../admin/live-commands.ts';
 
 /**
- * Runs a command of `npm run admin` for running processes: the same words have the same bounds and the same effect.
- * @param param the field of the call that a refused word came from.
+ * Runs a command of `npm run admin` for running processes, with the same bounds and the same effect.
+ * @param param the field of the call to name if a word is refused.
  * @returns what each process answered.
  * @throws ApiError invalid_param for a word that is refused; invalid_state when a process could not do it.
  */

@@ -7,15 +7,15 @@ import type { Findings } from './schema.ts';
 
 const DOCTOR = new URL('../doctor.ts', import.meta.url).pathname;
 const TIMEOUT_MS = 90_000;
-/** Within this time, a repeated question gets the previous examination. */
+/** A question within this time gets the previous examination. */
 const MIN_AGE_MS = 10_000;
-/** A lower priority than that of the processes that serve calls. */
+/** The examination runs at a lower priority than the processes that serve calls. */
 const NICENESS = 15;
 const NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
 
 /**
- * What the doctor says of this host. It runs as its own process, because it draws a page and reads the whole database,
- * for which no call may wait.
+ * The doctor's findings on this host. The doctor runs in a process of its own, because it draws a page and reads the
+ * whole database, which would delay calls.
  */
 export class Examination {
   #last: Findings | undefined;
@@ -23,7 +23,7 @@ export class Examination {
 
   /**
    * The last examination, or a new one if there is none yet.
-   * @param isFresh asks for a new one, unless the last one has just been made.
+   * @param isFresh asks for a new examination, unless the last one was just made.
    * @throws Error when the doctor cannot run.
    */
   async read(isFresh: boolean): Promise<Findings> {

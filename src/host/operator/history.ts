@@ -4,35 +4,35 @@ import type { LoadRow } from '../admin/top.ts';
 export const SAMPLE_MS = 10_000;
 /** An hour of samples. */
 const MAX_SAMPLES = 360;
-/** Series of a host: some twenty of their own, and one for each reason of a refusal and each role of a process. */
+/** Limit on the series of a host: some twenty fixed ones, and one per reason of a refusal and per role of a process. */
 const MAX_SERIES = 80;
 const MAX_MARKS = 200;
 /** Digits of a value. */
 const DIGITS = 4;
 
-/** Something that was done to a host, or happened to it, for the time axis. */
+/** An event on a host for the time axis: an operator's action, or something that happened. */
 export interface Mark {
   /** Epoch milliseconds. */
   at: number;
   kind: 'set' | 'drain' | 'log' | 'reload' | 'restart';
-  /** Who did it; empty for what happened by itself. */
+  /** Who did it; empty for something that happened by itself. */
   by: string;
   /** What was done, in a few words. */
   text: string;
 }
 
-/** The samples of a host after some instant, as columns: each series has one value for each instant. */
+/** The samples of a host after some instant, in columns. Each series has one value per instant. */
 export interface HistoryPart {
   /** Epoch milliseconds, ascending. */
   at: number[];
-  /** The values by name, such as `p99` or `refused/capacity`; null if there was none. */
+  /** The values by the name of the series, such as `p99` or `refused/capacity`. Null means that there was no value. */
   series: Record<string, Array<number | null>>;
   marks: Mark[];
 }
 
 /**
- * The load of a host in its last hour, in the memory of its primary: a ring of columns, which takes 250 kB at most. A
- * series begins with its first value that is not zero, so that a reason that never refused takes no room.
+ * The load of a host in its last hour, in the memory of its primary: a ring buffer of columns, 250 kB at most. A series
+ * begins with its first value other than zero, so that unused series take no memory.
  */
 export class LoadHistory {
   readonly #at = new Float64Array(MAX_SAMPLES);
@@ -55,7 +55,7 @@ export class LoadHistory {
     if (this.#marks.length > MAX_MARKS) this.#marks.shift();
   }
 
-  /** The samples and marks after an instant in epoch milliseconds; without one, all that are kept. */
+  /** The samples and marks after an instant in epoch milliseconds. Without an instant, all that are kept. */
   since(afterMs = 0): HistoryPart {
     const kept = Math.min(this.#count, MAX_SAMPLES);
     const slots = Array.from({ length: kept }, (_, index) => (this.#count - kept + index) % MAX_SAMPLES);

@@ -38,7 +38,7 @@ const WORDS: Record<RestartReason, string> = {
   exit: 'ended by itself',
 };
 
-/** The host as its primary sees it, and what was done to it. */
+/** Reports the state of the host as its primary sees it, and what was done to it. */
 export class HostReporter {
   readonly #options: HostReporterOptions;
   /** Read once, because that takes many small files of the kernel. */
@@ -63,7 +63,7 @@ export class HostReporter {
     this.note({ kind: 'restart', by: '', text });
   }
 
-  /** @param afterMs epoch milliseconds: the history holds only what came later. */
+  /** @param afterMs epoch milliseconds. The history contains only what is newer. */
   report(afterMs: number): HostReport {
     const { history, recorder, processes, settings } = this.#options;
     const row = recorder.now();

@@ -5,7 +5,10 @@ import { hostRow, type LoadRow, type ObservedProcess } from '../admin/top.ts';
 import type { ProcessMessage } from '../processes/messages.ts';
 import { type LoadHistory, SAMPLE_MS } from './history.ts';
 
-/** The snapshots that are kept of a process: the current row spans the time from the first to the last of them. */
+/**
+ * The number of snapshots that are kept of each process. The current row covers the time between the first and the
+ * last.
+ */
 const MAX_SNAPSHOTS = 4;
 const PRIMARY = 'primary';
 
@@ -18,11 +21,11 @@ interface RecorderOptions {
   nowMs: () => number;
 }
 
-/** Collects the snapshots that the processes of a host send, and makes a sample of the history of each round. */
+/** Collects the snapshots that the processes of a host send, and adds a sample to the history in each round. */
 export class LoadRecorder {
   readonly #options: RecorderOptions;
   readonly #snapshots = new Map<string, LoadSnapshot[]>();
-  /** The processes that sent a snapshot since the round before; one that hangs did not. */
+  /** The processes that have sent a snapshot in this round. A hung process sends none. */
   readonly #heard = new Set<string>();
   /** What `now` returned since the last round: every page that is open asks for it every few seconds. */
   #now: LoadRow | null = null;
@@ -60,7 +63,7 @@ export class LoadRecorder {
     return this.#now;
   }
 
-  /** @param snapshots how many of each process it spans. */
+  /** @param snapshots the number of snapshots of each process that the row covers. */
   #rowOver(snapshots: number, processIds: readonly string[]): LoadRow | null {
     const { hostId } = this.#options;
     const observed = processIds.flatMap((processId): ObservedProcess[] => {
@@ -75,7 +78,9 @@ export class LoadRecorder {
   }
 }
 
-/** Gives a recorder the snapshots of every process that cluster.fork() started or will start, and makes its rounds. */
+/**
+ * Passes the snapshots of every process that cluster.fork() started or will start to a recorder, and runs its rounds.
+ */
 export function recordLoad(recorder: LoadRecorder, log: Logger): void {
   cluster.on('message', ({ id }, message: ProcessMessage) => {
     if (message?.type === 'load') recorder.receive(String(id), message.snapshot);

@@ -5,18 +5,21 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { BenchRunsQuery, Run } from './schema.ts';
 
-/** The fields of a report before its figures lie within this many bytes. */
+/** The fields of a report that precede its figures lie within this many bytes. */
 const HEAD_BYTES = 32_768;
 const MAX_FILES = 2_000;
 const MAX_RUNS = 500;
 /** A report of hours of load has some ten megabytes. */
 const MAX_REPORT_BYTES = 128 * 1024 * 1024;
-/** A field at the first level of a report, and one of its field `host`, as JSON.stringify writes them. */
+/** Matches a field at the first level of a report, as JSON.stringify writes it. */
 const FIELD = /^ {2}"(\w+)": ("(?:[^"\\]|\\.)*"|[\d.-]+|null),?$/gm;
 const COMMIT = /^ {4}"commit": ("(?:[^"\\]|\\.)*"|null),?$/m;
 const STAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
 
-/** The reports of bench and tune in a folder. Only its own files are read: no path and no link leads out of it. */
+/**
+ * The bench and tune reports in a folder. Only files of the folder itself are read: no path and no link leads out of
+ * it.
+ */
 export class Reports {
   readonly folder: string;
   /** What is known of a file, by its name, size and time. */
@@ -26,7 +29,7 @@ export class Reports {
     this.folder = resolve(folder);
   }
 
-  /** The reports that match, the newest first; none if there is no such folder. */
+  /** The reports that match, the newest first; none if the folder does not exist. */
   async list({ kind, suite, search }: BenchRunsQuery): Promise<{ runs: Run[]; total: number }> {
     const words = search?.toLowerCase() ?? '';
     const matching = (await this.#all()).filter(
@@ -49,7 +52,7 @@ export class Reports {
       throw new ApiError('not_found', 'There is no such report: the list of runs has the names of all.', {
         param: 'name',
       });
-    // A report that is being written may grow meanwhile: what was announced is sent.
+    // A report that is being written may grow meanwhile. Exactly the announced bytes are sent.
     return { bytes: file.size, stream: createReadStream(join(this.folder, name), { end: file.size - 1 }) };
   }
 
@@ -125,7 +128,7 @@ function runOf(name: string, head: string, { size, mtime }: { size: number; mtim
   };
 }
 
-/** The command of a report that does not have its own. */
+/** The command of a report that does not name its own. */
 function commandOf(suite: string): string {
   return suite === 'tune' ? 'npm run tune' : `npm run bench -- ${suite}`;
 }

@@ -31,7 +31,7 @@ interface OperatorRoutesOptions {
   examination: Examination;
 }
 
-/** The operator asks by OPERATOR_TOKEN, or by the cookie of a session. */
+/** The operator authenticates by OPERATOR_TOKEN, or by the cookie of a session. */
 const security = [{ operator: [] }];
 
 const ROUTES = [
@@ -46,7 +46,7 @@ const ROUTES = [
   readRun,
 ];
 
-/** The interface of the person who runs the service: what `npm run admin` and `npm run doctor` know, over HTTP. */
+/** The operator's interface: what `npm run admin` and `npm run doctor` offer, over HTTP. */
 export async function operatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): Promise<void> {
   options.access.install(app);
   for (const route of ROUTES) route(app, options);

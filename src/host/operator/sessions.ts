@@ -8,8 +8,8 @@ export const SESSION_LIFE_MS = 12 * HOUR_MS;
 const SECRET_CHARACTERS = 40;
 
 /**
- * The operator's sessions and one-time links. Coordination keeps the hash of each for its life, so that every process
- * of every host knows them; nothing is stored.
+ * The operator's sessions and one-time links. Coordination keeps a hash of each until it expires, so that every process
+ * of every host knows them. They are not stored as documents.
  */
 export class OperatorSessions {
   readonly #coordination: Coordination;
@@ -18,18 +18,21 @@ export class OperatorSessions {
     this.#coordination = coordination;
   }
 
-  /** A secret that opens one session within ten minutes. */
+  /** Makes a secret that opens one session within ten minutes. */
   async newLink(): Promise<string> {
     const link = `opl_${randomText(SECRET_CHARACTERS)}`;
     await this.#coordination.setFlag(keyOf('link', link), LINK_LIFE_MS);
     return link;
   }
 
-  /** Whether the link is good, which its first use ends. */
+  /**
+   * Uses up a link.
+   * @returns whether the link was valid and unused.
+   */
   async useLink(link: string): Promise<boolean> {
     const { flagged } = await this.#coordination.admit({ flag: keyOf('link', link) });
     if (!flagged) return false;
-    // The flag may be read by two uses at the same time; of a count only one is the first.
+    // Two concurrent uses may both read an unused flag. Of a counter, only one use is the first.
     const { count } = await this.#coordination.strike(keyOf('link-use', link), LINK_LIFE_MS);
     return count === 1;
   }

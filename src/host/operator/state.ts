@@ -5,14 +5,16 @@ import type { ProcessReport } from '../processes/process-controls.ts';
 import type { HostReport } from './host-report.ts';
 import type { OperatorHost, OperatorProcess, OperatorState } from './schema.ts';
 
-/** A primary takes the same messages as its processes; it answers for its host. */
+/**
+ * The address of primaries for controls. A primary takes the same controls as its processes, and answers for its host.
+ */
 const PRIMARY = 'primary';
 const SERIOUSNESS: ReadonlyArray<Verdict['tone']> = ['bad', 'warn', 'good'];
 const NOBODY: Verdict = { tone: 'bad', sentence: 'No primary process answered: is the service starting?' };
 
 /**
- * Asks every process of every host how it is.
- * @param afterMs epoch milliseconds: the history holds only what came later.
+ * Asks every process of every host for its state.
+ * @param afterMs epoch milliseconds. The history contains only what is newer.
  */
 export async function readState(coordination: Coordination, afterMs: number): Promise<OperatorState> {
   const answers = await askProcesses(coordination, { kind: 'state', afterMs });
@@ -57,7 +59,7 @@ function detailsOf({
   return { rssBytes, logLevel, clockDifferenceMs, pools };
 }
 
-/** The most serious verdict of all hosts, after the name of its host if there are several. */
+/** The most serious verdict of all hosts. It begins with the name of the host if there are several. */
 function worstOf(hosts: readonly OperatorHost[]): Verdict {
   const named = hosts.flatMap(({ hostId, verdicts }) =>
     verdicts.map((verdict) => ({

@@ -7,30 +7,32 @@ import { SettingsError } from '../../../config/index.ts';
 export interface Allocator {
   /** For the operator: the library, or `system`. */
   name: string;
-  /** The environment variables of a process that uses it. */
+  /** The environment variables of a process that uses the allocator. */
   environment: Record<string, string>;
 }
 
 const LIBRARY_FOLDERS = ['/usr/local/lib', '/usr/lib64', '/usr/lib', '/lib64', '/lib'];
-/** The allocators in the order of preference, by how little memory they keep after pictures of different sizes. */
+/**
+ * The allocators in the order of preference. The first one keeps the least memory after pictures of different sizes.
+ */
 const LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/];
 /**
- * The number of arenas that the threads of a process share with the system's allocator. By default each thread has its
- * own arena, which keeps the memory that was freed there: 690 MB per process after 1,000 mixed calls instead of 325. A
- * variable of the same name in the operator's environment takes precedence.
+ * The number of memory arenas that the threads of a process share under the system's allocator. By default each thread
+ * has its own arena, which keeps freed memory: 690 MB per process after 1,000 mixed calls instead of 325. A variable of
+ * the same name in the operator's environment takes precedence.
  */
 const SYSTEM_ARENAS = '2';
 /**
- * The options of jemalloc, which creates four arenas per core by default, so that memory freed by one thread is mapped
- * again for another. Free memory is kept for a minute instead of 10 s, because the next calls use the same blocks:
- * returning and mapping them again takes 14 system calls and 220 page faults for a PNG of 1 megapixel instead of 1 and
- * 90. Blocks of 8 MB and more are still returned at once. Other libraries ignore the variable, and the operator's value
- * takes precedence.
+ * The options of jemalloc. Two arenas instead of four per core, because memory that one thread frees would be mapped
+ * again for another. Free memory is kept for a minute instead of 10 s, because the next calls use the same blocks: a
+ * PNG of 1 megapixel then takes 1 system call and 90 page faults instead of 14 and 220. Blocks of 8 MB and more are
+ * still returned at once. Other libraries ignore the variable, and the operator's value takes precedence.
  */
 const JEMALLOC_CONF = 'narenas:2,dirty_decay_ms:60000';
 
 /**
- * The allocator of ALLOCATOR: `system`, the path of a library, or `auto`, which takes one that the host has.
+ * Finds the allocator that ALLOCATOR names: `system`, the path of a library, or `auto`, which takes one that the host
+ * has.
  * @throws SettingsError when the library cannot be preloaded.
  */
 export function chooseAllocator(setting: string): Allocator {
@@ -50,7 +52,7 @@ function preloaded(library: string | undefined): Allocator {
   return { name: library, environment: { ...arenas, ...jemalloc, LD_PRELOAD: library } };
 }
 
-/** Also searches the folder of the architecture, such as /usr/lib/x86_64-linux-gnu. */
+/** Finds installed libraries, also in the folder of the architecture, such as /usr/lib/x86_64-linux-gnu. */
 function installedLibraries(): string[] {
   const folders = LIBRARY_FOLDERS.flatMap((folder) => [
     folder,
@@ -70,9 +72,7 @@ function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
-/**
- * Checks that the library can be loaded, because the dynamic loader would only print a warning and continue without it.
- */
+/** Whether the library can be loaded. If not, the dynamic loader would only print a warning and continue without it. */
 function canBePreloaded(library: string): boolean {
   if (process.platform !== 'linux' || !isAbsolute(library)) return false;
   const tried = spawnSync(process.execPath, ['--version'], {

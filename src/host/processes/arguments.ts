@@ -1,6 +1,5 @@
 /**
- * Ends the process when a command was called with `--help` or with an unknown argument, so that a wrong call starts
- * nothing.
+ * Ends the process if a command was called with `--help` or with an unknown argument, so that a mistake starts nothing.
  * @param usage the text that `--help` prints.
  * @param known the options of the command.
  */

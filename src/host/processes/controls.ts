@@ -2,13 +2,13 @@ import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { answerQuestions, askEveryProcess } from '../../platform/stores/coordination/questions.ts';
 
-/** The controls that an operator has over the running processes of every host. */
+/** A command that an operator sends to the running processes of every host. */
 export type Control =
   | { kind: 'pools' }
   /** Returns the counters of the process. */
   | { kind: 'load' }
   /**
-   * Returns what `pools` does; the primary answers for its host, with the history after an instant in epoch
+   * Returns the same as `pools`. The primary also answers for its host, with the history after an instant in epoch
    * milliseconds.
    */
   | { kind: 'state'; afterMs: number }
@@ -17,7 +17,7 @@ export type Control =
   /** With `save`, the setting is also written to the settings file. */
   | ({ kind: 'set'; name: CapacitySetting; value: number; save: boolean } & Authored);
 
-/** What changes a process names its author, for the log. */
+/** A control that changes a process names its author for the log. */
 interface Authored {
   by: string;
 }
@@ -38,11 +38,11 @@ export interface ControlAnswer extends ProcessName {
 export type ControlHandler = (control: Control) => Promise<Record<string, unknown> | null>;
 
 const CHANNEL = 'controls';
-/** The timeout of an answer: a process that is replaced finishes its calls first. */
+/** How long an answer is awaited. A process that is replaced finishes its calls first. */
 const TIMEOUT_MS: Record<Control['kind'], number> = {
   pools: 5_000,
   load: 5_000,
-  // The page that shows it asks again soon, and names a process that did not answer.
+  // The console asks again soon, and names a process that did not answer.
   state: 1_500,
   log: 5_000,
   set: 60_000,
@@ -50,8 +50,8 @@ const TIMEOUT_MS: Record<Control['kind'], number> = {
 };
 
 /**
- * Sends a command to every process of every host over coordination. A process that does not answer in time is missing
- * from the list, and the operator can repeat the command.
+ * Sends a control to every process of every host over coordination. A process that does not answer in time is missing
+ * from the list; the operator can repeat the command.
  */
 export async function askProcesses(coordination: Coordination, control: Control): Promise<ControlAnswer[]> {
   const timeoutMs = TIMEOUT_MS[control.kind];
@@ -59,12 +59,12 @@ export async function askProcesses(coordination: Coordination, control: Control)
   return answers.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
 }
 
-/** The error of a command that no process answered. */
+/** The error for a control that no process answered. */
 export function noProcessAnswered(): Error {
   return new Error('No service runs on these stores: no process answered.');
 }
 
-/** Executes the operators' commands in this process. Resolves with a function that ends the subscription. */
+/** Executes the operators' controls in this process. Resolves with a function that ends the subscription. */
 export function answerControls(
   coordination: Coordination,
   name: ProcessName,

@@ -6,17 +6,17 @@ function quotaCores(): number | null {
   return readControlGroupLimits().cores;
 }
 
-/** The cores that the service may use: those of the machine, or the quota if that is less. */
+/** The cores that the service may use: those of the machine, or the quota if it is smaller. */
 export function grantedCores(quota = quotaCores(), cores = availableParallelism()): number {
   return Math.min(cores, quota ?? cores);
 }
 
-/** One process per available core, and at least one. */
+/** The default number of processes: one per available core, and at least one. */
 export function fittingProcesses(quota = quotaCores(), cores = availableParallelism()): number {
   return Math.max(1, Math.floor(grantedCores(quota, cores)));
 }
 
-/** Explains the number of processes for the log of the start. */
+/** The sentence in the start log that explains the number of processes. */
 export function processesChosen(processes: number, isSet: boolean, quota = quotaCores()): string {
   const cores = availableParallelism();
   const why = isSet

@@ -4,14 +4,17 @@ import type { StoresSettings } from '../../platform/stores/open.ts';
 import { placesOf } from '../../platform/stores/places.ts';
 import { MINUTE_MS } from '../../platform/values/units.ts';
 
-/** The primaries of a deployment renew its mark; after its last one has ended, another deployment may come. */
+/**
+ * How long a deployment's mark lasts. The primaries renew it; after the last one has ended, another deployment may use
+ * the prefix.
+ */
 const LEASE_MS = 10 * MINUTE_MS;
 const RENEWED_EACH_MS = MINUTE_MS;
 const MARK_LETTERS = 16;
 
 /**
- * Identifies the documents of a deployment, by the signing key that they keep and the name of their database: a copy of
- * the documents in another database is another deployment.
+ * Identifies the documents of a deployment by their signing key and the name of their database. A copy of the documents
+ * in another database counts as another deployment.
  */
 export function deploymentMark(signatures: Signatures, settings: StoresSettings): string {
   const database = placesOf(settings).documents.split('/').at(-1) ?? '';
@@ -19,13 +22,13 @@ export function deploymentMark(signatures: Signatures, settings: StoresSettings)
   return (signed.get('signature') ?? '').slice(0, MARK_LETTERS);
 }
 
-/** What a deployment does that meets another one on its Redis. */
+/** The advice for a deployment that meets another deployment on its Redis. */
 export const SEPARATION_ADVICE =
   'Set REDIS_PREFIX to a different name, or name another database number in REDIS_URL: otherwise commands and wake-ups of one reach the other.';
 
 /**
  * Keeps the mark of this deployment under its prefix on Redis, so that another deployment with the same prefix is
- * refused. If Redis loses the mark, it is written again within a minute; nothing waits for it.
+ * refused. If Redis loses the mark, it is written again within a minute.
  * @throws Error with one sentence when another deployment holds the prefix.
  */
 export async function holdPrefix(
@@ -41,6 +44,6 @@ export async function holdPrefix(
   const renew = async () => {
     if (!(await hold())) log.error(`${met} ${SEPARATION_ADVICE}`);
   };
-  // While Redis is away there is nothing to renew; the next round does it.
+  // While Redis is away, nothing can be renewed. The next round tries again.
   setInterval(() => void renew().catch(() => undefined), RENEWED_EACH_MS).unref();
 }

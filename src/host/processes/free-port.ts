@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 
 /**
  * Checks that an address can be listened on, before anything is created or started.
- * @param port 0: any free one.
+ * @param port 0 means any free port.
  * @param setting the name of the setting for the port.
  * @returns the port.
  * @throws Error with a sentence for the operator.

@@ -1,14 +1,14 @@
 import type { Worker } from 'node:cluster';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
-/** A connection in the form of the cluster module. */
+/** A connection, as the cluster module of Node represents it. */
 interface Connection {
   close(): void;
 }
 
 /**
- * The messages that send a connection to a process and confirm that it accepted it, and those that begin and end its
- * listening. `key` names the address.
+ * Messages of Node's cluster module: they send a connection to a process, confirm it, and begin and end the listening
+ * of a process. `key` names the address.
  */
 interface ClusterMessage {
   act?: string;
@@ -21,27 +21,28 @@ interface ClusterMessage {
 export interface HandedConnections {
   /** Whether the process listens. */
   isListening(): boolean;
-  /** Whether the process has accepted every connection that was sent to it, and takes the next one. */
+  /** Whether the process has confirmed every connection that was sent to it, so that it can take the next one. */
   isFree(): boolean;
-  /** The number of connections that were sent to it until now. */
+  /** The number of connections that were sent to the process so far. */
   sent(): number;
-  /** Sends it no further ones. The address is closed with its last process. */
+  /** Sends the process no further connections. The address is closed when its last process ends. */
   end(): void;
 }
 
-/** The number of polls that read the buffered messages of a dead process. */
+/** The number of polls that read a dead process's buffered messages. */
 const POLLS = 200;
 const POLL_MS = 5;
-/** More turns than connections can wait in the kernel (511, the backlog of Node); 5 s if all processes hang. */
+/**
+ * More event loop turns than connections can wait in the kernel (511, the backlog of Node); 5 s if all processes hang.
+ */
 const MAX_TURNS = 1_000;
 
-/** The release of Node whose cluster messages are known here; see cannotRescue. */
+/** The release of Node whose cluster messages this file knows; see cannotRescue. */
 const KNOWN_NODE = 24;
 
 /**
- * A warning for the operator when this release of Node may use other messages between its processes; null for the known
- * release. With other messages, a connection that is being sent to a process is lost if the process is killed at that
- * moment.
+ * The warning for an operator whose release of Node may use other cluster messages; null for the known release. With
+ * other messages, a connection that is being sent to a process is lost if the process is killed at that moment.
  */
 export function cannotRescue(version: string = process.versions.node): string | null {
   if (Number.parseInt(version, 10) === KNOWN_NODE) return null;
@@ -49,18 +50,20 @@ export function cannotRescue(version: string = process.versions.node): string | 
 }
 
 /**
- * Watches the connections that are sent to a process, and rescues one that the process does not accept before it dies.
+ * Watches the connections that are sent to a process, and rescues a connection that the process has not accepted when
+ * it dies.
  *
  * Node's round-robin scheduling sends a connection in a message, and waits until the process confirms it. A process
  * that is killed in between never confirms: the connection stays open, and no process serves it. The dead process may
- * even stay on the scheduler's list, because its channel still waits for the handle and never reports that it is
- * closed. We emit both events for it: `disconnect`, and "connection not accepted", upon which the scheduler selects
- * another process. Nothing has been read from such a connection, because a process confirms it before it reads. If no
- * other process listens, the connection is closed and its client can call again.
+ * even stay on the scheduler's list, because its channel still waits for the connection and never reports that it is
+ * closed. So this function emits both events itself: `disconnect`, and "connection not accepted", upon which the
+ * scheduler selects another process. Nothing has been read from such a connection, because a process confirms before it
+ * reads. If no other process listens, the connection is closed and its client can call again.
  *
- * Without hand-over (`SCHED_NONE`) none of this is needed, but the balance is lost. Measured with two kept connections
- * a process, opened at once, 20 times: of 8 processes the busiest had half of the connections in the median and 94 % at
- * worst, against 19 % and 25 % by round robin; of 4 processes half and 88 %, against 38 %; of 2 all at worst.
+ * Without hand-over (`SCHED_NONE`) none of this is needed, but connections are distributed badly. Measured 20 times
+ * with two keep-alive connections per process, opened at once: the busiest of 8 processes had half of the connections
+ * in the median and 94 % at worst, against 19 % and 25 % by round robin; the busiest of 4 processes half and 88 %,
+ * against 38 %; of 2 processes, all at worst.
  *
  * @see https://github.com/nodejs/node/blob/v24.x/lib/internal/cluster/round_robin_handle.js
  */
@@ -68,7 +71,7 @@ export function watchConnections(worker: Worker, anotherListens: () => boolean):
   const channel = worker.process;
   const handed = new Map<number, Connection>();
   let sent = 0;
-  /** Present while the process listens: the answer to its question for the address has it. */
+  /** The key of the address, while the process listens. The primary's answer to the process names it. */
   let key: string | undefined;
   const send = channel.send.bind(channel) as (...parts: unknown[]) => boolean;
   const sendAndRemember = (message: ClusterMessage, connection?: Connection, ...rest: unknown[]) => {
@@ -111,13 +114,13 @@ export function watchConnections(worker: Worker, anotherListens: () => boolean):
 }
 
 /**
- * Closes the address of the processes without losing a connection that waits in the kernel or in the primary: resolves
- * when the processes were sent all of them, and clients are refused. When a process closes the address itself, Node
- * resets the connections that wait and those that are on their way to it.
+ * Closes the address of the processes without losing a connection that waits in the kernel or in the primary. It
+ * resolves when the processes have got all of these connections, and new clients are refused. If a process closes the
+ * address itself, Node resets the connections that wait and those that are on their way to it.
  *
- * Node accepts one connection in each turn of the event loop, so none waits in the kernel after a turn in which none
- * was sent, and none waits in the primary while a process is free. What is left is the moment between that turn and the
- * close: a client that connects in it is reset, which TCP gives no means to prevent.
+ * Node accepts one connection per event loop turn. So no connection waits in the kernel after a turn in which none was
+ * sent, and none waits in the primary while a process is free. A client that connects between that turn and the close
+ * is still reset, which TCP cannot prevent.
  *
  * @see https://github.com/nodejs/node/blob/v24.x/lib/internal/cluster/primary.js
  */

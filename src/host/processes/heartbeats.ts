@@ -11,7 +11,7 @@ interface HeartbeatsOptions<T> {
 }
 
 /**
- * Detects hung processes: a process that is stopped, or whose event loop is blocked, serves no calls and does not end.
+ * Detects hung processes. A process that is stopped, or whose event loop is blocked, serves no calls and does not end.
  */
 export class Heartbeats<T> {
   readonly #timeoutMs: number;
@@ -42,19 +42,22 @@ export class Heartbeats<T> {
 
   forget(process: T): void {
     this.#lastMs.delete(process);
-    // The timer is stopped without processes, because it would keep the primary alive.
+    // The timer runs only while processes are watched, because it keeps the primary alive.
     if (this.#lastMs.size > 0) return;
     this.#cancel?.();
     this.#cancel = undefined;
   }
 
-  /** The time since the last heartbeat of a process; 0 for one that is not watched. */
+  /** Milliseconds since the last heartbeat of a process; 0 for a process that is not watched. */
   silentMs(process: T): number {
     const nowMs = this.#clock.elapsedMs();
     return nowMs - (this.#lastMs.get(process) ?? nowMs);
   }
 
-  /** After a pause of the primary itself, the heartbeats of that time are unread, so every timeout starts again. */
+  /**
+   * Checks for hung processes. After a pause of the primary itself, the heartbeats of that time are unread, so every
+   * timeout starts again.
+   */
   #check(): void {
     const nowMs = this.#clock.elapsedMs();
     const wasPaused = nowMs - this.#checkedMs > this.#timeoutMs / 2 + BEAT_MS;

@@ -3,12 +3,12 @@ import type { PrettyOptions } from 'pino-pretty';
 import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 
-/** Only a terminal needs it; a start without one has forty modules less to load. */
+/** Only a terminal needs this package. Without it, a start loads forty modules less. */
 const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
 
 /**
  * Creates the log: JSON lines on stdout, readable lines on a terminal. Secrets must not be passed to it.
- * @param traceIds returns the ids of the current span, which are added to each line.
+ * @param traceIds returns the ids of the current span, which each line includes.
  */
 export function createLog(
   level: string,
@@ -39,7 +39,7 @@ function lines(): DestinationStream {
   stream.on('write', () => {
     isFailing = false;
   });
-  // At its end, a process writes the waiting lines; on a full disk, it would retry forever.
+  // At its end, a process writes the waiting lines. On a full disk, that would retry for ever.
   const flush = stream.flushSync.bind(stream);
   stream.flushSync = () => {
     if (!isFailing) flush();
@@ -47,7 +47,7 @@ function lines(): DestinationStream {
   return stream;
 }
 
-/** Formats an entry as one line, a response with its request. */
+/** Formats a log entry as one line. A response is shown with its request. */
 const ON_A_TERMINAL: PrettyOptions = {
   sync: true,
   singleLine: true,

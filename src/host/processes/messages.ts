@@ -1,19 +1,19 @@
 import type { Worker } from 'node:cluster';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 
-/** Messages between the primary and an API process, besides those of the channel. */
+/** Messages between the primary and an API process, besides those of the embedded stores. */
 export type ProcessMessage =
   /** `cpuMs`: the CPU time from the moment when the process was needed. */
   | { type: 'listening'; port: number; cpuMs: number }
   /** `load`: the mean number of concurrent calls since the previous message. */
   | { type: 'alive'; load: number }
-  /** The counters of the process, each ten seconds. */
+  /** The counters of the process, sent every ten seconds. */
   | { type: 'load'; snapshot: LoadSnapshot }
-  /** The spare process is needed: it has loaded its modules, and opens now. */
+  /** Tells the spare process, which has loaded its modules, that it is needed and must open now. */
   | { type: 'serve' }
   /** The service has started: the first key can be read. */
   | { type: 'started' }
-  /** The given number of next answers close their connections. */
+  /** The process must close the connections of the given number of next responses. */
   | { type: 'release'; connections: number }
   | { type: 'drain' };
 

@@ -8,7 +8,7 @@ export type MetricsMessage =
   | { type: 'collectMetrics'; id: number }
   | { type: 'metrics'; id: number | null; metrics: Metrics };
 
-/** The timeout of a process's answer; a busy process takes some milliseconds. */
+/** How long a process's answer is awaited. A busy process takes some milliseconds. */
 const ANSWER_MS = 2_000;
 
 /**
@@ -35,7 +35,7 @@ export function createMetricsCollection(): () => Promise<string> {
     if (last !== undefined) ended = sumOf([ended, last.filter(isTotal)]);
   });
 
-  /** Resolves when the process has answered, or its time is over. */
+  /** Asks a process for its metrics. Resolves when the process has answered, or the time is over. */
   function ask(worker: Worker): Promise<void> {
     lastId += 1;
     const id = lastId;
@@ -74,7 +74,7 @@ export function answerMetrics(): () => Promise<void> {
   return () => send(null).catch(() => undefined);
 }
 
-/** Counters and histograms add up over processes and time; a gauge ends with its process. */
+/** Whether a metric adds up over processes and time, as counters and histograms do. A gauge ends with its process. */
 function isTotal({ type, aggregator }: Metrics[number]): boolean {
   return String(type) !== 'gauge' && aggregator === 'sum';
 }

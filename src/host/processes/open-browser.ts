@@ -7,7 +7,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...words: strin
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** Opens an address in the browser of the user; if there is none, the log says so. */
+/** Opens an address in the browser of the user. If there is none, the log says so. */
 export function openInBrowser(address: string, log: Logger): void {
   const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...words, address], { stdio: 'ignore', detached: true });

@@ -1,6 +1,6 @@
 /**
  * Keeps this process alive when its output cannot be written, because the reader of a pipe has ended (`npm start |
- * head`, a crashed log collector) or the disk of a log file is full. The output is lost, but calls are still served.
+ * head`, a crashed log collector) or the disk is full. The output is lost, but calls are still served.
  */
 export function outliveOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);

@@ -10,14 +10,14 @@ import { grantedCores } from './cpu-quota.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /**
- * The controls of a host's primary: it replaces one of its processes, changes their number, and passes changed settings
- * to processes that start later.
+ * The controls of a host's primary. It replaces processes, changes their number, and passes changed settings to
+ * processes that start later.
  */
 export function primaryControls(options: {
   hostId: string;
   supervisor: Supervisor;
   capacity: ChangeableCapacity;
-  /** Tells of the host, and keeps what was done to it. */
+  /** Reports on the host, and records what was done to it. */
   reporter: HostReporter;
   /** The log, with one line per change. */
   log: Logger;
@@ -37,7 +37,10 @@ export function primaryControls(options: {
     return { [name]: value, ...(save && { saved: resolve(envFile()) }), ...present({ warning }) };
   }
 
-  /** @throws Error with a remedy: the setting is in force, but would be lost with the next start. */
+  /**
+   * Writes a setting to the settings file.
+   * @throws Error with a remedy: the setting is in force, but would be lost with the next start.
+   */
   function keep(name: CapacitySetting, value: number): void {
     try {
       saveSettings({ [name]: String(value) });
@@ -81,7 +84,7 @@ function logText({ level, forMs }: Extract<Control, { kind: 'log' }>): string {
   return forMs === null ? `Log level ${level}` : `Log level ${level} for ${forMs / 1_000} s`;
 }
 
-/** A warning when all processes together have more image threads than cores. */
+/** The warning that all processes together have more image threads than cores; undefined otherwise. */
 function beyondCores(capacity: ChangeableCapacity): string | undefined {
   const [processes, threads, cores] = [capacity.processes(), capacity.imageThreads(), grantedCores()];
   if (processes * threads <= cores) return undefined;

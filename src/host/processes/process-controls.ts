@@ -24,7 +24,7 @@ export interface ProcessReport {
   render: { threads: number; busy: number; waiting: number };
 }
 
-/** A pool of images, in the words of the command that shows it. */
+/** The state of an image pool, in the words of the command that shows it. */
 interface PoolReport {
   threads: number;
   busy: number;
@@ -34,7 +34,7 @@ interface PoolReport {
   budgetBytes: number;
 }
 
-/** The controls of an API process: it reports its pools, changes their size, and changes its log level. */
+/** The controls of an API process. It reports its pools, changes their size, and changes its log level. */
 export function processControls(options: {
   imageWorkers: ImageWorkers;
   renders: Renders;
@@ -52,7 +52,7 @@ export function processControls(options: {
   function setLevel({ level, forMs, by }: Extract<Control, { kind: 'log' }>): void {
     clearTimeout(resetTimer);
     const before = log.level;
-    // The line is written at the more verbose of the two levels, so that a change to `silent` is logged as well.
+    // The line is written at the more verbose of both levels, so that a change to `silent` is logged too.
     const isLogged = log.isLevelEnabled('info');
     const audit = () => log.info({ by, before, after: level, forMs }, 'The log level was changed');
     if (isLogged) audit();

@@ -1,12 +1,15 @@
 import type { Worker } from 'node:cluster';
 import type { Clock } from '../../platform/clock.ts';
 
-/** The argument of a process that loads its modules and then waits, by which it is known from its start. */
+/** The argument that marks a spare process: one that loads its modules and then waits. */
 export const SPARE_ARGUMENT = '--spare';
-/** Time from a start, or from the use of a spare, until the next spare starts: others need the cores before. */
+/**
+ * Milliseconds after a start, or after the use of a spare, until the next spare starts. Other processes need the CPU
+ * first.
+ */
 const SPARE_AFTER_MS = 5_000;
 
-/** The spare process of the primary. It is there some seconds after the service has started, and after each use. */
+/** The spare process of the primary. It exists some seconds after the service has started, and after each use. */
 export class Spare {
   readonly #create: () => Worker;
   readonly #clock: Pick<Clock, 'after'>;
@@ -29,7 +32,7 @@ export class Spare {
     return worker === this.#worker;
   }
 
-  /** The spare process, if there is one. The next one follows. */
+  /** Takes the spare process, if there is one. The next spare starts later. */
   take(): Worker | undefined {
     const worker = this.#worker;
     this.#worker = undefined;
@@ -38,7 +41,7 @@ export class Spare {
     return worker;
   }
 
-  /** Ends the spare process. No other one follows. */
+  /** Ends the spare process. No other spare follows. */
   end(): void {
     this.#isKept = false;
     this.take()?.process.kill('SIGKILL');
@@ -53,8 +56,8 @@ export class Spare {
 }
 
 /**
- * Waits in a spare process until it is needed. It then drops its argument, and is an API process as every other one.
- * @returns the CPU time that it used before it was needed.
+ * Waits in a spare process until it is needed. It then drops its spare argument, and is an ordinary API process.
+ * @returns the CPU time that the process used before.
  */
 export async function waitAsSpare(needed: Promise<void>): Promise<NodeJS.CpuUsage> {
   if (!process.argv.includes(SPARE_ARGUMENT)) return { user: 0, system: 0 };

@@ -14,15 +14,15 @@ import { Heartbeats } from './heartbeats.ts';
 import { type ProcessMessage, send } from './messages.ts';
 import { SPARE_ARGUMENT, Spare } from './spare.ts';
 
-/** A process that lived at least this long was healthy, so its replacement will probably live as well. */
+/** A process that lived at least this long counts as healthy, so its replacement probably will be too. */
 const HEALTHY_MS = 5_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
-/** The timeout of a start, after which a process is killed and replaced. */
+/** The timeout of a start. A process that exceeds it is killed and replaced. */
 const START_TIMEOUT_MS = 60_000;
-/** The number of early deaths in a row, over all processes, after which no process is started again. */
+/** The number of consecutive early deaths, over all processes, after which no process is started again. */
 const MAX_EARLY_EXITS = 8;
-/** The attempts to start a replacement, and the pause between two of them. */
+/** The number of attempts to start a replacement, and the pause between attempts. */
 const REPLACE_TRIES = 3;
 const REPLACE_PAUSE_MS = 1_000;
 export interface SupervisorOptions {
@@ -34,7 +34,7 @@ export interface SupervisorOptions {
   environment: () => Record<string, string>;
   log: Logger;
   clock?: Clock;
-  /** Called when a process has ended, to return what it held. */
+  /** Called when a process has ended, to release what it held. */
   onGone: (processId: number) => void;
   /** Called when a process ended unexpectedly and is replaced. */
   onDeath: (reason: RestartReason, processId: number) => void;
@@ -53,10 +53,10 @@ export interface SupervisedProcess {
 }
 
 /**
- * Keeps a number of API processes alive. A dead one is replaced: at once after a healthy life, with a doubling delay
- * when it died young. A spare process takes its place, which has loaded its modules and has neither stores nor a port:
- * loading takes most of the CPU time of a start, and beside full load that is seconds. The successor of a live process
- * counts only once it listens: if it dies before, it is not missed.
+ * Keeps a number of API processes alive. A dead process is replaced: at once after a healthy life, with a doubling
+ * delay if it died young. A spare process takes its place. The spare has loaded its modules, but has opened neither
+ * stores nor a port: loading takes most of the CPU time of a start, which means seconds beside full load. The successor
+ * of a live process counts only once it listens.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -68,11 +68,11 @@ export class Supervisor {
   readonly #leaving = new Set<Worker>();
   /** Processes that take connections. */
   readonly #serving = new Set<Worker>();
-  /** Processes that took connections until they hung. */
+  /** Processes that listened until they hung. */
   readonly #hung = new Set<Worker>();
   readonly #heartbeats: Heartbeats<Worker>;
   readonly #balance: ConnectionBalancer<Worker>;
-  /** The successor of each process that is being replaced, while both live. */
+  /** The successor of each process that is being replaced, while both are alive. */
   readonly #successors = new Map<Worker, Worker>();
   readonly #spare: Spare;
   #target: number;
@@ -80,7 +80,7 @@ export class Supervisor {
   #isStarted = false;
   #stopping = false;
   #stopStarting: () => void = () => {};
-  /** Called with its port when a process begins to listen. */
+  /** Called with the port when a process begins to listen. */
   #whenServing: (port: number) => void = () => {};
   #replacing: Promise<void> = Promise.resolve();
 
@@ -103,8 +103,8 @@ export class Supervisor {
   }
 
   /**
-   * Resolves with the port when every process listens, or when one does and the start of the others timed out; those
-   * are started again. Rejects when it is stopped before.
+   * Resolves with the port when every process listens, or when one listens and the start of the others has timed out;
+   * those are started again. Rejects when the supervisor is stopped first.
    */
   start(): Promise<number> {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -123,7 +123,7 @@ export class Supervisor {
     return promise.finally(() => clearTimeout(timeout));
   }
 
-  /** Tells every process, and each one that listens later, that the service has started. */
+  /** Tells every process, and each process that listens later, that the service has started. */
   announceStart(): void {
     this.#isStarted = true;
     this.#spare.keep();
@@ -132,7 +132,7 @@ export class Supervisor {
 
   /**
    * Replaces the processes one by one: the new one listens before the old one drains. A process whose replacement does
-   * not start after several attempts stays, which is logged as an error; the others are still replaced.
+   * not start after several attempts stays, which is logged as an error. The others are still replaced.
    */
   replaceAll(): Promise<void> {
     this.renewSpare();
@@ -142,7 +142,7 @@ export class Supervisor {
   /**
    * Replaces one process: the new one listens before the old one drains.
    * @returns false when no process has this id.
-   * @throws Error when no replacement starts; the process then stays.
+   * @throws Error when no replacement starts; the old process then stays.
    */
   replace(processId: number): Promise<boolean> {
     return this.#queued(async () => {
@@ -153,12 +153,12 @@ export class Supervisor {
     });
   }
 
-  /** Replaces the spare process, which has the modules and the settings of its start. */
+  /** Replaces the spare process, because it has the settings of the time when it started. */
   renewSpare(): void {
     this.#spare.take()?.process.kill('SIGKILL');
   }
 
-  /** Changes the number of processes: starts more, or drains the oldest. Resolves when this is done. */
+  /** Changes the number of processes: starts more, or drains the oldest. Resolves when the number is reached. */
   resize(processes: number): Promise<void> {
     return this.#queued(() => this.#resizeTo(processes));
   }
@@ -184,7 +184,7 @@ export class Supervisor {
     }));
   }
 
-  /** Creates a process, or a spare, which loads its modules and waits. */
+  /** Creates a process. A spare loads its modules and waits. */
   #create(isSpare = false): Worker {
     cluster.setupPrimary({ args: isSpare ? [SPARE_ARGUMENT] : [] });
     const worker = cluster.fork(this.#options.environment());
@@ -200,7 +200,7 @@ export class Supervisor {
   }
 
   /**
-   * Lets a process serve: a new one, or the spare. `listening` rejects when it has ended, or is killed, before it
+   * Lets a process serve: a new one, or the spare. `listening` rejects when the process ends, or is killed, before it
    * listens.
    */
   #fork(worker = this.#create()): { worker: Worker; listening: Promise<void> } {
@@ -243,7 +243,7 @@ export class Supervisor {
     return { worker, listening };
   }
 
-  /** Kills a hung process, unless it drains: a drain has its own deadline. */
+  /** Kills a hung process, unless it drains, because a drain has its own deadline. */
   #killHung(worker: Worker): void {
     if (this.#leaving.has(worker)) return;
     this.#options.log.error({ processId: worker.id }, 'An API process hangs: it is killed and replaced');
@@ -302,7 +302,7 @@ export class Supervisor {
     this.#balance.forget(worker);
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
     send(worker, { type: 'drain' });
-    // The process ends itself after its calls; the margin covers the closing of its pools.
+    // The process ends itself after its calls. The margin covers the closing of its pools.
     const tooLong = sleep(this.#options.drainTimeoutMs + 5_000, 'late', { ref: false });
     if ((await Promise.race([gone, tooLong])) === 'late') {
       this.#options.log.warn({ processId: worker.id }, 'An API process did not drain in time and is killed');

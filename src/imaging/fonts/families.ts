@@ -1,4 +1,4 @@
-/** The first family of a list as in CSS or in Pango: the one that was asked for. The others are its replacements. */
+/** The first family of a list in CSS or Pango: the one that is wanted. The others are its substitutes. */
 export function firstFamily(list: string): string | undefined {
   const [, quoted, plain] = /^\s*(?:["']([^"']*)["']|([^,]*))/.exec(list) ?? [];
   const family = (quoted ?? plain ?? '').trim();
@@ -6,8 +6,8 @@ export function firstFamily(list: string): string | undefined {
 }
 
 /**
- * Families that name a kind of font, and the old names that stand for one: browsers use them where a page says
- * nothing, and fontconfig has a font of the same widths for them.
+ * Families that name a kind of font, and old names that stand for one. Browsers use them by default, and fontconfig has
+ * a font of the same widths for them.
  */
 const GENERIC: ReadonlySet<string> = new Set([
   ...['sans', 'sans-serif', 'serif', 'monospace', 'mono', 'cursive', 'fantasy', 'math', 'emoji', 'fangsong'],
@@ -16,7 +16,7 @@ const GENERIC: ReadonlySet<string> = new Set([
   ...['arial', 'helvetica', 'times', 'times new roman', 'courier', 'courier new'],
 ]);
 
-/** Whether a family is never replaced, because it names a kind of font. */
+/** Whether a family names a kind of font, so that it never counts as missing. */
 export function isGeneric(family: string): boolean {
   return [family, withoutStyle(family)].some((name) => GENERIC.has(name.toLowerCase()));
 }
@@ -24,7 +24,7 @@ export function isGeneric(family: string): boolean {
 const STYLES =
   /(?:[\s-]+(?:regular|book|roman|normal|thin|hairline|(?:extra|ultra|semi|demi)?[\s-]?(?:light|bold|condensed|expanded)|medium|heavy|black|italic|oblique|condensed|narrow|small-caps))+$/i;
 
-/** A family without the style behind it: Pango reads `DejaVu Sans Bold` as the bold of DejaVu Sans. */
+/** A family name without a style at its end. Pango reads `DejaVu Sans Bold` as the bold style of DejaVu Sans. */
 export function withoutStyle(family: string): string {
   return family.replace(STYLES, '');
 }

@@ -3,13 +3,13 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The fonts of the service beside those of the machine. */
+/** The fontconfig file of the service. It adds the service's fonts to those of the machine. */
 const OWN_FILE = fileURLToPath(new URL('fonts.conf', import.meta.url));
 
 /**
- * Makes the fonts of the service known to everything that this process starts: threads, processes and browsers read
- * FONTCONFIG_FILE. An operator who has set it keeps their own file.
- * @returns the file that is used.
+ * Makes the fonts of the service known to all that this process starts: threads, processes and browsers read
+ * FONTCONFIG_FILE. If an operator has set it, their own file is kept.
+ * @returns the path of the file that is used.
  */
 export function useFontconfig(): string {
   process.env.FONTCONFIG_FILE ??= OWN_FILE;
@@ -20,8 +20,8 @@ const MAX_INCLUSIONS = 8;
 const ELEMENT = /<(dir|include)\b([^>]*)>([^<]*)<\/\1>/g;
 
 /**
- * The directories of fonts that a configuration names, with those of the files that it includes. They are read from
- * the files, because a bare machine has no program that tells them. Salts and resets are not read.
+ * The font directories that a configuration names, including those of included files. They are read from the files,
+ * because a bare machine has no program that lists them. Salts and resets are ignored.
  */
 export function fontDirectories(file: string, depth = 0): string[] {
   if (depth > MAX_INCLUSIONS) return [];
@@ -52,7 +52,10 @@ function located(name: string, { prefix, of, xdg }: Naming): string {
   return name.startsWith('~') ? join(homedir(), name.slice(1)) : name;
 }
 
-/** The files of a configuration: itself, or those of a directory; a bare name is looked for where fontconfig does. */
+/**
+ * The files of a configuration: the file itself, or the files of a directory. A bare name is searched where fontconfig
+ * searches.
+ */
 function configurationsAt(name: string): string[] {
   const places = [...(process.env.FONTCONFIG_PATH?.split(delimiter) ?? []), '/etc/fonts'];
   const paths = isAbsolute(name) ? [name] : places.map((place) => join(place, name));

@@ -1,12 +1,12 @@
 import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FontFace, readFaces } from '../../../workers/formats/font.ts';
+import { type FontFace, readFontFaces } from '../../../workers/formats/font.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import { firstFamily, isGeneric, withoutStyle } from './families.ts';
 import { fontDirectories, useFontconfig } from './fontconfig.ts';
 import { scriptsIn } from './scripts.ts';
 
-/** A family that is there for pages and for text. */
+/** A font family that is available for pages and for text. */
 export interface FontFamily {
   family: string;
   /** Such as `Bold Italic`. */
@@ -19,14 +19,14 @@ export interface FontFamily {
 export interface DrawnText {
   /** Its characters, in any order. */
   characters: string;
-  /** The lists of families that it asks for, each as in CSS: `Inter, sans-serif`. */
+  /** The font family lists that the text asks for, each as in CSS: `Inter, sans-serif`. */
   families: readonly string[];
 }
 
-/** A difference between the text that was asked for and the text that was drawn. */
+/** A difference between the requested and the drawn text: a missing character or font family. */
 export interface FontWarning {
   code: 'missing_glyph' | 'font_replaced';
-  /** The code point in hex digits, or the family. */
+  /** The code point in hex digits, or the name of the family. */
   name: string;
 }
 
@@ -36,16 +36,16 @@ const CODE_POINTS = 0x110000;
 
 /**
  * The fonts of this machine, read once from their files. Pages and text are drawn by two programs, but both find their
- * fonts by fontconfig, in the same files: what no file has, neither can draw.
+ * fonts by fontconfig in the same files. So a character that no file has cannot be drawn.
  */
 export class Fonts {
   readonly #families = new Map<string, FontFamily>();
-  /** One bit for each code point that some font has. */
+  /** One bit per code point: whether some font has it. */
   readonly #covered = new Uint8Array(CODE_POINTS / 8);
 
   /**
-   * Resolves when all files are read, which on a machine of many fonts takes seconds. They are read when somebody asks
-   * for the first time: a process that starts listens before.
+   * Reads all font files, which takes seconds on a machine with many fonts. They are read when somebody asks for the
+   * first time, so that a starting process can listen before.
    */
   readonly #read: () => Promise<void>;
 
@@ -61,7 +61,7 @@ export class Fonts {
     return [...this.#families.values()].sort((one, other) => (one.family < other.family ? -1 : 1));
   }
 
-  /** The characters that no font has, and the families that are not there. */
+  /** The characters that no font has, and the families that are not available. */
   async findWarnings({ characters, families }: DrawnText): Promise<FontWarning[]> {
     if (characters === '' && families.length === 0) return [];
     await this.#read();
@@ -78,12 +78,12 @@ export class Fonts {
     return this.#families.has(withoutStyle(family).toLowerCase());
   }
 
-  /** The code points without a glyph, each once. Characters that are never seen need none. */
+  /** The code points without a glyph, each once. Invisible characters need no glyph. */
   #missing(characters: string): string[] {
     const missing = new Set<number>();
     for (const character of characters.normalize('NFC')) {
       if (this.#covers(character) || INVISIBLE_CHARACTER.test(character)) continue;
-      // A letter with an accent is also drawn from its parts.
+      // A letter with an accent can also be drawn from its parts.
       const parts = [...character.normalize('NFD')];
       if (parts.length > 1 && parts.every((part) => this.#covers(part))) continue;
       missing.add(character.codePointAt(0) ?? 0);
@@ -101,7 +101,7 @@ export class Fonts {
     for (const directory of fontDirectories(configuration)) await this.#readBelow(directory, seen, 0);
   }
 
-  /** Reads the fonts of a directory and of those below it, each file once. One that cannot be read is passed over. */
+  /** Reads the fonts of a directory and its subdirectories, each file once. A file that cannot be read is skipped. */
   async #readBelow(directory: string, seen: Set<string>, depth: number): Promise<void> {
     const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
@@ -117,7 +117,7 @@ export class Fonts {
     seen.add(real);
     const file = await open(real);
     try {
-      const faces = await readFaces((offset, length) => readAt(file, offset, length));
+      const faces = await readFontFaces((offset, length) => readAt(file, offset, length));
       for (const face of faces) this.#add(face);
     } finally {
       await file.close();

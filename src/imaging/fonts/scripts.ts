@@ -1,6 +1,6 @@
 /**
- * Letters by which a font is known to have a script. A font has it when it has all of them; a few letters of each are
- * enough, because fonts cover a script or leave it out.
+ * Sample letters of each script. A font supports a script if it has all of the letters. A few are enough, because fonts
+ * cover a script or leave it out.
  */
 const LETTERS: Readonly<Record<string, string>> = {
   Latin: 'AZazéñ',
@@ -37,7 +37,7 @@ const SCRIPTS = Object.entries(LETTERS).map(([script, letters]) => {
 
 type Ranges = ReadonlyArray<readonly [first: number, last: number]>;
 
-/** The names in Unicode of the scripts that ranges of code points cover; Emoji beside them. */
+/** The Unicode names of the scripts that ranges of code points cover, and `Emoji`. */
 export function scriptsIn(ranges: Ranges): string[] {
   const has = (codePoint: number) => ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
   return SCRIPTS.filter(({ codePoints }) => codePoints.every(has)).map(({ script }) => script);

@@ -16,7 +16,7 @@ type CallRequest = Pick<SlotRequest, 'accountId' | 'heldBytes'>;
 
 interface Waiter {
   request: SlotRequest;
-  /** When the call was let in, and when its body was there. */
+  /** When the call was let in, and when its body was received. */
   calledMs: number;
   arrivedMs: number;
   grant(slot: Slot): void;
@@ -32,26 +32,26 @@ const LATEST_WEIGHT = 0.1;
 const withLatest = (mean: number, latest: number) => mean + LATEST_WEIGHT * (latest - mean);
 
 const FIRST_GUESS_MS = 200;
-/** A queue of calls that has not been empty for longer than this is an overload; before that, it is a burst. */
+/** A queue of calls that has not been empty for longer than this counts as an overload. Before that, it is a burst. */
 const OVERLOAD_AFTER_MS = 1_000;
 /** How long a call counts as waiting while its body is received. */
 const RECEIVING_MS = 1_000;
 /**
- * The time of a call with its body and its work, as a multiple of the limit of its wait. A queued call that would take
- * longer is refused.
+ * The longest total time of a call (body, wait and work), as a multiple of the limit of its wait. A queued call that
+ * would take longer is refused.
  */
 const MAX_TIME = 1.3;
 const MAX_RETRY_SECONDS = 60;
-/** The most calls that are served in a row while a job waits. The next turn is the job's. */
+/** The most calls that are served in a row while a job waits. The next slot is then the job's. */
 const MAX_CALLS_IN_A_ROW = 3;
 /** More slots than an account ever has. */
 const LAST_IN_ORDER = 1e9;
 
 /**
- * A queue before a number of slots and a budget of memory, without a bound for jobs. For calls it is bounded in three
+ * A queue in front of a number of slots and a memory budget. For jobs it is unbounded. For calls it is bounded in three
  * ways: by their number, by the bytes of their bodies, and in an overload by the time that a call would wait. A burst
- * is served as long as its deadlines allow; if the queue has not been empty for a second and calls still come, the load
- * is more than the workers can do, and a longer queue would only make every answer late.
+ * is served as long as its deadlines allow. If the queue has not been empty for a second, the load is more than the
+ * workers can do, and a longer queue would only make every response late.
  */
 export class Admission {
   readonly #limits: () => WaitingLimits;
@@ -65,14 +65,14 @@ export class Admission {
   readonly #incomingCalls = new Set<CountedCall>();
   readonly #taken = new TakenSlots();
   /**
-   * When calls that an overload refused may come again. Calls that were all told the same time would come together, and
-   * most of them would be received in vain once more.
+   * When calls that were refused by an overload may come again. If all were told the same time, they would come
+   * together, and most would be refused again.
    */
   readonly #returnTimes: SpacedTimes;
   #callsInARow = 0;
   /** Bytes of the bodies of waiting calls. */
   #heldBytes = 0;
-  /** Start of the time since when calls have always been waiting; null while none waits. */
+  /** Since when calls have always been waiting; null while none waits. */
   #callsWaitSinceMs: number | null = null;
   #meanServiceMs = FIRST_GUESS_MS;
   #meanWaitMs = 0;
@@ -90,8 +90,7 @@ export class Admission {
 
   /**
    * Waits for a slot.
-   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call; the signal's reason
-   *   when it aborts.
+   * @throws provider_unavailable (capacity, with Retry-After) for a full queue; the signal's reason when it aborts.
    */
   async acquire(request: SlotRequest): Promise<Slot> {
     request.signal.throwIfAborted();
@@ -110,7 +109,7 @@ export class Admission {
   /**
    * Lets in a call whose body is still to be received. In an overload, the call counts as waiting for a second at most,
    * so that slow senders do not fill the queue.
-   * @throws provider_unavailable (capacity, with Retry-After) when the queue takes no such call.
+   * @throws provider_unavailable (capacity, with Retry-After) when the queue is full or overloaded.
    */
   expect(request: CallRequest): IncomingCall {
     if (this.#queues.call.size > 0 || this.#takenFor() >= this.#slots) {
@@ -133,8 +132,8 @@ export class Admission {
   }
 
   /**
-   * Changes the number of slots and the budget of memory. Running work keeps its slot, so a smaller number takes
-   * effect as work ends.
+   * Changes the number of slots and the memory budget. Running work keeps its slot, so a smaller number takes effect as
+   * work ends.
    */
   resize({ slots, budgetBytes = this.#budgetBytes }: { slots: number; budgetBytes?: number }): void {
     this.#slots = slots;
@@ -165,7 +164,7 @@ export class Admission {
     return this.#queues.call.size + this.#queues.job.size;
   }
 
-  /** Slots that are taken, as seen by work of this class. */
+  /** The number of taken slots, as seen by work of this class. */
   #takenFor(work: WorkClass = 'call'): number {
     return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
   }
@@ -190,7 +189,7 @@ export class Admission {
     return { queueMs, release };
   }
 
-  /** The rank of an account in its queue: whoever has the fewest slots is next, and whoever gives way is last. */
+  /** The rank of an account in its queue: the fewest slots come first, and an account that gives way is last. */
   readonly #rankOf = (accountId: string): number =>
     this.#taken.ofAccount(accountId) + (this.#givesWay(accountId) ? LAST_IN_ORDER : 0);
 
@@ -203,7 +202,7 @@ export class Admission {
     return this.#queues.job.size > 0 && this.#taken.ofClass('job') < this.#slots;
   }
 
-  /** Whether the calls that wait give way, and a job that waits does not. */
+  /** Whether all waiting calls give way, and a waiting job does not. */
   #onlyCallsGiveWay(): boolean {
     const [call, job] = [this.#nextOf('call'), this.#nextOf('job')];
     return (
@@ -219,7 +218,7 @@ export class Admission {
 
   /**
    * Serves requests in turn. A smaller request never overtakes a larger one that lacks memory, because the larger one
-   * might then never run.
+   * might then wait for ever.
    */
   #admitNext(): void {
     for (;;) {
@@ -261,12 +260,12 @@ export class Admission {
         this.#callsWaitSinceMs ??= this.#clock.elapsedMs();
       }
       signal.addEventListener('abort', giveUp, { once: true });
-      // A call may go before a job that waits for memory.
+      // A call may overtake a job that waits for memory.
       this.#admitNext();
     });
   }
 
-  /** Called before a waiter leaves its queue, served or not. */
+  /** Called before a waiting request leaves its queue, served or not. */
   #leaveQueue({ request }: Waiter): void {
     if (request.work === 'job') return;
     this.#heldBytes -= request.heldBytes ?? 0;
@@ -274,14 +273,14 @@ export class Admission {
   }
 
   /**
-   * The wait of a call in an overload, in milliseconds, on the assumption that every waiting account goes on sending.
-   * @param turns of the call's account, up to and including that of the call.
+   * The wait of a call in an overload, in milliseconds, if every waiting account goes on sending.
+   * @param turns the number of the account's turns, including that of the call.
    */
   #overloadWaitMs(turns: number, accounts: number): number {
     return (turns * accounts * this.#meanServiceMs) / this.#slots;
   }
 
-  /** What a call of the account would wait for in an overload. */
+  /** The time that a call of the account would wait in an overload. */
   #expectedWait(accountId: string): { waitMs: number; spaceMs: number } {
     const accounts = new Set([accountId]);
     for (const [waitingAccount] of this.#queues.call.lines()) accounts.add(waitingAccount);
@@ -297,8 +296,8 @@ export class Admission {
   }
 
   /**
-   * Refuses waiting calls that would take too long in all, with the body, the wait and the work. The burst before an
-   * overload leaves such calls, and so do accounts that join those that wait. The next call of each account stays.
+   * Refuses waiting calls whose total time (body, wait and work) would be too long. Such calls remain from a burst
+   * before an overload, or are delayed by accounts that have joined the queue. The next call of each account stays.
    */
   #refuseLateWaiters(longestWaitMs: number): void {
     const late: Waiter[] = [];
@@ -346,7 +345,7 @@ export class Admission {
     if (!this.#isOverloaded()) return;
     this.#stopCountingSlowBodies();
     const wait = this.#expectedWait(accountId);
-    // Where one piece of work takes longer than the limit, one call may wait for it.
+    // If one piece of work takes longer than the limit, one call may still wait for it.
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);
@@ -358,7 +357,7 @@ function secondsOf(ms: number): number {
   return Math.min(MAX_RETRY_SECONDS, Math.max(1, Math.ceil(ms / 1000)));
 }
 
-/** What the running work of a pool holds: slots by account and by class of work, and memory. */
+/** The slots and the memory that the running work of a pool holds, by account and by class of work. */
 class TakenSlots {
   readonly #ofAccounts = new Map<string, number>();
   readonly #ofClasses: Record<WorkClass, number> = { call: 0, job: 0 };

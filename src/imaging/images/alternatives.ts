@@ -1,21 +1,21 @@
 import { selectFrames } from '../../../workers/image/frames.ts';
-import { type Decode, MAX_PIXELS, type Pass } from '../../../workers/protocol.ts';
+import { type DecodeOptions, type ImagePass, MAX_PIXELS } from '../../../workers/protocol.ts';
 import { encodeOf, framesOf } from './estimates/following.ts';
 import type { Alternatives } from './failures.ts';
 import type { Header } from './header/header.ts';
 
 /** What is known of the call. */
 interface CallForms {
-  /** The field of the call for a parameter of the pass. */
+  /** Maps a parameter of the pass to the field of the call. */
   paramOf?: ((passParam: string) => string) | undefined;
-  /** The body of a job that does the same; absent if there is none. */
+  /** The body of a job that does the same work; absent if there is none. */
   asJob?: Record<string, unknown> | undefined;
 }
 
-/** What takes less time than these passes over such a file, or may take longer. */
+/** Alternatives to passes over such a file that take less time, or that may take longer. */
 export function alternativesTo(
   header: Header,
-  passes: readonly Pass[],
+  passes: readonly ImagePass[],
   { paramOf = (passParam) => passParam, asJob }: CallForms,
 ): Alternatives {
   const calls: Alternatives['calls'] = [];
@@ -40,21 +40,21 @@ export function alternativesTo(
   return { calls, words: words.join(', or ') };
 }
 
-/** Parameters of a call, in addition to its own or in place of them. */
+/** Parameters that replace or complete those of a call. */
 interface FewerFrames {
-  parameters: Pick<Decode, 'maxFps' | 'everyNth' | 'frame'>;
+  parameters: Pick<DecodeOptions, 'maxFps' | 'everyNth' | 'frame'>;
 }
 
 const MAX_FPS = 60;
 const MAX_NTH = 100;
 
 /**
- * The parameters by which a pass keeps so few frames that their pixels are below the limit: the highest rate, the
- * least number of frames of which one is read, and the first frame alone. Those that no value makes fit are left out.
+ * Parameters with which a pass keeps few enough frames for the pixel limit: the highest rate, the smallest step between
+ * frames, and the first frame alone. A parameter that no value makes fit is left out.
  */
-export function fewerFrames(header: Header, pass: Pass, most = MAX_PIXELS): FewerFrames[] {
+export function fewerFrames(header: Header, pass: ImagePass, most = MAX_PIXELS): FewerFrames[] {
   const { decode } = pass;
-  const fits = (asked: Decode) =>
+  const fits = (asked: DecodeOptions) =>
     selectFrames({ ...decode, ...asked }, header).kept.length * header.width * header.height <= most;
   if (framesOf(header, pass) === 1) return [];
   const rates = header.delays === undefined ? [] : upTo(decode.maxFps ?? MAX_FPS).reverse();

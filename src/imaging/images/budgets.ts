@@ -1,14 +1,17 @@
 import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 
-/** The pools of all API processes together may take half of the memory: the rest is for browsers, stores and code. */
+/**
+ * The image pools of all API processes together may take this part of memory: a half. The rest is for browsers, stores
+ * and code.
+ */
 const PART_OF_MEMORY = 2;
-/** The budgets of slow passes, of heavy ones and of items of large jobs are each the quick budget divided by this. */
+/** The budgets of slow passes, of heavy passes and of items of large jobs are each the quick budget divided by this. */
 const PART_OF_QUICK = 2;
 /** All pools together, as a multiple of quick. */
 const ALL_POOLS = 1 + 3 / PART_OF_QUICK;
 
-/** Memory in bytes that the image work of one API process may be estimated to take at once, by pool. */
+/** The memory in bytes that the image work of one API process may take at once by estimate, per pool. */
 interface ImageBudgets {
   quickBytes: number;
   slowBytes: number;
@@ -17,8 +20,8 @@ interface ImageBudgets {
 }
 
 /**
- * The budgets of each API process. The pools, their resize and the doctor's sum all take them from here.
- * @param settingMegabytes IMAGE_MEMORY_MEGABYTES; 0 shares half of the memory among all pools of all processes.
+ * The memory budgets of each API process. The pools, their resize and the doctor all compute them here.
+ * @param settingMegabytes IMAGE_MEMORY_MEGABYTES; 0 divides half of the memory among all pools of all processes.
  */
 export function imageMemoryBudgets(
   settingMegabytes: number,

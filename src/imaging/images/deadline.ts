@@ -5,19 +5,21 @@ import type { WorkClass } from './slots.ts';
 interface DeadlineOptions {
   /** Epoch milliseconds. */
   deadlineMs: number;
-  /** The deadline of a call includes its waits, that of a job does not. Absent: a call. */
+  /**
+   * Whether the work is a call, whose deadline includes its waits, or a job, whose deadline does not. Absent: a call.
+   */
   work?: WorkClass | undefined;
   client: AbortSignal | undefined;
-  /** Ends the waits of a job, and not what it does between them. */
+  /** Ends the waits of a job, but not the work between them. */
   waitSignal?: AbortSignal | undefined;
   clock: Clock;
-  /** The refusal at the deadline, unless `begin` names another. */
+  /** Makes the error at the deadline, unless `begin` names another. */
   late: () => ApiError;
 }
 
 /**
- * The deadline of a call and the disconnect of its client, as one signal. At the deadline its reason is the refusal; at
- * a disconnect, or at the end of a wait that is given up, it is the reason of that signal.
+ * The deadline of a call and the disconnect of its client, combined in one signal. At the deadline, the signal's reason
+ * is the error for the caller. At a disconnect, or when a wait is given up, it is the reason of that signal.
  */
 export class Deadline {
   readonly #options: DeadlineOptions;
@@ -25,7 +27,7 @@ export class Deadline {
   readonly #calledMs: number;
   #deadlineMs: number;
   #cancelTimer: () => void;
-  /** When the work began, and the refusal where it took too long; null while it waits. */
+  /** When the work began, and the error to use if it takes too long; null while the call waits. */
   #begun: { sinceMs: number; tookTooLong: () => ApiError } | null = null;
 
   constructor(options: DeadlineOptions) {
@@ -48,20 +50,23 @@ export class Deadline {
     return this.#deadlineMs;
   }
 
-  /** Waits for a slot. The wait postpones the deadline of a job, but not that of a call. */
+  /** Waits for a slot. The wait postpones the deadline of a job, but not the deadline of a call. */
   waiting<T>(slot: Promise<T>): Promise<T> {
     return this.#options.work === 'job' ? this.#withoutTimer(slot) : slot;
   }
 
   /**
    * Marks that the work begins now, or begins again.
-   * @param tookTooLong the refusal at the deadline, where the work takes longer than the wait for it.
+   * @param tookTooLong makes the error at the deadline if the work takes longer than the wait did.
    */
   begin(tookTooLong: () => ApiError): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
-  /** The refusal at the deadline, by what took longer until now. The wait of a job does not count. */
+  /**
+   * The error at the deadline. It depends on whether the wait or the work took longer. The wait of a job does not
+   * count.
+   */
   refusal(): ApiError {
     const { work, clock, late } = this.#options;
     if (this.#begun === null) return late();

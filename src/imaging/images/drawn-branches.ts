@@ -2,7 +2,7 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { BranchCall, BranchResult, RunningCall, TransformCall, TransformResult } from './image-call.ts';
 import { isStored } from './source.ts';
 
-/** Runs passes over a drawing one after another, because each of them needs its own size of it. */
+/** Runs passes over a vector drawing one after another, because each pass needs the drawing in a size of its own. */
 export function drawForEach(
   { branches, ...call }: BranchCall,
   transform: (call: TransformCall) => RunningCall<TransformResult>,
@@ -24,7 +24,7 @@ export function drawForEach(
   return { result, ended };
 }
 
-/** The files of a call, for one work: bytes are handed over to it. */
+/** Copies the files of a call for one piece of work, which takes over their bytes. */
 function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
   const copyOf = (file: BranchCall['bytes']) => (isStored(file) ? file : new Uint8Array(file));
   const copies = Object.entries(layers ?? {}).map(([id, layer]) => [
@@ -36,7 +36,7 @@ function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
 
 function ignore(): void {}
 
-/** The refusal of one output; what ends the whole call is thrown. */
+/** Returns the error of one output. An error that concerns the whole call is thrown. */
 function asOutput(error: unknown): ApiError {
   if (error instanceof ApiError && error.status < 500) return error;
   throw error;

@@ -1,7 +1,7 @@
-import type { Failure, SearchDetails } from '../../../workers/protocol.ts';
+import type { SearchDetails, TaskFailure } from '../../../workers/protocol.ts';
 import { ApiError, type ApiErrorContext, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 
-/** An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute. */
+/** An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute each. */
 type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
 
 /** Alternatives to a call that takes too long. */
@@ -12,7 +12,7 @@ export interface Alternatives {
   words: string;
 }
 
-/** The refusal of a valid call when the pool has no slot. */
+/** The error for a valid call when the pool has no slot. */
 export function poolIsFull(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailable(
     'capacity',
@@ -21,7 +21,7 @@ export function poolIsFull(retryAfterSeconds: number): ApiError {
   );
 }
 
-/** The refusal of a call of long work when its places, or their memory, were taken until its deadline. */
+/** The error for a call of long work when its slots or their memory were taken until its deadline. */
 export function noPlaceForLongWork(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailable(
     'capacity',
@@ -30,7 +30,7 @@ export function noPlaceForLongWork(retryAfterSeconds: number): ApiError {
   );
 }
 
-/** The refusal of a call whose wait and work together exceed its deadline. */
+/** The error for a call whose wait and work together exceed its deadline. */
 export function deadlineExceeded(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailable(
     'deadline_exceeded',
@@ -40,15 +40,15 @@ export function deadlineExceeded(retryAfterSeconds: number): ApiError {
 }
 
 /**
- * The refusal of a call whose work alone exceeds its deadline, as it would again.
- * @param retryAfterSeconds until when as much work is not begun again.
+ * The error for a call whose work alone exceeds its deadline, and would again.
+ * @param retryAfterSeconds until when equally long work is refused.
  */
 export function tookTooLong(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
   const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
   return deadlineRefusal(message, alternatives, { retryAfterSeconds });
 }
 
-/** The refusal of a call like one that has just exceeded its deadline: it is not begun. */
+/** The error for a call that resembles one which has just exceeded its deadline. Its work is not begun. */
 export function tookTooLongBefore(
   times: { retryAfterSeconds: number; holdMs: number },
   alternatives: Alternatives,
@@ -70,7 +70,7 @@ function deadlineRefusal(
  * The refusal at the deadline with what the worker tells of it: a search tells the nearest file that it had.
  * @param refusal of the deadline.
  */
-export function lateWith(refusal: ApiError, { details = {} }: Failure): ApiError {
+export function lateWith(refusal: ApiError, { details = {} }: TaskFailure): ApiError {
   const { achieved } = details as Partial<SearchDetails>;
   if (achieved === undefined) return refusal;
   const { bytes, quality } = achieved;
@@ -89,7 +89,7 @@ export function workerUnreachable(cause: unknown): ApiError {
   );
 }
 
-/** The refusal of a file that is not an image of a supported format, or is too large. */
+/** The error for a file that is not an image of a supported format, or is too large. */
 export function unsupportedFormat(
   message: string,
   details?: Record<string, unknown>,
@@ -99,17 +99,17 @@ export function unsupportedFormat(
 }
 
 /**
- * The error of the API for a failure in a worker.
- * @param paramOf maps a parameter of the pass to the field of the call; absent: they have the same name.
+ * The API error for a failure in a worker.
+ * @param paramOf maps a parameter of the pass to the field of the call. Absent: they have the same name.
  */
-export function refusalOf(failure: Failure, paramOf = (passParam: string) => passParam): ApiError {
+export function refusalOf(failure: TaskFailure, paramOf = (passParam: string) => passParam): ApiError {
   return new ApiError(failure.code, failure.message, {
     param: failure.param === undefined ? undefined : paramOf(failure.param),
     details: failure.details,
   });
 }
 
-/** The refusal that a check throws; undefined if it passes. */
+/** The error that a check throws; undefined if the check passes. */
 export function refusalBy(check: () => void): ApiError | undefined {
   try {
     check();

@@ -1,12 +1,12 @@
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { passesOf } from './formats.ts';
 import type { Header } from './header/header.ts';
 import type { BranchPass, PassOutcome } from './image-call.ts';
 
-/** Passes that run once for each format that their results may have. */
+/** Runs a pass once for each format that its result may have, and picks the smallest file. */
 export class FormatRuns {
-  readonly #groups: readonly { pass: Pass; runs: BranchPass[] }[];
+  readonly #groups: readonly { pass: ImagePass; runs: BranchPass[] }[];
 
   /** @param header of the file; null if it is not an image. */
   constructor(branches: readonly BranchPass[], header: Header | null) {
@@ -20,7 +20,7 @@ export class FormatRuns {
     return this.#groups.flatMap(({ runs }) => runs);
   }
 
-  /** The result of each pass, by those of its runs. */
+  /** The result of each pass, chosen among the results of its formats. */
   smallest(outputs: readonly PassOutcome[]): PassOutcome[] {
     let end = 0;
     return this.#groups.map(({ pass, runs }) => {
@@ -31,8 +31,8 @@ export class FormatRuns {
   }
 }
 
-/** The smallest file. Where there is none, the refusal of the search that came nearest to its target, or any. */
-function smallestOutput({ encode: { target } }: Pass, outputs: readonly PassOutcome[]): PassOutcome {
+/** The smallest file. If there is none, the error of the search that came nearest to its target, or any error. */
+function smallestOutput({ encode: { target } }: ImagePass, outputs: readonly PassOutcome[]): PassOutcome {
   const files = outputs.flatMap((output) => (output instanceof ApiError ? [] : [output]));
   const [smallest] = files.toSorted((one, other) => one.data.length - other.data.length);
   if (smallest !== undefined) return smallest;

@@ -1,4 +1,10 @@
-import type { Compared, Described, Pass, Timings, Transformed } from '../../../workers/protocol.ts';
+import type {
+  CompareTaskResult,
+  DescribeTaskResult,
+  ImagePass,
+  PassTimings,
+  TransformTaskResult,
+} from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import type { Header } from './header/header.ts';
 import type { IncomingCall, WorkClass } from './slots.ts';
@@ -10,37 +16,40 @@ export interface ImageCall {
    * file in a store is read when the call has its slot.
    */
   bytes: Uint8Array | StoredFile;
-  /** The header, where it was already read from these bytes. */
+  /** The header, if it was already read from these bytes. */
   header?: Header | null;
-  /** The account of the call; accounts take turns. */
+  /** The account of the call. Accounts are served in turn. */
   accountId: string;
   /** Jobs yield to calls, wait without a limit, and are never refused for lack of capacity. Absent: a call. */
   work?: WorkClass;
-  /** The call as `expect` let it in, before its body was received. */
+  /** The admission that `expect` granted before the body was received. */
   incoming?: IncomingCall;
   /**
-   * Whether this is an item of a large job, which yields the cores to other work. It costs some milliseconds more, and
-   * the start of a child process.
+   * Whether this is an item of a large job, which yields the CPU to other work. That costs some milliseconds, and the
+   * start of a child process.
    */
   inBatch?: boolean;
-  /** Epoch milliseconds after which the caller gets deadline_exceeded. That of a job moves by its wait for a slot. */
+  /**
+   * Epoch milliseconds after which the caller gets deadline_exceeded. The deadline of a job is postponed by its wait
+   * for a slot.
+   */
   deadlineMs: number;
-  /** Aborts when the client goes away; the result then rejects with its reason. */
+  /** Aborts when the client disconnects. The result then rejects with the signal's reason. */
   signal?: AbortSignal;
   /**
-   * Aborts when the work of a job is no longer wanted unless a worker has begun it; the result then rejects with its
+   * Aborts when the work of a job is no longer wanted. If no worker has begun it, the result rejects with the signal's
    * reason.
    */
   waitSignal?: AbortSignal;
   /** Maps a parameter of the pass, such as `steps[0].params.width`, to the field of the call. */
   paramOf?: (passParam: string) => string;
-  /** The body of a job that does the same as the call, without its assetIds where the file is not an asset. */
+  /** The body of a job that does the same as the call. Its assetIds are left out if the file is not an asset. */
   asJob?: Record<string, unknown>;
 }
 
 /** A second picture that steps read. */
 export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
-  /** The field of the call that a refusal of it names. Absent: as the refusal does. */
+  /** The field of the call that an error about this picture names. Absent: the error's own field. */
   param?: string;
 }
 
@@ -48,9 +57,9 @@ export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
 export type Layers = Readonly<Record<string, LayerFile>>;
 
 export interface TransformCall extends ImageCall {
-  pass: Pass;
+  pass: ImagePass;
   layers?: Layers;
-  /** Whether to measure the facts of the result, too. They are present where the same task can read them. */
+  /** Whether to measure the facts of the result too. They are present only if the same task can read them. */
   describes?: boolean;
 }
 
@@ -61,12 +70,12 @@ export interface BranchCall extends Omit<ImageCall, 'paramOf' | 'asJob'> {
 }
 
 export interface BranchPass {
-  pass: Pass;
+  pass: ImagePass;
   paramOf: (passParam: string) => string;
 }
 
 export interface DescribeCall extends ImageCall {
-  /** The most colours of a palette; absent or undefined: none is measured. */
+  /** The largest number of palette colours. Absent or undefined: no palette is measured. */
   palette?: number | undefined;
 }
 
@@ -85,26 +94,27 @@ export interface RunningCall<T> {
    */
   result: Promise<T>;
   /**
-   * Resolves when no worker runs for the call any more, which after a deadline is later than the result. Never rejects.
+   * Resolves when no worker works for the call any more. After a deadline, that is later than the result. Never
+   * rejects.
    */
   ended: Promise<void>;
 }
 
-/** Time from the call to its worker, with the wait for a rasterizer. */
+/** Milliseconds from the call to the start of its worker, including the wait for a rasterizer. */
 export interface QueueTime {
   queueMs: number;
 }
 
-export type TransformResult = Transformed & QueueTime;
-/** The result of one of several passes, or the refusal of it. */
-export type PassOutcome = Transformed | ApiError;
+export type TransformResult = TransformTaskResult & QueueTime;
+/** The result of one of several passes, or its error. */
+export type PassOutcome = TransformTaskResult | ApiError;
 export interface BranchResult extends QueueTime {
-  /** The result or the refusal of each pass, in order. */
+  /** The result or the error of each pass, in order. */
   outputs: PassOutcome[];
-  timings: Timings;
+  timings: PassTimings;
 }
-export type DescribeResult = Described & QueueTime;
-export interface CompareResult extends Compared, QueueTime {
-  /** Whether one of the two has several frames or pages: only the first ones were compared. */
+export type DescribeResult = DescribeTaskResult & QueueTime;
+export interface CompareResult extends CompareTaskResult, QueueTime {
+  /** Whether one of the two images has several frames or pages. Only the first ones were compared then. */
   comparesFirstFrames: boolean;
 }

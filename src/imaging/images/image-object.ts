@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 
-/** How many colours a palette may have, as callers ask for it in a query. */
+/** How many colours a palette may have; callers send it in a query. */
 export const PALETTE_SIZE = Type.Integer({
   minimum: 2,
   maximum: 12,
   description: 'Measures the main colours, at most this many.',
 });
 
-/** The image object of the interface: what the metadata endpoint answers, and what an asset carries. */
+/** The image object of the API: the metadata endpoint returns it, and an asset contains it. */
 export const ImageObject = Type.Object(
   {
     mimeType: Type.String(),
@@ -38,7 +38,7 @@ export const ImageObject = Type.Object(
         description: '64 bits as 16 hex digits. Pictures that look alike differ in few of them.',
       }),
     ),
-    /** Of the answer to the call that asks for it: it is not stored. */
+    /** Only in the response to a call that asks for a palette. It is not stored. */
     palette: Type.Optional(
       Type.Array(
         Type.Object({

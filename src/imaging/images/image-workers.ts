@@ -1,4 +1,4 @@
-import type { Failure, ImageResult, ImageTask, Pass } from '../../../workers/protocol.ts';
+import type { ImagePass, ImageTask, ImageTaskResult, TaskFailure } from '../../../workers/protocol.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -49,26 +49,26 @@ export interface ImageWorkersOptions
     PoolsOptions,
     'settings' | 'log' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
   > {
-  /** When it changes, the pools are resized, and no call fails. */
+  /** The changeable capacity. When it changes, the pools are resized, and no call fails. */
   capacity: PoolsOptions['capacity'];
   clock?: Clock;
-  /** Counts the work, and the time that it waited and took. */
+  /** Measures the work, its wait and its duration. */
   meter?: Pick<PoolMeter, 'worked' | 'ended'>;
 }
 
-/** Work that has its slot, and whose result is an answer or a refusal. */
+/** Work that has its slot. Its result is an answer or an error. */
 interface Started<T> {
   result: Promise<T>;
   ended: Promise<unknown>;
 }
 
-/** The file of a call, and what is done with it. */
+/** The file of a call, and the work on it. */
 interface FileWork {
   source: Source;
   /** The second pictures of its passes. */
   layers?: OpenedLayers;
   /** None for a description and a comparison. */
-  passes: readonly Pass[];
+  passes: readonly ImagePass[];
   deadline: Deadline;
   /** CPU time that is not told by the passes. */
   measuringMs?: number;
@@ -82,13 +82,13 @@ const ANSWERS = {
   compare: 'compared',
 } as const;
 type TaskKind = ImageTask['kind'];
-type AnswerTo<K extends TaskKind> = Extract<ImageResult, { kind: (typeof ANSWERS)[K] }>;
+type AnswerTo<K extends TaskKind> = Extract<ImageTaskResult, { kind: (typeof ANSWERS)[K] }>;
 
 /** The only access to the image threads. */
 export class ImageWorkers {
   readonly #clock: Clock;
   readonly #meter: ImageWorkersOptions['meter'];
-  /** The time that workers spent on the calls of each account; other kinds of workers add theirs. */
+  /** The time that workers spent on the calls of each account. Other kinds of workers add their time too. */
   readonly workerTime: WorkerTime;
   readonly #pools: Pools;
   readonly #rasterizer: Rasterizer;
@@ -123,8 +123,8 @@ export class ImageWorkers {
   }
 
   /**
-   * Runs several passes over one file, each with the result that it has alone. A pass runs for each format that its
-   * result may have.
+   * Runs several passes over one file. Each has the same result as if it ran alone. A pass runs once for each format
+   * that its result may have.
    */
   branch(call: BranchCall): RunningCall<BranchResult> {
     const { bytes } = call;
@@ -154,8 +154,8 @@ export class ImageWorkers {
 
   /**
    * Lets in a call whose body is still to be received.
-   * @param bytes size of the body, where it is known.
-   * @throws provider_unavailable (capacity) where the queue takes no more.
+   * @param bytes size of the body, if known.
+   * @throws provider_unavailable (capacity) when the queue is full or overloaded.
    */
   expect(accountId: string, bytes: number): IncomingCall {
     return this.#pools.expect(accountId, bytes);
@@ -167,14 +167,14 @@ export class ImageWorkers {
   }
 
   /**
-   * Runs a tiny transform. A call that was answered in the last seconds counts as well, so that a busy process does not
-   * wait for its own queue. Rejects when the transform fails.
+   * Runs a tiny transform. A call that was answered in the last seconds counts instead, so that a busy process does not
+   * wait in its own queue. Rejects when the transform fails.
    */
   selfTest(): Promise<void> {
     return this.#selfTest.run();
   }
 
-  /** Waits for the calls under way, then stops threads and rasterizer. */
+  /** Waits for the calls in progress, then stops the threads and the rasterizer. */
   async close(): Promise<void> {
     await Promise.all([this.#pools.close(), this.#rasterizer.close()]);
   }
@@ -195,7 +195,7 @@ export class ImageWorkers {
     return work;
   }
 
-  /** Runs a call under its deadline, and knows when the last native work for it has ended. */
+  /** Runs a call under its deadline, and records when the last native work for it has ended. */
   #begin<C extends ImageCall, T>(
     call: C,
     start: (call: C, deadline: Deadline) => Promise<Started<T>>,
@@ -302,7 +302,7 @@ export class ImageWorkers {
   };
 
   /** What a task of passes knows of its file, the second pictures, and its threads of libvips. */
-  async #taskFor({ file, header }: Opened, layers: OpenedLayers | undefined, passes: readonly Pass[]) {
+  async #taskFor({ file, header }: Opened, layers: OpenedLayers | undefined, passes: readonly ImagePass[]) {
     return {
       ...file,
       ...hintOf(header),
@@ -318,17 +318,17 @@ export class ImageWorkers {
     deadline: Deadline,
   ): Promise<OpenedLayers | undefined> {
     if (call.layers === undefined) return undefined;
-    const read = (file: LayerFile, passes: readonly Pass[]) =>
+    const read = (file: LayerFile, passes: readonly ImagePass[]) =>
       this.#read(call, file, NATURAL_SIZE, passes, deadline);
     return OpenedLayers.open(call.layers, read);
   }
 
-  /** The input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
+  /** Reads the input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
   async #read(
     { accountId, work }: ImageCall,
     { bytes: file, header: known, param }: LayerFile,
     size: DrawingSize,
-    passes: readonly Pass[],
+    passes: readonly ImagePass[],
     deadline: Deadline,
   ): Promise<Source> {
     if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, passes, param);
@@ -347,8 +347,8 @@ export class ImageWorkers {
   }
 
   /**
-   * Starts a task of a call, and resolves when it has its slot. The result rejects with the refusal of the call where
-   * the worker reports a failure.
+   * Starts a task of a call, and resolves when the task has its slot. The result rejects with the call's error if the
+   * worker reports a failure.
    */
   async #start<K extends TaskKind>(
     kind: K,
@@ -381,7 +381,7 @@ export class ImageWorkers {
 
 function ignore(): void {}
 
-function isLate({ details }: Failure): boolean {
+function isLate({ details }: TaskFailure): boolean {
   return details?.reason === 'deadline_exceeded';
 }
 
@@ -392,6 +392,6 @@ function onlyOutput({ outputs: [output], queueMs, timings }: BranchResult): Tran
   return { ...output, queueMs, timings };
 }
 
-function isAnswerTo<K extends TaskKind>(kind: K, result: ImageResult): result is AnswerTo<K> {
+function isAnswerTo<K extends TaskKind>(kind: K, result: ImageTaskResult): result is AnswerTo<K> {
   return result.kind === ANSWERS[kind];
 }

@@ -1,13 +1,13 @@
-import type { Pass, RasterInput } from '../../../workers/protocol.ts';
+import type { ImagePass, RasterInput } from '../../../workers/protocol.ts';
 import type { LayerHeaders } from './estimates/following.ts';
 import type { LayerFile, Layers } from './image-call.ts';
 import type { Source } from './source.ts';
 import type { DrawnTimes } from './vector.ts';
 
 /** Only the first frame of a second picture is read. */
-const FIRST_FRAME: Pass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
+const FIRST_FRAME: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
-/** The second pictures of a call, whose work waits for its slot. */
+/** The second pictures of a call, while its work waits for a slot. */
 export class OpenedLayers {
   readonly #layers: readonly { id: string; source: Source }[];
 
@@ -16,12 +16,12 @@ export class OpenedLayers {
   }
 
   /**
-   * @param read reads the header of a file, or draws it.
+   * @param read reads the header of a file, or draws it if it is a drawing.
    * @throws what `read` throws.
    */
   static async open(
     layers: Layers,
-    read: (file: LayerFile, passes: readonly Pass[]) => Promise<Source>,
+    read: (file: LayerFile, passes: readonly ImagePass[]) => Promise<Source>,
   ): Promise<OpenedLayers> {
     const opened: { id: string; source: Source }[] = [];
     for (const [id, file] of Object.entries(layers))
@@ -33,7 +33,7 @@ export class OpenedLayers {
     return Object.fromEntries(this.#layers.map(({ id, source }) => [id, source.header]));
   }
 
-  /** Memory of them while their call waits, in bytes. */
+  /** The bytes that these pictures hold while their call waits. */
   get heldBytes(): number {
     return this.#layers.reduce((sum, { source }) => sum + source.heldBytes, 0);
   }
@@ -43,7 +43,7 @@ export class OpenedLayers {
   }
 
   /**
-   * The files, as a task takes them. Those in a store are read only now.
+   * The files in the form of a task. Stored files are read only now.
    * @throws what the reading of a stored file throws.
    */
   async read(): Promise<Record<string, RasterInput>> {

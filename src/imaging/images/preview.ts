@@ -10,15 +10,15 @@ import type { BranchPass, ImageCall } from './image-call.ts';
 import { checkPixels, headerOfFacts, isStored, readable } from './source.ts';
 import { wantedDrawingSize } from './vector.ts';
 
-/** The result of a pass, as far as it is known without a pixel of its file. */
+/** The predicted result of a pass, as far as it is known without decoding its file. */
 export interface Preview {
-  /** Null if only the pixels tell which of several formats makes the smallest file. */
+  /** Null if only the pixels can tell which of several formats makes the smallest file. */
   format: OutputFormat | null;
   /** Of one frame; null if only the pixels tell. */
   width: number | null;
   height: number | null;
   frames: number;
-  /** Whether parts of it can be transparent; null if only the pixels tell. */
+  /** Whether the result can have transparent parts; null if only the pixels tell. */
   transparency: boolean | null;
   warnings: PassWarning[];
 }
@@ -26,8 +26,8 @@ export interface Preview {
 type KnownFile = Pick<ImageCall, 'bytes' | 'header'>;
 
 /**
- * Foresees passes over one file by its header. Nothing is decoded, and no slot is taken.
- * @returns for each pass its result, or the refusal that it would end with.
+ * Predicts passes over one file from its header. Nothing is decoded, and no slot is taken.
+ * @returns for each pass its result, or the error with which it would end.
  * @throws ApiError unsupported_format, or what the reading of a stored file throws.
  */
 export async function preview(
@@ -50,8 +50,8 @@ export async function preview(
 }
 
 /**
- * Joins the previews of the formats that a pass may write. Refused formats are left out; if all are refused, the first
- * refusal is returned.
+ * Joins the predictions for the formats that a pass may write. Refused formats are left out. If all are refused, the
+ * first error is returned.
  */
 function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
   const [first, ...others] = previews.filter((one): one is Preview => !(one instanceof ApiError));
@@ -62,7 +62,10 @@ function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
   return { ...first, format: null, transparency: isSure ? first.transparency : null };
 }
 
-/** The header of a file, and the bytes of a drawing. A stored file is read only if its facts do not suffice. */
+/**
+ * Reads the header of a file, and the bytes of a drawing. A stored file is read only if its stored facts do not
+ * suffice.
+ */
 async function openHeader(
   { bytes: file, header: known }: KnownFile,
   passes: readonly BranchPass[],
@@ -75,7 +78,7 @@ async function openHeader(
   return { header: readable(bytes, null, passes[0]?.pass), bytes };
 }
 
-/** @throws ApiError as its worker would refuse the pass. */
+/** @throws ApiError with which a worker would refuse the pass. */
 function previewed(
   header: Header,
   bytes: Uint8Array | null,
@@ -91,7 +94,7 @@ function previewed(
   return { format, width, height, frames, transparency: format === 'jpeg' ? false : hasAlpha, warnings };
 }
 
-/** The header of the pixels of a drawing, 0 pixels wide if its size depends on its content. */
+/** The header of a drawing's pixels. The width is 0 if the size depends on its content. */
 function withDrawnSize(header: Header, bytes: Uint8Array, pass: BranchPass['pass']): Header {
   const natural = naturalSizeIn(bytes);
   if (natural === null) return header;

@@ -1,4 +1,4 @@
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
 
 /** A call that asks for next to nothing. */
@@ -6,12 +6,12 @@ interface TinyCall {
   bytes: Uint8Array<ArrayBuffer>;
   accountId: string;
   deadlineMs: number;
-  pass: Pass;
+  pass: ImagePass;
 }
 
 const TINY_GIF = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 const TINY_DEADLINE_MS = 10_000;
-/** How long an answer proves that the threads work. */
+/** How long a response proves that the threads work. */
 const PROOF_TTL_MS = 5_000;
 
 /** Finds out whether the threads work. */
@@ -26,12 +26,15 @@ export class SelfTest {
     this.#transform = transform;
   }
 
-  /** Records that a call was answered, which proves the same for a few seconds. */
+  /** Records that a call was answered, which proves for a few seconds that the threads work. */
   answered(): void {
     this.#lastAnswerMs = this.#clock.elapsedMs();
   }
 
-  /** Resolves when they work; otherwise rejects as the tiny call does. Concurrent runs share one call. */
+  /**
+   * Resolves when the threads work; otherwise rejects with the error of the tiny transform. Concurrent runs share one
+   * transform.
+   */
   async run(): Promise<void> {
     if (this.#clock.elapsedMs() - this.#lastAnswerMs < PROOF_TTL_MS) return;
     this.#testing ??= this.#test();

@@ -1,38 +1,38 @@
 import type { Clock } from '../../platform/clock.ts';
 
-/** The client of a call waits for its answer; nobody waits for a job. */
+/** Whether a client waits for the work (`call`), or nobody does (`job`). */
 export type WorkClass = 'call' | 'job';
 
 /** A slot of a pool, taken by one piece of work. */
 export interface Slot {
-  /** Time from the request to the slot, in milliseconds. */
+  /** Milliseconds from the request to the slot. */
   queueMs: number;
-  /** Frees the slot. It is called when the work has ended, not when its client has gone. A second call does nothing. */
+  /** Frees the slot. Call it when the work has ended, not when its client has gone. A second call does nothing. */
   release(): void;
 }
 
 export interface SlotRequest {
-  /** The account that the work is for; accounts are served in turn. */
+  /** The account for which the work is done. Accounts are served in turn. */
   accountId: string;
-  /** Calls are served first, but every fourth turn belongs to a waiting job. Absent: a call. */
+  /** The class of the work. Calls are served first, but every fourth slot goes to a waiting job. Absent: a call. */
   work?: WorkClass | undefined;
   /** Estimated memory of the work, in bytes. Work that exceeds the whole budget runs alone. */
   bytes: number;
-  /** Memory of the request while it waits, in bytes: the body of a call. */
+  /** Bytes that the request holds while it waits: the body of a call. */
   heldBytes?: number;
-  /** The call that `expect` let in: `acquire` does not refuse it for an overload again. */
+  /** The admission that `expect` granted. `acquire` does not refuse the call for an overload again. */
   incoming?: IncomingCall | undefined;
-  /** Called once or more when the request is next in its queue, so that its input is read before its turn. */
+  /** Called at least once when the request is next in its queue, so that its input can be read in advance. */
   prepare?: (() => void) | undefined;
-  /** Ends the waiting; acquire rejects with its reason. */
+  /** Ends the wait. `acquire` then rejects with the signal's reason. */
   signal: AbortSignal;
 }
 
 /** A call that was let in and whose body is still being received. */
 export interface IncomingCall {
-  /** When it was let in, by the clock of the pools: from then on its caller waits. */
+  /** When the call was let in, by the clock of the pools. Its caller waits from then on. */
   readonly sinceMs: number;
-  /** Stops counting the call as one that will wait. A second call does nothing. */
+  /** Stops counting the call as waiting. A second call does nothing. */
   end(): void;
 }
 
@@ -40,15 +40,15 @@ export interface IncomingCall {
 export interface WaitingLimits {
   /** Number of calls that may wait. */
   calls: number;
-  /** Bytes of the bodies of waiting calls; absent: any number. */
+  /** The most bytes of the bodies of waiting calls. Absent: no limit. */
   heldBytes?: number;
-  /** Longest wait in an overload, in milliseconds: calls that would wait longer are refused. Absent: no limit. */
+  /** Longest wait in an overload, in milliseconds. Calls that would wait longer are refused. Absent: no limit. */
   waitMs?: number;
 }
 
 export interface AdmissionStats {
   slots: number;
-  /** Slots that are taken. They are more than `slots` while calls run beside jobs, and after a resize. */
+  /** Slots that are taken. There can be more than `slots`: while calls run beside jobs, and after a resize. */
   busy: number;
   /** Number of calls that wait. */
   waiting: number;
@@ -56,7 +56,7 @@ export interface AdmissionStats {
   jobsWaiting: number;
   reservedBytes: number;
   budgetBytes: number;
-  /** Recent mean time that a slot was taken, in milliseconds. */
+  /** Recent mean time for which a slot was taken, in milliseconds. */
   meanServiceMs: number;
   /** Recent mean wait for a slot, in milliseconds. */
   meanWaitMs: number;
@@ -65,14 +65,14 @@ export interface AdmissionStats {
 export interface AdmissionOptions {
   slots: number;
   budgetBytes: number;
-  /** Read at each call, because an operator may change them. */
+  /** The limits. They are read at each call, because an operator may change them. */
   limits: () => WaitingLimits;
   /**
    * Whether calls ignore the slots that jobs hold, so that up to twice `slots` are taken. A job begins only while calls
    * and jobs together hold fewer than `slots`.
    */
   callsBesideJobs?: boolean;
-  /** Whether an account gets only slots that no other account waits for. Absent: none does. */
+  /** Whether an account gets only slots that no other account waits for. Absent: no account gives way. */
   givesWay?: (accountId: string) => boolean;
   clock?: Clock;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ImageFacts, MAX_PIXELS, type Pass, type RawPixels } from '../../../workers/protocol.ts';
+import { type ImageFacts, type ImagePass, MAX_PIXELS, type RawPixels } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { fewerFrames } from './alternatives.ts';
 import { framesOf } from './estimates/following.ts';
@@ -10,11 +10,11 @@ import type { ImageObject } from './image-object.ts';
 import { detectUnsupportedFormat } from './unsupported-formats.ts';
 import type { DrawnTimes } from './vector.ts';
 
-/** A file that is still in a store: it is read when its call has a slot, so that a waiting call holds no bytes. */
+/** A file that is still in a store. It is read when its call has a slot, so that a waiting call holds no bytes. */
 export interface StoredFile {
   /** In bytes. */
   length: number;
-  /** As they were measured when the file was stored. */
+  /** The facts as measured when the file was stored. */
   facts: ImageObject;
   /** @throws ApiError when the file cannot be read. */
   read(): Promise<Uint8Array>;
@@ -24,10 +24,10 @@ export function isStored(file: Uint8Array | StoredFile): file is StoredFile {
   return !(file instanceof Uint8Array);
 }
 
-/** The header of a stored file by its facts: near enough for the estimates of memory and time. */
+/** The header of a stored file, derived from its facts. It is exact enough to estimate memory and time. */
 export function headerOfFacts(facts: ImageObject): Header {
   const { mimeType, orientation, frames, bitDepth, hasAlpha } = facts;
-  // The facts give the size as displayed, a header as stored.
+  // The facts give the size as displayed, but a header gives it as stored.
   const [width, height] = orientation > 4 ? [facts.height, facts.width] : [facts.width, facts.height];
   const format = facts.format as Header['format'];
   return headerOf({
@@ -40,36 +40,36 @@ export function headerOfFacts(facts: ImageObject): Header {
 /** The input of a thread: the file, or the pixels of a drawing. */
 export interface Opened {
   file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
-  /** The header of `file`; for an SVG that of its pixels. */
+  /** The header of `file`. For an SVG, the header of its drawn pixels. */
   header: Header;
 }
 
 export interface Source {
-  /** The header that the work is estimated from; of a stored file, from its facts. */
+  /** The header from which the work is estimated. For a stored file it is derived from its facts. */
   header: Header;
-  /** Returns the input; reads it first if it is still in a store. */
+  /** Returns the input. A file that is still in a store is read first. */
   open(): Opened | Promise<Opened>;
   /** Begins to read the file before the call has its slot. */
   prepare?: () => void;
-  /** Memory of the call while it waits, in bytes. */
+  /** Bytes that the call holds while it waits. */
   heldBytes: number;
-  /** The times of the drawings that its pixels are. */
+  /** The draw times of the vector drawings behind the pixels. */
   drawn: readonly DrawnTimes[];
-  /** The file of a drawing, whose pixels `open` answers, and its natural size. */
+  /** The file of a vector drawing and its natural size; `open` returns its pixels. */
   drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
 /**
- * The input of bytes that were sent.
- * @param known the header, where it was already read from them.
- * @param passes none for a description and a comparison.
+ * The input of a call from bytes that were sent.
+ * @param known the header, if it was already read from these bytes.
+ * @param passes empty for a description and a comparison.
  * @param param the field of the call that brought a second picture.
- * @throws unsupported_format as `readable` does.
+ * @throws unsupported_format as `requireReadableHeader` does.
  */
 export function openedFrom(
   bytes: Uint8Array,
   known: Header | null | undefined,
-  passes: readonly Pass[],
+  passes: readonly ImagePass[],
   param?: string,
 ): Opened {
   const [first = null, ...others] = passes;
@@ -79,10 +79,10 @@ export function openedFrom(
 }
 
 /**
- * A file in a store: it is read when the call has its slot, or is next to have one.
- * @param param as in `openedFrom`.
+ * The input of a call from a file in a store. It is read when the call has its slot, or is next in the queue.
+ * @param param as in `openSourceFile`.
  */
-export function storedSource(file: StoredFile, passes: readonly Pass[], param?: string): Source {
+export function storedSource(file: StoredFile, passes: readonly ImagePass[], param?: string): Source {
   let reading: Promise<Opened> | undefined;
   const open = () => {
     reading ??= file.read().then((bytes) => openedFrom(bytes, null, passes, param));
@@ -94,8 +94,8 @@ export function storedSource(file: StoredFile, passes: readonly Pass[], param?: 
 }
 
 /**
- * Bytes that can be handed to a thread without a copy: they own the whole of their memory. Others are copied once.
- * Bytes that were handed over must not be touched again.
+ * Bytes that own their whole memory, so that they can be transferred to a thread without a copy. Other bytes are copied
+ * once. Transferred bytes must not be used again.
  */
 export function ownedBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return ownsItsBuffer(bytes) ? bytes : new Uint8Array(bytes);
@@ -105,7 +105,7 @@ function ownsItsBuffer(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
 }
 
-/** Facts of the file of a drawing that its pixels do not hold. */
+/** Facts about the file of a vector drawing that its pixels cannot tell. */
 export function drawingFacts({ bytes, width, height }: NonNullable<Source['drawing']>): Partial<ImageFacts> {
   const sha1 = createHash('sha1').update(bytes).digest('hex');
   return { format: 'svg', mimeType: 'image/svg+xml', width, height, bytes: bytes.length, sha1 };
@@ -124,16 +124,16 @@ export const READABLE_TYPES = [
 ];
 
 /**
- * The header of an image that the service reads, before any cost of decoding.
+ * Reads the header of an image before any cost of decoding.
  * @param known the header, if it was already read from these bytes.
- * @param pass decides how many of its frames are kept, which are counted; null: all.
- * @param param the field of the call that brought a second picture; absent: it is the picture of the call.
- * @throws unsupported_format when it is not such an image, or these frames have more than 50 megapixels.
+ * @param pass decides how many frames are kept; only their pixels count. Null: all frames.
+ * @param param the field of the call that brought a second picture. Absent: it is the call's own picture.
+ * @throws unsupported_format when the service cannot read the image, or these frames have more than 50 megapixels.
  */
 export function readable(
   bytes: Uint8Array,
   known?: Header | null,
-  pass: Pass | null = null,
+  pass: ImagePass | null = null,
   param?: string,
 ): Header {
   const header = known ?? readHeader(bytes);
@@ -169,11 +169,11 @@ function unsupported(bytes: Uint8Array, param: string): ApiError {
 }
 
 /**
- * A drawing is counted when it is drawn, because that decides its size.
- * @param param as in `readable`.
+ * Checks the number of pixels. A vector drawing is checked when it is drawn, because that decides its size.
+ * @param param as in `requireReadableHeader`.
  * @throws unsupported_format when the frames to read have more pixels than the limit.
  */
-export function checkPixels(header: Header, pass: Pass | null, param?: string): void {
+export function checkPixels(header: Header, pass: ImagePass | null, param?: string): void {
   const { format, pixels, frames, width, height } = header;
   const kept = pass === null ? frames : framesOf(header, pass);
   // The pages of a document may differ in size.

@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/clock.ts';
 
-/** The time that a call is given, in milliseconds. */
+/** The times that a call gets, in milliseconds. */
 interface Spacing {
   /** The least time from now. */
   waitMs: number;
-  /** Between the times of two calls of one account. */
+  /** The time between two calls of one account. */
   spaceMs: number;
 }
 
-/** Accounts that are remembered. A call takes the same time however many they are, and whatever was given to them. */
+/** Number of accounts that are remembered. The cost of a call does not depend on it. */
 const MAX_ACCOUNTS = 2_000;
 
-/** Gives calls of an account times that lie apart, so that what follows from them does not happen all at once. */
+/** Gives the calls of an account spaced times, so that they do not all come back at once. */
 export class SpacedTimes {
   readonly #clock: Clock;
   readonly #longestMs: number;
-  /** By account: the time that its last call was given. The account whose call is the oldest is forgotten first. */
+  /** The time that the last call of an account got. The account with the oldest call is forgotten first. */
   readonly #lastMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
 
-  /** @param longestMs the longest time from now that a call is given. */
+  /** @param longestMs the longest time, in milliseconds from now, that a call may get. */
   constructor(clock: Clock, longestMs: number) {
     this.#clock = clock;
     this.#longestMs = longestMs;

@@ -1,5 +1,5 @@
 import { isoBrands } from '../../../workers/formats/boxes.ts';
-import { Bytes } from '../../../workers/formats/bytes.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
 import { HEIF_BRANDS } from './header/avif.ts';
 
 /** A file of a known format that is not supported. */
@@ -50,14 +50,14 @@ const VIDEO: UnsupportedFormat = {
 /** The kind of a file that is not a readable image; undefined when its first bytes do not show it. */
 export function detectUnsupportedFormat(bytes: Uint8Array): UnsupportedFormat | undefined {
   const head = bytes.subarray(0, TEXT_BYTES);
-  const [brand] = isoBrands(new Bytes(head));
+  const [brand] = isoBrands(new ByteReader(head));
   if (brand !== undefined) return HEIF_BRANDS.includes(brand) ? HEIC : VIDEO;
   const start = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
   const known = SIGNATURES.find(([signature]) => start.startsWith(signature));
   return known?.[1] ?? textFile(start);
 }
 
-/** Text in place of an image is an error page, or an encoded image. */
+/** The kind of a text file in place of an image: an error page, or an encoded image. */
 function textFile(start: string): UnsupportedFormat | undefined {
   const text = start.trimStart();
   if (/^data:image\/|^(\/9j\/|iVBORw0KGgo|UklGR|R0lGOD)/.test(text)) {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Failure, MAX_PIXELS, type Pass, type Timings } from '../../../workers/protocol.ts';
+import { type ImagePass, MAX_PIXELS, type PassTimings, type TaskFailure } from '../../../workers/protocol.ts';
 import type {
   DrawingSize,
   Rasterized,
@@ -17,11 +17,11 @@ import { LATE_SECONDS, type LateWork, type WorkerTime } from './pools/work-histo
 import type { WaitingLimits, WorkClass } from './slots.ts';
 
 interface DrawnPixels extends Rasterized {
-  /** RGBA, row by row, owning the whole of its memory. */
+  /** RGBA pixels, row by row. They own their whole memory. */
   pixels: Uint8Array<ArrayBuffer>;
 }
 
-/** The wait of a drawing for the rasterizer, and the time from its slot to its pixels, in milliseconds. */
+/** How long a drawing waited for the rasterizer, and how long it then took, in milliseconds. */
 export interface DrawnTimes {
   queueMs: number;
   drawnMs: number;
@@ -56,10 +56,13 @@ interface RasterizerOptions {
   processCpuMs?: TaskProcessOptions['processCpuMs'];
 }
 
-/** Dots per inch that make a CSS pixel one pixel. */
+/** The density in dots per inch at which a CSS pixel is one pixel. */
 const NATURAL_DENSITY = 96;
 export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
-/** For work that only measures a drawing or makes a tiny picture: one above the limit of pixels is drawn smaller. */
+/**
+ * The drawing size for work that only measures a drawing or makes a tiny picture. A drawing above the pixel limit is
+ * drawn smaller.
+ */
 export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const MAX_NICENESS = 19;
@@ -69,18 +72,18 @@ const PROCESS_DIED_MESSAGE =
   'The drawing needs more memory than a drawing may take, or broke its reader; simplify it.';
 
 /**
- * Draws SVG in its own process, one drawing at a time, accounts in turn. An SVG of 1 KB can burn a core for ever, and a
- * thread inside librsvg cannot be stopped. So it is drawn in a child process of the lowest priority and of bounded
- * memory. Raster images never wait for it.
+ * Draws SVG in a separate process, one drawing at a time; accounts are served in turn. An SVG of 1 KB can occupy a core
+ * for ever, and a thread inside librsvg cannot be stopped. So each drawing runs in a child process of the lowest
+ * priority and with bounded memory. Raster images never wait for it.
  */
 export class Rasterizer {
   readonly #options: RasterizerOptions;
-  readonly #pool: Pool<RasterizeTask, DrawnPixels | Failure>;
+  readonly #pool: Pool<RasterizeTask, DrawnPixels | TaskFailure>;
 
   constructor(options: RasterizerOptions) {
     const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
     this.#options = options;
-    const processes = new ChildProcesses<RasterizeTask, RasterizeResult, DrawnPixels | Failure>({
+    const processes = new ChildProcesses<RasterizeTask, RasterizeResult, DrawnPixels | TaskFailure>({
       ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: MAX_NICENESS, clock, onLost, processCpuMs },
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
       resultOf: (reply, data) => (reply.kind === 'failure' ? reply : { ...reply, pixels: data }),
@@ -90,8 +93,9 @@ export class Rasterizer {
   }
 
   /**
-   * @throws unsupported_format when it is not a drawing or too large; provider_unavailable (capacity,
-   * deadline_exceeded, worker_unreachable); the signal's reason when it aborts.
+   * Draws an SVG.
+   * @throws unsupported_format when the file is no drawing or is too large; provider_unavailable (capacity,
+   *   deadline_exceeded, worker_unreachable); the signal's reason when it aborts.
    */
   async draw({ bytes, size, param }: DrawingRequest, caller: DrawingCaller): Promise<RasterizedDrawing> {
     const { accountId, work = 'call' } = caller;
@@ -102,14 +106,14 @@ export class Rasterizer {
       throw tookTooLongBefore({ retryAfterSeconds, holdMs: lateWork.holdMs(accountId) }, SIMPLER_DRAWING);
     const late = () => tookTooLong(LATE_SECONDS, SIMPLER_DRAWING);
     const deadlineMs = clock.nowMs() + timeoutMs;
-    // The wait for the process does not count, as that of a job does not.
+    // The wait for the process does not count, as with a job.
     const time = new Deadline({ deadlineMs, work: 'job', client: caller.deadline.signal, clock, late });
     const deadline = {
       signal: time.signal,
       deadlineMs: () => time.deadlineMs(),
       waiting: <T>(slot: Promise<T>) => caller.deadline.waiting(time.waiting(slot)),
     };
-    // The input is transferred and then freed, and the caller still reads its file.
+    // The input is transferred and then freed, so the task gets a copy: the caller still reads its file.
     const makeTask = () => ({ input: new Uint8Array(bytes), size, limitPixels: MAX_PIXELS });
     try {
       const { queueMs, result, ended, busyMs } = await this.#pool.start(
@@ -131,17 +135,17 @@ export class Rasterizer {
     }
   }
 
-  /** Waits for the drawings under way, then ends the process. */
+  /** Waits for the drawings in progress, then ends the process. */
   close(): Promise<void> {
     return this.#pool.close();
   }
 }
 
 /**
- * The size of a drawing for a pass: at the density that the pass names, else large enough for a resize at its start. A
- * drawing has no pixels of its own, so a larger size loses no sharpness.
+ * The size of a drawing for a pass: at the density that the pass names, otherwise large enough for a resize in its
+ * first step. A drawing has no pixels of its own, so a larger size loses no sharpness.
  */
-export function wantedDrawingSize({ decode, steps }: Pass): DrawingSize {
+export function wantedDrawingSize({ decode, steps }: ImagePass): DrawingSize {
   if (decode.density !== undefined) return { density: decode.density };
   const first = steps.find((step) => step.operation !== 'autoOrient');
   if (first?.operation === 'placeholder') return MEASURED_SIZE;
@@ -154,8 +158,8 @@ function pixels(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** A result whose times include those of the drawings that it was made of. */
-export function withDrawings<T extends { timings: Timings }>(
+/** A result whose times include the draw times of the vector drawings that were used. */
+export function withDrawings<T extends { timings: PassTimings }>(
   result: T,
   queueMs: number,
   drawn: readonly DrawnTimes[],

@@ -15,12 +15,12 @@ import { ReaderTurns } from './turns.ts';
 
 const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
 const HEAP_MEGABYTES = 512;
-/** The longest edge of a picture as it is read, in pixels: it bounds the memory and the time of a reader. */
+/** The longest edge of a picture as it is read, in pixels. It limits the memory and the time of a reader. */
 const MAX_READ_EDGE = 2_400;
-/** The calls that may wait for a reader; jobs wait without a limit. */
+/** The number of calls that may wait for a reader. Jobs wait without a limit. */
 const MAX_WAITING_CALLS = 16;
 const RETRY_SECONDS = 5;
-/** From this confidence on, text is taken to be upright. */
+/** From this confidence on, text counts as upright. */
 const SURE = 0.6;
 
 interface ReadCall extends ImageCall {
@@ -29,7 +29,7 @@ interface ReadCall extends ImageCall {
 
 export interface ReadResult extends QueueTime {
   output: ReadText | ReadCodes;
-  /** Time in the image worker and in the reader, in milliseconds. */
+  /** Milliseconds in the image worker and in the reader. */
   timings: { processMs: number };
 }
 
@@ -39,8 +39,8 @@ interface PreparedPicture extends Size {
 }
 
 /**
- * Reads text and codes from pictures on this machine. Each kind has one thread, which reads one picture at a time;
- * accounts take turns, and calls come before jobs.
+ * Reads text and codes from pictures on this machine. Each kind of reading has one thread, which reads one picture at a
+ * time. Accounts take turns, and calls come before jobs.
  */
 export class Readers {
   readonly #imageWorkers: ImageWorkers;
@@ -53,8 +53,8 @@ export class Readers {
   }
 
   /**
-   * Reads the first frame of a picture. Boxes are in pixels of the picture as displayed, after its orientation; those
-   * of a vector drawing are in pixels of the drawing as it was read, whose size is in the result.
+   * Reads the first frame of a picture. Boxes are in pixels of the picture as displayed. Boxes of a vector drawing are
+   * in pixels of the drawing as it was read, whose size is in the result.
    */
   read(call: ReadCall): RunningCall<ReadResult> {
     const passes: Promise<void>[] = [];
@@ -67,7 +67,7 @@ export class Readers {
     await Promise.all([this.#text.close(), this.#codes.close()]);
   }
 
-  /** @param passes collects the ends of the work in the image worker. */
+  /** @param passes collects promises of the end of the work in the image worker. */
   async #read(call: ReadCall, passes: Promise<void>[]): Promise<ReadResult> {
     const { reading, accountId, work } = call;
     if (!areReadersInstalled())
@@ -79,7 +79,7 @@ export class Readers {
     const preparation = this.#imageWorkers.transform({ ...call, pass: preparing(0) });
     passes.push(preparation.ended);
     const { data: png, width, height, queueMs, timings } = await preparation.result;
-    // The deadline of a job does not count its waits, so its reading has the whole time.
+    // The deadline of a job does not count its waits, so its reading gets the whole time.
     const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
     const late = () => readingTookTooLong(reading);
     const { signal: client, waitSignal } = call;
@@ -117,7 +117,10 @@ export class Readers {
     return { ...sizeOf(original), codes: placed.sort((one, other) => one.y - other.y || one.x - other.x) };
   }
 
-  /** Text that is not read with confidence is turned by quarters, and read again; the surest reading counts. */
+  /**
+   * Reads text. If the confidence is low, the picture is turned by quarters and read again, and the reading with the
+   * highest confidence counts.
+   */
   async #readText(
     call: ReadCall,
     { png, ...size }: PreparedPicture,
@@ -153,7 +156,7 @@ export class Readers {
   }
 }
 
-/** The pass that makes a picture readable: upright, on white, no larger than a reader takes. */
+/** The pass that prepares a picture for a reader: upright, on white, and no larger than the reader takes. */
 function preparing(angle: Angle) {
   const box = { width: MAX_READ_EDGE, height: MAX_READ_EDGE, fit: 'inside' };
   return {
@@ -176,7 +179,7 @@ function displayedSize({ bytes, header: known }: ImageCall): Size | undefined {
   return orientation > 4 ? { width: height, height: width } : { width, height };
 }
 
-/** The number of characters that a reader is likely right about. */
+/** The number of characters that a reader is probably right about. */
 function sureCharacters({ lines }: ReadText): number {
   return lines
     .filter(({ confidence }) => confidence >= SURE)
@@ -194,14 +197,14 @@ function readingTookTooLong({ kind }: ReadingTask): ApiError {
 
 function ignore(): void {}
 
-/** How far a picture was turned before it was read, clockwise, in degrees. */
+/** The angles by which a picture is turned before it is read, clockwise, in degrees. */
 const ANGLES = [0, 90, 270, 180] as const;
 type Angle = (typeof ANGLES)[number];
 
 /**
- * The same box in the picture before it was turned and scaled.
+ * The box in the picture as it was before it was turned and scaled.
  * @param read the size of the picture that was read.
- * @param original that of the picture before.
+ * @param original the size of the picture before.
  */
 function originalBox(box: BoundingBox, angle: Angle, read: Size, original: Size): BoundingBox {
   const turned = turnedBack(box, angle, read);

@@ -3,16 +3,16 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BoundingBox } from '../../../workers/models/protocol.ts';
 
-/** What is read from a picture: writing of one language, or bar and QR codes. */
+/** What is read from a picture: text of one language, or bar and QR codes. */
 export type ReadingTask = { kind: 'text'; language: string } | { kind: 'codes' };
 
-/** The size of a picture, in pixels, to which the boxes of what was read in it belong. */
+/** The size in pixels of the picture to which the boxes refer. */
 interface ReadPicture {
   width: number;
   height: number;
 }
 
-/** The writing of a picture. Confidences are 0 to 1, as reported by the reader. */
+/** The text of a picture. Confidences are 0 to 1, as reported by the reader. */
 export interface ReadText extends ReadPicture {
   /** The lines in reading order. */
   text: string;
@@ -40,12 +40,12 @@ export function areReadersInstalled(): boolean {
   }
 }
 
-/** The folder of the package with the data of a language, by its ISO 639-2 code such as `eng`. */
+/** The folder of the package with a language's data. Languages have ISO 639-2 codes such as `eng`. */
 export function languageFolder(language: string): string {
   return dirname(fileURLToPath(import.meta.resolve(`@tesseract.js-data/${language}/package.json`)));
 }
 
-/** The languages whose data is installed. English is among them, also where the readers are not installed. */
+/** The languages whose data is installed. English is always included, even if the readers are not installed. */
 export function installedLanguages(): string[] {
   if (!areReadersInstalled()) return [DEFAULT_LANGUAGE];
   return readdirSync(dirname(languageFolder(DEFAULT_LANGUAGE))).sort();

@@ -2,24 +2,24 @@ import { join } from 'node:path';
 import type { Worker } from 'tesseract.js';
 import { languageFolder, type ReadText } from './reading.ts';
 
-/** The LSTM engine only, because the packages have language data for it. */
+/** The LSTM engine. The packages have language data for no other engine. */
 const NEURAL = 1;
 const IDLE_MS = 60_000;
-/** Few pictures contain their density, and the reader would print a warning for each of the others. */
+/** Assumed density. Few pictures state theirs, and the reader would print a warning for all others. */
 const ASSUMED_DPI = '150';
 
 type FoundText = Pick<ReadText, 'text' | 'confidence' | 'lines'>;
 
 /**
- * Reads text with tesseract.js in its own thread, which is started for the first picture and ended after an idle time.
- * It reads one picture at a time; who calls it waits for the one before. The size of the picture limits the memory of
- * the thread.
+ * Reads text with tesseract.js in its own thread. The thread is started for the first picture and ended after an idle
+ * time. It reads one picture at a time; callers must wait for the reading before. The size of the picture limits the
+ * memory of the thread.
  */
 export class TextReader {
   #thread: { language: string; worker: Promise<Worker> } | null = null;
   #idle: NodeJS.Timeout | undefined;
 
-  /** Rejects with the signal's reason when it aborts: the thread is then ended. */
+  /** Reads text. Rejects with the signal's reason when the signal aborts; the thread is then ended. */
   async read(picture: Uint8Array, language: string, signal: AbortSignal): Promise<FoundText> {
     signal.throwIfAborted();
     clearTimeout(this.#idle);
@@ -55,7 +55,7 @@ export class TextReader {
   }
 }
 
-/** The language data is read from its package: nothing is downloaded, and nothing is cached elsewhere. */
+/** Starts a reader. The language data is read from its package: nothing is downloaded or cached. */
 async function start(language: string): Promise<Worker> {
   const { createWorker } = await import('tesseract.js');
   const worker = await createWorker(language, NEURAL, {

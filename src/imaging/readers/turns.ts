@@ -1,12 +1,12 @@
 import { FairQueue } from '../../platform/queues/fair-queue.ts';
 
-/** Whose turn it is, and until when it is waited for. */
+/** The account whose turn it is, and how long it waits. */
 interface TurnTerms {
   /** The account; accounts take turns. */
   owner: string;
   /** Jobs yield to calls. */
   isJob: boolean;
-  /** The wait ends with its reason when it aborts. */
+  /** Ends the wait when it aborts, with its reason. */
   signal: AbortSignal;
 }
 
@@ -15,7 +15,7 @@ interface WaitingWork {
   start: () => void;
 }
 
-/** Work that runs one at a time, because it is done by a single thread. */
+/** A queue of work that must run one at a time, because a single thread does it. */
 export class ReaderTurns {
   readonly #queue = new FairQueue<WaitingWork>();
   #isTaken = false;
@@ -27,7 +27,7 @@ export class ReaderTurns {
     return count;
   }
 
-  /** Runs the work in its turn. Rejects with the signal's reason, or as the work does. */
+  /** Runs the work when its turn comes. Rejects with the signal's reason, or as the work does. */
   async run<T>(waiting: TurnTerms, work: () => Promise<T>): Promise<T> {
     waiting.signal.throwIfAborted();
     if (this.#isTaken) await this.#wait(waiting);
@@ -57,7 +57,7 @@ export class ReaderTurns {
     return promise;
   }
 
-  /** The turn passes on without a gap, so that nobody comes between. */
+  /** Starts the next work at once, so that no later caller can come between. */
   #startNext(): void {
     const next = this.#queue.next({ canServe: ({ isJob }) => !isJob }) ?? this.#queue.next();
     this.#isTaken = next !== undefined;

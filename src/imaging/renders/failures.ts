@@ -1,4 +1,4 @@
-import type { Timings } from '../../../workers/protocol.ts';
+import type { PassTimings } from '../../../workers/protocol.ts';
 import type { PageText, RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
 import { type ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
@@ -10,14 +10,14 @@ export interface RenderedPage {
   contentType: string;
   width: number;
   height: number;
-  timings: Timings & { queueMs: number };
+  timings: PassTimings & { queueMs: number };
   text: PageText;
 }
 
-/** Seconds until a caller may retry when no browser is installed, because an operator has to install one first. */
+/** Seconds until a caller may retry if no browser is installed. An operator has to install one first. */
 const NO_BROWSER_RETRY_SECONDS = 60;
 
-/** The refusal of a page that spent most of the time until its deadline waiting. */
+/** The error for a page that spent most of its time waiting. */
 export function rendererBusy(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailable(
     'capacity',
@@ -26,7 +26,7 @@ export function rendererBusy(retryAfterSeconds: number): ApiError {
   );
 }
 
-/** The refusal of a page that spent most of the time until its deadline being drawn. */
+/** The error for a page that spent most of its time being drawn. */
 export function notDrawnInTime(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailable(
     'deadline_exceeded',
@@ -35,7 +35,7 @@ export function notDrawnInTime(retryAfterSeconds: number): ApiError {
   );
 }
 
-/** Rethrows an error of a pool. Only that of a lost thread is not yet an error of the API. */
+/** Rethrows an error of a pool as an API error. Only the error of a lost thread needs a conversion. */
 export function rethrow(error: unknown): never {
   if (!(error instanceof LostThreadError)) throw error;
   throw temporarilyUnavailable(
@@ -46,7 +46,10 @@ export function rethrow(error: unknown): never {
   );
 }
 
-/** @param refusal the field of the call that brought the page, and the refusal of a late one. */
+/**
+ * Returns the page of an answer, or throws its error.
+ * @param refusal the field of the call that brought the page, and the error for a late page.
+ */
 export function requirePage(answer: RenderAnswer, queueMs: number, refusal: RefusalWords): RenderedPage {
   if (answer.kind === 'rendered') {
     const { data, contentType, width, height, timings, text } = answer;

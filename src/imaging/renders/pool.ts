@@ -9,29 +9,31 @@ import type { RenderThread } from './thread.ts';
 
 interface RenderPoolOptions {
   threads: readonly RenderThread[];
-  /** Pages in a thread at once: one page is drawn while the previous one is encoded. */
+  /** Pages in a thread at the same time: one is drawn while the previous one is encoded. */
   slotsPerThread: number;
   queueLimit: number;
   /** How long a page may be drawn while pages of other accounts wait, in milliseconds. */
   fairDrawingMs: number;
   /**
-   * How long a page of an account that has drawn no page yet may be drawn while pages of other accounts wait: it is
-   * then withdrawn. Absent: as long as any other.
+   * How long a page of an account that has drawn no page yet may be drawn while pages of other accounts wait. It is
+   * then withdrawn. Absent: as long as any other page.
    */
   newcomerDrawingMs?: number;
   /** Called when a page of this account was stopped or moved for others, or exceeded its time or memory. */
   onStopped: (accountId: string) => void;
   /**
-   * Returns the thread that replaces one whose page is slow while others wait; null while there is none, and `review`
-   * is called once there is. Absent: other pages wait for a slow page until `fairDrawingMs`.
+   * Returns a thread that replaces the one with a slow page while others wait. Null while there is none; `review` is
+   * called once there is. Absent: other pages wait for a slow page until `fairDrawingMs`.
    */
   relieve?: (blocked: RenderThread) => RenderThread | null;
-  /** Counts the time of calls; an account that has used up its budget gets only slots that no other waits for. */
+  /**
+   * Counts the time of calls. An account that has used up its budget gets only slots that no other account waits for.
+   */
   workerTime: Pick<WorkerTime, 'spent' | 'isSpent'>;
   clock: Clock;
 }
 
-/** A call to the pool, as one object: the page, and its deadline. */
+/** A call to the pool: the page, and its deadline. */
 export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
   work?: WorkClass | undefined;
   deadline: Deadline;
@@ -43,24 +45,24 @@ export interface DrawnPage {
   queueMs: number;
 }
 
-/** Drawing time from which a killed page counts as a burden to others. */
+/** Drawing time from which a killed page counts as slowing others down. */
 const BURDEN_FROM_MS = 1_000;
 
 /**
- * Lower bound of the time from which a page is slow, however quick the others are: restarting it elsewhere costs about
- * as much.
+ * Lower limit of the time from which a page is slow, however quick the others are. Restarting a page elsewhere costs
+ * about as much.
  */
 const SLOW_FROM_MS = 300;
-/** Upper bound of the same time, however slow the others are. */
+/** Upper limit of the time from which a page is slow, however slow the others are. */
 const MAX_SLOW_FROM_MS = 2_000;
 const SLOW_FROM_USUAL_TIMES = 4;
 
 /** A page in the pool. */
 interface PooledPage {
   accountId: string;
-  /** The thread that draws it, or will draw it after another page; null while it has no slot. */
+  /** The thread that draws the page, or will draw it after another page; null while the page has no slot. */
   thread: RenderThread | null;
-  /** The start of its drawing; null while it waits. */
+  /** When the drawing of the page began; null while it waits. */
   drawnSinceMs: number | null;
   /** Ends it from within the pool. */
   ending: AbortController;
@@ -69,7 +71,7 @@ interface PooledPage {
   endedAs: 'stopped' | 'withdrawn' | null;
 }
 
-/** Render threads with their queue, in which no page keeps the others waiting for long. */
+/** Render threads with their queue. No page keeps the others waiting for long. */
 export class RenderPool {
   readonly #options: RenderPoolOptions;
   readonly #clock: Clock;
@@ -86,7 +88,7 @@ export class RenderPool {
     this.#options = options;
     this.#clock = clock;
     this.#threads = threads;
-    // Memory is not reserved, because it is bounded by the number of browsers, which draw one page at a time.
+    // Memory is not reserved: it is limited by the number of browsers, each of which draws one page at a time.
     this.#admission = new Admission({
       slots: threads.length * slotsPerThread,
       budgetBytes: Number.MAX_SAFE_INTEGER,
@@ -133,8 +135,8 @@ export class RenderPool {
   }
 
   /**
-   * Where other pages wait, moves slow pages out of their threads and stops pages that were drawn for `fairDrawingMs`;
-   * schedules the next check.
+   * Checks the pages while other pages wait: moves slow pages out of their threads, stops pages that were drawn for
+   * `fairDrawingMs`, and schedules the next check.
    */
   readonly review = (): void => {
     this.#cancelReview?.();
@@ -181,7 +183,10 @@ export class RenderPool {
     return this.#admission.idle();
   }
 
-  /** The slot stays taken until the thread has actually answered, even if the caller has stopped waiting. */
+  /**
+   * Draws a page in its slot. The slot stays taken until the thread has answered, even if the caller has stopped
+   * waiting.
+   */
   async #drawInTurn(call: PageCall, page: PooledPage): Promise<DrawnPage> {
     const { accountId, work, deadline } = call;
     const signal = AbortSignal.any([deadline.signal, page.ending.signal]);
@@ -199,7 +204,7 @@ export class RenderPool {
     }
   }
 
-  /** Draws the page in the thread that has the fewest. */
+  /** Draws the page in the thread that has the fewest pages. */
   async #drawOnce(call: PageCall, page: PooledPage, ending: AbortSignal): Promise<RenderAnswer | 'moved'> {
     const { work: _, deadline, ...drawing } = call;
     const thread = this.#threads.reduce((least, other) => (other.busy < least.busy ? other : least));
@@ -227,8 +232,8 @@ export class RenderPool {
   }
 
   /**
-   * Counts the time in which a browser drew a page, whatever came of it. It draws one page at a time, with several
-   * processes, whose CPU time would have to be searched for among all of the machine.
+   * Counts the time for which a browser drew a page, whatever the result. Wall time is used: the browser draws one page
+   * at a time, with several processes whose CPU time would be costly to find.
    */
   #countTime({ accountId, drawnSinceMs }: PooledPage, work: WorkClass | undefined): void {
     if (work === 'job' || drawnSinceMs === null) return;
@@ -236,8 +241,8 @@ export class RenderPool {
   }
 
   /**
-   * Marks the account of a page whose browser was killed because of it, since it cost all others time; a page that was
-   * drawn counts in the usual time.
+   * Records how a page went. If its browser was killed because of it, its account is marked as slow, because that cost
+   * all others time. The time of a drawn page becomes part of the usual time.
    */
   #learnFrom({ accountId, drawnSinceMs }: PooledPage, answer: RenderAnswer): void {
     if (drawnSinceMs === null) return;
@@ -248,7 +253,7 @@ export class RenderPool {
     if (isLate || answer.reason === 'memory') this.#options.onStopped(accountId);
   }
 
-  /** Milliseconds until this page has to be checked again; null when it was withdrawn. */
+  /** Milliseconds until this page must be checked again; null when it was withdrawn. */
   #untilCheckMs(page: PooledPage, drawnSinceMs: number): number | null {
     const { fairDrawingMs, newcomerDrawingMs = Number.POSITIVE_INFINITY } = this.#options;
     const drawnMs = this.#clock.elapsedMs() - drawnSinceMs;
@@ -264,8 +269,8 @@ export class RenderPool {
   }
 
   /**
-   * Whether a page of another account waits for this one, because it has no slot or is queued after this one in its
-   * thread. A page that an idle thread is about to draw does not count.
+   * Whether a page of another account waits for this one: it has no slot, or is queued behind this page in its thread.
+   * A page that an idle thread is about to draw does not count.
    */
   #keepsOthersWaiting({ accountId, thread }: PooledPage): boolean {
     return this.#pages
@@ -283,7 +288,7 @@ export class RenderPool {
     return Math.min(MAX_SLOW_FROM_MS, Math.max(SLOW_FROM_MS, usualMs));
   }
 
-  /** Replaces the thread that draws a slow page by a fresh one, so that no other page waits for it. */
+  /** Replaces the thread with a slow page by a fresh thread, so that no other page waits for it. */
   #takeOut(slow: PooledPage): boolean {
     const { thread: blocked } = slow;
     const relief = blocked === null ? null : (this.#options.relieve?.(blocked) ?? null);
@@ -295,7 +300,7 @@ export class RenderPool {
   }
 
   /**
-   * The account is reported at once, because the thread goes on to the next page, which may be of the same account,
+   * Ends a page for others. Its account is reported at once: the thread may begin another page of the same account
    * before it answers this one.
    */
   #endForOthers(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
@@ -316,16 +321,17 @@ function end(page: PooledPage, how: 'stopped' | 'withdrawn'): void {
   page.ending.abort();
 }
 
-/** Number of accounts that are remembered, the most recent ones. */
+/** Number of accounts that are remembered, most recent first. */
 const MAX_ACCOUNTS = 64;
 
 /**
- * The usual time for drawing a page on this host. Each account counts once, so that none raises it by its own slow
- * pages.
+ * The usual time for drawing a page on this host. Each account counts once, so that no account raises it by its own
+ * slow pages.
  */
 export class UsualTime {
   /**
-   * Milliseconds by account id. A Map iterates in the order of insertion, and an account that drew is inserted again.
+   * Milliseconds of the last page by account id, the least recent account first: an account that draws is inserted
+   * again.
    */
   readonly #lastMs = new Map<string, number>();
 
@@ -336,15 +342,15 @@ export class UsualTime {
     if (this.#lastMs.size > MAX_ACCOUNTS && oldest !== undefined) this.#lastMs.delete(oldest);
   }
 
-  /** Whether the account has drawn a page, as far as it is remembered. */
+  /** Whether the account is remembered to have drawn a page. */
   knows(accountId: string): boolean {
     return this.#lastMs.has(accountId);
   }
 
-  /** The median over the accounts of the drawing time of their last page; 0 before the first page. */
+  /** The median drawing time of the last page of each account; 0 before the first page. */
   medianMs(): number {
     const sorted = [...this.#lastMs.values()].sort((a, b) => a - b);
-    // With two accounts the quicker one counts, because the other may be the one that keeps it waiting.
+    // With two accounts the quicker one counts, because the slower one may be the one that keeps it waiting.
     return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
   }
 }

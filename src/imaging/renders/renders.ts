@@ -21,29 +21,29 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   threads: number;
   /** RENDER_QUEUE. */
   queueLimit: number;
-  /** Whether the host allows the browser its sandbox, as far as that is known before the first browser starts. */
+  /** Whether the host lets the browser have its sandbox, as far as that is known before the first browser starts. */
   sandboxed: boolean;
   /** How long a page may be drawn while pages of other accounts wait, in milliseconds; absent: 5 s. */
   fairDrawingMs?: number;
-  /** The time of each account, with that of its image passes. */
+  /** The worker time of each account, shared with its image passes. */
   workerTime: WorkerTime;
   log: RenderLog;
   clock?: Clock;
 }
 
-/** A page to draw. A job's deadline is extended by the time that it waits. */
+/** A page to draw. The deadline of a job is extended by its wait. */
 export interface RenderRequest extends Omit<RenderTask, 'kind'> {
   /** Jobs yield to calls and wait without a limit. Absent: a call. */
   work?: WorkClass;
-  /** Ends the waiting and the drawing when the client has gone. */
+  /** Ends the wait and the drawing when the client has gone. */
   signal?: AbortSignal;
-  /** Ends the wait of a job for a browser, and not the drawing. */
+  /** Ends the wait of a job for a browser, but not the drawing. */
   waitSignal?: AbortSignal;
-  /** The field of the call that brought the page, which a refusal of the page names. Absent: `templateId`. */
+  /** The field of the call that an error about the page names. Absent: `templateId`. */
   param?: string;
 }
 
-/** Browsers that run beside those of the render threads: one that stands by, and that of slow pages. */
+/** Browsers that run besides those of the render threads: one on standby, and one for slow pages. */
 export const MAX_FURTHER_BROWSERS = 2;
 /** A thread draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;
@@ -51,14 +51,14 @@ const SLOTS_PER_THREAD = 2;
 const FAIR_DRAWING_MS = 5_000;
 /**
  * How long the first page of an account, whose speed is unknown, may be drawn while others wait. It is then moved to
- * the browser for slow pages, because others would otherwise wait for a new browser to start.
+ * the browser for slow pages. Otherwise, others would wait for a new browser to start.
  */
 const NEWCOMER_DRAWING_MS = 1_000;
 /** Idle time after which the browser of the slow pool ends. */
 const SLOW_POOL_IDLE_MS = 60_000;
-/** Drawing time from which a page of a slow account keeps the account slow. */
+/** Drawing time from which a page of a slow account keeps the account marked as slow. */
 const LONG_MS = 1_000;
-/** Niceness of the slow pool, so that other processes get the CPU first. */
+/** Niceness of the slow pool. Other processes get the CPU first. */
 const SLOW_NICENESS = 10;
 
 interface OpenRendersOptions extends Pick<RendersOptions, 'workerTime' | 'log'> {
@@ -92,7 +92,7 @@ export async function openRenders({
   return renders;
 }
 
-/** The only access to the render threads and their browsers. */
+/** Draws pages. It is the only access to the render threads and their browsers. */
 export class Renders {
   readonly #options: RendersOptions;
   readonly #clock: Clock;
@@ -101,7 +101,7 @@ export class Renders {
   readonly #slowThread: BrowserThread;
   readonly #commonPool: RenderPool;
   /**
-   * The pool for accounts whose page was slow: one browser, one page at a time, isolated from the pages of other
+   * The pool for accounts whose page was slow: one browser that draws one page at a time, apart from the pages of other
    * accounts.
    */
   readonly #slowPool: RenderPool;
@@ -134,15 +134,14 @@ export class Renders {
   }
 
   /**
-   * Draws a page. A page of one account never shares a browser context with another account's. A page that takes longer
-   * than usual while pages of other accounts wait is restarted in a separate browser. For one minute all pages of its
-   * account are drawn there, one at a time; a page there that keeps others waiting is drawn for 5 s at most. So are
-   * those of an account that has used up its budget of worker time.
+   * Draws a page. Pages of two accounts never share a browser context. A page that takes longer than usual while pages
+   * of other accounts wait is restarted in a separate browser. For one minute all pages of its account are drawn there,
+   * one at a time, each for at most 5 s if it keeps others waiting. The same holds for an account that has used up its
+   * budget of worker time.
    *
    * The result rejects with invalid_param on `param` when the document does not finish loading or needs more memory
-   * than a browser may hold; provider_unavailable
-   * (details.reason capacity, deadline_exceeded, worker_unreachable; with Retry-After); the signal's reason when it
-   * aborts.
+   * than a browser may hold; with provider_unavailable (details.reason capacity, deadline_exceeded, worker_unreachable;
+   * with Retry-After); or with the signal's reason when it aborts.
    */
   begin({
     signal: client,
@@ -164,7 +163,7 @@ export class Renders {
     return { result, ended: Promise.allSettled([result, drawn]).then(ignore) };
   }
 
-  /** Returns `begin().result`, for callers that hold nothing until the work has ended. */
+  /** Returns `begin().result`, for callers that need not know when the work has ended. */
   render(request: RenderRequest): Promise<RenderedPage> {
     return this.begin(request).result;
   }
@@ -178,12 +177,12 @@ export class Renders {
     };
   }
 
-  /** False where the browser runs without a sandbox. */
+  /** Whether the browser runs in its sandbox. */
   isSandboxed(): boolean {
     return this.#isSandboxed;
   }
 
-  /** Changes the number of render threads of this process, without a failed render. */
+  /** Changes the number of render threads of this process. No render fails. */
   resize(count: number): void {
     const threads = this.#commonPool.threads();
     const more = Array.from({ length: Math.max(0, count - threads.length) }, () => this.#newThread());
@@ -198,7 +197,7 @@ export class Renders {
     await Promise.all(threads.map((thread) => thread.stop()));
   }
 
-  /** Draws a page in the common pool, or where the account or the page is slow, in the slow one. */
+  /** Draws a page in the common pool, or in the slow pool if the account or the page is slow. */
   async #draw(call: PageCall): Promise<DrawnPage> {
     if (!this.#isSlow(call)) {
       const drawn = await this.#commonPool.draw(call);
@@ -239,7 +238,7 @@ export class Renders {
   }
 }
 
-/** Whether the next page of the account has to be isolated, too. */
+/** Whether the next page of the account must be isolated too. */
 function tookLong({ answer }: DrawnPage): boolean {
   if (answer.kind !== 'rendered') return false;
   const { decodeMs, processMs } = answer.timings;
@@ -248,16 +247,13 @@ function tookLong({ answer }: DrawnPage): boolean {
 
 function ignore(): void {}
 
-/** How long an account stays marked after one of its pages was stopped. */
+/** How long an account stays marked as slow after one of its pages was stopped. */
 export const SLOW_FOR_MS = 60_000;
 
-/** Accounts whose last page had to be stopped. For the next minute their pages are drawn in a separate browser. */
+/** Accounts whose last page had to be stopped. Their pages are drawn in a separate browser for the next minute. */
 export class SlowAccounts {
   readonly #clock: Clock;
-  /**
-   * End of each mark by account id, in milliseconds of the monotonic clock. The entries are in the order of the marks,
-   * so the oldest come first.
-   */
+  /** When the mark of an account ends, in milliseconds of the monotonic clock. The oldest marks come first. */
   readonly #until = new Map<string, number>();
 
   constructor(clock: Clock) {

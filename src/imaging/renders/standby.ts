@@ -7,15 +7,15 @@ interface StandbyOptions {
   onReady: () => void;
 }
 
-/** Time without a slow page after which the browser ends, because it holds 150 MB. */
+/** Time without a slow page after which the standby browser ends, because it holds 150 MB. */
 const IDLE_MS = 300_000;
 /** The longest start of a browser. */
 const WARM_TIMEOUT_MS = 90_000;
 
 /**
- * A render thread with a browser that is ready to replace one that a slow page blocks. With it the pages of others wait
- * 0.3 to 2 s for such a page, and it is drawn elsewhere; without it they wait 5 s, and it is refused. Nothing is
- * started before it is needed, so only the first waiting page waits for a browser to start.
+ * A render thread on standby, whose browser is ready to replace one that a slow page blocks. With it, pages of others
+ * wait 0.3 to 2 s for a slow page, which is drawn elsewhere. Without it they wait 5 s, and the slow page is refused. It
+ * starts only when it is first needed, so only the first waiting page waits for a browser to start.
  */
 export class Standby {
   readonly #clock: Clock;
@@ -32,8 +32,8 @@ export class Standby {
   }
 
   /**
-   * Returns the thread that replaces the slow one, which becomes the next standby as soon as its pages have ended.
-   * Returns null while there is none; it is then started, and `onReady` reports it.
+   * Returns the thread that replaces the slow one. The slow one becomes the next standby as soon as its pages have
+   * ended. Returns null while no standby is ready; it is then started, and `onReady` is called when it is.
    */
   readonly relieve = (slow: RenderThread): RenderThread | null => {
     this.#cancelIdleStop?.();
@@ -55,8 +55,8 @@ export class Standby {
   }
 
   /**
-   * Starts the browser. A thread that still draws answers once that page has ended, and after another browser has
-   * started where one was needed.
+   * Starts the browser. A thread that still draws answers only when its page has ended and a new browser has started,
+   * if one was needed.
    */
   async #warm(): Promise<void> {
     if (this.#state !== 'cold') return;

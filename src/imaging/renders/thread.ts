@@ -8,7 +8,7 @@ import type {
   RenderThreadOptions,
 } from '../../../workers/render/protocol.ts';
 
-/** The operator's log of renders; pino's logger is one. */
+/** The log for messages about renders. pino's logger can be used. */
 export interface RenderLog {
   info(message: string): void;
   warn(message: string): void;
@@ -19,15 +19,15 @@ export interface RenderLog {
 const GRACE_MS = 3_000;
 
 /**
- * How long a thread may take to end its browser, which takes a while on a busy host. A thread that is ended first
- * leaves its browser behind.
+ * How long a thread may take to end its browser, which is slow on a busy host. If the thread is ended first, the
+ * browser stays behind.
  */
 const STOP_MS = 10_000;
 
 const ENTRY = fileURLToPath(new URL('../../../workers/render/thread.ts', import.meta.url));
 
 /**
- * A call, as sent to the thread. A message on `client` means that its client has gone; the thread sends one back when
+ * A call as sent to the thread. A message on `client` means that its client has gone. The thread sends one back when
  * the drawing begins.
  */
 type ThreadCall = RenderCall & { client?: MessagePort };
@@ -37,11 +37,11 @@ export class LostThreadError extends Error {
   override readonly name = 'LostThreadError';
 }
 
-/** The client of a call, and its callback, while the call is in progress. */
+/** The signal and the callback of a call's client, while the call is in progress. */
 export interface CallHooks {
-  /** Aborts when the client has gone. The thread then ends the page, and answers. */
+  /** Aborts when the client has gone. The thread then ends the page and answers. */
   clientGone?: AbortSignal | undefined;
-  /** Called when a browser begins to draw this page alone, and again when a second one does. It needs `clientGone`. */
+  /** Called when a browser begins to draw this page, and again when a second browser does. It needs `clientGone`. */
   onDrawing?: (() => void) | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface RenderThread {
    * @throws LostThreadError
    */
   call(task: RenderCall, deadlineMs: number, hooks?: CallHooks): Promise<RenderAnswer>;
-  /** Ends the browser, then the thread, when no call is in progress; the next call starts them again. */
+  /** Ends the browser and then the thread if no call is in progress. The next call starts them again. */
   stopIfIdle(): Promise<void>;
   /** Ends the browser, then the thread. */
   stop(): Promise<void>;
@@ -63,13 +63,13 @@ export interface RenderThread {
 
 interface BrowserThreadHooks {
   log: RenderLog;
-  /** Called when its browser runs without a sandbox. */
+  /** Called when the browser of the thread runs without a sandbox. */
   onUnsandboxed: () => void;
 }
 
 /**
- * A render thread with a browser, started at its first call and again after it was lost. It is a Piscina pool of its
- * own, because Piscina can only destroy whole pools. `stop` asks the thread to end itself, so that it closes its
+ * A render thread with a browser. It starts at its first call, and again after it was lost. It has a Piscina pool of
+ * its own, because Piscina can destroy whole pools only. `stop` asks the thread to end by itself, so that it closes its
  * browser first.
  */
 export class BrowserThread implements RenderThread {
@@ -87,7 +87,7 @@ export class BrowserThread implements RenderThread {
       idleTimeout: Number.POSITIVE_INFINITY,
       // The caller limits the number of calls at once.
       concurrentTasksPerWorker: Number.POSITIVE_INFINITY,
-      // A thread that sleeps on an atomic between its calls would not receive messages of its browser.
+      // With atomics, a thread sleeps between its calls and would not receive messages of its browser.
       atomics: 'disabled',
       recordTiming: false,
     });
@@ -97,7 +97,7 @@ export class BrowserThread implements RenderThread {
     });
     this.#pool.on('error', (error: Error) => {
       log.error(`A render thread failed: ${error.message}`);
-      // Calls that wait for a thread that does not start would wait for ever.
+      // Otherwise, calls would wait for ever for a thread that does not start.
       void this.#pool.destroy();
     });
   }
@@ -131,8 +131,8 @@ export class BrowserThread implements RenderThread {
   }
 
   /**
-   * Sends the call with a message channel that is closed when the call ends, because a transferred signal would keep
-   * its own channel open for ever.
+   * Sends the call with a message channel that is closed when the call ends. A transferred signal would keep its own
+   * channel open for ever.
    */
   async #send(task: RenderCall, { clientGone, onDrawing }: CallHooks): Promise<RenderAnswer> {
     if (clientGone === undefined) return this.#pool.run(task);

@@ -1,4 +1,4 @@
-/** Settings of how much of the host the service uses, which an operator changes while it runs. */
+/** Settings that limit how much of the host the service uses. An operator can change them while it runs. */
 export const CAPACITY_SETTINGS = [
   'PROCESSES',
   'IMAGE_THREADS',
@@ -11,8 +11,8 @@ export const CAPACITY_SETTINGS = [
 export type CapacitySetting = (typeof CAPACITY_SETTINGS)[number];
 
 /**
- * The current settings of how much of the host the service uses. Code reads them at each use and keeps no copy; code
- * that cannot, such as a pool of threads, subscribes to changes.
+ * The current values of the capacity settings. Code reads them at each use and keeps no copy. Code that cannot, such as
+ * a pool of threads, subscribes to changes.
  */
 export interface Capacity {
   /** API processes of the host. */
@@ -23,9 +23,9 @@ export interface Capacity {
   renderThreads(): number;
   /** Image calls of each process that may wait. */
   imageQueue(): number;
-  /** In an overload, an image call that would wait longer is refused, in milliseconds. */
+  /** The longest wait, in milliseconds, of an image call in an overload. A call that would wait longer is refused. */
   imageWaitMs(): number;
-  /** Items of jobs that each process has in hand at most, of each kind of work. */
+  /** The most job items of each kind of work that a process works on at once. */
   jobItems(): number;
   /** Webhook attempts in flight on the host. */
   webhookAttempts(): number;
@@ -33,12 +33,12 @@ export interface Capacity {
   onChange(listener: () => void): void;
 }
 
-/** The settings of this process, which change while it runs. */
+/** The capacity settings of this process, which can change while it runs. */
 export class ChangeableCapacity implements Capacity {
   readonly #values: Record<CapacitySetting, number>;
   readonly #listeners: Array<() => void> = [];
 
-  /** @param initial may hold other settings, which are left out. */
+  /** @param initial the initial values. Other settings in it are ignored. */
   constructor(initial: Readonly<Record<CapacitySetting, number>>) {
     const values = CAPACITY_SETTINGS.map((name) => [name, initial[name]]);
     this.#values = Object.fromEntries(values) as Record<CapacitySetting, number>;
@@ -68,8 +68,8 @@ export class ChangeableCapacity implements Capacity {
 }
 
 /**
- * The threads of libuv in one process. sharp decodes on them, and file reads and DNS use them too, so there are enough
- * for both.
+ * The number of libuv threads in one process. sharp decodes on them, and file reads and DNS queries use them too, so
+ * there are enough for both.
  */
 export function libuvThreads({ imageThreads }: Pick<Capacity, 'imageThreads'>): number {
   return Math.max(8, 4 + 2 * imageThreads());

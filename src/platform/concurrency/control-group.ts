@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** What the control groups of a process (cgroups, version 2 or 1) grant it; null if none of them has a limit. */
+/** What the control groups of a process (cgroups, version 2 or 1) grant it. A field is null if no group limits it. */
 export interface ControlGroupLimits {
   /** The CPU quota in cores, such as 0.5. */
   cores: number | null;
@@ -23,7 +23,7 @@ type Controller = 'cpu' | 'memory' | 'pids';
 const MICROSECONDS = 1e6;
 const NANOSECONDS = 1e9;
 
-/** The least limits of the group of this process and of all its parents, because each of them limits it. */
+/** The smallest limits of this process's group and all its parents, because each of them applies. */
 export function readControlGroupLimits(files: ControlGroupFiles = {}): ControlGroupLimits {
   const cpu = groupsOf('cpu', files).map(quotaOf);
   const memory = groupsOf('memory', files).flatMap((group) =>
@@ -34,8 +34,8 @@ export function readControlGroupLimits(files: ControlGroupFiles = {}): ControlGr
 }
 
 /**
- * The seconds for which the CPU quota of this process's group, or of a parent, has held it up since the group was made:
- * those of the group that was held up the longest. Null if none counts them.
+ * The seconds for which the CPU quota has throttled this process's group, or a parent, since the group was created. The
+ * most throttled group counts. Null if no group counts them.
  */
 export function readThrottledSeconds(files: ControlGroupFiles = {}): number | null {
   const seconds = groupsOf('cpu', files).flatMap((group) => throttledIn(join(group, 'cpu.stat')) ?? []);
@@ -43,9 +43,9 @@ export function readThrottledSeconds(files: ControlGroupFiles = {}): number | nu
 }
 
 /**
- * The folders of this process's group and of its parents, up to the root of each hierarchy that may have the
- * controller. A container often sees its own group as the root, and its path within the host does not exist there: such
- * folders have no files, and are passed over by the reading.
+ * The folders of this process's group and of its parents, in each hierarchy that may have the controller. A container
+ * often sees its own group as the root. Its path within the host does not exist there; such folders have no files and
+ * are skipped.
  */
 function groupsOf(
   controller: Controller,
@@ -67,12 +67,12 @@ function groupsOf(
   return mounts.flatMap(({ mount, groups }) => ['/', ...groups].map((group) => join(mount, group)));
 }
 
-/** `/a/b` is in `/a/b` and `/a`; the root is left out. */
+/** The path of a group and of its parents: `/a/b` gives `/a/b` and `/a`. The root is left out. */
 function withParents(path: string): string[] {
   return path === '/' || path === '' || path === '.' ? [] : [path, ...withParents(dirname(path))];
 }
 
-/** `200000 100000` are 2 cores; `max 100000` and `-1 100000` are all. */
+/** The CPU quota of a group in cores: `200000 100000` are 2 cores. Null without a limit (`max 100000`, `-1 100000`). */
 function quotaOf(group: string): number | null {
   const second = textOf(join(group, 'cpu.max'));
   const first = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(join(group, name)));
@@ -91,7 +91,7 @@ function throttledIn(path: string): number | null {
     : microseconds / MICROSECONDS;
 }
 
-/** The number of a file; null for `max`, and if there is no file. */
+/** The number in a file; null for `max`, and if there is no file. */
 function numberIn(path: string): number | null {
   const number = Number(textOf(path) ?? Number.NaN);
   return Number.isFinite(number) ? number : null;

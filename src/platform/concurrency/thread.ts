@@ -3,19 +3,22 @@ import { Piscina } from 'piscina';
 
 const IDLE_MS = 60_000;
 
-/** A thread for one module, which is started for its first task and stopped after an idle time. */
+/** A thread that runs one module. It is started for its first task and stopped after an idle time. */
 export class Thread<T, R> {
   readonly #module: URL;
   readonly #heapMegabytes: number | undefined;
   #pool: Piscina<T, R> | undefined;
 
-  /** @param heapMegabytes its memory limit. A thread that exceeds it is ended together with its task. */
+  /** @param heapMegabytes memory limit of the thread. A thread that exceeds it is ended together with its task. */
   constructor(module: URL, heapMegabytes?: number) {
     this.#module = module;
     this.#heapMegabytes = heapMegabytes;
   }
 
-  /** Rejects with the signal's reason when it aborts; a task that is already running then continues to its end. */
+  /**
+   * Runs a task. Rejects with the signal's reason when the signal aborts; a task that is already running then continues
+   * to its end.
+   */
   async run(task: T, signal: AbortSignal): Promise<R> {
     this.#pool ??= this.#start();
     return this.#pool.run(task, { signal });
@@ -31,7 +34,7 @@ export class Thread<T, R> {
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,
-      // An idle thread keeps its event loop, because a reader has worker threads of its own.
+      // An idle thread must keep its event loop running, because a reader has worker threads of its own.
       atomics: 'disabled',
       recordTiming: false,
       ...(this.#heapMegabytes !== undefined && {

@@ -2,13 +2,13 @@ import type { Objects } from '../stores/objects/port.ts';
 import { HOUR_MS } from '../values/units.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
-/** A use costs a put, so it is noted four times a day. */
+/** Recording a use costs a put, so it is done at most four times a day. */
 const USE_RESOLUTION_MS = 6 * HOUR_MS;
 const TYPE = 'application/octet-stream';
 
 interface BucketStorageOptions {
   objects: Objects;
-  /** What the keys of all files begin with; it ends with a slash. */
+  /** The prefix of all keys; it ends with a slash. */
   prefix: string;
   maxFileBytes: number;
 }

@@ -7,8 +7,9 @@ const SUM_BYTES = 4;
 const LENGTH_BYTES = 4;
 
 /**
- * A file of the cache: the CRC-32 of all that follows, the length of the facts, the facts as JSON, the bytes. The sum
- * finds what a disk loses or changes; a cryptographic one would take more CPU than all the rest of an answer.
+ * Packs a file of the cache: the CRC-32 of everything after it, the length of the facts, the facts as JSON, the bytes.
+ * The checksum detects what a disk loses or changes. A cryptographic one would take more CPU than the rest of a
+ * response.
  */
 export function packFile(facts: CachedFacts, bytes: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify(facts));
@@ -19,7 +20,7 @@ export function packFile(facts: CachedFacts, bytes: Uint8Array): Buffer {
   return file;
 }
 
-/** Reads such a file; null when it is damaged, such as one whose end was lost with the power. */
+/** Unpacks a file of the cache; null if it is damaged, for example cut off by a power failure. */
 export function unpacked(file: Buffer): { facts: CachedFacts; bytes: Buffer } | null {
   if (file.length < SUM_BYTES + LENGTH_BYTES) return null;
   const content = file.subarray(SUM_BYTES);

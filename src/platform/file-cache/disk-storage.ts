@@ -8,7 +8,7 @@ import { isMissing } from '../stores/objects/files.ts';
 import type { DiskReserve } from '../stores/objects/reserve.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
-/** An unfinished file of this age was left by a process that died. */
+/** Age from which an unfinished file counts as left over by a process that died. */
 const UNFINISHED_LIFE_MS = 60_000;
 const UNFINISHED = '.part';
 const FILES_AT_ONCE = 32;
@@ -24,7 +24,7 @@ export class DiskStorage implements FileStorage {
   readonly #directory: string;
   readonly #reserve: DiskReserve;
 
-  /** @param reserve the space of the disk that is left free. */
+  /** @param reserve the disk space that must stay free. */
   constructor(directory: string, reserve: DiskReserve) {
     this.#directory = directory;
     this.#reserve = reserve;
@@ -50,7 +50,7 @@ export class DiskStorage implements FileStorage {
   async remove(path: string): Promise<void> {
     const file = join(this.#directory, path);
     await unlink(file).catch(() => undefined);
-    // This fails while the folder has another file.
+    // This fails if the folder still contains another file.
     await rmdir(dirname(file)).catch(() => undefined);
   }
 
@@ -88,8 +88,8 @@ export class DiskStorage implements FileStorage {
 }
 
 /**
- * Reads a file in two steps of the pool of threads, where fs.readFile takes four: to measure and to close a file that
- * is open does not wait for the disk. Null if the file is shorter than it was when it was opened.
+ * Reads a file in two thread pool operations, where fs.readFile takes four: measuring and closing an open file does not
+ * wait for the disk. Null if the file has become shorter since it was opened.
  */
 async function readWhole(path: string): Promise<Buffer | null> {
   const file = await open(path, 'r');

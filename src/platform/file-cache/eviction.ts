@@ -1,13 +1,13 @@
 import type { ListedFile } from './storage.ts';
 
 /**
- * The files to delete, so that the others take at most `keptBytes`: repeatedly, of the owner with the most bytes, the
- * one that was used least recently.
+ * The files to delete, so that the others take at most `keptBytes`. It repeatedly picks the least recently used file of
+ * the owner with the most bytes.
  */
 export function filesToEvict(files: readonly ListedFile[], keptBytes: number): ListedFile[] {
   const owners = [...Map.groupBy(files, ownerOf).values()].map((owned) => ({
     bytes: bytesOf(owned),
-    // The least recently used is last, where it is cheap to take.
+    // The least recently used file is last, where it is cheap to remove.
     files: owned.toSorted((one, other) => other.usedMs - one.usedMs),
   }));
   let total = bytesOf(files);

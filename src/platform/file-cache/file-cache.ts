@@ -6,15 +6,15 @@ import { type CachedFacts, packFile, unpacked } from './cached-file.ts';
 import { bytesOf, filesToEvict } from './eviction.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
-/** The part of the space that is left after an eviction, so that one eviction serves many writes. */
+/** The part of the space that stays used after an eviction, so that one eviction serves many writes. */
 const KEPT_SHARE = 7 / 8;
-/** A process looks for files to evict when it has written this part of the space. */
+/** A process starts an eviction when it has written this part of the space. */
 const WRITTEN_SHARE = 1 / 32;
 /** The largest part of the space that one file may take. */
 const MAX_FILE_SHARE = 1 / 8;
-/** The files whose last use a process remembers, so that it notes each use once in a while. */
+/** The number of files whose last use a process remembers, so that it records each use only once in a while. */
 const MAX_NOTED = 50_000;
-/** How old the figures of a cache may be that nobody writes to. */
+/** How old the figures of a cache may be if nobody writes to it. */
 const FIGURES_LIFE_MS = 300_000;
 const FILES_AT_ONCE = 32;
 
@@ -28,7 +28,7 @@ interface FileCacheOptions {
 export interface CacheFigures {
   files: number;
   bytes: number;
-  /** Epoch milliseconds at which the file was used that was not used for longest; null without any file. */
+  /** The oldest last use of any file in epoch milliseconds; null if there is no file. */
   oldestUseMs: number | null;
 }
 
@@ -39,12 +39,15 @@ export interface CacheFigures {
  * for longest, so that one owner cannot evict the share of the others. Nothing here fails a caller: what cannot be kept
  * is not kept, and what cannot be read is not there.
  *
- * Each process evicts after its own writes, so several of them exceed the space by what they write meanwhile, which the
- * part that an eviction leaves free makes up for.
+ * Each process evicts after its own writes. So several processes may exceed the space by what they write meanwhile; an
+ * eviction leaves enough space free for that.
  */
 export class FileCache {
   readonly #options: FileCacheOptions;
-  /** Written since the last eviction. The first write of a process evicts, because others may have filled the space. */
+  /**
+   * Bytes written since the last eviction. The first write of a process evicts, because others may have filled the
+   * space.
+   */
   #writtenBytes = Number.POSITIVE_INFINITY;
   #evicting: Promise<void> = Promise.resolve();
   readonly #writing = new Set<Promise<boolean>>();
@@ -71,7 +74,7 @@ export class FileCache {
     return this.#evicted;
   }
 
-  /** The file, or null. A damaged one is deleted. */
+  /** Reads a file; null if there is none. A damaged file is deleted. */
   async read(path: string): Promise<{ facts: CachedFacts; bytes: Buffer } | null> {
     if (this.isOff) return null;
     const file = await this.#options.storage.read(path);
@@ -82,7 +85,7 @@ export class FileCache {
     return found;
   }
 
-  /** Keeps a file; false when it is not kept, because it is too large or there is no space for it. */
+  /** Writes a file. Returns false if the file is not cached, because it is too large or there is no space for it. */
   async write(path: string, facts: CachedFacts, bytes: Uint8Array): Promise<boolean> {
     const writing = this.#write(path, packFile(facts, bytes));
     this.#writing.add(writing);
@@ -93,15 +96,15 @@ export class FileCache {
     }
   }
 
-  /** A failure is left to the next eviction: what is not asked for any more is the first to go. */
+  /** Removes a file. If that fails, the file is evicted later, because files that nobody asks for are evicted first. */
   async remove(path: string): Promise<void> {
     await this.#options.storage.remove(path).catch(() => undefined);
   }
 
   /**
-   * Deletes all that was made for an owner, or of one of its groups.
+   * Removes all files of an owner, or of one of its groups.
    * @param folder `<owner>` or `<owner>/<group>`.
-   * @param prefix what the names of the files begin with.
+   * @param prefix the beginning of the file names.
    */
   async removeAll(folder: string, prefix = ''): Promise<void> {
     const files = await this.#options.storage.list(folder).catch(() => []);
@@ -115,8 +118,8 @@ export class FileCache {
   }
 
   /**
-   * What the cache holds, as the last look at all of its files and the writes since then tell. While it cannot be
-   * looked at, the last figures stay.
+   * The number and size of the files, according to the last listing and the writes since then. If listing fails, the
+   * last figures stay.
    */
   async readFigures(): Promise<CacheFigures> {
     if (!this.isOff && Date.now() - this.#listedMs > FIGURES_LIFE_MS) {
@@ -126,7 +129,7 @@ export class FileCache {
     return this.#figures;
   }
 
-  /** Resolves when no write and no eviction runs any more. */
+  /** Resolves when no write and no eviction is running. */
   async settled(): Promise<void> {
     await Promise.all(this.#writing);
     await this.#evicting;

@@ -13,13 +13,16 @@ export interface FileStorage {
   readonly kind: 'disk' | 'bucket';
   /** How exact the time of the last use is, in milliseconds: a use costs this storage a change once in this time. */
   readonly useResolutionMs: number;
-  /** Null when there is no such file, or it cannot be read. */
+  /** Reads a file. Null when there is no such file, or it cannot be read. */
   read(path: string): Promise<Buffer | null>;
-  /** Writes a file completely or not at all. @throws StorageFullError where its space is promised to others. */
+  /**
+   * Writes a file completely or not at all.
+   * @throws StorageFullError if its space is reserved for others.
+   */
   write(path: string, file: Buffer): Promise<void>;
   /** Does nothing if there is no such file. */
   remove(path: string): Promise<void>;
-  /** Notes that a file, which was just read, is in use. */
+  /** Records that a file, which was just read, is in use. */
   touch(path: string, file: Buffer): Promise<void>;
   /** @param folder `<owner>`, `<owner>/<group>`, or nothing for every file. */
   list(folder: string): Promise<ListedFile[]>;

@@ -11,7 +11,10 @@ import type {
 type Request = RawRequestDefaultExpression;
 type Reply = RawReplyDefaultExpression;
 
-/** Declares a change that keeps the fields that are not sent: PUT, and PATCH as another name of the same call. */
+/**
+ * Declares the route of a change: PUT, and PATCH as another name of the same call. Fields that are not sent keep their
+ * values.
+ */
 export function declareChange<R extends RouteGenericInterface>(
   app: FastifyInstance,
   url: string,

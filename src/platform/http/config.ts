@@ -72,7 +72,7 @@ function perMinute(description: string, fallback: number) {
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** An IP address, a CIDR, or the name of a network. */
+/** Whether a text is an IP address, a CIDR, or the name of a network. */
 function isNetwork(given: string): boolean {
   const text = given.trim();
   if (NAMED_NETWORKS.includes(text)) return true;

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify';
 import { success } from './envelope.ts';
 
 /**
- * Answers 201 with what was created.
- * @param path the path below /api/v1 of what was created, or of the list that shows it; its segments are encoded.
+ * Sends 201 with the created object.
+ * @param path the path below /api/v1 of the object, or of the list that contains it; its segments are encoded.
  * @param message a short text for a person.
  */
 export function sendCreated(reply: FastifyReply, path: string, message: string, data: unknown): FastifyReply {

@@ -1,13 +1,13 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox';
 
-/** An object that the description of the interface names as a component. */
+/** The schema of an object that the OpenAPI document names as a component. */
 export function component<P extends TProperties>(title: string, properties: P): TObject<P> {
   return Type.Object(properties, { title });
 }
 
 /**
- * Patterns for `documented` in a schema: OpenAPI shows them, while rules with their own messages check the values. They
- * may accept values that only a rule can refuse, such as a date that does not exist.
+ * Patterns for `documented` in a schema. OpenAPI shows them, while rules with their own messages check the values. A
+ * pattern may accept values that only a rule can refuse, such as a date that does not exist.
  */
 export const NOT_BLANK = { minLength: 1, pattern: '\\S' };
 export const NOT_RESERVED = { pattern: '^(?!builtin-)(?!import$)[a-z0-9]+(-[a-z0-9]+)*$' };

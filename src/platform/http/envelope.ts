@@ -1,6 +1,6 @@
 import { type Static, type TLiteral, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 
-/** Paging facts of a list. `total` and `page` are absent when a cursor was used. */
+/** Paging facts of a list. `total` and `page` are absent when a cursor is used. */
 export const ListMeta = Type.Object(
   {
     total: Type.Optional(Type.Integer()),
@@ -22,7 +22,7 @@ interface Success<T> {
 }
 
 /**
- * The body of every successful JSON answer.
+ * The body of every successful JSON response.
  * @param message a short text for a person.
  */
 export function success<T>(message: string, data: T, meta?: ListMeta): Success<T> {
@@ -36,8 +36,8 @@ let lastMs = 0;
 let lastText = '';
 
 /**
- * The current instant as text, formatted once per millisecond, because formatting takes as long as the rest of a small
- * envelope.
+ * The current instant as text. It is formatted once per millisecond, because formatting takes as long as the rest of a
+ * small envelope.
  */
 function timestampNow(): string {
   const nowMs = Date.now();
@@ -48,7 +48,7 @@ function timestampNow(): string {
   return lastText;
 }
 
-/** Response schema of `success(message, data)`. */
+/** The response schema of `success(message, data)`. */
 export function envelopeOf<T extends TSchema>(data: T) {
   return envelopeSchema({ data });
 }
@@ -68,7 +68,7 @@ function envelopeSchema<P extends TProperties>(contents: P) {
 }
 
 /**
- * Schema of a value that has one of several shapes, which clients distinguish by its field `object`.
+ * The schema of a value that has one of several shapes, which clients distinguish by the field `object`.
  * @param shapes each has a title and a different literal for `object`.
  */
 export function oneOfObjects<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(

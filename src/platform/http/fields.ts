@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 
-/** Fields of schemas, each with the sentence that describes it. */
+/** Schemas of fields, each with its description. */
 export const text = (description: string) => Type.String({ description });
 export const flag = (description: string) => Type.Boolean({ description });
 export const int32 = (description: string) => Type.Integer({ format: 'int32', description });
 export const int64 = (description: string) => Type.Integer({ format: 'int64', description });
 export const instant = (description: string) => Type.String({ format: 'date-time', description });
-/** A number whose bounds a rule checks, which words the refusal. */
+/** A number whose bounds are checked by a rule with its own message. */
 export const number = (description: string) => Type.Unsafe<number>({ type: 'number', description });
 export const anyObject = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
@@ -18,18 +18,21 @@ export const oneOf = <T extends string>(values: readonly T[], description: strin
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const INSTANT = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?$/i;
 
-/** The first instant of a day in UTC; null for other texts and for dates that do not exist, such as February 30. */
+/**
+ * Parses a date as the first instant of that day in UTC. Null for other texts and for dates that do not exist, such as
+ * February 30.
+ */
 export function readDate(text: string): Date | null {
   if (!DATE.test(text)) return null;
   const start = new Date(`${text}T00:00:00.000Z`);
-  // A date that does not exist becomes another one when it is formatted again.
+  // A date that does not exist turns into another date when it is formatted again.
   return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(text) ? start : null;
 }
 
 /**
- * Parses an instant of RFC 3339 with optional seconds; null for anything else, such as "March 3", which JavaScript
+ * Parses an instant of RFC 3339 with optional seconds. Null for anything else, such as "March 3", which JavaScript
  * would parse in the time zone of the host.
- * @param zone the zone of an instant without one; if absent, instants must have a zone.
+ * @param zone the zone of an instant that has none. If absent, instants must have a zone.
  */
 export function readInstant(text: string, zone?: 'Z'): Date | null {
   const [, day, , , , itsZone = zone] = INSTANT.exec(text) ?? [];
@@ -38,10 +41,13 @@ export function readInstant(text: string, zone?: 'Z'): Date | null {
   return Number.isNaN(instant.getTime()) ? null : instant;
 }
 
-/** The names of the query field by which a call is only checked and priced. */
+/** The names of the query field that makes a call a dry run: it is only checked and priced. */
 export const DRY_RUN_NAMES = ['dryRun', 'dry_run'] as const;
 
-/** The query fields of a dry run. @param description says what it does. */
+/**
+ * The query fields of a dry run.
+ * @param description says what the dry run does.
+ */
 export function dryRunFields(description: string) {
   return {
     dryRun: Type.Optional(flag(description)),
@@ -49,7 +55,7 @@ export function dryRunFields(description: string) {
   };
 }
 
-/** Whether a call is only checked and priced. It may be asked before validation, when values of a query are text. */
+/** Whether a call is a dry run. It may be called before validation, when values of a query are still text. */
 export function isDryRun({ query }: Pick<FastifyRequest, 'query'>): boolean {
   const sent = query as Record<string, unknown>;
   return DRY_RUN_NAMES.some((name) => String(sent[name]).toLowerCase() === 'true');

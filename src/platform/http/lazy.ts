@@ -1,4 +1,4 @@
-/** What `make` returns, made at the first call. */
+/** A function that calls `make` at its first call, and returns that result at every call. */
 export function lazy<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

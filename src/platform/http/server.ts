@@ -25,7 +25,7 @@ import { installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.
 import { installClampedFields, installIgnoredFields } from './hooks/warnings.ts';
 import { lazy } from './lazy.ts';
 
-/** Creates a server without routes, with the hooks of all routes and refusals. */
+/** Creates a server without routes, with the hooks and error handlers of all routes. */
 export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   const server = bareServer(settings, log);
   installRequestIds(server);
@@ -71,14 +71,14 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    // The limit is that of a path, because the routes refuse invalid ids themselves.
+    // This limit is that of a whole path, because the routes refuse invalid ids themselves.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) =>
       sendFailure(request, reply, findPathRefusal(request) ?? asApiError(error)),
   });
 }
 
-/** Serializes every response by its schema, which is compiled at the first response that has it. */
+/** Serializes every response by its schema. A schema is compiled at its first response. */
 function installSerialization(server: FastifyInstance): void {
   server.setSerializerCompiler(({ schema }) => {
     const compiled = lazy(() => fastJson(schema as Schema));
@@ -86,7 +86,7 @@ function installSerialization(server: FastifyInstance): void {
   });
 }
 
-/** The actual address of the server, for the case that no public address is configured. */
+/** The actual address of the server, used if no public address is configured. */
 export function addressOf(server: FastifyInstance, host: string): string {
   const address = server.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;

@@ -2,13 +2,15 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DeclaredCollection, Documents } from '../stores/documents/port.ts';
 import { ApiError } from './errors/errors.ts';
 
-/** Signs links, so that they can be used without a credential until they expire. */
+/** Signs links, which can then be used without a credential until they expire. */
 export interface Signatures {
   /**
-   * Query string of a link: `expires` (epoch milliseconds) and `signature`, over the purpose, the subject and the end.
+   * Query string of a link: `expires` (epoch milliseconds) and `signature`, which covers the purpose, the subject and
+   * the expiry.
    */
   sign(purpose: string, subject: string, expiresAt: Date): string;
   /**
+   * Verifies the query of a link.
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
    */
   verify(purpose: string, subject: string, query: { expires?: string; signature?: string }, now: Date): void;
@@ -28,7 +30,7 @@ export const SERVICE_SECRETS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** Opens the service's signing key, which all processes of all hosts share; the first one creates it. */
+/** Opens the service's signing key. All processes of all hosts share it; the first one creates it. */
 export async function openSignatures(documents: Documents): Promise<Signatures> {
   const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS_COLLECTION);
   const fresh = randomBytes(32).toString('base64url');
@@ -51,8 +53,7 @@ export function createSignatures(secret: string): Signatures {
       return new URLSearchParams({ expires, signature }).toString();
     },
     verify(purpose, subject, { expires = '', signature = '' }, now) {
-      // Texts are compared and not bytes, because base64url can spell the same bytes in several ways, and only one is
-      // valid.
+      // Texts are compared instead of bytes: base64url can spell the same bytes in several ways, but only one is valid.
       const given = Buffer.from(signature);
       const expected = Buffer.from(signatureOf(purpose, subject, expires));
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) {

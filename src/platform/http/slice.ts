@@ -1,14 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { SweepTask } from '../periodic-tasks.ts';
 
-/** A slice in the form that app.ts needs. Its `openX` returns this together with functions for other slices. */
+/**
+ * A slice (a product folder) in the form that app.ts needs. Its `openX` returns this together with functions for other
+ * slices.
+ */
 export interface Slice {
-  /** Registers the routes; their paths begin below /api/v1. */
+  /** Registers the routes. Their paths begin below /api/v1. */
   routes(app: FastifyInstance): Promise<void>;
-  /** The sweeps of the slice, which remove expired data and data of dead processes. */
+  /** The periodic clean-ups of the slice, which remove expired data and data of dead processes. */
   sweeps?: readonly SweepTask[];
   /**
-   * Ends the background work of the slice. It is called when the last call has ended, and before the threads end; the
+   * Ends the background work of the slice. It is called after the last call has ended, and before the threads end. The
    * signal `draining` aborts earlier, when the process stops taking calls.
    */
   stop?(): Promise<void>;

@@ -34,14 +34,14 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   return `${prefix}_${base62(nowMs, TIME_CHARACTERS)}${randomText(RANDOM_CHARACTERS)}`;
 }
 
-/** What every id that was made at this time or later is not less than, and every earlier one is. */
+/** The smallest id that can be made at this time: ids of this time or later are not less, earlier ids are less. */
 export function leastIdAt(prefix: IdPrefix, atMs: number): string {
   return `${prefix}_${base62(Math.min(Math.max(0, atMs), LAST_ID_MS), TIME_CHARACTERS)}`;
 }
 
 /**
- * An id in the same form whose last part is derived from a seed: the same seed gives the same id. Bytes that 62 does
- * not divide evenly favour eight characters a little, which costs less than a bit.
+ * An id in the same form whose last part is derived from a seed: equal seeds give equal ids. Eight characters are
+ * slightly more likely, because 62 does not divide the range of a byte evenly; that costs less than a bit.
  */
 export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string {
   const digest = createHash('sha256').update(seed).digest().subarray(0, RANDOM_CHARACTERS);
@@ -49,7 +49,7 @@ export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string
   return `${prefix}_${base62(nowMs, TIME_CHARACTERS)}${text}`;
 }
 
-/** `length` characters of [0-9A-Za-z], uniformly random: bytes past the last whole multiple of 62 are drawn again. */
+/** `length` characters of [0-9A-Za-z], uniformly random. Bytes above the last multiple of 62 are drawn again. */
 export function randomText(length: number): string {
   let text = '';
   while (text.length < length) {
@@ -67,8 +67,8 @@ function base62(value: number, width: number): string {
 }
 
 /**
- * The end of a message about an id that was not found, if it is of another kind or no id at all. An id of the right
- * kind gets no explanation, because that could reveal that another account has it.
+ * The end of a message about an id that was not found, if the id is of another kind or is no id at all. An id of the
+ * right kind gets no hint, because that could reveal that another account has it.
  */
 export function otherKindHint(id: string, expected: IdPrefix): string {
   if (id === '') return ' The id in the path is empty: leave out the slash at its end.';

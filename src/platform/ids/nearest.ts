@@ -1,7 +1,7 @@
-/** The longest compared name; a longer one is not a misspelling. */
+/** Longest name that is compared. A longer name is no misspelling. */
 const MAX_NAME_CHARACTERS = 40;
 
-/** Our names, each with the ones that other services use for it. They come before names of a similar spelling. */
+/** The service's names, each with names that other services use for it. They take precedence over similar spellings. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   width: ['w', 'maxwidth'],
   height: ['h', 'maxheight'],
@@ -47,8 +47,9 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * The known names that were most likely meant: one if it is certain, several that are equally near, or none. Similar
- * names differ in at most a third of their letters: missing, added, exchanged or swapped with their neighbour.
- * @param lettersPerSlip the number of letters per accepted wrong letter; a higher number finds fewer names.
+ * names differ in at most a third of their letters, which may be missing, added, exchanged or swapped with their
+ * neighbour.
+ * @param lettersPerSlip the number of letters per accepted wrong letter. A higher number finds fewer names.
  */
 export function likelyNames(wrong: string, known: readonly string[], lettersPerSlip = 3): string[] {
   if (wrong.length > MAX_NAME_CHARACTERS) return [];
@@ -70,7 +71,7 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
 
-/** The first of the likely names; undefined when none is similar. */
+/** The best of the likely names; undefined when no name is similar. */
 export function nearest(
   wrong: string,
   known: readonly string[],
@@ -79,17 +80,20 @@ export function nearest(
   return likelyNames(wrong, known, lettersPerSlip)[0];
 }
 
-/** The end of a message about a wrong name: ` Did you mean width?`, or nothing. */
+/** The end of a message about a wrong name: ` Did you mean width?`, or empty text. */
 export function didYouMean(wrong: string, known: readonly string[]): string {
   return meantWords(likelyNames(wrong, known));
 }
 
-/** The end of a message with the first of the likely words for a wrong one, or nothing. */
+/** The end of a message with the first of the likely words, or empty text. */
 export function meantWords([word]: readonly string[]): string {
   return word === undefined ? '' : ` Did you mean ${word}?`;
 }
 
-/** A message that lists many names, behind the hint to the right one. @param hint as `didYouMean` makes it. */
+/**
+ * A message that lists many names, with the hint to the right name in front.
+ * @param hint as `didYouMean` makes it.
+ */
 export function hintFirst(hint: string, message: string): string {
   return hint === '' ? message : `${hint.trimStart()} ${message}`;
 }
@@ -100,7 +104,7 @@ function isOpposite(wrong: string, known: string): boolean {
   return !known.startsWith(denial);
 }
 
-/** `max_bytes`, `MaxBytes` and `max-bytes` are one name. */
+/** A name in lower case without separators: `max_bytes`, `MaxBytes` and `max-bytes` are equal. */
 function plainOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_ ]/g, '');
 }

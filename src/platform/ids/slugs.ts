@@ -33,7 +33,7 @@ const FOLDED_LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** Room kept for the suffix of a taken slug, so that every candidate of one name has the same stem. */
+/** Number of characters reserved for the suffix of a taken slug, so that every candidate has the same stem. */
 const SUFFIX_CHARACTERS = 5;
 
 /** Whether a text is a slug: lowercase letters, digits and hyphens. A reserved slug is well formed too. */
@@ -41,7 +41,7 @@ export function isSlug(text: string): boolean {
   return text.length <= MAX_SLUG_CHARACTERS && SLUG.test(text);
 }
 
-/** Whether no account may have this slug, because it is kept for built-ins or is a word of a route. */
+/** Whether no account may have this slug, because it is reserved for built-ins or is a fixed word of a route. */
 export function isReservedSlug(slug: string): boolean {
   return isBuiltIn(slug) || ROUTE_WORDS.has(slug);
 }
@@ -52,9 +52,9 @@ export function isBuiltIn(idOrSlug: string): boolean {
 }
 
 /**
- * Refuses a reserved slug; the schema checks its form.
- * @param kind the kind of the named things, in the plural: `presets`.
- * @returns the message of the refusal; null when the slug can be used.
+ * Checks that a slug is not reserved; the schema checks its form.
+ * @param kind the plural of the things with slugs: `presets`.
+ * @returns the error message; null when the slug can be used.
  */
 export function slugRefusal(slug: string, kind: string): string | null {
   if (ROUTE_WORDS.has(slug))
@@ -64,9 +64,9 @@ export function slugRefusal(slug: string, kind: string): string | null {
 }
 
 /**
- * The slug of a name: accents folded (`Größe élan` is `grosse-elan`), every other run of characters one hyphen.
- * A leading `builtin` is removed, because the prefix is reserved. A name without usable characters returns `fallback`,
- * and the word of a route gets a number.
+ * Derives a slug from a name. Accents are folded (`Größe élan` becomes `grosse-elan`), and every other run of
+ * characters becomes one hyphen. A leading `builtin` is removed, because the prefix is reserved. A name without usable
+ * characters returns `fallback`, and a fixed word of a route gets a number.
  */
 export function slugFromName(name: string, fallback: string): string {
   const stem = name
@@ -83,7 +83,7 @@ export function slugFromName(name: string, fallback: string): string {
   return ROUTE_WORDS.has(stem) ? `${stem}-2` : stem;
 }
 
-/** The first of `slug`, `slug-2`, `slug-3`, … that is not taken; a long slug is cut to make room for the number. */
+/** The first of `slug`, `slug-2`, `slug-3`, … that is not taken. A long slug is cut to make room for the number. */
 export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
   const stem = slug.slice(0, MAX_SLUG_CHARACTERS - SUFFIX_CHARACTERS);
   let candidate = slug;
@@ -98,8 +98,8 @@ export interface Reference {
 }
 
 /**
- * Reads `<id or slug>` or `<id or slug>@<version>`. Null when the text after the `@` is not a positive whole number.
- * A number too large to be exact is read as the largest exact one, which no version reaches.
+ * Parses `<id or slug>` or `<id or slug>@<version>`. Null when the text after the `@` is not a positive whole number. A
+ * number above the largest safe integer becomes that integer, which no version reaches.
  */
 export function parseReference(text: string): Reference | null {
   const at = text.indexOf('@');
@@ -108,7 +108,7 @@ export function parseReference(text: string): Reference | null {
   return version === null ? null : { idOrSlug: text.slice(0, at), version };
 }
 
-/** Reads a version as `parseReference` does. Null when the text is not a positive whole number. */
+/** Parses a version as `parseReference` does. Null when the text is not a positive whole number. */
 export function parseVersion(text: string): number | null {
   return /^0*[1-9][0-9]*$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : null;
 }

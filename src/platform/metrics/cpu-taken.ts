@@ -7,8 +7,8 @@ const TICKS_PER_SECOND = 100;
 const STEAL = 7;
 
 /**
- * The seconds for which the hypervisor gave the cores of this machine to others since its start, as the mean of its
- * cores. Null if the kernel does not tell.
+ * The seconds for which the hypervisor has given the cores of this machine to others since it started, averaged over
+ * the cores. Null if the kernel does not report it.
  */
 export function readStolenSeconds(path = '/proc/stat'): number | null {
   const lines = (textOf(path) ?? '').split('\n');
@@ -21,8 +21,8 @@ export function readStolenSeconds(path = '/proc/stat'): number | null {
 }
 
 /**
- * The seconds since the start of this machine in which a task, of the service or of another program, was ready and had
- * no core. Null if the kernel has no pressure stall information.
+ * The seconds since the start of this machine in which some task, of any program, was ready but had no core. Null if
+ * the kernel has no pressure stall information.
  */
 export function readPressureSeconds(path = '/proc/pressure/cpu'): number | null {
   const [, total] = /^some .*\btotal=(\d+)/m.exec(textOf(path) ?? '') ?? [];

@@ -20,7 +20,7 @@ interface DurationsOptions<L extends string> {
 }
 
 /**
- * A histogram in Prometheus' default register whose labels are given once, so that an observation is one addition. The
+ * A histogram in Prometheus' default register. Its labels are given once, so that an observation is one addition. The
  * histogram of the Prometheus client builds a key from the labels at each observation, which costs more than the gate.
  */
 export class Durations<L extends string> {
@@ -42,7 +42,10 @@ export class Durations<L extends string> {
     register.registerMetric(this as unknown as Histogram);
   }
 
-  /** Creates an observer for these labels, which the caller must keep: each call of it begins a new series. */
+  /**
+   * Creates an observer for these labels. Call it once per series and keep the observer, because each call starts a new
+   * series.
+   */
   observerOf(labels: Record<L, string>): Observer {
     const bounds = this.#bounds;
     const series: HistogramSeries = {
@@ -60,7 +63,7 @@ export class Durations<L extends string> {
     };
   }
 
-  /** The observations in the form of Prometheus' client. */
+  /** The observations in the form of the Prometheus client. */
   async get() {
     const { name, help, type, aggregator } = this;
     return { name, help, type, aggregator, values: this.#all.flatMap((series) => this.#valuesOf(series)) };

@@ -14,7 +14,7 @@ interface HostMeterOptions {
   table?: () => Promise<TableRow[]>;
 }
 
-/** Declares the metrics of the host in Prometheus' default register; each scrape reads them again. */
+/** Declares the metrics of the host in Prometheus' default register. They are measured at each scrape. */
 export function createHostMeter(options: HostMeterOptions): void {
   const { version, readDisk, cores, table = processTable } = options;
   new Gauge({
@@ -53,7 +53,7 @@ function declareProcesses(table: () => Promise<TableRow[]>): void {
   /** The CPU time of each process at the last scrape. */
   let known = new Map<string, number>();
   let reading: Promise<void> | undefined;
-  /** The three metrics of one scrape come from the same reading. */
+  /** The three metrics of one scrape come from the same measurement. */
   const collect = () => {
     reading ??= read().finally(() => {
       reading = undefined;
@@ -115,7 +115,7 @@ function declareDisk(readDisk: HostMeterOptions['readDisk']): void {
   );
 }
 
-/** A counter that the kernel keeps; its series is absent if there is none. */
+/** Declares a counter that the kernel keeps. Its series is absent if the kernel has none. */
 function declareCounted(name: string, help: string, read: () => number | null): void {
   let counted = 0;
   new Counter({

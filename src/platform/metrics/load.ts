@@ -11,13 +11,16 @@ export interface AccountCalls {
 export interface LoadSnapshot {
   /** The time on the monotonic clock of the process. */
   atMs: number;
-  /** Sums of samples, by their name and labels: `darkroom_refusals_total capacity`. */
+  /** Sums of samples, by name and labels: `darkroom_refusals_total capacity`. */
   values: Record<string, number>;
-  /** The latest callers by account; absent for a process that serves no calls. No metric has the name of an account. */
+  /** The latest callers by account; absent for a process that serves no calls. Metrics never contain accounts. */
   accounts?: Record<string, AccountCalls>;
 }
 
-/** The metrics of a snapshot, each with its samples and their labels; samples are summed over all other labels. */
+/**
+ * The metrics in a snapshot, each with its samples and the labels that are kept. Samples are summed over all other
+ * labels.
+ */
 const SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   darkroom_request_duration_seconds: {
     darkroom_request_duration_seconds_bucket: ['le'],
@@ -54,14 +57,14 @@ const API = '/api/';
 
 type MetricSample = MetricValueWithName<string>;
 
-/** Metrics whose only sample has their own name. */
+/** Metrics whose only sample has the name of the metric. */
 function alone(labels: Record<string, readonly string[]>): Record<string, Record<string, readonly string[]>> {
   return Object.fromEntries(Object.entries(labels).map(([name, of]) => [name, { [name]: of }]));
 }
 
 /**
- * The snapshot of this process. Only requests below /api/ are counted. No other metric is read, and all are read side
- * by side, because some of them share one reading.
+ * Takes a snapshot of this process. Only requests below /api/ are counted. All metrics are read at the same time,
+ * because some share one measurement.
  */
 export async function loadSnapshot(): Promise<LoadSnapshot> {
   const values: Record<string, number> = {};

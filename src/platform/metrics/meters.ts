@@ -16,8 +16,8 @@ export interface Meters {
 }
 
 /**
- * Gauges of prom-client with the suffix of a counter, which Prometheus' own checker refuses. Other gauges have the same
- * counts by type.
+ * Gauges of prom-client whose names end like counters, which Prometheus' own checker refuses. Other gauges report the
+ * same counts by type.
  */
 const MISNAMED_GAUGES = [
   'nodejs_active_handles_total',

@@ -43,9 +43,7 @@ export class OpMeter {
     this.#tracing = tracing;
   }
 
-  /**
-   * Counts a run, and adds its parts to the current trace. The parts follow each other, and the last one ends now.
-   */
+  /** Counts a run, and adds its parts to the current trace. The parts follow one another, and the last one ends now. */
   ran(run: OpRun): void {
     const { op, work, bytesIn, bytesOut, decodeMs = 0, processMs = 0, encodeMs = 0 } = run;
     this.#durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);

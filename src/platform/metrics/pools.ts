@@ -21,7 +21,7 @@ interface PoolWork {
 /** Work that has ended in a pool, whatever its outcome. */
 interface PoolWorkEnded {
   pool: string;
-  /** Why it was given the lowest priority, if it was. */
+  /** Why the work got the lowest priority, if it did. */
   reason?: string | undefined;
   /** CPU time of its worker, in milliseconds. */
   cpuMs: number;
@@ -62,7 +62,10 @@ export class PoolMeter {
     declareGauges(pools);
   }
 
-  /** Counts work that ended. @param waitSeconds how long it waited for its slot. */
+  /**
+   * Counts work that ended.
+   * @param waitSeconds how long the work waited for its slot.
+   */
   worked({ pool, work, kind }: PoolWork, waitSeconds: number, outcome: 'done' | 'failed'): void {
     this.#works.inc({ pool, work, kind, outcome });
     if (outcome === 'done') this.#waits.observe({ pool, work }, waitSeconds);

@@ -90,8 +90,8 @@ async function readRow(
 }
 
 /**
- * Slow, heavy and batch processes run the same file, at priorities of their own, which are lower than the usual one of
- * the service.
+ * The role of a worker process. Slow, heavy and batch processes run the same file at different priorities, all lower
+ * than the service's usual one.
  */
 function roleOf(command: string, niceness: number, usualNiceness: number): ProcessRole {
   if (command.includes('/host/server.ts')) return command.includes('--spare') ? 'spare' : 'api';

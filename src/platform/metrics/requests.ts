@@ -8,7 +8,7 @@ interface Answered {
   route: string;
   status: number;
   seconds: number;
-  /** The part of it that the request waited for stores. */
+  /** The part of the duration for which the request waited for stores. */
   storeSeconds: number;
   /** The code and sub-reason of a refusal. */
   refusal?: { code: string; reason: string };

@@ -4,7 +4,7 @@ import { Counter, register } from 'prom-client';
 export type RestartReason = (typeof REASONS)[number];
 const REASONS = ['exit', 'signal', 'hung'] as const;
 
-/** The metrics of the primary, whose text is added to that of the API processes. */
+/** The metrics of the primary. Their text is added to that of the API processes. */
 export class RestartMeter {
   readonly #restarts = new Counter({
     name: 'darkroom_process_restarts_total',

@@ -3,7 +3,7 @@ import { Counter } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
 import { Durations } from './durations.ts';
 
-/** Records one query: its duration, and the name of its error, if any. */
+/** Records one query: its duration in seconds, and the name of its error, if any. */
 export type QueryObserver = (seconds: number, error: string | null) => void;
 
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
@@ -55,7 +55,7 @@ export class StoreMeter {
 
 const current = new AsyncLocalStorage<StoreTime>();
 
-/** The time that a request waits for stores. Queries that run side by side count once. */
+/** The time that a request waits for stores. Time in which several queries run counts once. */
 export class StoreTime {
   readonly #nowMs: () => number;
   #running = 0;
@@ -82,12 +82,15 @@ export class StoreTime {
   }
 }
 
-/** Runs the callback and everything that follows from it as parts of a request. */
+/** Runs the callback. Everything that it starts counts as part of the request. */
 export function withinRequest(time: StoreTime, callback: () => void): void {
   current.run(time, callback);
 }
 
-/** The request that the running code is a part of; undefined for sweeps, claims and other work in the background. */
+/**
+ * The store time of the request to which the running code belongs; undefined for sweeps, claims and other background
+ * work.
+ */
 export function storeTimeOfRequest(): StoreTime | undefined {
   return current.getStore();
 }

@@ -43,11 +43,13 @@ const GLOBALLY_REACHABLE = subnets([
 
 const GLOBAL_UNICAST_V6 = subnets(['2000::/3']);
 
-/** An interface identifier of ISATAP (RFC 5214), `0:5efe` or `200:5efe` and an IPv4 address, under any prefix. */
+/**
+ * Matches an interface identifier of ISATAP (RFC 5214): `0:5efe` or `200:5efe` and an IPv4 address, under any prefix.
+ */
 const ISATAP = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 
 /**
- * Whether an IP address in text belongs to the public internet. A text that is not an address, or has a zone, does not.
+ * Whether an IP address in text belongs to the public internet. Text that is not an address, or has a zone, does not.
  */
 export function isPublic(address: string): boolean {
   const version = isIP(address);

@@ -6,7 +6,10 @@ import { concatenated } from '../http/bodies/multipart.ts';
 /** The error of a body that is not decoded. */
 export class CodingError extends Error {
   override readonly name = 'CodingError';
-  /** `unknown`: no such coding is undone. `damaged`: cut off, or not of its coding. `large`: above the limit. */
+  /**
+   * `unknown`: the coding is not supported. `damaged`: the body is cut off or malformed. `large`: the body is above the
+   * limit.
+   */
   readonly fault: 'unknown' | 'damaged' | 'large';
   /** The name of the coding, shortened and in printable ASCII. */
   readonly coding: string;
@@ -23,9 +26,9 @@ type Decoder = (bytes: Uint8Array, options: { maxOutputLength: number }) => Prom
 const inflate = promisify(zlib.inflate);
 const inflateRaw = promisify(zlib.inflateRaw);
 const gunzip = promisify(zlib.gunzip);
-/** The window of 8 MB that RFC 9659 allows; each decoder holds one in memory. */
+/** The decoder window of 8 MB that RFC 9659 allows. Each decoder holds one window in memory. */
 const ZSTD_WINDOW = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
-/** Far above the number in which programs divide an image; each takes a decoder. */
+/** Limit on zstd frames, far above the number of any real image. Each frame takes a decoder. */
 const MAX_ZSTD_FRAMES = 1_000;
 
 const DECODERS: Readonly<Record<string, Decoder>> = {
@@ -38,11 +41,11 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 };
 /** The codings that are undone, for messages. */
 export const SUPPORTED_CODINGS = 'gzip, deflate, br and zstd';
-/** Names without a coding of the bytes; the last is of uploads to S3 in chunks, and some object stores keep it. */
+/** Names that mean no coding. `aws-chunked` is left over from uploads to S3, and some object stores send it back. */
 const NO_CODING: readonly string[] = ['', 'identity', 'aws-chunked'];
 const MAX_CODINGS = 4;
 const MAX_NAME_CHARACTERS = 40;
-/** How many bytes larger a coded body may be than a decoded one, because it does not compress. */
+/** How many bytes larger a coded body may be than the decoded one, because some data does not compress. */
 const CODING_ROOM_BYTES = 64 * 1024;
 
 /**
@@ -73,7 +76,7 @@ export async function readBody(
 }
 
 /**
- * Decodes all frames of a body, of which Node's own function decodes the first alone (RFC 8878, 3.1).
+ * Decodes all frames of a body (RFC 8878, 3.1). Node's own function decodes only the first.
  * @throws CodingError; the error of the decoder.
  */
 async function zstdDecompress(
@@ -125,7 +128,7 @@ async function received(response: IncomingMessage, limitBytes: number): Promise<
   return concatenated(chunks);
 }
 
-/** Whether the bytes begin with a zlib header (RFC 1950, 2.2): deflate, and a check of both bytes. */
+/** Whether the bytes begin with a zlib header (RFC 1950, 2.2): the method deflate, and a checksum over both bytes. */
 function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
   return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
 }

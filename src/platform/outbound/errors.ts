@@ -15,7 +15,7 @@ export class OutboundError extends Error {
   /** The status of an incomplete response. */
   readonly status: number | undefined;
   /**
-   * Whether the message reveals that a name resolves, which callers must not learn about names in the operator's
+   * Whether the message reveals that a name resolves. Callers must not learn that about names in the operator's
    * network.
    */
   readonly isAboutName: boolean;
@@ -56,8 +56,9 @@ export function abortionOf({ reason }: AbortSignal, what: string): unknown {
 }
 
 /**
- * Maps the error to a refusal for the client, who can correct the URL or try again. Any other error is passed on.
- * @param param the field of the call that gave the URL.
+ * Maps an outbound error to an API error for the client, who can correct the URL or try again. Any other error is
+ * passed on.
+ * @param param the field of the call that contains the URL.
  */
 export function refusalOf(error: unknown, param = 'url'): unknown {
   if (!(error instanceof OutboundError)) return error;

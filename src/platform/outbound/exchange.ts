@@ -42,9 +42,10 @@ const MAX_INTERIM_RESPONSES = 16;
 const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
 
 /**
- * One HTTP/1.1 exchange with a checked target, up to its headers; the caller reads the body or destroys it. The checked
- * addresses are connected to, with the host name of the URL for Host and TLS. Redirects are not followed, proxies of
- * the environment are not used, and the connection is not kept. The exchange always ends within the two timeouts.
+ * One HTTP/1.1 exchange with a checked target, up to its headers. The caller reads the body or destroys it. The
+ * connection goes to the checked addresses, with the host name of the URL for Host and TLS. Redirects are not followed,
+ * proxies of the environment are not used, and the connection is not kept. The exchange always ends within the two
+ * timeouts.
  * @throws OutboundError; the signal's reason when the caller aborted.
  */
 export function exchange(
@@ -115,7 +116,10 @@ export function faultOf(error: unknown, signal?: AbortSignal, status?: number): 
   return new OutboundError('connection', `connection failed: ${code}`, { status, cause: error });
 }
 
-/** Node connects to the checked addresses, because `lookup` returns them instead of resolving the name. */
+/**
+ * Opens the request. Node connects to the checked addresses, because `lookup` returns them instead of resolving the
+ * name.
+ */
 function open({ url, addresses }: Target, { method, headers, signal }: OutboundRequest): ClientRequest {
   const [first] = addresses;
   const lookup: LookupFunction = (_hostname, { all }, answer) => {

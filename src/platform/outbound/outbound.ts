@@ -70,7 +70,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
 /**
  * Traces each exchange in a span, and sends the trace to receivers of webhooks. Spans contain no addresses, because
- * these belong to callers.
+ * addresses are private to callers.
  */
 export function tracedOutbound(outbound: Outbound, tracing: Tracing): Outbound {
   if (!tracing.isOn) return outbound;
@@ -88,7 +88,7 @@ export function tracedOutbound(outbound: Outbound, tracing: Tracing): Outbound {
 const TIMEOUT_MS = 1_500;
 const MAX_TRIES = 2;
 const HOSTS_FILE = '/etc/hosts';
-/** Results of DNS for a missing name, or missing addresses of a family. */
+/** DNS error codes for a missing name, or missing addresses of a family. */
 const NOT_FOUND_CODES = ['ENODATA', 'ENOTFOUND'];
 
 /**
@@ -115,7 +115,7 @@ function withoutDot(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** Queries both families at once. If one of them fails, the other one's addresses are used. */
+/** Queries IPv4 and IPv6 addresses at once. If one query fails, the addresses of the other are used. */
 async function queryDns(hostname: string): Promise<ResolvedAddress[]> {
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: MAX_TRIES });
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);

@@ -17,7 +17,7 @@ export interface TargetRules {
   allowsAnyPort: boolean;
 }
 
-/** The network, as configured by the operator and the tests. */
+/** The network rules, as configured by the operator or by tests. */
 export interface Network {
   /** Networks that may be reached although they are not public. */
   allowed: BlockList;
@@ -26,11 +26,11 @@ export interface Network {
   connectTimeoutMs: number;
 }
 
-/** A URL whose addresses are all allowed. It is connected to by these addresses, and its name is not resolved again. */
+/** A URL whose addresses are all allowed. Connections go to these addresses, and its name is not resolved again. */
 export interface Target {
   url: URL;
   addresses: readonly ResolvedAddress[];
-  /** The deadline of the connection by `performance.now()`, which includes the look-up of the name. */
+  /** The deadline of the connection by `performance.now()`. It includes resolving the name. */
   connectByMs: number;
 }
 
@@ -75,7 +75,7 @@ function parse(text: string, rules: TargetRules): URL {
   return url;
 }
 
-/** Whether the host is already an address, so that a refusal may name it without revealing anything. */
+/** Whether the host is an IP address, so that an error may name it without revealing anything. */
 function isLiteral({ hostname }: URL): boolean {
   return isIP(bare(hostname)) !== 0;
 }
@@ -98,7 +98,7 @@ async function resolveAddresses({ hostname }: URL, resolve: Resolve): Promise<Re
   return addresses;
 }
 
-/** A look-up cannot be aborted; its result is ignored. */
+/** Rejects when the signal aborts. The look-up itself cannot be aborted, so its result is ignored then. */
 function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(abortionOf(signal, 'to resolve its name'));

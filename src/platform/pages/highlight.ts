@@ -13,7 +13,7 @@ const SCRIPT_WORDS = words(
   ...['for', 'of', 'function', 'true', 'false', 'null', 'undefined'],
 );
 
-/** The parts of a language that have a colour of their own: the first pattern that fits is taken. */
+/** The parts of a language that have a colour, as alternatives of which the first match counts. */
 const PATTERNS: Readonly<Record<Language, RegExp>> = {
   sh: pattern(
     HASH_COMMENT,
@@ -65,7 +65,7 @@ function pattern(...parts: readonly string[]): RegExp {
   return new RegExp(parts.join('|'), 'gm');
 }
 
-/** A sample as HTML, with its strings, numbers, words and comments in elements of their own. */
+/** Code as HTML, with its strings, numbers, words and comments in separate elements. */
 export function highlighted(code: string, language: Language): string {
   let html = '';
   let end = 0;
@@ -84,7 +84,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 };
 
-/** A text for an element or an attribute in double quotes. */
+/** Escapes text for an element, or for an attribute in double quotes. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

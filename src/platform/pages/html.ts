@@ -12,7 +12,7 @@ import type {
   TrialInput,
 } from './page.ts';
 
-/** The blocks that stand to the right of the text before them, on a wide screen. */
+/** The blocks that are placed to the right of the text before them on a wide screen. */
 const BESIDE: readonly Block['kind'][] = ['samples', 'pictures'];
 
 /** A page as an article of HTML. It has no script and no style of its own. */
@@ -22,8 +22,8 @@ export function htmlOf({ title, lead, blocks }: DocumentationPage): string {
 }
 
 /**
- * Rows of text with what is beside it, in the order of the page, so that a narrow screen shows the same order. A
- * heading of the second level begins a row.
+ * Rows of text with the blocks beside it, in the order of the page, so that a narrow screen shows the same order. A
+ * second-level heading begins a row.
  */
 function rowsOf(blocks: readonly Block[], start: string[]): string {
   const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];
@@ -44,7 +44,7 @@ function rowHtml({ text, beside }: { text: string[]; beside: string[] }): string
   return `<div class="row"><div class="text">${text.join('')}</div><div class="beside">${beside.join('')}</div></div>`;
 }
 
-/** Numbers that a page uses once each, for the names of its radio buttons. */
+/** Numbers that a page uses once each, for the names of its groups of radio buttons. */
 class Numbers {
   #last = 0;
 
@@ -81,7 +81,7 @@ function blockHtml(block: Block, groups: Numbers): string {
   }
 }
 
-/** The anchor of a heading, as Git hosts write it. */
+/** The anchor of a heading, as GitHub and other Git hosts make it. */
 export function anchorOf(text: string): string {
   return text
     .toLowerCase()
@@ -139,7 +139,7 @@ function samplesHtml({ samples }: Samples, group: number): string {
   return `<div class="samples">${bar}${panels.join('')}</div>`;
 }
 
-/** A radio button per language: the style sheet shows the sample of the chosen one. */
+/** Tabs made of a radio button per language. The style sheet shows the sample of the chosen one. */
 function tabsHtml(samples: Samples['samples'], group: number): string {
   const tabs = samples.map(({ label }, index) => {
     const id = `tab-${group}-${index}`;
@@ -178,7 +178,7 @@ ${fields === '' ? '' : `<fieldset><legend>Parameters</legend>${fields}</fieldset
 <div class="result" aria-live="polite"></div></form>`;
 }
 
-/** What a form of a trial has beside its inputs: its data for the script, and the fields of the body. */
+/** The parts of a trial form besides its inputs: data for the script, and the fields of the body. */
 function formOf(sends: TrialForm['sends']): {
   data: Record<string, string>;
   body: string;

@@ -2,7 +2,7 @@ import type { Block, DocumentationPage, Field, Fields, PagePicture, Prose } from
 
 interface MarkdownOptions {
   /**
-   * For a text that holds many pages: of each call only the first language is written, and of folded fields only their
+   * For text that contains many pages. Of each call only the first language is written, and of folded fields only their
    * heading.
    */
   isShort?: boolean;
@@ -68,7 +68,7 @@ function proseText(text: Prose): string {
     .join('');
 }
 
-/** The address of a page as Markdown; any other address is unchanged. */
+/** The address of a page as Markdown. Any other address is unchanged. */
 function markdownPath(to: string): string {
   const [, page, anchor = ''] = /^(\/docs\/[\w/-]+)(#.*)?$/.exec(to) ?? [];
   return page === undefined ? to : `${page}.md${anchor}`;

@@ -1,6 +1,4 @@
-/**
- * A page of documentation. It is written once, as data: markdown.ts and html.ts are its two forms.
- */
+/** A page of documentation as data. markdown.ts and html.ts convert it to their formats. */
 export interface DocumentationPage {
   title: string;
   /** What the page is about, in one sentence. */
@@ -8,13 +6,13 @@ export interface DocumentationPage {
   blocks: readonly Block[];
 }
 
-/** A link to another page of the documentation by its path without `.md`, or to any other address. */
+/** A link to another page of the documentation, by its path without `.md`, or to any other address. */
 export interface Link {
   text: string;
   to: string;
 }
 
-/** Text and links in their order. A text may have code between backticks, and no other mark. */
+/** Text and links in order. Text may contain code between backticks, and no other markup. */
 export type Prose = readonly (string | Link)[];
 
 export type Block =
@@ -51,17 +49,17 @@ interface TableBlock {
   rows: readonly (readonly Prose[])[];
 }
 
-/** What a call takes or answers, one row per field. */
+/** The fields that a call takes or returns, one row per field. */
 export interface Fields {
   kind: 'fields';
-  /** The heading under which they are folded in HTML, for fields that many pages repeat. */
+  /** The heading under which the fields are folded in HTML, for fields that many pages repeat. */
   folded?: string;
   fields: readonly Field[];
 }
 
 export interface Field {
   name: string;
-  /** Its type with its bounds, or its values, in a few words. */
+  /** The type of the field with its bounds, or its values, in a few words. */
   takes: string;
   /** Where it is sent, and whether it must be. */
   note?: string;
@@ -101,35 +99,35 @@ export interface Cards {
   cards: readonly { title: string; text: string; to: string; picture?: PagePicture }[];
 }
 
-/** A form that makes the call from the page, with a key of the reader. Markdown leaves it out. */
+/** A form that makes the call from the page, with the reader's own key. Markdown leaves it out. */
 export interface TrialForm {
   kind: 'trial';
   path: string;
   /**
-   * How the call is made: with a file of the reader as its body, with the fields as JSON, as a job of this op over a
-   * file that is uploaded first, or as a call whose path, such as `/jobs/{jobId}`, and query have the fields.
+   * How the call is made: with a file of the reader as its body; with the fields as JSON; as a job of this op over a
+   * file that is uploaded first; or as a call whose path, such as `/jobs/{jobId}`, and query contain the fields.
    */
   sends: 'file' | 'json' | { op: string; needsFile: boolean } | PlainCall;
   inputs: readonly TrialInput[];
 }
 
-/** A call of an endpoint, beside its path and its query. */
+/** A call of an endpoint that is none of the other kinds. */
 export interface PlainCall {
   method: string;
   needsKey: boolean;
-  /** The body: JSON with this text at first, a file of the reader, or a form with files by these names. */
+  /** The body: JSON that begins with this text, a file of the reader, or a form with files of these names. */
   body?: { json: string } | 'file' | { files: readonly string[] };
 }
 
 export interface TrialInput {
   name: string;
-  /** The value at first; '' leaves the parameter out. */
+  /** The initial value. An empty one leaves the parameter out. */
   value: string;
-  /** The values to choose from; absent for any other. */
+  /** The values to choose from; absent if any value can be typed. */
   choices?: readonly string[];
-  /** Whether the value is JSON and not text, in a body. */
+  /** Whether the value is sent as JSON in a body, instead of as text. */
   isJson: boolean;
-  /** Whether a job takes it beside its parameters. */
+  /** Whether the value is a field of the job itself, and not one of its parameters. */
   isField?: boolean;
   isRequired?: boolean;
 }
@@ -176,8 +174,8 @@ export function link(text: string, to: string): Link {
 }
 
 /**
- * The blocks of a description of the interface: paragraphs, with samples between fences.
- * @param text as OpenAPI has it.
+ * The blocks of a description in the API: paragraphs, with samples between fences.
+ * @param text as in the OpenAPI document.
  */
 export function describedBlocks(text: string): Block[] {
   const [first = '', ...rest] = text.split(/```(js|python|sh|json)\n([\s\S]*?)\n```/);
@@ -190,7 +188,7 @@ export function describedBlocks(text: string): Block[] {
   return blocks;
 }
 
-/** The names of the languages, as tabs show them. */
+/** The names of the languages, as shown on tabs. */
 export const LANGUAGE_LABELS: Readonly<Record<PageSample['language'], string>> = {
   sh: 'Shell',
   ts: 'TypeScript',

@@ -39,10 +39,11 @@ export class FairQueue<T> {
   }
 
   /**
-   * The next waiter: that of the owner with the fewest slots; among equals, of the one served least recently. So an
-   * owner has several slots only while no other owner waits.
-   * @param slotsOf slots of an owner. Absent: the same for all.
-   * @param canServe whether a waiter can be served now; the first such waiter of each owner counts. Absent: all can.
+   * The next waiter: one of the owner with the fewest slots; among equals, of the owner that was served least recently.
+   * So an owner has several slots only while no other owner waits.
+   * @param slotsOf the number of slots of an owner. Absent: equal for all.
+   * @param canServe whether a waiter can be served now. Only the first such waiter of each owner counts. Absent: all
+   *   can.
    */
   next({
     slotsOf = () => 0,

@@ -1,11 +1,11 @@
 import { FairQueue } from './fair-queue.ts';
 
-/** Admits one piece of work at a time, with the owners in turn. */
+/** A queue that admits one piece of work at a time. Owners take turns. */
 export class OneAtATime {
   readonly #turns = new FairQueue<() => void>();
   #isBusy = false;
 
-  /** Resolves when it is the owner's turn, which lasts until `endTurn`. */
+  /** Resolves when it is the owner's turn. The turn lasts until `endTurn` is called. */
   async takeTurn(owner: string): Promise<void> {
     if (this.#isBusy) await new Promise<void>((resolve) => this.#turns.add(owner, resolve));
     this.#isBusy = true;

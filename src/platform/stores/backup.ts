@@ -15,12 +15,12 @@ export interface Backup {
  * Copies the embedded stores while they are in use. The copy is a complete data directory, with all documents of one
  * instant and their objects.
  *
- * Objects never change, so they are copied before the documents and again after them: the first round contains objects
- * that are deleted meanwhile, the second adds new ones.
+ * Objects never change, so they are copied before the documents and again after them: the first round copies objects
+ * that may be deleted meanwhile, the second adds new ones.
  *
  * @param to a directory that does not exist yet.
- * @param onProgress called with a line now and then.
- * @throws Error of one sentence.
+ * @param onProgress called regularly with a line of text.
+ * @throws Error with one sentence.
  */
 export async function backUp(
   dataDir: string,
@@ -66,8 +66,8 @@ async function copyObjects(
 }
 
 /**
- * On the same disk, a hard link is enough, because the bytes of an object never change. False when it was already
- * copied or is deleted.
+ * Copies an object. On the same disk, a hard link is enough, because the bytes of an object never change. False if the
+ * object was copied before or is deleted.
  */
 async function copyObject(from: string, to: string): Promise<boolean> {
   const isNeedless = (error: unknown) =>

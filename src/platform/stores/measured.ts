@@ -2,7 +2,7 @@ import { type QueryObserver, type StoreMeter, storeTimeOfRequest } from '../metr
 import type { Stores } from './open.ts';
 import { type Interceptor, wrapDocuments, wrapMethods } from './wrapped.ts';
 
-/** Measures each query to the stores: its duration, and what the request that it belongs to waits for it. */
+/** Measures each query to the stores: its duration, and how long the current request waits for it. */
 export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
   const of = (store: string) => (operation: string) => measuring(observerOf(store, operation));
   return {
@@ -13,7 +13,10 @@ export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']
   };
 }
 
-/** Returns the original promise, so callers do not wait for the measurement. */
+/**
+ * Returns a function that measures a query and returns its original promise, so that callers do not wait for the
+ * measurement.
+ */
 function measuring(observe: QueryObserver): Interceptor {
   return (step) => {
     const startMs = performance.now();

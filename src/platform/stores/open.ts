@@ -57,7 +57,10 @@ export async function openStores(
   return combineStores(documents, coordination, await openObjects(settings));
 }
 
-/** Whether a start has made these stores. Those of a cluster are asked by its first command. */
+/**
+ * Whether these stores exist because a service has been started on them. Stores of a cluster are asked when the first
+ * command runs.
+ */
 export function isMade(settings: StoresSettings): boolean {
   return !isEmbedded(settings) || existsSync(join(settings.DATA_DIR, DOCUMENTS_FILE));
 }
@@ -74,7 +77,7 @@ async function openDocuments(settings: StoresSettings): Promise<ListedDocuments>
   return { ...documents, close: () => documents.close().finally(() => directory.close()) };
 }
 
-/** Documents and objects alone, for a copy of them while no service runs on them. */
+/** The documents and the objects, opened to copy them while no service runs on them. */
 export interface StoresToCopy {
   documents: ListedDocuments;
   objects: Objects;
@@ -82,8 +85,9 @@ export interface StoresToCopy {
 }
 
 /**
- * @param environment names the credentials of the bucket; without them the SDK finds them itself.
- * @throws Error with one sentence when the data directory is held by another server.
+ * Opens stores to copy them.
+ * @param environment contains the credentials of the bucket. Without them the SDK finds them itself.
+ * @throws Error with one sentence when another server has locked the data directory.
  */
 export async function openToCopy(
   settings: StoresSettings,
@@ -100,7 +104,9 @@ export async function openToCopy(
   };
 }
 
-/** Opens the stores in an API process; `channel` connects it with its primary, which has the embedded ones. */
+/**
+ * Opens the stores in an API process. `channel` connects the process with its primary, which has the embedded stores.
+ */
 export async function connectStores(
   settings: StoresSettings,
   channel: Channel,
@@ -123,7 +129,10 @@ export async function connectStores(
   return combineStores(documents, await connectCoordination(settings, log), objects);
 }
 
-/** The primary's disk may be slow, but the primary is never unavailable while its processes run. */
+/**
+ * The timeouts of calls to the primary. Its disk may be slow, but the primary is never unavailable while its processes
+ * run.
+ */
 const PRIMARY_TIMEOUT = { name: 'The primary process', longestMs: 10_000, silentMs: 1_000 };
 const MONGODB_TIMEOUT = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
 
@@ -153,7 +162,7 @@ export async function openObjects(
   });
 }
 
-/** Stores that close in the right order: coordination first, because it may use the documents. */
+/** Combines stores so that they close in the right order: coordination first, because it may use the documents. */
 export function combineStores(documents: Documents, coordination: Coordination, objects: Objects): Stores {
   return {
     documents,

@@ -5,8 +5,8 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 
 /**
- * Whether the cause is a store that was unavailable or did not respond. The same step succeeds once the store is
- * available.
+ * Whether the cause of an error is a store that was unavailable or did not respond. The same step succeeds once the
+ * store is available.
  */
 export function isOutage(error: unknown): boolean {
   return isCausedBy(error, StoreUnavailableError);
@@ -23,9 +23,9 @@ export function throughOutages<T>(step: () => Promise<T>, signal: AbortSignal): 
 }
 
 /**
- * Repeats a step that returns something to a store until it succeeds, so that after an outage it is not held until its
- * lease ends. The step must be idempotent.
- * @param leaseMs the lease, after which it is returned by itself and the retries end.
+ * Repeats a step that releases something in a store until it succeeds, so that an outage does not delay the release
+ * until the lease ends. The step must be idempotent.
+ * @param leaseMs the lease, after which the release happens by itself and the retries end.
  * @throws the step's last error, when the lease is over.
  */
 export async function retryUntil(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
@@ -35,7 +35,7 @@ export async function retryUntil(step: () => Promise<unknown>, leaseMs: number):
 
 /**
  * Repeats a step, with growing pauses, until it succeeds.
- * @param isLast whether an error ends the repeats; `pauseMs` is the pause that would follow it.
+ * @param isLast whether an error ends the repetition; `pauseMs` is the pause that would follow.
  * @param signal ends a pause early.
  */
 async function repeated<T>(

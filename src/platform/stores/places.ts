@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { StoresSettings } from './open.ts';
 
-/** Where the stores of some settings are, in words for an operator: without users, passwords and options. */
+/** The addresses of the stores, as text for an operator: without users, passwords and options. */
 export interface StorePlaces {
   documents: string;
   objects: string;
@@ -22,7 +22,10 @@ export function placesOf(settings: StoresSettings): StorePlaces {
   };
 }
 
-/** `mongodb://user:pass@a,b:27017/name?replicaSet=rs0` is `mongodb://a,b:27017/name`. */
+/**
+ * The address without user and options: `mongodb://user:pass@a,b:27017/name?replicaSet=rs0` becomes
+ * `mongodb://a,b:27017/name`.
+ */
 function addressOf(url: string): string {
   const [, scheme = '', hosts = '', path = ''] =
     /^([a-z+]+:\/\/)(?:[^?]*@)?([^/?]*)(\/[^?]*)?/.exec(url) ?? [];

@@ -4,16 +4,16 @@ import { type Interceptor, wrapDocuments, wrapMethods } from './wrapped.ts';
 interface StoreTimeoutOptions {
   /** The name of the store in an error. */
   name: string;
-  /** The timeout of a step while the store responds to others. */
+  /** The timeout of a step while the store responds to other steps. */
   longestMs: number;
-  /** The timeout while the store does not respond: its latest step, of any call, timed out. */
+  /** The timeout while the store does not respond, that is after the latest step of any call timed out. */
   silentMs: number;
 }
 
 /**
- * The timeouts of steps in a store. A call takes several steps in sequence, and an unavailable store would cost it the
- * timeout of each. So after the first timeout, the following steps of all calls fail almost at once, until the store
- * responds again, even late. A step that timed out may still be executed.
+ * The timeouts of steps in a store. A call takes several steps in sequence, and an unavailable store would cost the
+ * timeout of each. So after one timeout, the steps of all calls fail almost at once, until the store responds again. A
+ * step that timed out may still be executed.
  */
 export class StoreTimeout {
   readonly #name: string;
@@ -27,7 +27,10 @@ export class StoreTimeout {
     this.#silentMs = options.silentMs;
   }
 
-  /** @throws StoreUnavailableError when there is no response in time; any error of the step. */
+  /**
+   * Runs a step within its timeout.
+   * @throws StoreUnavailableError when there is no response in time; any error of the step.
+   */
   run<T>(step: () => Promise<T>): Promise<T> {
     const limitMs = this.#isSilent ? this.#silentMs : this.#longestMs;
     return new Promise<T>((resolve, reject) => {
@@ -60,7 +63,7 @@ export class StoreTimeout {
   }
 }
 
-/** Methods without a timeout: they do not use the store, or run once and may take long. */
+/** Methods without a timeout: they do not use the store, or they run once and may take long. */
 const UNTIMED_METHODS = new Set(['collection', 'subscribe', 'observe', 'close']);
 
 function around(timeout: StoreTimeout): (method: string) => Interceptor {

@@ -21,8 +21,8 @@ import type { Tracing } from './tracing.ts';
 const SERVICE_NAME = 'darkroom';
 
 /**
- * The implementation of the port by the libraries of OpenTelemetry. Their own environment settings configure receiver,
- * sampler and resource.
+ * Implements tracing by the libraries of OpenTelemetry. Their own environment settings configure receiver, sampler and
+ * resource.
  */
 export function openTelemetry(): Tracing {
   const own = resourceFromAttributes({ 'service.name': process.env.OTEL_SERVICE_NAME || SERVICE_NAME });

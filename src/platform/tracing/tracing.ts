@@ -9,7 +9,7 @@ export interface SpanPart {
   attributes?: Attributes;
 }
 
-/** The span of a request, from its first byte to the end of its answer. */
+/** The span of a request, from its first byte to the end of its response. */
 export interface RequestSpan {
   end(attributes: Attributes, failed: boolean): void;
 }

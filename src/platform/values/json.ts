@@ -1,4 +1,4 @@
-/** Whether a value that was read from JSON is an object, and neither null nor a list. */
+/** Whether a value from JSON is an object, and neither null nor a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -12,7 +12,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** The first `characters` of a value as JSON, or a few more. Nothing is written of what is behind them. */
+/** The first `characters` of a value's JSON, or slightly more. The rest is not serialized. */
 export function startOfJson(value: unknown, characters: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, characters));
   if (Array.isArray(value)) return joinedStart('[]', value, characters, startOfJson);
@@ -23,7 +23,7 @@ export function startOfJson(value: unknown, characters: number): string {
   });
 }
 
-/** As many entries between two brackets as the first `characters` have room for. */
+/** Joins as many entries between two brackets as fit into the first `characters`. */
 function joinedStart<T>(
   [open, close]: string,
   entries: readonly T[],

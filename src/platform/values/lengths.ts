@@ -1,6 +1,6 @@
 /**
- * Whether a text has more characters than a limit. They are counted as schemas count them: an emoji outside the basic
- * plane is one. A text far beyond the limit is not counted.
+ * Whether a text has more characters than a limit. Characters are counted as in JSON schemas: an emoji outside the
+ * basic plane is one. A text far above the limit is not counted to its end.
  */
 export function isLongerThan(text: string, limit: number): boolean {
   if (text.length <= limit) return false;

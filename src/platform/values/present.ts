@@ -1,4 +1,4 @@
-/** The same fields; those that may be null or undefined are optional. */
+/** The same fields, of which those that may be null or undefined are optional. */
 type Present<T> = {
   [K in keyof T as null extends T[K] ? never : undefined extends T[K] ? never : K]: T[K];
 } & {

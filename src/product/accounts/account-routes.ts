@@ -5,11 +5,11 @@ import { Account } from './schema.ts';
 
 interface AccountRoutesOptions {
   gate: Gate;
-  /** Describes an account with its money, which the billing slice knows. */
+  /** Describes an account with its credits, which the billing slice knows. */
   describe: (accountId: string) => Promise<Account>;
 }
 
-/** The routes of the account that the credential belongs to. */
+/** The routes of the account to which the credential belongs. */
 export async function accountRoutes(
   app: FastifyInstance,
   { gate, describe }: AccountRoutesOptions,

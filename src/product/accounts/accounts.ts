@@ -15,7 +15,7 @@ interface NewAccount {
 }
 
 /**
- * Creates an account without credits. E-mail addresses are unique regardless of their case.
+ * Creates an account without credits. E-mail addresses are unique regardless of case.
  * @throws ApiError invalid_param on `email` when it is taken.
  */
 export async function createAccount(
@@ -43,8 +43,8 @@ export async function createAccount(
 }
 
 /**
- * Creates an API key; only the answer contains its text.
- * @param text a given key text (the operator's); default: a new one.
+ * Creates an API key. Only the return value contains its text.
+ * @param text the text of the key, if the operator set it. Default: a new text.
  */
 export async function createKey(
   store: AccountsStore,

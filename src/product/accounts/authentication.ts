@@ -6,13 +6,13 @@ import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { SessionCookie } from './sign-in/cookie.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
-/** The caller: an account, authenticated by one of its API keys or by a console session. */
+/** The caller of a request: an account, authenticated by one of its API keys or by a console session. */
 export interface Caller {
   accountId: string;
   plan: string;
   apiKeyId: string | null;
   sessionId: string | null;
-  /** Whether the operator suspended the account: the gate refuses its calls. */
+  /** Whether the operator has suspended the account, so that the gate refuses its calls. */
   isSuspended?: boolean;
 }
 
@@ -22,7 +22,7 @@ const SCHEME = /^(apikey|bearer) +(\S+)$/i;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether an API key may come as a bearer token, the only form that clients of the route's protocol send. */
+    /** Whether an API key may be sent as a bearer token. Clients of the route's protocol can send no other form. */
     takesBearerKey?: true;
   }
 }
@@ -31,7 +31,7 @@ declare module 'fastify' {
 interface Credential {
   header: string;
   isSession: boolean;
-  /** Whether it is an API key that was sent as a bearer token. */
+  /** Whether the credential is an API key that was sent as a bearer token. */
   isBearerKey: boolean;
   /** Empty when the header has none. */
   secret: string;
@@ -41,7 +41,7 @@ interface Credential {
 
 interface Cached {
   caller: Caller;
-  /** When the credential expires: a session does, a key does not. */
+  /** When the credential expires, in epoch milliseconds. A session expires; a key does not. */
   expiresAtMs: number;
 }
 
@@ -56,8 +56,8 @@ export class Authentication {
   readonly #keys: LRUCache<string, Cached>;
   readonly #sessions: LRUCache<string, Cached>;
   /**
-   * The last credential of each connection: its next call usually sends the same one, which needs no second hash. It is
-   * compared only with a credential of the same connection, so timing reveals nothing about the secret of another.
+   * The last credential of each connection. Its next call usually sends the same one, which is then not hashed again.
+   * It is compared only with a credential of the same connection, so timing reveals nothing about another's secret.
    */
   readonly #lastSent = new WeakMap<object, Credential>();
 
@@ -70,9 +70,9 @@ export class Authentication {
   }
 
   /**
-   * The caller that the Authorization header identifies, or else the cookie of a console session; null without either.
-   * @throws ApiError 401 unauthorized for a credential that is not accepted, 403 forbidden for a write by the cookie
-   * that another page may have made.
+   * The caller that the Authorization header identifies, or else the cookie of a console session. Null without either.
+   * @throws ApiError 401 unauthorized for a credential that is not accepted; 403 forbidden for a write by cookie that
+   *   another page may have made.
    */
   async findCaller(request: FastifyRequest): Promise<Caller | null> {
     const header = this.#headerOf(request);
@@ -96,7 +96,7 @@ export class Authentication {
   /** The caller in the cache of this process; null when it is not cached, or the request has no valid credential. */
   knownCallerOf(request: FastifyRequest): Caller | null {
     const header = request.headers.authorization;
-    // What comes by a cookie has further conditions.
+    // A cookie is accepted under further conditions only.
     if (header === undefined) return null;
     const credential = this.#credentialOf(request, header);
     const found = isRefusedBearerKey(credential, request) ? undefined : this.#cached(credential);
@@ -154,19 +154,22 @@ export class Authentication {
     return { caller, expiresAtMs: Date.parse(session.expiresAt) };
   }
 
-  /** At most one write per minute; its loss costs nothing. */
+  /** Records the use of a key, at most once per minute. Losing a record does no harm. */
   #noteUse(key: ApiKeyDocument): void {
     if (key.lastUsedAt !== null && this.#now() - Date.parse(key.lastUsedAt) < LAST_USED_RESOLUTION_MS) return;
     this.#store.noteKeyUse(key, new Date(this.#now())).catch(() => undefined);
   }
 }
 
-/** Whether the request has no credential but what a cookie may carry. */
+/** Whether the request has no credential except a possible cookie. */
 export function isByCookie({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && headers.cookie !== undefined;
 }
 
-/** The options of the route are read for such a key alone, because Fastify copies them at each access. */
+/**
+ * Whether an API key was sent as a bearer token to a route that does not accept one. The route's options are read for
+ * such a key only, because Fastify copies them at each access.
+ */
 function isRefusedBearerKey({ isBearerKey }: Credential, request: FastifyRequest): boolean {
   return isBearerKey && request.routeOptions.config.takesBearerKey !== true;
 }
@@ -177,7 +180,7 @@ function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
     max: MAX_CACHED_CREDENTIALS,
     ttl: CREDENTIAL_CACHE_MS,
     perf: { now },
-    // Otherwise the cache starts a timer per millisecond to save readings of the clock.
+    // Otherwise the cache would start a timer per millisecond to save readings of the clock.
     ttlResolution: 0,
   });
 }
@@ -185,7 +188,7 @@ function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
 /** The value of the header for a program. */
 export const AS_API_KEY = { details: { suggest: ['ApiKey <API_KEY>'] } };
 
-/** 401: the Authorization header is missing, or its credential is not accepted. */
+/** The error 401: the Authorization header is missing, or its credential is not accepted. */
 export function unauthorized(
   message: string,
   context: Pick<ApiErrorContext, 'details' | 'headers'> = {},
@@ -194,8 +197,8 @@ export function unauthorized(
 }
 
 /**
- * 401 for an API key sent as a bearer token, as other services take it. Neither the identity nor the validity of the
- * key is checked.
+ * The error 401 for an API key that was sent as a bearer token. Neither the identity nor the validity of the key is
+ * checked.
  */
 function keyAsBearer(): ApiError {
   return unauthorized('An API key was sent as Bearer: send "Authorization: ApiKey …".', AS_API_KEY);
@@ -208,7 +211,7 @@ function keyWithoutScheme(): ApiError {
   );
 }
 
-/** The refusal of another scheme, such as Basic. It repeats nothing that follows the scheme. */
+/** The error for another scheme, such as Basic. It repeats nothing that follows the scheme. */
 function otherScheme(header: string): ApiError {
   const [, scheme] = /^([a-z-]{1,20})(?: |$)/i.exec(header) ?? [];
   const found =
@@ -218,7 +221,10 @@ function otherScheme(header: string): ApiError {
   return unauthorized(`${found}: send "Authorization: ApiKey <API_KEY>".`, AS_API_KEY);
 }
 
-/** The number of characters that a copied key lacks. Every key has the same length, so this reveals nothing. */
+/**
+ * The error for a key of wrong length, with the number of characters that are missing. Every key has the same length,
+ * so this reveals nothing.
+ */
 function wrongLength(received: number): ApiError {
   return unauthorized(
     `An API key has ${KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
@@ -227,7 +233,7 @@ function wrongLength(received: number): ApiError {
 }
 
 /**
- * 401 for a credential that is wrong, revoked or malformed: one answer per kind of credential, so that it reveals
+ * The error 401 for a credential that is wrong, revoked or malformed. It is equal for all of these, so that it reveals
  * nothing.
  */
 function notAccepted(isSession: boolean): ApiError {
@@ -238,7 +244,7 @@ function notAccepted(isSession: boolean): ApiError {
   );
 }
 
-/** 403: the credential is valid, but the operator suspended its account. */
+/** The error 403: the credential is valid, but the operator suspended its account. */
 export function accountSuspended(): ApiError {
   return new ApiError('forbidden', 'This account is suspended: ask the operator of this service.', {
     details: { reason: 'account_suspended' },
@@ -246,8 +252,7 @@ export function accountSuspended(): ApiError {
 }
 
 /**
- * The key of the caller on its request. With a weak map, the garbage collector would have to visit an entry per
- * request.
+ * The property of a request that holds its caller. A weak map would cost the garbage collector an entry per request.
  */
 const CALLER = Symbol('caller');
 type RequestWithCaller = FastifyRequest & { [CALLER]?: Caller };

@@ -18,26 +18,23 @@ interface BootstrapOptions {
   settings: BootstrapSettings;
   /** Grants the account its first credits; a second call does nothing. */
   grant: (accountId: string, credits: number) => Promise<void>;
-  /** Whether this host may create the account now: of several hosts that start at once, one may. */
+  /** Whether this host may create the account now. Of several hosts that start at once, one may. */
   mayCreate: () => Promise<boolean>;
   now: Date;
 }
 
-/** The result of the first start; a secret is present only when it was generated here, to be printed once. */
+/** The result of the first start. It contains a secret only if it was generated here, to be printed once. */
 export interface Bootstrapped {
   account: AccountDocument;
   password: string | null;
   key: string | null;
-  /**
-   * Must be called once the secrets have been printed. A start that ends before that is repeated by the next one, with
-   * new secrets.
-   */
+  /** Must be called once the secrets have been printed. Otherwise the next start repeats this one, with new secrets. */
   finish(): Promise<void>;
 }
 
 /**
- * Creates the first account and its key on an empty store, or finishes a start that was interrupted. Null when there is
- * an account already.
+ * Creates the first account and its key on an empty store, or finishes a start that was interrupted. Null when an
+ * account exists already.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped | null> {
   const { store, settings, grant, mayCreate, now } = options;
@@ -59,7 +56,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped
   };
 }
 
-/** Null when another host has just created it: the e-mail is unique. */
+/** Creates the first account. Null when another host has just created it: its e-mail address is unique. */
 async function createFirst(
   store: AccountsStore,
   email: string,
@@ -74,7 +71,10 @@ async function createFirst(
   }
 }
 
-/** Revokes the keys of an earlier attempt, which nobody has seen, except the key that the operator set. */
+/**
+ * Makes sure that the account has a key. Keys of an interrupted start are revoked, because nobody has seen them, except
+ * a key that the operator set.
+ */
 async function ensureKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
   const hash = secretHash(text);
   const earlier = await store.findLiveKeys(accountId);

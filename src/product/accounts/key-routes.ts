@@ -15,7 +15,7 @@ interface KeyRoutesOptions {
   now: () => Date;
 }
 
-/** API keys: issued, listed and revoked from a console session; a key may only revoke itself. */
+/** The routes of API keys. A console session issues, lists and revokes keys; a key may only revoke itself. */
 export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyRoutesOptions): Promise<void> {
   app.delete(
     '/api-keys/self',

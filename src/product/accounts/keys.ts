@@ -7,7 +7,7 @@ const SECRET_CHARACTERS = 40;
 /** The length of every API key that the service generates, in characters. */
 export const KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS;
 
-/** A new API key's text (238 bits). It is shown once; only its hash is stored. */
+/** The text of a new API key (238 random bits). It is shown once; only its hash is stored. */
 export function newKeyText(): string {
   return PREFIX + randomText(SECRET_CHARACTERS);
 }
@@ -17,7 +17,7 @@ export function looksLikeKey(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** The stored form of a secret, which it is looked up by: its SHA-256, base64url. */
+/** The form in which a secret is stored and looked up: its SHA-256 in base64url. */
 export function secretHash(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }

@@ -20,13 +20,13 @@ interface AccountsOptions {
   settings: GateSettings;
   /** Base of the addresses at which the service is reached. */
   publicUrl: () => string;
-  /** Describes an account with its money, which billing knows. */
+  /** Describes an account with its credits, which billing knows. */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
 }
 
 export interface AccountsSlice extends Slice {
-  /** The gate that every request below /api passes. */
+  /** The gate through which every request below /api passes. */
   gate: Gate;
   store: AccountsStore;
 }

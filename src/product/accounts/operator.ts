@@ -6,7 +6,8 @@ import type { AccountsStore } from './store.ts';
 
 /**
  * The operator's commands on an account. Every process sees a change at once: the account's credentials are flagged,
- * and a process that reads a flag looks them up again. Each command returns false when there is no such account.
+ * and a process that reads a flag looks the credential up again. Each command returns false when there is no such
+ * account.
  */
 export class Operator {
   readonly #store: AccountsStore;
@@ -27,7 +28,7 @@ export class Operator {
     return sessions.length;
   }
 
-  /** Sets a new password. The old one and every session of the account end. */
+  /** Sets a new password. The old password and every session of the account become invalid. */
   async changePassword(accountId: string, password: string): Promise<boolean> {
     const isThere = await this.#store.change(accountId, { passwordHash: await hashPassword(password) });
     if (isThere) await this.endSessions(accountId);
@@ -47,7 +48,10 @@ export class Operator {
     return this.#changed(accountId, { plan });
   }
 
-  /** Closes the account for good: its keys, its sessions and its sign-in. Its e-mail address is free again. */
+  /**
+   * Closes the account for good, with its keys and sessions. Nobody can sign in to it any more, and its e-mail address
+   * is free again.
+   */
   async close(accountId: string): Promise<boolean> {
     const keys = await this.#store.findLiveKeys(accountId);
     const isThere = await this.#store.change(accountId, {

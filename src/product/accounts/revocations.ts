@@ -1,22 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
-/** How long another host may go on accepting a revoked credential. */
+/** The longest time for which another host may still accept a revoked credential. */
 export const CREDENTIAL_CACHE_MS = 30_000;
-/** The channel on which the id of an account is announced that was suspended, resumed, closed, or got another plan. */
+/** The channel that announces the id of an account that was suspended, resumed, closed, or moved to another plan. */
 export const ACCOUNT_CHANGED = 'accounts/changed';
 /** How long an admission answer may be reused. */
 export const ADMISSION_TTL_MS = 100;
 /**
- * The lifetime of a credential's flag. It exceeds every cache, so that the credential is looked up again wherever the
- * flag is read.
+ * The lifetime of a credential's flag. It exceeds that of every cache, so that the credential is looked up again
+ * everywhere.
  */
 const FLAG_MS = 2 * CREDENTIAL_CACHE_MS;
 
 /**
  * Makes every process that shares this coordination look these credentials up again, because they were revoked or their
- * account changed. It takes a tenth of a second: once it resolves, every admission answer from before the flags has
- * expired.
+ * account changed. It takes a tenth of a second: when it resolves, every admission answer from before has expired.
  */
 export async function invalidateCredentials(
   coordination: Coordination,

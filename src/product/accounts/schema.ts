@@ -106,7 +106,7 @@ export const Session = component('Session', {
 export const SessionParams = Type.Object({ sessionId: Type.String() });
 export type SessionParams = Static<typeof SessionParams>;
 
-/** The answer of a sign-in whose token came as a cookie. */
+/** The response to a sign-in whose token was sent as a cookie. */
 export const CookieSession = component('CookieSession', {
   expiresAt: Type.String({ format: 'date-time' }),
   account: Account,

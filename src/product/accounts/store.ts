@@ -8,7 +8,7 @@ import {
 } from '../../platform/stores/documents/port.ts';
 
 /**
- * The identity of an account. The same document holds its money, which only billing reads and writes (see
+ * The identity of an account. The same document holds its credits, which only billing reads and writes (see
  * billing/store.ts).
  */
 export interface AccountDocument {
@@ -22,7 +22,7 @@ export interface AccountDocument {
   suspendedAt?: string | null;
   /** When the operator deleted it for good; missing while it is not deleted. */
   deletedAt?: string;
-  /** Set on the first account until its key has been shown: the next start finishes one that was interrupted. */
+  /** Set on the first account until its key has been shown. The next start finishes a start that was interrupted. */
   unfinished?: true;
 }
 
@@ -50,11 +50,11 @@ export interface SessionDocument {
   hash: string;
   createdAt: string;
   expiresAt: string;
-  /** Whether the token signs in once, and makes no call. */
+  /** Whether the token is a sign-in link: it signs in once, and makes no calls. */
   isLink?: true;
 }
 
-/** The money of a new account, in the fields that billing counts on from then on. */
+/** The credits of a new account, in the fields that billing maintains. */
 const NO_MONEY = {
   balance: 0,
   held: 0,
@@ -76,7 +76,7 @@ export const API_KEYS_COLLECTION: DeclaredCollection = {
   name: 'apiKeys',
   indexes: [
     HASH,
-    // A session lists its live keys: one index has all fields of the query, as the embedded store requires.
+    // The live keys of a session are listed by one index with all fields of the query, as the embedded store requires.
     { name: 'account', fields: order('accountId', 'revokedAt', '_id') },
   ],
   onAccountDeletion: 'keep',
@@ -92,8 +92,8 @@ export const SESSIONS_COLLECTION: DeclaredCollection = {
 };
 
 /**
- * Accounts, their keys and their sessions. A finder takes the account first; the others look up a credential (an
- * e-mail, a secret's hash), or are the operator's, as their names show.
+ * Accounts, their keys and their sessions. Finders take the account first. The others look up a credential (an e-mail
+ * address, a secret's hash), or are for the operator, as their names show.
  */
 export class AccountsStore {
   readonly #accounts: Collection<StoredAccount>;
@@ -127,7 +127,7 @@ export class AccountsStore {
     return this.#accounts.findOne({ _id: accountId });
   }
 
-  /** Null when there is no such account any more. */
+  /** Null when the account does not exist any more. */
   async findStanding(accountId: string): Promise<Standing | null> {
     const fields = ['plan', 'suspendedAt', 'deletedAt'];
     const account = await this.#accounts.findOne({ _id: accountId }, { fields });
@@ -149,7 +149,7 @@ export class AccountsStore {
     return matched === 1;
   }
 
-  /** Finishes the first start: its secrets have been shown. */
+  /** Marks the first start as finished: its secrets have been shown. */
   async finish(accountId: string): Promise<void> {
     await this.#accounts.updateOne({ _id: accountId }, { $unset: { unfinished: true } });
   }
@@ -203,24 +203,24 @@ export class AccountsStore {
     await this.#sessions.insertOne(session);
   }
 
-  /** The session whose token has this hash; it may be over. */
+  /** The session whose token has this hash. It may have expired. */
   async findSessionByHash(hash: string): Promise<SessionDocument | null> {
     const session = await this.#sessions.findOne({ hash });
     return session?.isLink ? null : session;
   }
 
-  /** The link whose token has this hash; it may be over. */
+  /** The sign-in link whose token has this hash. It may have expired. */
   async findLinkByHash(hash: string): Promise<SessionDocument | null> {
     const link = await this.#sessions.findOne({ hash });
     return link?.isLink ? link : null;
   }
 
-  /** Removes a session or a link; false when another call has done so. */
+  /** Removes a session or a link. False when another call has removed it. */
   async removeSession(accountId: string, sessionId: string): Promise<boolean> {
     return (await this.#sessions.deleteOne({ _id: sessionId, accountId })) === 1;
   }
 
-  /** Sessions and links of an account, those that are over included. */
+  /** Sessions and links of an account, including expired ones. */
   findSessions(accountId: string): Promise<SessionDocument[]> {
     return this.#sessions.find({ accountId });
   }
@@ -229,7 +229,7 @@ export class AccountsStore {
     await this.#sessions.deleteMany({ accountId });
   }
 
-  /** Deletes a batch of sessions that are over; answers how many. */
+  /** Deletes a batch of expired sessions. Returns the number. */
   sweepSessions(now: Date): Promise<number> {
     return deleteExpired(this.#sessions, now);
   }

@@ -2,9 +2,9 @@ import type { Bootstrapped } from './bootstrap.ts';
 
 /**
  * The last output of a start, after the log: the address, and the secrets that the first start generated. The secrets
- * are shown only this once; the lines with the key and the first call are whole commands that can be copied.
+ * are shown only this once. The lines with the key and the first call are whole commands that can be copied.
  * @param url the address of the service, without a slash at the end.
- * @param signInAddress an address that signs the owner in; null to tell that of the console alone.
+ * @param signInAddress an address that signs the owner in. Null: only the console's address is printed.
  */
 export function welcomeText(
   url: string,
@@ -23,7 +23,7 @@ export function welcomeText(
   return `${lines.join('\n')}\n\n`;
 }
 
-/** Every field of the card except its picture: a card with only a title looks broken. */
+/** All fields of the example card except its picture, because a card with only a title looks broken. */
 const EXAMPLE_CARD = {
   eyebrow: 'Hello',
   title: 'It works',

@@ -1,6 +1,6 @@
 import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
 
-/** The number of an account's assets, and marks for those that are being added or removed. */
+/** The number of an account's assets, and marks of assets that are being added or removed. */
 interface QuotaDocument {
   /** The account. */
   _id: string;
@@ -9,7 +9,8 @@ interface QuotaDocument {
 }
 
 /**
- * When an account is deleted, the document may stay: it holds only a number, which the sweep of its assets brings to 0.
+ * When an account is deleted, the document may stay. It holds only a number, which becomes 0 as the sweep removes the
+ * assets.
  */
 export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
   name: 'assetPlaces',
@@ -79,7 +80,7 @@ export class AssetQuota {
     );
   }
 
-  /** Gives back the unit of a marked asset. For an asset without a mark it does nothing. */
+  /** Gives back the unit of a marked asset. It does nothing for an asset without a mark. */
   async giveBack(accountId: string, assetId: string): Promise<void> {
     await this.#quota.updateOne(
       { _id: accountId, moving: { $elemMatch: { assetId } } },
@@ -87,7 +88,7 @@ export class AssetQuota {
     );
   }
 
-  /** For the sweep: marks of all accounts that were made before an instant. */
+  /** For the sweep: the marks of all accounts that were made before an instant. */
   async leftOver(before: Date): Promise<Array<{ accountId: string; assetId: string }>> {
     const instant = before.toISOString();
     const quota = await this.#quota.find({ moving: { $elemMatch: { at: { $lt: instant } } } });

@@ -9,9 +9,9 @@ export interface AssetDocument {
   _id: string;
   accountId: string;
   /**
-   * Only a `kept` asset is visible through the API. The document is written before the object and deleted after it, so
-   * that every object has one: `arriving` during the upload, `abandoned` when the upload failed, `leaving` after the
-   * deletion. The output of a job is `made` until its item has been recorded with it.
+   * The state of the asset. Only a `kept` asset is visible through the API. The document is written before the object
+   * and deleted after it, so that every object has a document: `arriving` during the upload, `abandoned` after a failed
+   * upload, `leaving` after the deletion. The output of a job is `made` until it is recorded with its item.
    */
   state: 'arriving' | 'made' | 'kept' | 'leaving' | 'abandoned';
   /** When the asset entered this state. */
@@ -29,17 +29,17 @@ export interface AssetDocument {
   /** CRC-32 of the bytes, for archives. Absent until the bytes are stored. */
   crc32?: number;
   /**
-   * The digest of an upload, unique in the account, so that later uploads of equal bytes return this asset. Absent on
-   * outputs.
+   * The digest of an upload, unique in the account, so that a later upload of equal bytes returns this asset. Absent on
+   * outputs of jobs.
    */
   identity?: string;
   image: ImageObject | null;
-  /** The bytes of the image's perceptual hash, each in an index. Absent where the image has none. */
+  /** The bytes of the image's perceptual hash, each with an index. Absent if the image has none. */
   hashBytes?: HashBytes;
   /** JSON text, because its keys come from the file and a store may not accept them as field names. */
   metadata: string | null;
   createdAt: string;
-  /** Null for an asset that is stored until it is deleted. */
+  /** When the asset expires; null for an asset that is stored until it is deleted. */
   expiresAt: string | null;
 }
 
@@ -52,7 +52,7 @@ export type Labels = Pick<
   'name' | 'collection' | 'origin' | 'jobId' | 'itemIndex' | 'expiresAt'
 >;
 
-/** The sums of bytes, both made while they are stored. */
+/** The checksums of the bytes, computed while they are stored. */
 export interface Checksums {
   digest: string;
   crc32: number;
@@ -83,7 +83,10 @@ export function newAsset(
 /** The main colours of an image. */
 export type Palette = NonNullable<ImageObject['palette']>;
 
-/** The description of an image as an asset has it: without a palette, which is only the answer to one call. */
+/**
+ * The description of an image, as an asset stores it. A palette is not stored, because it belongs to the response of
+ * one call.
+ */
 export function describedFields(
   { palette: _, ...image }: ImageObject,
   metadata: ImageTags,

@@ -24,7 +24,7 @@ export const ASSET_COLLECTIONS: DeclaredCollection = {
 
 const ROWS_A_READ = 100;
 
-/** The collections of the accounts: names that assets may carry. */
+/** The collections of the accounts. A collection is a name by which assets are grouped. */
 export class AssetCollections {
   readonly #collections: Collection<CollectionDocument>;
   readonly #assets: AssetsStore;
@@ -75,8 +75,8 @@ export class AssetCollections {
   }
 
   /**
-   * Deletes a collection; its assets remain, without a collection. False when there is none. The assets are taken out
-   * first, so that after a crash the collection can be deleted again. They are taken out once more at the end, because
+   * Deletes a collection. Its assets remain, without a collection. False when there is no such collection. The assets
+   * are taken out first, so that after a crash the collection can be deleted again, and once more at the end, because
    * uploads may have added some meanwhile.
    */
   async remove(accountId: string, name: string): Promise<boolean> {

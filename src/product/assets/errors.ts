@@ -3,7 +3,7 @@ import { otherKindHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
 /**
- * The asset does not exist, or belongs to another account: both get the same response.
+ * The error for an asset that does not exist or belongs to another account.
  * @param param the field of the call that names the asset.
  */
 export function assetNotFound(assetId: string, param = 'assetId'): ApiError {
@@ -20,7 +20,7 @@ export function collectionNotFound(): ApiError {
 }
 
 /**
- * The asset has no bytes: its upload has not happened yet, or was not an image.
+ * The error for an asset without bytes: its upload has not happened yet, or was not an image.
  * @param param the field of the call that names the asset.
  */
 export function withoutContent(status: AssetStatus, param = 'assetId'): ApiError {
@@ -40,7 +40,7 @@ export function alreadyPut(status: AssetStatus): ApiError {
   );
 }
 
-/** An upload address of a ticket that was altered, was used or has expired: all get the same response. */
+/** The error for a ticket's upload address that was altered, was used or has expired. It is equal for all of these. */
 export function ticketNotAccepted(): ApiError {
   return new ApiError(
     'not_found',
@@ -49,7 +49,7 @@ export function ticketNotAccepted(): ApiError {
   );
 }
 
-/** A call of the address of a ticket that sends nothing. */
+/** The error for a call to a ticket's address that sends no bytes. */
 export function ticketWithoutBytes(): ApiError {
   return invalidParam(
     'file',
@@ -57,7 +57,7 @@ export function ticketWithoutBytes(): ApiError {
   );
 }
 
-/** The image is readable, but its type is none of those that its ticket takes. */
+/** The error for a readable image whose type its ticket does not accept. */
 export function otherContentType(found: string, supported: readonly string[]): ApiError {
   const message = `The image is ${found}, and this ticket takes ${supported.join(', ')}: ask for another ticket and send one of these.`;
   return new ApiError('unsupported_format', message, { param: 'file', details: { found, supported } });
@@ -71,7 +71,7 @@ export function assetCountExceeded(limit: number, left: number, topUpUrl: string
   );
 }
 
-/** The object store did not return the bytes of an existing asset. */
+/** The error when the object store did not return the bytes of an existing asset. */
 export function storageUnreadable(cause?: unknown): ApiError {
   const message = 'The stored bytes of the asset could not be read: make the same call again.';
   return temporarilyUnavailable('storage_read', message, 2, cause);

@@ -5,9 +5,9 @@ import { ASSET_QUOTA_COLLECTION } from './asset-quota.ts';
 /** A change of the counter by a job. */
 interface QuotaMark {
   jobId: string;
-  /** The direction: `in` takes quota, `out` gives back the unused part. */
+  /** The direction: `in` takes quota, `out` gives back its unused part. */
   way: 'in' | 'out';
-  /** Identifies one of several attempts to give quota back; the job document says which one counts. */
+  /** Identifies one of several attempts to give quota back. The job document records which attempt counts. */
   token: string;
   count: number;
   at: string;
@@ -41,7 +41,7 @@ export class JobQuota {
     return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 
-  /** Takes quota for all outputs of a job or for none; false when too little is left. */
+  /** Takes quota for all outputs of a job, or for none. False when too little is left. */
   async reserve(accountId: string, jobId: string, count: number, limit: number): Promise<boolean> {
     if (count === 0) return true;
     const take = () =>
@@ -69,7 +69,7 @@ export class JobQuota {
     );
   }
 
-  /** Gives back the units of the mark that counts, and removes the other marks of the job. */
+  /** Gives back the units under the mark that counts, and removes the other marks of the job. */
   async giveBack(accountId: string, jobId: string, token: string): Promise<void> {
     const quota = await this.#quota.findOne({ _id: accountId }, { fields: ['marks'] });
     const mark = quota?.marks?.find((other) => other.jobId === jobId && other.token === token);
@@ -89,7 +89,7 @@ export class JobQuota {
     if (mark?.way === 'in') await this.giveBack(accountId, jobId, mark.token);
   }
 
-  /** Removes the marks of a job whose quota is correct. */
+  /** Removes the marks of a job whose quota needs no change. */
   async withdraw(accountId: string, jobId: string): Promise<void> {
     await this.#quota.updateOne({ _id: accountId }, { $pull: { marks: { jobId } } });
   }

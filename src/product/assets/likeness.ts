@@ -5,11 +5,13 @@ export type HashBytes = Record<(typeof BYTES)[number], string>;
 
 const BYTES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as const;
 
-/** The most bits by which two pictures may differ in a search: one more, and no byte needs to be equal. */
+/**
+ * The most bits by which two pictures may differ in a search. With one more bit, the hashes might have no equal byte.
+ */
 export const MAX_DISTANCE = BYTES.length - 1;
 export const DEFAULT_DISTANCE = 6;
 
-/** One index for each byte, in which the assets of an account with an equal byte are adjacent. */
+/** One index per byte. In it, the assets of an account with an equal byte are adjacent. */
 export const HASH_INDEXES: readonly IndexSpec[] = BYTES.map((byte) => ({
   name: `hash-${byte}`,
   fields: order('accountId', 'state', `hashBytes.${byte}`),
@@ -20,7 +22,7 @@ export function hashBytesOf(hash: string): HashBytes {
   return Object.fromEntries(BYTES.map((byte, at) => [byte, hash.slice(2 * at, 2 * at + 2)])) as HashBytes;
 }
 
-/** One filter for each byte: together they match every picture within MAX_DISTANCE. */
+/** One filter per byte. Together they match every picture within MAX_DISTANCE, and others. */
 export function candidateFilters(hash: string): Record<string, string>[] {
   return Object.entries(hashBytesOf(hash)).map(([byte, value]) => ({ [`hashBytes.${byte}`]: value }));
 }

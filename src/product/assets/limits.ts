@@ -1,6 +1,6 @@
 import { DAY_MS, MEGABYTE } from '../../platform/values/units.ts';
 
-/** Largest image that is stored, and largest multipart body for each image that it contains, in bytes. */
+/** Largest image that is stored, in bytes, and largest multipart body per image that it contains. */
 export const MAX_UPLOAD_BYTES = 34 * MEGABYTE;
 /** The most images of one multipart body. */
 export const MAX_UPLOAD_FILES = 100;
@@ -9,7 +9,7 @@ export const MAX_URL_BYTES = 25 * MEGABYTE;
 export const URL_TIMEOUT_MS = 20_000;
 /** The most concurrent fetches of a process, because each holds its whole image in memory. */
 export const MAX_URL_FETCHES = 4;
-/** Lifetime of an upload URL, and the longest one of a ticket. */
+/** Lifetime of an upload URL, and the longest lifetime of a ticket. */
 export const PUT_LIFE_MS = 15 * 60_000;
 /** Shortest lifetime of a ticket. */
 export const MIN_TICKET_LIFE_MS = 60_000;
@@ -18,7 +18,7 @@ export const LINK_LIFE_SECONDS = 300;
 /** How long a failed asset can be read. */
 export const FAILED_LIFE_MS = DAY_MS;
 /**
- * Longer than any upload takes: BODY_TIMEOUT_MS is at most an hour. An older unfinished upload was left by a process
- * that died.
+ * Longer than any upload takes: BODY_TIMEOUT_MS is at most an hour. The process of an older unfinished upload must have
+ * died.
  */
 export const UNFINISHED_MS = 2 * 60 * 60_000;

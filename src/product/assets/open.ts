@@ -45,7 +45,7 @@ interface AssetsOptions {
   /** The most assets that a plan may store. */
   storedAssets: (plan: string) => number;
   publicUrl: () => string;
-  /** The URL for changing the plan, which a refusal for lack of quota names. */
+  /** The URL for changing the plan, which the error for lack of quota contains. */
   topUpUrl: () => string;
   /** See AssetSweepsOptions. */
   storesOpenedAt?: Date;
@@ -57,27 +57,30 @@ export interface AssetsSlice extends Slice {
   sweeps: readonly SweepTask[];
   /** The reader of assets for synchronous calls. */
   reader: AssetReader;
-  /** Calls a listener when an asset was deleted, by whatever process. @returns a function that ends this. */
+  /**
+   * Calls a listener whenever any process has deleted an asset.
+   * @returns a function that removes the listener.
+   */
   whenRemoved(listener: (accountId: string, assetId: string) => void): Promise<() => void>;
   /** The number of an account's assets, including those that are being uploaded or deleted. */
   countAssets(accountId: string): Promise<number>;
-  /** Returns the given ids that are not DONE assets of the account. */
+  /** Returns those of the given ids that are not DONE assets of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
   jobs: AssetsForJobs;
 }
 
 /** The assets of jobs: their inputs, the quota for their outputs, and the outputs. */
 export interface AssetsForJobs {
-  /** The reader of inputs, which may be as large as an upload. */
+  /** Reads inputs, which may be as large as an upload. */
   read: AssetReader['read'];
   find: AssetReader['find'];
-  /** Returns the given ids that are assets of the account, with their status. */
+  /** Returns those of the given ids that are assets of the account, with their status. */
   statuses(accountId: string, assetIds: readonly string[]): Promise<Map<string, AssetStatus>>;
   /** The ids of at most `limit` DONE images, oldest first. */
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
-  /** Returns the given ids that are assets of the account with stored bytes. */
+  /** Returns those of the given ids that are assets of the account with stored bytes. */
   pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
-  /** The number of outputs that a job has. They only get fewer once it has ended. */
+  /** The number of outputs of a job. It only falls once the job has ended. */
   countOfJob(accountId: string, jobId: string): Promise<number>;
   /**
    * A range of the bytes of a picture.
@@ -176,8 +179,8 @@ interface AssetSweepsOptions {
   removal: Removal;
   uploads: Uploads;
   /**
-   * The time at which stores that no other host shares were opened: an upload that began before it has lost its
-   * process. Absent for shared stores, where an upload of another host may still be running, for at most UNFINISHED_MS.
+   * When the stores were opened, if no other host shares them. An upload that began earlier has lost its process.
+   * Absent for shared stores, where an upload of another host may run for up to UNFINISHED_MS.
    */
   storesOpenedAt?: Date | undefined;
 }
@@ -187,11 +190,11 @@ const SWEEP_BATCH_SIZE = 100;
 /** The sweeps of assets that expired or were left by dead processes. Each may run in several processes at once. */
 function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, uploads, storesOpenedAt } = options;
-  /** An unfinished asset from before this instant has lost its process. */
+  /** The instant before which an unfinished asset must have lost its process. */
   const before = (now: Date) =>
     new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
 
-  /** Removes outputs past their retention, failed assets, and reserved assets whose upload URL expired unused. */
+  /** Removes expired outputs, failed assets, and reserved assets whose upload URL expired unused. */
   async function expired(now: Date): Promise<number> {
     return removal.removeAll(await store.expired(now, SWEEP_BATCH_SIZE));
   }

@@ -6,7 +6,7 @@ import type { AssetsStore } from './store.ts';
 
 const GONE = 'assets/gone';
 const MAX_RECORDS = 10_000;
-/** Lifetime of a cached record, for the case that the message about the end of its asset was lost. */
+/** Lifetime of a cached record, in case the message about the deletion of its asset was lost. */
 const KEEP_MS = 20_000;
 
 /** An asset whose bytes are stored. */
@@ -17,8 +17,8 @@ export interface DoneAsset extends AssetDocument {
 }
 
 /**
- * A cache of the records of recently read assets. A stored asset changes only by its deletion, which is announced to
- * every process. A reader that finds no bytes for a record refreshes it.
+ * A cache of recently read asset records. A stored asset changes only by its deletion, which is announced to every
+ * process. A reader that finds no bytes for a record refreshes it.
  */
 export class AssetRecords {
   readonly #store: AssetsStore;
@@ -47,7 +47,7 @@ export class AssetRecords {
     return this.#records.get(keyOf(accountId, assetId)) ?? this.findStored(accountId, assetId, param);
   }
 
-  /** Whether an asset was there when it was last read, 20 s ago at most, and its end was not announced since. */
+  /** Whether an asset existed when it was last read, at most 20 s ago, and its deletion was not announced since. */
   knows(accountId: string, assetId: string): boolean {
     return this.#records.has(keyOf(accountId, assetId));
   }
@@ -68,7 +68,10 @@ export class AssetRecords {
     await this.#coordination.publish(GONE, key);
   }
 
-  /** Calls a listener when an asset was deleted, by whatever process. @returns a function that ends this. */
+  /**
+   * Calls a listener whenever any process has deleted an asset.
+   * @returns a function that removes the listener.
+   */
   whenEnded(listener: (accountId: string, assetId: string) => void): Promise<() => void> {
     return this.#coordination.subscribe(GONE, (key) => {
       const [accountId = '', assetId = ''] = key.split('/');

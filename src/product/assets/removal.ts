@@ -14,13 +14,13 @@ interface RemovalOptions {
   log: Log;
 }
 
-/** The number of concurrent deletions: one commit then covers several of them, and other calls are hardly slower. */
+/** The number of concurrent deletions. One commit then covers several of them, and other calls are hardly slower. */
 const REMOVED_AT_ONCE = 16;
 
 /**
  * The deletion of assets. The document is hidden first: from then on the asset is deleted for every caller. Then the
- * object is deleted, and finally the document, which until then records the unfinished deletion. After a crash at any
- * line, the sweep finds that document and finishes the deletion. A visible asset always has its bytes.
+ * object is deleted, and at last the document, which records the unfinished deletion until then. After a crash at any
+ * point, the sweep finds that document and finishes the deletion. A visible asset always has its bytes.
  */
 export class Removal {
   readonly #options: RemovalOptions;
@@ -41,13 +41,13 @@ export class Removal {
           'Other processes were not notified that an asset is deleted',
         ),
       );
-    // A PUT may still be writing the object: the document stays until no PUT can be running any more.
+    // A PUT may still be writing the object, so the document stays until no PUT can be running.
     const mayBeWritten = hidden.status === 'PENDING' && hidden.objectKey !== null;
     if (!mayBeWritten) await this.#tryFinish(hidden);
     return true;
   }
 
-  /** Deletes assets, several concurrently; returns how many, without those that were deleted meanwhile. */
+  /** Deletes assets, several at a time. Returns how many, without those that were deleted meanwhile. */
   async removeAll(assets: readonly AssetDocument[]): Promise<number> {
     let removed = 0;
     await eachLimit(assets, REMOVED_AT_ONCE, async ({ accountId, _id }) => {
@@ -75,7 +75,9 @@ export class Removal {
     return eachLimit(assets, REMOVED_AT_ONCE, (asset) => this.finish(asset));
   }
 
-  /** A failure here is left to the sweep: for the caller, the asset is deleted already. */
+  /**
+   * Tries to finish a deletion. A failure is left to the sweep, because the asset is already deleted for its callers.
+   */
   async #tryFinish(asset: AssetDocument): Promise<void> {
     await this.finish(asset).catch((error: unknown) =>
       this.#options.log.warn({ err: error, assetId: asset._id }, 'An asset is left for the sweep to remove'),

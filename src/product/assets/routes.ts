@@ -21,7 +21,7 @@ interface AssetRoutesOptions {
   now: () => Date;
 }
 
-/** The routes of stored assets: reading, listing, linking and deleting. For their upload see uploads/routes.ts. */
+/** The routes of stored assets: reading, listing, linking and deleting. Uploads are in uploads/routes.ts. */
 export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOptions): Promise<void> {
   const { gate, store, removal, links, now } = options;
 
@@ -105,21 +105,22 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
   );
 }
 
-/** @throws ApiError invalid_param on a distance from nothing. */
+/** @throws ApiError invalid_param for a distance without similarTo. */
 function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo' | 'distance'>): void {
   if (distance === undefined || similarTo !== undefined) return;
   throw invalidParam('distance', 'distance goes with similarTo: name an asset, or leave it out.');
 }
 
-/** An asset with the number of bits in which its perceptual hash differs from that of another. */
+/** An asset, with the number of bits in which its perceptual hash differs from that of another asset. */
 type SimilarAsset = AssetDocument & { distance: number };
 
-/** The fields of a listing that have no meaning beside similarTo. */
+/** The fields of a listing that cannot be combined with similarTo. */
 const EXCLUDED = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
 
 /**
- * One page of the assets that look like another one, nearest first, without itself.
- * @throws ApiError asset_not_found and invalid_state on similarTo; invalid_param on a field that does not go with it.
+ * One page of the assets that are similar to another one, nearest first, without that asset.
+ * @throws ApiError asset_not_found and invalid_state on similarTo; invalid_param on a field that cannot be combined
+ *   with it.
  */
 async function similarAssets(store: AssetsStore, accountId: string, assetId: string, query: AssetListQuery) {
   const field = EXCLUDED.find((name) => query[name] !== undefined);

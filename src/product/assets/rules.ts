@@ -21,7 +21,7 @@ export function collectionName(name: string, param: 'collection' | 'name' | 'fro
   );
 }
 
-/** The name of an asset as sent by the caller, else the name of its file; null without either. */
+/** The name of an asset as sent by the caller, else the name of its file. Null without either. */
 export function assetName(given: string | undefined, filename: string | null): string | null {
   for (const name of [given, filename]) {
     const clean = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();

@@ -31,7 +31,7 @@ export const Asset = component('Asset', {
 });
 export type Asset = Static<typeof Asset>;
 
-/** An asset in a list; with its distance where the list is of similar ones. */
+/** An asset in a list. It has a distance if the list is of similar assets. */
 export const ListedAsset = component('ListedAsset', {
   ...Asset.properties,
   distance: Type.Optional(
@@ -51,7 +51,7 @@ const collection = Type.String({
   documented: COLLECTION_NAME,
 });
 
-/** What the answer to an upload shows of its image. */
+/** The query fields that choose what the response to an upload shows of its image. */
 const shown = {
   metadata: Type.Optional(
     Type.Boolean({ description: 'true: the answer has the tags of the file; reading the asset always has.' }),
@@ -66,7 +66,7 @@ export const UploadQuery = Type.Object({
 });
 export type UploadQuery = Static<typeof UploadQuery>;
 
-/** What an upload answers: the asset of its one file, or of several files each by its own. */
+/** The response to an upload: the asset of its only file, or the results of several files. */
 export const Uploaded = component('Uploaded', {
   ...Type.Partial(Asset).properties,
   assets: Type.Optional(
@@ -196,7 +196,7 @@ const Signed = {
 export const PutQuery = Type.Object({ ...Signed, ...shown });
 export type PutQuery = Static<typeof PutQuery>;
 
-/** The query of a ticket's address: its bounds are signed with it. */
+/** The query of a ticket's address. The limits of the upload are signed with it. */
 export const TicketQuery = Type.Object({
   contentTypes: Type.Optional(Type.String()),
   maxBytes: Type.Optional(Type.String()),
@@ -204,7 +204,7 @@ export const TicketQuery = Type.Object({
 });
 export type TicketQuery = Static<typeof TicketQuery>;
 
-/** The edges of previews in pixels. They are few, so that the caches of readers serve them again. */
+/** The edges of previews in pixels. There are only three, so that caches can serve them often. */
 const PREVIEW_EDGES = [64, 128, 256] as const;
 
 export const ContentQuery = Type.Object({

@@ -21,7 +21,7 @@ import { candidateFilters, HASH_INDEXES } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
-  // This index makes equal bytes one asset, even when several uploads of them race.
+  // With this unique index, equal bytes become one asset even when several uploads race.
   { name: 'identity', fields: order('accountId', 'identity'), unique: true, whenPresent: ['identity'] },
   { name: 'newest', fields: order('accountId', 'state', '-_id') },
   { name: 'collection', fields: order('accountId', 'state', 'collection', '-_id') },
@@ -42,7 +42,7 @@ const IN_ITEM_ORDER = order('itemIndex', '_id');
 const OLDEST_FIRST = order('_id');
 const IDS_A_READ = 1_000;
 
-/** Images by what is known of them. The instants are included. */
+/** A selection of images by their facts. The instants are included. */
 export interface AssetSelection {
   collection?: string;
   createdFrom?: string;
@@ -108,7 +108,7 @@ export class AssetsStore {
     return found.map(({ _id }) => _id);
   }
 
-  /** The assets whose images look like one of this hash, nearest first, without the asset itself. */
+  /** The assets whose images are similar to this hash, nearest first, without the asset itself. */
   async similar(
     { _id, accountId }: Pick<AssetDocument, '_id' | 'accountId'>,
     hash: string,
@@ -183,7 +183,7 @@ export class AssetsStore {
     );
   }
 
-  /** Abandons an upload, or the output of a job, that is not visible yet. Null when it has left that state. */
+  /** Abandons an upload, or the output of a job, that is not visible yet. Null when it is no longer in that state. */
   async abandon(
     accountId: string,
     assetId: string,
@@ -213,8 +213,8 @@ export class AssetsStore {
   }
 
   /**
-   * Hides an asset for good; its document stays until its object is deleted. Only one of several racing callers gets
-   * it.
+   * Hides an asset for good. Its document stays until its object is deleted. Of several racing callers, only one gets
+   * the asset.
    */
   async hide(accountId: string, assetId: string): Promise<AssetDocument | null> {
     return this.#assets.findOneAndUpdate(
@@ -250,7 +250,10 @@ export class AssetsStore {
     return new Map(found.map(({ _id, status }) => [_id, status]));
   }
 
-  /** Returns the given ids that are assets of the account, with the fields for a download, in no order. */
+  /**
+   * Returns those of the given ids that are assets of the account, with the fields for a download, in no particular
+   * order.
+   */
   findMany(accountId: string, assetIds: readonly string[]): Promise<AssetDocument[]> {
     return this.#findKept(accountId, assetIds, ['name', 'image', 'digest', 'crc32', 'objectKey']);
   }
@@ -288,7 +291,7 @@ export class AssetsStore {
     return this.#assets.find({ state: { $in: ['leaving', 'abandoned'] }, ...old }, { limit });
   }
 
-  /** The fields of an asset that enters a state now. */
+  /** The update that moves an asset to a state now. */
   #entering(state: AssetDocument['state']) {
     return { state, stateAt: this.#now().toISOString() };
   }

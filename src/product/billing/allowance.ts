@@ -13,19 +13,17 @@ import {
 } from './store.ts';
 import type { SyncRuns } from './sync-runs.ts';
 
-/**
- * Lifetime of a reservation. It is longer than any synchronous call and only ends the reservations of dead processes.
- */
+/** Lifetime of a reservation. It is longer than any synchronous call, and only ends reservations of dead processes. */
 const RESERVATION_LIFE_MS = 120_000;
 const MAX_ATTEMPTS = 50;
 /** The most accounts of one sweep. */
 const SWEEP_BATCH_SIZE = 100;
 
-/** An admitted run. Exactly one of the two methods ends it; a second call does nothing. */
+/** An admitted run. Exactly one of the two methods must end it; a second call does nothing. */
 export interface AdmittedRun {
-  /** Counts the run, which succeeded, and charges for it when it was past the allowance. */
+  /** Counts the successful run, and charges for it if it was beyond the allowance. */
   succeed(use: { op: string; apiKeyId: string | null }): Promise<void>;
-  /** Releases the reservation of the run, which failed: it is neither counted nor charged. */
+  /** Releases the reservation of a failed run, which is neither counted nor charged. */
   release(): Promise<void>;
 }
 
@@ -34,15 +32,15 @@ interface AllowanceOptions {
   movements: Movements;
   syncRuns: SyncRuns;
   plan: (id: string) => PlanTerms;
-  /** The URL for adding credits, which a refusal for lack of credits names. */
+  /** The URL for adding credits, which the error for lack of credits contains. */
   topUpUrl: () => string;
   now: () => Date;
 }
 
 /**
  * The processing allowance of synchronous calls. On a plan with a limit, a run is counted before it starts, and its
- * credits are held when it is past the limit. One conditional update does this, so no more runs are admitted than the
- * account can pay for. On an unlimited plan, no run is refused, so a run is counted after it has succeeded.
+ * credits are held if it is beyond the limit. One conditional update does both, so that no more runs are admitted than
+ * the account can pay for. On an unlimited plan no run is refused, so a run is counted after it has succeeded.
  */
 export class Allowance {
   readonly #options: AllowanceOptions;
@@ -74,7 +72,7 @@ export class Allowance {
     };
   }
 
-  /** The credits that each of so many runs would cost now; nothing is counted or held. */
+  /** The credits that each of `runs` runs would cost now. Nothing is counted or held. */
   async estimate(
     { accountId, plan: planId }: { accountId: string; plan: string },
     runs: number,
@@ -97,7 +95,7 @@ export class Allowance {
     return freed;
   }
 
-  /** Counts the run and holds what it costs. Null when the account does not cover it. */
+  /** Counts the run and holds its credits. Null when the account cannot pay for it. */
   async #reserve(accountId: string, terms: PlanTerms): Promise<RunReservation | null> {
     const period = periodOf(this.#options.now());
     const until = new Date(this.#options.now().getTime() + RESERVATION_LIFE_MS).toISOString();
@@ -114,7 +112,8 @@ export class Allowance {
   }
 
   /**
-   * The period of the account may be one month ahead, when the clock of another host is: it is then used unchanged.
+   * Counts a run in a period. The account's period may be one month ahead if the clock of another host is; it is then
+   * used unchanged.
    */
   async #count(accountId: string, reservation: RunReservation, condition: object): Promise<boolean> {
     return this.#options.store.change(
@@ -127,7 +126,7 @@ export class Allowance {
     );
   }
 
-  /** Begins the next period, or releases the reservations of dead processes; false when there was nothing to do. */
+  /** Begins the next period, or releases the reservations of dead processes. False when there was nothing to do. */
   async #freeAllowance(accountId: string, period: string): Promise<boolean> {
     if (await this.#options.store.beginPeriod(accountId, period)) return true;
     const account = await this.#options.store.find(accountId);
@@ -171,7 +170,7 @@ export class Allowance {
   }
 }
 
-/** Whether a refusal is outdated, because the account can pay for a run by now. */
+/** Whether the account can pay for a run by now, so that a refusal is outdated. */
 function hasAllowance(account: BillingAccount, period: string, terms: PlanTerms): boolean {
   if (account.processing.period < period) return false;
   return account.processing.used < terms.processLimit || availableOf(account) >= (terms.overageCredits ?? 0);

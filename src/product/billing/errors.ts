@@ -1,7 +1,7 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
 
 /**
- * 402: the balance does not cover what was asked.
+ * The error 402: the balance is too low.
  * @param message names what is missing and how to correct it.
  * @param topUpUrl the URL for adding credits.
  */

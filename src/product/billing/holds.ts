@@ -20,10 +20,11 @@ export interface JobNeed {
 }
 
 /**
- * The hold of a job. It is stored in the job document; the account document has only counters and the last movement.
+ * The hold of a job: what it has reserved. It is stored in the job document; the account document has only counters and
+ * the last movement.
  */
 export interface JobHold extends JobNeed {
-  /** `YYYY-MM`: the billing period that the runs were counted in. */
+  /** `YYYY-MM`: the billing period in which the runs were counted. */
   period: string;
   /** Runs beyond the allowance. `overageCredits` are held for each. */
   past: number;
@@ -38,22 +39,22 @@ interface HoldsOptions {
   now: () => Date;
 }
 
-/** The balance and allowance for a job that would be submitted now. */
+/** What a job would cost if it were submitted now. */
 interface JobOutlook {
-  /** The highest cost, in credits, with the runs beyond the allowance. */
+  /** The highest cost in credits, including runs beyond the allowance. */
   price: number;
   balance: number;
   sufficientCredit: boolean;
-  /** Runs that are left of the allowance before the job; -1 on a plan without a limit. */
+  /** Runs of the allowance that are left before the job; -1 on a plan without a limit. */
   processCountLeft: number;
   overageRuns: number;
   overageCredits: number;
 }
 
 /**
- * The money of jobs. A submit holds the highest cost of the job, in one movement under `hold/<jobId>`; its end charges
- * for the used part (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and releases the
- * rest (`release/<jobId>`). Each is made once, even if it is requested repeatedly.
+ * The credits of jobs. A submit holds the highest cost of the job in one movement, `hold/<jobId>`. The end of the job
+ * charges for the used part (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and releases
+ * the rest (`release/<jobId>`). Each movement is made once, even if it is requested repeatedly.
  */
 export class Holds {
   readonly #options: HoldsOptions;
@@ -69,7 +70,7 @@ export class Holds {
 
   /**
    * Holds the highest cost of a job.
-   * @param snapshot the account as read before the job existed; it saves the look-up of an earlier hold.
+   * @param snapshot the account as read before the job existed. It saves the look-up of an earlier hold.
    * @throws ApiError 402 insufficient_credit
    */
   async take(
@@ -137,7 +138,7 @@ export class Holds {
     });
   }
 
-  /** Releases the hold of an unfinished submit, and prevents it from taking a hold later. */
+  /** Releases the hold of an unfinished submit, and prevents that it takes a hold later. */
   async undo(accountId: string, jobId: string): Promise<void> {
     const nothing = movementOf(jobId, 'hold');
     if ((await this.#options.movements.move(accountId, nothing)) !== 'already') return;
@@ -145,12 +146,12 @@ export class Holds {
     if (row !== null) await this.charge(accountId, jobId, heldUnder(row), { runs: 0, credits: 0 });
   }
 
-  /** For the sweep: removes records of movements of runs whose job ended long ago. */
+  /** For the sweep: removes old records of run movements, whose jobs ended long ago. */
   sweep(): Promise<number> {
     return this.#options.store.forgetRunMovements(new Date(this.#options.now().getTime() - NOTE_LIFE_MS));
   }
 
-  /** Computes the hold: runs use the allowance first, and credits are held for the runs past it. */
+  /** Computes the hold: runs use the allowance first, and credits are held for runs beyond it. */
   #holdOf({ plan: planId, processing }: BillingAccount, { runs, credits }: JobNeed, period: string): JobHold {
     const terms = this.#options.plan(planId);
     const left = leftIn(period, processing, terms);
@@ -164,15 +165,13 @@ export class Holds {
   }
 }
 
-/** Thrown when the count of the account belongs to an earlier month. */
+/** Thrown when the account's count of runs belongs to an earlier month. */
 class PeriodIsOver extends Error {}
 
-/**
- * Lifetime of a record of a movement of runs, which prevents a repeated movement. It is longer than any job can run.
- */
+/** Lifetime of the record of a run movement, which prevents that it is repeated. It is longer than any job can run. */
 const NOTE_LIFE_MS = 400 * DAY_MS;
 
-/** The charge of a job: the price of the part of its hold that it used. Runs fill the allowance first. */
+/** The charge for a job: the price of the used part of its hold. Runs fill the allowance first. */
 export function chargeOf(hold: JobHold, used: JobNeed): { credits: number; overage: number } {
   const inside = hold.runs - hold.past;
   return { credits: used.credits, overage: Math.max(0, used.runs - inside) * hold.overageCredits };
@@ -183,7 +182,7 @@ export function creditsHeldBy({ credits, past, overageCredits }: JobHold): numbe
   return credits + past * overageCredits;
 }
 
-/** A movement of a job, which is made once for each type. As it stands, it moves nothing. */
+/** A movement of a job without any change. Each job makes one movement of each type. */
 function movementOf(jobId: string, type: MovementType): Movement {
   return { reference: `${type}/${jobId}`, type, credits: 0, heldChange: 0, jobId };
 }
@@ -193,8 +192,8 @@ function payment(jobId: string, type: 'charge' | 'overage', credits: number): Mo
 }
 
 /**
- * The hold that a row of the ledger records. Its division into credits and runs matters only to a charge, and there is
- * none.
+ * The hold that a ledger row records. How it is divided into credits and runs matters only for a charge, which does not
+ * follow here.
  */
 function heldUnder({ held, runs }: LedgerRow): JobHold {
   const { change = 0, period = '' } = runs ?? {};

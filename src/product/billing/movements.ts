@@ -21,16 +21,16 @@ export interface Movement {
   heldChange: number;
   jobId?: string;
   note?: string;
-  /** A reservation of the account that the same update removes. */
+  /** A reservation of the account that the movement also removes. */
   reservationId?: string;
-  /** Runs of the allowance that the same update counts, or gives back. */
+  /** Runs of the allowance that the movement also counts, or gives back. */
   runs?: RunsChange;
-  /** Whether the plan has no limit of runs: they are then counted regardless of other counts. */
+  /** Whether the plan has no limit of runs, so that they are counted regardless of other counts. */
   isUnlimited?: boolean;
 }
 
 interface RunsChange {
-  /** `YYYY-MM`: the billing period of the runs; the count of an earlier period is not changed. */
+  /** `YYYY-MM`: the billing period of the runs. The count of an earlier period is not changed. */
   period: string;
   /** Signed change of the runs counted as used. */
   change: number;
@@ -39,18 +39,18 @@ interface RunsChange {
 }
 
 /**
- * A movement, or a function that computes it from the account. The function is called again when another movement came
+ * A movement, or a function that computes one from the account. The function is called again if another movement came
  * first.
  */
 type MovementPlan = Movement | ((account: BillingAccount) => Movement);
 
 /**
- * An account, read before a reference existed. A movement under that reference skips the look-up of an earlier one,
+ * An account as read before a reference existed. A movement under that reference need not look for an earlier one,
  * because it succeeds only if the account has not moved since.
  */
 export interface AccountSnapshot {
   account: BillingAccount | null;
-  /** How often this process had moved the account by then. */
+  /** The number of movements that this process had made on the account by then. */
   moves: number;
 }
 
@@ -79,7 +79,7 @@ export class Movements {
   readonly #queues = new Map<string, Promise<unknown>>();
   /** The last row that this process has written, by account. */
   readonly #written = new LRUCache<string, string>({ max: 10_000 });
-  /** How often this process has moved each account. */
+  /** The number of movements that this process has made, by account. */
   readonly #moves = new LRUCache<string, number>({ max: 10_000 });
   /** Rows that are being written, by account. */
   readonly #writing = new Map<string, Promise<void>>();
@@ -97,8 +97,8 @@ export class Movements {
 
   /**
    * Moves credits once.
-   * @param snapshot only for a reference that was created since then.
-   * @returns `insufficient` when the available credits do not cover it; nothing is moved then.
+   * @param snapshot only for a reference that was created after it.
+   * @returns `insufficient` when the available credits do not suffice; nothing is moved then.
    */
   move(
     accountId: string,
@@ -115,19 +115,19 @@ export class Movements {
     });
   }
 
-  /** The row of a job's movement, whether it is already written or not; null when there was no such movement. */
+  /** The ledger row of a job's movement, even if it is not written yet. Null when there was no such movement. */
   async rowOfJob(accountId: string, reference: string): Promise<LedgerRow | null> {
     const last = await this.#store.lastMovement(accountId);
     return last?.reference === reference ? last : this.#store.rowUnder(accountId, reference, true);
   }
 
-  /** Writes the row of the account's last movement, if a crash prevented that. */
+  /** Writes the ledger row of the account's last movement, if a crash prevented that. */
   async writeOut(accountId: string): Promise<void> {
     const last = await this.#store.lastMovement(accountId);
     if (last !== null) await this.#store.writeRow(last);
   }
 
-  /** Runs work after the account's earlier work of this process and its rows have ended, successfully or not. */
+  /** Runs work after the earlier work of this process on the account, and its rows, have ended. */
   #queued<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#queues.get(accountId) ?? Promise.resolve()).then(work, work);
     const settled = turn
@@ -181,8 +181,8 @@ export class Movements {
   }
 
   /**
-   * Writes a row that no caller waits for. The movement is made even if this fails: the next movement then writes the
-   * row, and throws if it cannot.
+   * Writes a row for which no caller waits. If this fails, the movement still counts: the next movement writes the row,
+   * or throws if it cannot.
    */
   #writeOutBehind(accountId: string, row: LedgerRow): void {
     const underWay = this.#writeOutOnce(accountId, row)
@@ -199,15 +199,15 @@ export class Movements {
   }
 }
 
-/** The credits that a movement makes unavailable, which must be available before it. */
+/** The credits that a movement uses up or holds. They must be available before it. */
 function spentBy({ credits, heldChange }: Movement): number {
   return heldChange - credits;
 }
 
 /**
- * The condition on the account for a movement: its last movement is still the one that was read, and it has enough
- * credits and the reservation that the movement removes. If runs are counted, its period and, on a plan with a limit,
- * its count have not changed either.
+ * The condition on the account for a movement. Its last movement is still the one that was read, and it has enough
+ * credits and the reservation that is removed. If runs are counted, its period is unchanged too, and on a plan with a
+ * limit also its count.
  */
 function unchanged({ movement: last, processing }: BillingAccount, movement: Movement): Filter {
   const { reservationId, runs, isUnlimited = false } = movement;

@@ -22,7 +22,7 @@ interface BillingOptions {
   plan: (id: string) => Plan;
   /** The URL for adding credits, which a refusal for lack of credits names. */
   topUpUrl: () => string;
-  /** The sources of usage of other slices, besides the synchronous calls. Called when usage is read. */
+  /** The usage sources of other slices, besides the synchronous calls. It is called when usage is read. */
   usageSources: () => readonly UsageSource[];
   /** The number of an account's assets. */
   countAssets: (accountId: string) => Promise<number>;

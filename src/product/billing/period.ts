@@ -7,7 +7,7 @@ export function periodOf(instant: Date): string {
   return instant.toISOString().slice(0, 7);
 }
 
-/** The first instant of the period, and of the next one. */
+/** The first instant of the period, and of the next period. */
 export function boundsOf(period: string): { start: Date; end: Date } {
   const start = new Date(`${period}-01T00:00:00.000Z`);
   const end = new Date(start);
@@ -15,12 +15,12 @@ export function boundsOf(period: string): { start: Date; end: Date } {
   return { start, end };
 }
 
-/** The runs of a period. The stored count may belong to an earlier one. */
+/** The runs that are used in a period. The stored count may belong to an earlier period. */
 export function usedIn(period: string, processing: Processing): number {
   return processing.period < period ? 0 : processing.used;
 }
 
-/** The runs of a period that are left of the allowance; UNLIMITED on a plan without a limit. */
+/** The runs of the allowance that are left in a period; UNLIMITED on a plan without a limit. */
 export function leftIn(period: string, processing: Processing, { processLimit }: PlanTerms): number {
   return processLimit === UNLIMITED ? UNLIMITED : Math.max(0, processLimit - usedIn(period, processing));
 }
@@ -29,8 +29,8 @@ export function leftIn(period: string, processing: Processing, { processLimit }:
 const MAX_SKEW_MS = DAY_MS;
 
 /**
- * Corrects counts whose period was begun by a clock that was far ahead: otherwise all runs would be counted in that
- * period until its month. The runs that were counted meanwhile stay counted.
+ * Corrects counts whose period was begun by a clock that was far ahead. Otherwise all runs would be counted in that
+ * period until its month has come. Runs that were counted meanwhile stay counted.
  */
 export function turnBackPeriods(store: BillingStore, now: Date): Promise<number> {
   const latest = periodOf(new Date(now.getTime() + MAX_SKEW_MS));

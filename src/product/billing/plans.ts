@@ -16,10 +16,10 @@ const Plan = exactObject({
 });
 export type Plan = Static<typeof Plan>;
 
-/** The terms of a plan that runs and jobs are paid by. */
+/** The terms of a plan for runs and jobs. */
 export type PlanTerms = Omit<Plan, 'storedAssets'>;
 
-/** The `processLimit` of a plan without a limit, and what is left of it. */
+/** The `processLimit` of a plan without a limit, and the number of runs left on it. */
 export const UNLIMITED = -1;
 
 /**
@@ -48,7 +48,7 @@ export function findPlan(plans: readonly Plan[], id: string): Plan | undefined {
 
 /**
  * The plan of an account.
- * @throws Error when the operator removed it from plans.json while accounts are on it.
+ * @throws Error when the operator has removed the plan from plans.json while accounts are on it.
  */
 export function planNamed(plans: readonly Plan[], id: string): Plan {
   const plan = findPlan(plans, id);

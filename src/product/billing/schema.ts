@@ -52,7 +52,7 @@ export const Usage = component('Usage', {
 });
 export type Usage = Static<typeof Usage>;
 
-/** Both ends are texts here; usage.ts parses them. */
+/** The query of GET /usage. Both ends are text here; usage.ts parses them. */
 export const UsageQuery = Type.Object({
   from: Type.Optional(
     Type.String({

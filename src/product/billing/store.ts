@@ -10,32 +10,32 @@ import {
 import { ACCOUNTS_COLLECTION } from '../accounts/store.ts';
 import { UsageStore } from './usage-store.ts';
 
-/** `hold` and `release` do not change the balance; `charge` and `overage` may use held credits. */
+/**
+ * The type of a movement. `hold` and `release` do not change the balance; `charge` and `overage` may use held credits.
+ */
 export type MovementType = 'grant' | 'charge' | 'overage' | 'hold' | 'release';
 
 /** One row of the ledger. Rows are written once, in the order of `sequence`, and never changed. */
 export interface LedgerRow {
   _id: string;
   accountId: string;
-  /** The purpose of the movement, unique in the account: a second movement under the same reference does nothing. */
+  /** The purpose of the movement, unique in the account. A second movement under the same reference does nothing. */
   reference: string;
   sequence: number;
   type: MovementType;
   /** Signed; 0 on hold and release. */
   credits: number;
-  /** The amount held or released; 0 on the others. */
+  /** The amount that was held or released; 0 for other types. */
   held: number;
   balanceAfter: number;
   jobId: string | null;
-  /** Runs of the allowance that the movement counted or released. */
+  /** Runs of the allowance that the movement counted or gave back. */
   runs?: { period: string; change: number; past: number };
   note: string | null;
   createdAt: string;
 }
 
-/**
- * An admitted run that has not ended: it is counted as used and its credits are held, until it ends or `until` passes.
- */
+/** An admitted run that has not ended. It counts as used, and its credits are held, until it ends or `until` passes. */
 export interface RunReservation {
   id: string;
   /** `YYYY-MM`: the billing period in which it was counted. */
@@ -44,13 +44,13 @@ export interface RunReservation {
   until: string;
 }
 
-/** The money of an account: the billing view of its document in ACCOUNTS. Billing alone changes it. */
+/** The credits of an account: the billing view of its document in ACCOUNTS_COLLECTION. Only billing changes it. */
 export interface BillingAccount {
   _id: string;
   plan: string;
   balance: number;
   held: number;
-  /** The whole last movement, so that the next movement can write its ledger row. */
+  /** The whole last movement, from which the next movement can write its ledger row. */
   movement: LedgerRow | null;
   processing: Processing;
 }
@@ -60,7 +60,9 @@ export interface Processing {
   period: string;
   used: number;
   reservations: RunReservation[];
-  /** The last batches of runs that were added to `used` (see sync-runs.ts), so that no batch is added twice. */
+  /**
+   * The last batches of runs that were added to `used` (see sync-runs.ts). They prevent that a batch is added twice.
+   */
   batches?: string[];
 }
 
@@ -79,13 +81,13 @@ export const RUN_MOVEMENTS_COLLECTION: DeclaredCollection = {
 };
 
 /**
- * The credits of accounts, and the ledger. Only billing moves credits: its rules pass the condition and the update of
- * each movement to `change` together.
+ * The credits of accounts, and the ledger. Only billing moves credits. It passes the condition and the update of each
+ * movement to `change` together.
  */
 export class BillingStore {
   readonly #money: Collection<BillingAccount>;
   readonly #ledger: Collection<LedgerRow>;
-  /** Movements of runs without credits. They are not in the ledger, but each is made once as well. */
+  /** Movements of runs without credits. They are not in the ledger, but each is made only once as well. */
   readonly #runMovements: Collection<LedgerRow>;
   readonly usage: UsageStore;
 
@@ -127,7 +129,7 @@ export class BillingStore {
     return (await this.#money.findOne({ _id: accountId }, { fields: ['movement'] }))?.movement ?? null;
   }
 
-  /** Changes the credits of an account in one update if the condition holds; returns whether it did. */
+  /** Changes the credits of an account in one update if the condition holds. Returns whether it did. */
   async change(accountId: string, condition: Filter, update: Update): Promise<boolean> {
     const { modified } = await this.#money.updateOne({ _id: accountId, ...condition }, update);
     return modified === 1;
@@ -142,7 +144,7 @@ export class BillingStore {
     );
   }
 
-  /** The row of a reference; null when it is not written. Only a job's movement may be one without credits. */
+  /** The row with a reference; null when it is not written. A row without credits exists only for a job's movement. */
   async rowUnder(accountId: string, reference: string, isOfJob: boolean): Promise<LedgerRow | null> {
     const [row, note] = await Promise.all([
       this.#ledger.findOne({ accountId, reference }),
@@ -175,8 +177,8 @@ export class BillingStore {
   }
 
   /**
-   * For the sweep: restarts counts that are dated after `latest`, the latest period that any clock can have, as counts
-   * of `period`. A host with a wrong clock wrote them. Returns the number of changed accounts.
+   * For the sweep: moves counts that are dated after `latest`, the latest period that any clock can have, to `period`.
+   * A host with a wrong clock wrote them. Returns the number of changed accounts.
    */
   async turnBackPeriods(latest: string, period: string): Promise<number> {
     const { modified } = await this.#money.updateMany(
@@ -202,7 +204,10 @@ export function canSpendFilter(credits: number): Filter {
   return { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, credits] } };
 }
 
-/** A movement without credits (runs within the allowance) has no row in the ledger; it is recorded separately. */
+/**
+ * Whether a movement changes credits. One that does not (runs within the allowance) has no ledger row and is recorded
+ * separately.
+ */
 function movesCredits({ credits, held }: LedgerRow): boolean {
   return credits !== 0 || held !== 0;
 }

@@ -8,12 +8,12 @@ import type { MinuteCount, UsageHour, UsageStore } from './usage-store.ts';
 
 /** The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. */
 const FLUSH_AFTER_MS = 500;
-/** Every process has stored a run this long after its answer, while the store works: the interval, and the write. */
+/** The longest time after a response until its run is stored, while the store works: the interval, and the write. */
 export const MAX_FLUSH_DELAY_MS = 1_000;
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 5_000;
 /**
- * `onError` is called when a store is unavailable for this number of attempts (6 s), and again each time it has
+ * The number of failed attempts (6 s) after which `onError` is called. It is called again each time the number has
  * doubled.
  */
 const REPORTED_AFTER_TRIES = 8;
@@ -21,7 +21,7 @@ const REPORTED_AFTER_TRIES = 8;
 const LAST_TRIES = 3;
 /** The most batches that an account document records: more than all processes write while one of them retries. */
 const MAX_REMEMBERED_BATCHES = 64;
-/** The most counts that wait for a store: 15 MB, or an hour of 800 different accounts, ops and keys. */
+/** The most counts that wait for a store: 15 MB, or one hour of 800 different accounts, ops and keys. */
 const MAX_WAITING = 50_000;
 
 interface SucceededRun {
@@ -29,7 +29,7 @@ interface SucceededRun {
   op: string;
   apiKeyId: string | null;
   terms: PlanTerms;
-  /** Whether the account's count has to be raised; the runs of an unlimited plan are not reserved before. */
+  /** Whether the account's count must be raised. Runs of an unlimited plan were not reserved before. */
   counts: boolean;
 }
 
@@ -44,12 +44,12 @@ interface RunBatch {
 
 /**
  * Counts successful runs in batches: under load, one write covers many calls. A kill -9 can lose the counts of the last
- * half second, which cost nothing. Runs that cost credits are charged one by one, and not here.
+ * half second, which cost no credits. Runs that cost credits are charged one by one elsewhere.
  *
- * A failed write is repeated until it succeeds, and is counted once: a batch keeps its number, and each document
- * records the numbers of its batches. Meanwhile, new counts wait together in one batch. Its size depends on the number
- * of different minutes, accounts, ops and keys, and not on the number of calls. Beyond its bound, new counts are
- * dropped and reported.
+ * A failed write is repeated until it succeeds, and counts once: a batch keeps its number, and each document records
+ * the numbers of its batches. Meanwhile, new counts wait together in one batch. Its size depends on the number of
+ * different minutes, accounts, ops and keys, not on the number of calls. Beyond its limit, new counts are dropped and
+ * reported.
  */
 export class SyncRuns {
   readonly #store: BillingStore;
@@ -64,7 +64,7 @@ export class SyncRuns {
   #timer: NodeJS.Timeout | null = null;
   /** The write under way. */
   #writing: Promise<void> = Promise.resolve();
-  /** The write of everything that was counted meanwhile. */
+  /** The next write: of everything that is counted while the current write runs. */
   #following: Promise<void> | null = null;
   readonly #ending = Promise.withResolvers<void>();
   #triesLeft = Number.POSITIVE_INFINITY;
@@ -113,13 +113,13 @@ export class SyncRuns {
     return this.#following;
   }
 
-  /** Flushes for a reader, who waits half a second at most: without its store, the reading itself is refused. */
+  /** Flushes for a reader, who waits at most half a second. If the store fails, the read itself is refused anyway. */
   catchUp(): Promise<void> {
     return Promise.race([this.flush(), sleep(FLUSH_AFTER_MS, undefined, { ref: false })]);
   }
 
   /**
-   * The last flush of a process: counts that cannot be stored within a few attempts are dropped, and reported to
+   * The last flush of a process. Counts that cannot be stored within a few attempts are dropped, and reported to
    * `onError`.
    */
   end(): Promise<void> {
@@ -191,7 +191,7 @@ export class SyncRuns {
   }
 }
 
-/** True after 8, 16, 32 … attempts: once per outage, and occasionally while it lasts. */
+/** Whether to report a failure: after 8, 16, 32 … attempts. */
 function isReported(tries: number): boolean {
   return tries >= REPORTED_AFTER_TRIES && Number.isInteger(Math.log2(tries));
 }
@@ -199,8 +199,8 @@ function isReported(tries: number): boolean {
 const FIELD_OF_GROUPING = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
 
 /**
- * The counted synchronous calls of a window. Whole days are read from the counts of days, whole hours at its ends from
- * the counts of hours, and single minutes from the hours of its beginning and its end.
+ * The counted synchronous calls of a time window. Whole days are read from daily counts, whole hours from hourly
+ * counts, and single minutes from the hours at both ends.
  */
 export function syncUsage(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
@@ -218,7 +218,7 @@ export function syncUsage(usage: UsageStore): UsageSource {
   };
 }
 
-/** The calls of those minutes of an hour that are within the window. */
+/** The calls in those minutes of an hour that are within the window. */
 function callsWithin({ hour, minutes }: UsageHour, { from, to }: UsageWindow): number {
   let calls = 0;
   for (const [name, count] of Object.entries(minutes)) {

@@ -11,11 +11,11 @@ import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { Range } from './usage.ts';
 
 /**
- * Counted calls of one account, op and API key within one hour or one day. The size of the store grows with the number
- * of hours that have calls, not with the number of calls.
+ * The counted calls of one account, op and API key within one hour or one day. The size of the store grows with the
+ * hours that have calls, not with the number of calls.
  */
 export interface UsageDay {
-  /** `account/start/op/key`, so that all processes count in the same document. */
+  /** `account/start/op/key`. All processes count in the same document. */
   _id: string;
   accountId: string;
   op: string;
@@ -34,7 +34,7 @@ export interface UsageDay {
 export interface UsageHour extends UsageDay {
   /** `YYYY-MM-DDTHH`, UTC. */
   hour: string;
-  /** The calls of each minute that has any, by `m00` to `m59`. */
+  /** The calls of each minute that has calls, by `m00` to `m59`. */
   minutes: Record<string, number>;
 }
 
@@ -49,7 +49,7 @@ export interface MinuteCount {
   retentionDays: number;
 }
 
-/** The batch of a count. A process numbers its batches upwards, and finishes one before it begins the next. */
+/** The number of a batch. A process numbers its batches upwards, and finishes one before it begins the next. */
 interface BatchNumber {
   /** The name of the process, without dots. */
   writer: string;
@@ -96,8 +96,8 @@ export class UsageStore {
   }
 
   /**
-   * Adds the counts of a batch, at most one per minute, account, op and key, to their hours and days. A batch that is
-   * written again adds nothing.
+   * Adds the counts of a batch to their hours and days. A batch has at most one count per minute, account, op and key.
+   * A batch that is written again adds nothing.
    */
   async add(counts: readonly MinuteCount[], batch: BatchNumber): Promise<void> {
     const writes = [
@@ -132,7 +132,7 @@ export class UsageStore {
 }
 
 /**
- * Adds to a count. Its document records the last batch of every process, so that a batch may be written again after a
+ * Adds to a count. The document records the last batch of every process, so that a batch may be written again after a
  * partial failure.
  */
 async function add<T extends UsageDay>(

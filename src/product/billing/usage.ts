@@ -3,7 +3,7 @@ import { readDate, readInstant } from '../../platform/http/fields.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { Usage, UsageBucket, UsageQuery, UsageTotal } from './schema.ts';
 
-/** The sums of one kind of work, by the keys of a window, in any order. Missing sums are 0. */
+/** Returns the sums of one kind of work by the groups of a window, in any order. Missing sums are 0. */
 export type UsageSource = (
   accountId: string,
   window: UsageWindow,
@@ -54,7 +54,7 @@ const GROUPINGS = ['op', 'key', 'day'] as const;
 
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** The window of GET /usage: from inclusive, to exclusive, both whole minutes. */
+/** The time window of GET /usage: `from` inclusive, `to` exclusive, both whole minutes. */
 export interface UsageWindow {
   from: Date;
   to: Date;
@@ -96,14 +96,15 @@ function readBound(param: 'from' | 'to', text: string): Date {
   );
 }
 
-/** A range of times as sortable texts: from inclusive, to exclusive. */
+/** A time range as sortable text: `from` inclusive, `to` exclusive. */
 export interface Range {
   from: string;
   to: string;
 }
 
 /**
- * A window in the units of the store: whole days, whole hours around them, and the hours that are only partly in it.
+ * A window divided into the units of the store: whole days, whole hours around them, and the hours that are only partly
+ * in the window.
  */
 interface CutWindow {
   /** `YYYY-MM-DD`. */
@@ -114,7 +115,7 @@ interface CutWindow {
   cutHours: string[];
 }
 
-/** Divides a window so that each minute is in one part. */
+/** Divides a window so that each minute belongs to exactly one part. */
 export function cutWindow({ from, to }: UsageWindow): CutWindow {
   const [firstDay, lastDay] = [ceiling(from, DAY_MS), floor(to, DAY_MS)];
   const [firstHour, lastHour] = [ceiling(from, HOUR_MS), floor(to, HOUR_MS)];

@@ -8,7 +8,10 @@ interface ImageModelOpSource<N extends ModelCategory>
     AiOp<N>,
     'op' | 'description' | 'jobType' | 'requiresAssets' | 'requiresPrompt' | 'example' | 'rule'
   > {
-  /** Parameters that every model of the category understands. A model's own bounds are in config/models.json. */
+  /**
+   * The parameters that every model of the category understands. The limits of a single model are in
+   * config/models.json.
+   */
   parameters: TProperties;
   fields?: TProperties;
 }

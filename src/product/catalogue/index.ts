@@ -32,8 +32,8 @@ import { upscale } from './ops/upscale.ts';
 import { operationOp } from './pixel-op.ts';
 
 /**
- * Every op, in the order of the catalogue. An op that is one operation of a worker has only a name and its own example;
- * any other has a file.
+ * Every op, in the order of the catalogue. An op that is one operation of a worker has only a name and an example here;
+ * any other op has a file.
  */
 const ALL = [
   resize,
@@ -106,7 +106,7 @@ export function findOp(name: string | undefined): Op | undefined {
 /** Every op's name, in the catalogue's order. */
 export const OP_NAMES = Object.keys(OPS) as OpName[];
 
-/** Fields beside an op that its parameters take. */
+/** Where a field that stands beside an op belongs: among its parameters. */
 export const IN_PARAMETERS: Within = {
   field: 'parameters',
   names({ op: sent }) {

@@ -1,5 +1,5 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
-import type { Decode, Encode, OperationStep } from '../../../workers/protocol.ts';
+import type { DecodeOptions, EncodeOptions, OperationStep } from '../../../workers/protocol.ts';
 import type { ReadingTask } from '../../imaging/readers/reading.ts';
 import type { Mend } from '../../platform/http/errors/mends.ts';
 import type { ModelCategory } from '../models/models.ts';
@@ -7,38 +7,40 @@ import type { ModelCategory } from '../models/models.ts';
 /** The endpoint that runs any op with an image as its result while the caller waits. */
 export const TRANSFORM_ENDPOINT = '/images/transform';
 
-/** Parameters as sent; only `checkParameters` makes them `Checked`. */
+/** Parameters as sent. Only `checkParameters` converts them to `CheckedParameters`. */
 export type Given = Readonly<Record<string, unknown>>;
 
 declare const checked: unique symbol;
 /** Parameters that are valid under their op's contract. The type ensures that only checked parameters are compiled. */
 export type Checked = Given & { readonly [checked]: true };
 
-/** A violation of a rule across several parameters: the parameter to name, and how to correct it. */
+/** A violation of a rule over several parameters: the parameter to name, and how to correct it. */
 export interface Violation {
   key: string;
   message: string;
   details?: Record<string, unknown> | undefined;
-  /** What certainly mends it. Paths are relative to the parameters. */
+  /** Changes that certainly correct it. Paths are relative to the parameters. */
   mends?: readonly Mend[] | undefined;
 }
 
-/** A part of a pass: the requirements of one deterministic step. */
+/** The contribution of one deterministic step to a pass. */
 export interface Fragment {
-  decode: Decode;
+  decode: DecodeOptions;
   steps: OperationStep[];
-  encode: Encode;
-  /** The asset that the result of the pass is compared with, instead of returning an image. */
+  encode: EncodeOptions;
+  /** The asset to compare the result of the pass with. The call then returns the comparison instead of an image. */
   compareWith?: string;
-  /** Whether the comparison adds the score of SSIMULACRA 2. */
+  /** Whether the comparison includes the SSIMULACRA 2 score. */
   isScored?: boolean;
-  /** What is read from the result of the pass, instead of returning an image. */
+  /** What to read from the result of the pass. The call then returns that instead of an image. */
   reads?: ReadingTask;
 }
 
 interface OpBase<N extends string> {
   op: N;
-  /** The kind of work of an item: a pass over pixels, the drawing of a page, a model, or an endpoint's answer. */
+  /**
+   * The kind of work of an item: a pass over pixels, the drawing of a page, a model, or the response of an endpoint.
+   */
   runs: 'pass' | 'render' | 'model' | 'answer';
   /** One sentence that says what the op does, for an agent that has to choose. */
   description: string;
@@ -53,7 +55,7 @@ interface OpBase<N extends string> {
   requiresPrompt: boolean;
 }
 
-/** An image pipeline on one image: compiles to a part of a pass. */
+/** An op on the pixels of one image. It compiles to a part of a pass. */
 export interface PixelOp<N extends string = string> extends OpBase<N> {
   runs: 'pass';
   kind: 'deterministic';
@@ -62,12 +64,12 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
   example: { parameters: Given };
   /** The parameter that names a second picture, which the pass reads as well. */
   readsSecondAsset?: string;
-  /** The parameters that become an argument of the registry with a different name, the likeliest first. */
+  /** The parameters that become an argument of the registry with a different name, the likeliest parameter first. */
   renamed: Readonly<Record<string, readonly string[]>>;
   compile(params: Checked): Fragment;
 }
 
-/** An op that draws a template. It is deterministic, but no step of a pass. */
+/** An op that draws a template. It is deterministic, but cannot be a step of a pass. */
 export interface RenderOp<N extends string = string> extends OpBase<N> {
   runs: 'render';
   /** The body of the endpoint that draws one row while the caller waits. */
@@ -79,19 +81,22 @@ export interface RenderOp<N extends string = string> extends OpBase<N> {
   example: Given;
 }
 
-/** An op with its own endpoint, which cannot be a job. */
+/** An op that has its own endpoint and cannot be a job. */
 export interface SyncOp<N extends string = string> extends OpBase<N> {
   runs: 'answer';
   kind: 'sync';
   endpoint: string;
 }
 
-/** Runs a model, of the category that has the name of the op. */
+/** An op that runs a model of the category with the same name. */
 export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N> {
   runs: 'model';
   kind: 'ai';
   jobType: 'ai-generate' | 'ai-edit' | 'parse';
-  /** Its parameters are sent to the model unchanged: the contract describes them, and the model's own bounds count. */
+  /**
+   * Whether the parameters are sent to the model unchanged. The contract describes them, and the model's own limits
+   * apply.
+   */
   parametersAsSent: boolean;
   example: Given;
   /** The default instruction. */
@@ -101,5 +106,5 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
 }
 
 export type Op = PixelOp | RenderOp | SyncOp | AiOp;
-/** The type of a job whose work is one segment. */
+/** The type of a job whose work is a single segment. */
 export type SegmentType = (PixelOp | RenderOp | AiOp)['jobType'];

@@ -6,7 +6,7 @@ import { type CatalogueOptions, catalogueRoutes, definitionsOf, priceListRoutes 
 import type { OpDefinition } from './schema.ts';
 
 export interface CatalogueSlice extends Slice {
-  /** The price list, which lies below /api and not below /api/v1. */
+  /** Registers the price list, whose path is below /api and not below /api/v1. */
   priceRoutes(app: FastifyInstance): Promise<void>;
   /** Every op, as GET /ops shows it. */
   definitions(): readonly OpDefinition[];

@@ -1,12 +1,12 @@
 import type { TInteger, TNumber, TSchema } from '@sinclair/typebox';
-import { text } from '../../../workers/image/operations/parameter.ts';
+import { textParameter } from '../../../workers/image/operations/parameter.ts';
 
 interface Wording {
   description?: string;
   examples?: readonly unknown[];
 }
 
-/** Gives a parameter of the registry the bounds or the description of one op. Its type and its default stay. */
+/** Gives a parameter of the registry the limits or the description for one op. Its type and its default stay. */
 export function adaptParameter<S extends TSchema>(
   schema: S,
   changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,
@@ -19,5 +19,5 @@ export const MAX_PROMPT_CHARACTERS = 32_000;
 
 /** The prompt that an AI op takes in addition to its parameters. */
 export function prompt(description: string, options?: { default: string }) {
-  return text(1, MAX_PROMPT_CHARACTERS, description, options);
+  return textParameter(1, MAX_PROMPT_CHARACTERS, description, options);
 }

@@ -1,20 +1,24 @@
 import type { Static } from '@sinclair/typebox';
-import { operations } from '../../../workers/image/operations/index.ts';
-import { choice, lossyReason, optional } from '../../../workers/image/operations/parameter.ts';
-import type { Decode, Encode, OutputFormat } from '../../../workers/protocol.ts';
+import { OPERATIONS } from '../../../workers/image/operations/index.ts';
+import {
+  choiceParameter,
+  lossyReason,
+  optionalParameter,
+} from '../../../workers/image/operations/parameter.ts';
+import type { DecodeOptions, EncodeOptions, OutputFormat } from '../../../workers/protocol.ts';
 import { encodesOf } from '../../imaging/images/formats.ts';
 import { present } from '../../platform/values/present.ts';
 import type { Given, Violation } from './op.ts';
 
-const { quality, lossless, effort, background } = operations.webp.declared;
-const { frame, frames, everyNth, maxFps, maxFrames, density } = operations.decode.declared;
+const { quality, lossless, effort, background } = OPERATIONS.webp.declared;
+const { frame, frames, everyNth, maxFps, maxFrames, density } = OPERATIONS.decode.declared;
 
 export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as const;
 
 /** The parameters of every op that writes an image: how the input is read and how the result is written. */
 export const PASS_PARAMETERS = {
-  format: optional(
-    choice(
+  format: optionalParameter(
+    choiceParameter(
       OUTPUT_FORMATS,
       "Format of the result; the input's own when left out and it can be written, else png. 16-bit png and tiff keep their bits through resize, crop, flip and turns by right angles; X-Service-Bit-Depth says what came out.",
     ),
@@ -22,8 +26,8 @@ export const PASS_PARAMETERS = {
   quality,
   lossless,
   effort,
-  metadata: optional(
-    choice(
+  metadata: optionalParameter(
+    choiceParameter(
       ['strip', 'keep', 'copyright'],
       'What stays of EXIF, XMP, IPTC and the ICC profile: strip (the default) nothing, keep everything but previews, copyright the rights fields. IPTC stays in jpeg and tiff only; gif carries nothing.',
     ),
@@ -45,8 +49,8 @@ export type PassParameters = {
 };
 type SentPassParameters = Omit<PassParameters, 'format'> & { format?: SentFormat };
 
-/** The part of a pass that the shared parameters determine. */
-export function passPartsOf(params: SentPassParameters): { decode: Decode; encode: Encode } {
+/** The parts of a pass that the shared parameters determine. */
+export function passPartsOf(params: SentPassParameters): { decode: DecodeOptions; encode: EncodeOptions } {
   const shared = Object.entries(params).filter(([name]) => name in PASS_PARAMETERS);
   const { frame, frames, everyNth, maxFps, maxFrames, density, format, ...encode } =
     present<SentPassParameters>(Object.fromEntries(shared));
@@ -56,16 +60,17 @@ export function passPartsOf(params: SentPassParameters): { decode: Decode; encod
   };
 }
 
-function writtenAs(format: SentFormat | undefined): Pick<Encode, 'format' | 'formats'> {
+function writtenAs(format: SentFormat | undefined): Pick<EncodeOptions, 'format' | 'formats'> {
   const formats = [format ?? []].flat();
   return formats.length > 1 ? { formats } : present({ format: formats[0] });
 }
 
 /**
- * Refuses combinations that no encoder supports. Those that depend on other steps of the pass are checked by the merge.
+ * Refuses combinations that no encoder supports. Combinations that depend on other steps of the pass are checked when
+ * the steps are merged.
  */
 export function passRule(given: Given): Violation | undefined {
-  const { format, ...settings } = given as Omit<Encode, 'format'> & { format?: SentFormat };
+  const { format, ...settings } = given as Omit<EncodeOptions, 'format'> & { format?: SentFormat };
   const encodes = encodesOf({ ...settings, ...writtenAs(format) });
   const [lossy] = encodes.flatMap((encode) => lossyReason(encode) ?? []);
   if (lossy === undefined) return undefined;

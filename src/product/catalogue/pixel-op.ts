@@ -1,30 +1,30 @@
 import type { TProperties } from '@sinclair/typebox';
 import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
 import {
-  type ArgumentsOf,
-  operations,
+  OPERATIONS,
+  type StepArguments,
   type StepName,
   type StepOperation,
 } from '../../../workers/image/operations/index.ts';
 import {
   argumentsSchema,
-  defaultsFiller,
-  type Filled,
-  type SentParams,
+  createDefaultsFiller,
+  type FilledArguments,
+  type SentArguments,
 } from '../../../workers/image/operations/parameter.ts';
-import type { Encode, OperationStep } from '../../../workers/protocol.ts';
+import type { EncodeOptions, OperationStep } from '../../../workers/protocol.ts';
 import { present } from '../../platform/values/present.ts';
 import { type Checked, type Given, type PixelOp, TRANSFORM_ENDPOINT, type Violation } from './op.ts';
 import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
 
 type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 
-/** The definition of one op on pixels; `pixelOp` adds what all of them share. */
+/** The definition of one op on pixels. `pixelOp` adds what all of them share. */
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
-  example: SentParams<P> & SharedParameters<P>;
+  example: SentArguments<P> & SharedParameters<P>;
   /** A rule across several parameters. */
-  rule?(given: SentParams<P> & SharedParameters<P>): Violation | undefined;
+  rule?(given: SentArguments<P> & SharedParameters<P>): Violation | undefined;
 }
 
 /** The definition of an op with its parameters, and with the function that compiles them to steps. */
@@ -33,10 +33,13 @@ interface CompilablePixelOp<N extends string, P extends TProperties, S extends S
   description: string;
   /** The parameter that names a second picture. Such an op has no synchronous form of its own. */
   readsSecondAsset?: string | undefined;
-  /** The op's own parameters; they replace a shared one of the same name. */
+  /** The op's own parameters. They replace a shared parameter of the same name. */
   parameters: P;
-  /** The op's steps, and its encoder settings beyond the shared parameters. Defaults are filled in. */
-  compile: (params: Filled<P> & SharedParameters<P>) => { steps?: readonly S[]; encode?: Encode };
+  /** Compiles the op to its steps, and to encoder settings beyond the shared parameters. Defaults are filled in. */
+  compile: (params: FilledArguments<P> & SharedParameters<P>) => {
+    steps?: readonly S[];
+    encode?: EncodeOptions;
+  };
 }
 
 /** A step whose arguments were checked against its operation by the TypeScript compiler. */
@@ -51,8 +54,8 @@ type ArgumentNames<S> = S extends StepOf<infer A> ? keyof A & string : never;
 type Foreign<P extends TProperties, S> = Exclude<ArgumentNames<S>, keyof P | keyof PassParameters>;
 
 /**
- * The parameters that become each argument of a step, to translate a worker's refusal of the argument. An argument with
- * the name of a parameter may be omitted; an argument that only the op determines has no parameter.
+ * For each argument of a step, the parameters that become it. They translate a worker's error about the argument. An
+ * argument that has the name of a parameter may be omitted; an argument that only the op determines has no parameter.
  */
 type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
   ? { renamed?: Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>> }
@@ -61,12 +64,14 @@ type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
         Partial<Record<ArgumentNames<S>, readonly (keyof P & string)[]>>;
     };
 
-/** A deterministic op on one image, with the parameters that all of them share declared and handled here, once. */
+/**
+ * Defines a deterministic op on one image. The parameters that all such ops share are declared and handled here, once.
+ */
 export function pixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
   source: CompilablePixelOp<N, P, S> & Renamed<P, S>,
 ): PixelOp<N> {
   const { op, description, rule, renamed = {}, compile, readsSecondAsset } = source;
-  const filled = defaultsFiller(source.parameters);
+  const filled = createDefaultsFiller(source.parameters);
   return {
     op,
     runs: 'pass',
@@ -83,7 +88,7 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
     example: { parameters: source.example as Given },
     renamed,
     compile(given: Checked) {
-      const params = filled(given) as Filled<P> & PassParameters;
+      const params = filled(given) as FilledArguments<P> & PassParameters;
       const { decode, encode } = passPartsOf(params);
       const made = compile(params);
       return {
@@ -95,7 +100,7 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
   };
 }
 
-/** The shared parameters of an op; one that takes a frame by a parameter of its own has no choice of several. */
+/** The shared parameters of an op. An op with its own parameter for the frame cannot choose several frames. */
 function sharedBeside(own: TProperties): TProperties {
   if (!('frame' in own)) return PASS_PARAMETERS;
   const shared = Object.entries(PASS_PARAMETERS).filter(
@@ -105,14 +110,14 @@ function sharedBeside(own: TProperties): TProperties {
 }
 
 /**
- * An op that is one operation of the registry. It has the operation's parameters, and its description and rule unless
- * it defines its own.
+ * Defines an op that is one operation of the registry. It has the operation's parameters, and its description and rule
+ * unless the op defines its own.
  */
 export function operationOp<const N extends string, O extends StepName>(
   operation: O,
-  source: PixelOpDefinition<N, (typeof operations)[O]['declared']> & { description?: string },
+  source: PixelOpDefinition<N, (typeof OPERATIONS)[O]['declared']> & { description?: string },
 ): PixelOp<N> {
-  const { description, declared, rule, readsSecondAsset }: StepOperation = operations[operation];
+  const { description, declared, rule, readsSecondAsset }: StepOperation = OPERATIONS[operation];
   const own = Object.keys(declared);
   return pixelOp<N, TProperties, StepOf<object>>({
     description,
@@ -128,11 +133,12 @@ export function operationOp<const N extends string, O extends StepName>(
 }
 
 /**
- * One registry step; arguments that are undefined are left out. An argument that the operation lacks does not compile.
+ * One step of the registry. Arguments that are undefined are left out. An argument that the operation lacks does not
+ * compile.
  */
-export function step<O extends StepName, const A extends ArgumentsOf<O>>(
+export function step<O extends StepName, const A extends StepArguments<O>>(
   operation: O,
-  params: A & Readonly<Record<Exclude<keyof A, keyof ArgumentsOf<O>>, never>>,
+  params: A & Readonly<Record<Exclude<keyof A, keyof StepArguments<O>>, never>>,
 ): StepOf<A> {
   return { operation, params: present(params) as unknown as A };
 }

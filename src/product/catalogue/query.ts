@@ -8,9 +8,9 @@ const WHOLE_NUMBER = /^-?\d+$/;
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
- * Parses an op's parameters from a query or from multipart fields, each as its declared type. Text that is not of that
- * type, and undeclared keys, stay unchanged, and `checkParameters` refuses them.
- * @param query only the keys of the op, without keys of the call such as op, preset and response.
+ * Parses an op's parameters from a query or from multipart fields, each as its declared type. Text of another type and
+ * undeclared keys stay unchanged; `checkParameters` refuses them.
+ * @param query contains only the keys of the op, not the keys of the call such as op, preset and response.
  * @throws ApiError invalid_param on a key that was sent more than once.
  */
 export function parametersFromQuery(
@@ -39,7 +39,7 @@ function coerce(schema: TSchema | undefined, text: string): unknown {
   return text;
 }
 
-/** Parses the text as a JSON type; undefined when it is not of that type. */
+/** Parses text as a JSON type; undefined when it is not of that type. */
 function read(type: string | undefined, text: string): unknown {
   switch (type) {
     case 'integer':
@@ -47,7 +47,7 @@ function read(type: string | undefined, text: string): unknown {
     case 'number':
       return DECIMAL.test(text) ? Number(text) : undefined;
     case 'boolean':
-      // spelling.ts handles other spellings of the two.
+      // spelling.ts handles other spellings of true and false.
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':

@@ -1,4 +1,4 @@
-import { operationNamed, operations } from '../../../workers/image/operations/index.ts';
+import { findOperation, OPERATIONS } from '../../../workers/image/operations/index.ts';
 import type { OperationStep } from '../../../workers/protocol.ts';
 import { mendsAt, type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { meantWord } from '../../platform/http/errors/violations.ts';
@@ -17,9 +17,9 @@ export function checkRegistryStep(
   params: unknown = {},
   at: (key: string) => SentField = sentAs,
 ): Fragment {
-  const entry = typeof operation === 'string' ? operationNamed(operation) : undefined;
+  const entry = typeof operation === 'string' ? findOperation(operation) : undefined;
   if (entry === undefined) {
-    const allowed = Object.keys(operations);
+    const allowed = Object.keys(OPERATIONS);
     const field = at('operation');
     const { hint, mends } = meantWord(String(operation), allowed, field.path);
     const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;

@@ -17,9 +17,9 @@ import { meantOp } from './usual-words.ts';
 export interface CatalogueOptions {
   plans: readonly Plan[];
   models: Models;
-  /** When this release was installed: the guidelines' updatedAt. */
+  /** When this release was installed, which is the guidelines' updatedAt. */
   installedAt: Date;
-  /** The typical time of an item of an op on a model, in whole seconds; undefined with too few measurements. */
+  /** The typical time of an item of an op on a model, in whole seconds. Undefined with too few measurements. */
   typicalSeconds: (op: string, model: string) => number | undefined;
 }
 
@@ -47,7 +47,7 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
         querystring: OpsQuery,
         response: { 200: envelopeOf(Type.Array(ListedOp)) },
       },
-      // A row is one of two shapes, which a generated serializer cannot distinguish.
+      // A row has one of two shapes, which a generated serializer cannot distinguish.
       serializerCompiler: () => JSON.stringify,
     },
     async ({ query }, reply) => {

@@ -74,7 +74,7 @@ export type OpDefinition = Static<typeof OpDefinition>;
 const { op, kind, description } = OpDefinition.properties;
 const OpName = Type.Object({ op, kind, description }, { title: 'OpName', additionalProperties: false });
 
-/** A row of GET /ops: an op, or what view=names shows of it. */
+/** A row of GET /ops: an op, or its short form for view=names. */
 export const ListedOp = Type.Unsafe<OpDefinition | Static<typeof OpName>>({ oneOf: [OpDefinition, OpName] });
 
 export const OpsQuery = Type.Object({

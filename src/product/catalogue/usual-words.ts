@@ -4,9 +4,9 @@ import { hintFirst } from '../../platform/ids/nearest.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
 import type { Op } from './op.ts';
 
-/** Names of ops in other services, each with a sentence on how to do the same here. */
+/** Names of ops in other services, each with a sentence on how to do the same in this one. */
 const WAYS = new Map<string, string>();
-/** The same names, by the op of this service that does the work. */
+/** These names, by the op of this service that does the same. */
 const WORDS_OF_OPS = new Map<string, string[]>();
 
 function way(words: readonly string[], ops: readonly string[], sentence: string): void {
@@ -73,9 +73,10 @@ way(
 );
 
 /**
- * What was meant by an op that does not exist.
- * @param path where it was sent.
- * @returns the end of a message, which is the way to do it, or the likely names, or nothing; and the mend.
+ * The suggestion for an op that does not exist.
+ * @param path where the op was sent.
+ * @returns the end of a message: how to do it here, the likely names, or nothing; and the change that corrects it, if
+ *   it is certain.
  */
 export function meantOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
   const words = name

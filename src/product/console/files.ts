@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { StaticFiles } from '../../platform/http/static/files.ts';
 
-/** The module that starts the console; it leads to all others. */
+/** The module that starts the console. It imports all others. */
 export const ENTRY_MODULE = 'console.ts';
 export const ICON_FILE = 'favicon.svg';
 /** The style sheet, which has those of all screens within it. */
@@ -21,14 +21,17 @@ const FILES = [
   ...SCREEN_MODULES.map((name) => new URL(name, SCREENS)),
 ];
 
-/** The module of the screen of an address, such as jobs.ts of /console/jobs/job_1; undefined for an address of none. */
+/**
+ * The module of the screen at an address, such as jobs.ts for /console/jobs/job_1. Undefined if no screen has the
+ * address.
+ */
 export function screenModuleOf(path: string): string | undefined {
   const [, name] = /^\/console\/([a-z]+)/.exec(path) ?? [];
   return SCREEN_MODULES.find((module) => module === `${name}.ts`);
 }
 
 /**
- * The files that browsers load. Each is read at the first question for it.
+ * The files that browsers load. Each is read when it is first requested.
  * @param prefix the path below which they are served.
  */
 export function openFiles(prefix: string): StaticFiles {
@@ -38,7 +41,7 @@ export function openFiles(prefix: string): StaticFiles {
     preact: new URL(import.meta.resolve('preact')),
     'preact/hooks': new URL(import.meta.resolve('preact/hooks')),
     htm: new URL(import.meta.resolve('htm')),
-    // Node would load the file of the package as CommonJS.
+    // Node would load this file of the package as CommonJS.
     uplot: new URL('dist/uPlot.esm.js', uplot),
   });
 }

@@ -1,6 +1,6 @@
 /**
- * What a page of the console may load and do: files and calls of this service alone, no script or style within the
- * page, no frame around it, and no text that becomes HTML or script.
+ * The content policy of console pages: files and calls of this service only, no inline script or style, no frames, and
+ * no text that becomes HTML or script.
  */
 export const CONTENT_POLICY = [
   "default-src 'none'",

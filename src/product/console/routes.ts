@@ -8,11 +8,11 @@ const STATIC_PREFIX = '/console/static';
 const HTML = 'text/html; charset=utf-8';
 
 /**
- * GET /console and every path below: one document, whose scripts draw the screen of the address. It has nothing of any
- * account: its scripts call the interface, as every other program does.
+ * Serves GET /console and every path below: one document, whose scripts draw the screen at the address. The document
+ * contains no account's data: its scripts call the API, as every other program does.
  */
 export async function consoleRoutes(app: FastifyInstance): Promise<void> {
-  // Nothing of the console is loaded at the start.
+  // The console is loaded at its first request, not at the start.
   const opened = lazy(async () => {
     const [{ openFiles, screenModuleOf }, { shellOf }] = await Promise.all([
       import('./files.ts'),

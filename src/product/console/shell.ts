@@ -2,8 +2,8 @@ import type { StaticFiles } from '../../platform/http/static/files.ts';
 import { ENTRY_MODULE, ICON_FILE, STYLE_SHEET } from './files.ts';
 
 /**
- * The document of an address of the console: it names the files, and the entry draws the rest.
- * @param screen the module of the screen that the address shows; undefined for an address of none.
+ * The document of a console address. It names the files, and the entry module draws the rest.
+ * @param screen the module of the screen at the address; undefined if no screen has the address.
  */
 export function shellOf(files: StaticFiles, screen: string | undefined): string {
   // Named at once, the files are loaded side by side and not one after the other.

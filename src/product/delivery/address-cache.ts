@@ -8,7 +8,7 @@ import type { Recipes } from './recipes.ts';
 import type { RequestedPicture } from './resolver.ts';
 
 const MAX_CHARACTERS = 8 * MEGABYTE;
-/** What is kept beside the text of an address, in characters of memory. */
+/** The memory of an entry besides the text of its address, in characters. */
 const ENTRY_CHARACTERS = 2_000;
 
 /** A right address, and who signed it. */
@@ -30,8 +30,8 @@ interface AddressCacheOptions {
 }
 
 /**
- * The right addresses that were asked for last, so that a picture that is kept costs no HMAC, no plan and no read of a
- * store. Each time it is seen whether the key, the preset and the asset are still there, and that nothing has expired.
+ * The valid addresses that were requested last, so that a cached picture costs no HMAC, no plan and no read of a store.
+ * For each request it is checked that the key, the preset and the asset still exist, and that nothing has expired.
  */
 export class AddressCache {
   readonly #options: AddressCacheOptions;
@@ -44,7 +44,7 @@ export class AddressCache {
     this.#options = options;
   }
 
-  /** @param accept the header of the reader, which is a part of what an address of `auto` asks for. */
+  /** @param accept the Accept header of the client, on which the picture of an `auto` address depends. */
   find(url: string, accept: string | undefined): KnownAddress | null {
     const known = this.#known.get(keyOf(url, accept));
     return known !== undefined && this.#holds(known) ? known : null;

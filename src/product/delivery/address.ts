@@ -7,10 +7,10 @@ export type Extension = (typeof ADDRESS_EXTENSIONS)[number];
 /** Where the picture of an address comes from. */
 export type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
 
-/** A width of a family, as the address names it. */
+/** A width that the address of a responsive picture names. */
 export interface Rung {
   width: number;
-  /** Pixels of the screen for each; null where the address names none. */
+  /** Screen pixels per CSS pixel; null if the address names none. */
   dpr: number | null;
 }
 
@@ -20,7 +20,7 @@ export interface AddressOp {
   parameters: Readonly<Record<string, string | string[]>>;
 }
 
-/** What is made: a preset at a version, or ops. */
+/** What the picture is made of: a preset at a version, or ops. */
 export type AddressWork =
   | { kind: 'preset'; idOrSlug: string; version: number }
   | { kind: 'ops'; text: string; ops: readonly AddressOp[] };
@@ -43,7 +43,7 @@ export interface Address {
 /** The most ops of an address. */
 export const MAX_OPS = 5;
 
-/** The first part of the path of every address. */
+/** The first part of the path of every delivery address. */
 export const ADDRESS_PREFIX = '/d/';
 
 const EXPIRY = /^exp=(\d{1,12})$/;
@@ -54,7 +54,7 @@ const RUNG = /^([1-9]\d{0,4})(?:@([1-4](?:\.\d{1,2})?))?\.([a-z]+)$/;
 const MAX_DPR = 4;
 
 /**
- * Reads an address: `/d/<key id>/<signature>/<what>/<source>[.<ext>][?exp=<epoch seconds>]`, or that of a family,
+ * Parses an address: `/d/<key id>/<signature>/<what>/<source>[.<ext>][?exp=<epoch seconds>]`, or one with a width,
  * `/d/<key id>/<signature>/<preset>@<version>/<source>/<width>[@<dpr>].<ext>`.
  * @param url the path and the query as sent.
  * @returns null when it is not an address.
@@ -80,12 +80,15 @@ export function parseAddress(url: string): Address | null {
   };
 }
 
-/** What is signed. @param end the expiry as it is in the address. */
+/**
+ * The text that is signed.
+ * @param end the expiry as it is in the address.
+ */
 export function messageOf(path: string, end: string | number | null): string {
   return end === null ? path : `${path}?exp=${end}`;
 }
 
-/** The text of `exp`; null without one, undefined for one that cannot be read. Other fields are ignored. */
+/** The text of `exp`; null without one, undefined for an invalid one. Other query fields are ignored. */
 function expiryIn(query: string): string | null | undefined {
   const [given, ...more] = query.split('&').filter((field) => field === 'exp' || field.startsWith('exp='));
   if (given === undefined) return null;
@@ -98,7 +101,7 @@ interface Name {
   rung: Rung | null;
 }
 
-/** `<source>` or `<source>.<ext>`: no source holds a dot. */
+/** Splits `<source>` or `<source>.<ext>`. A source contains no dot. */
 function splitExtension(text: string): Name | null {
   const [stem = '', extension] = splitOnce(text, '.');
   if (extension === undefined) return { stem, extension: null, rung: null };
@@ -126,7 +129,7 @@ function parseSource(text: string): AddressSource | null {
   return /^https?:\/\//i.test(url) ? { kind: 'url', url } : null;
 }
 
-/** A preset at a version, or `<op>[:<name>=<value>,…]` joined by `;`. */
+/** Parses a preset at a version, or ops: `<op>[:<name>=<value>,…]` joined by `;`. */
 function parseWork(what: string): AddressWork | null {
   const text = percentDecoded(what) ?? '';
   if (PRESET.test(text)) {
@@ -152,7 +155,7 @@ function parseOp(text: string): AddressOp | null {
   return { op, parameters };
 }
 
-/** A text without its percent-encoding; null when that is malformed. */
+/** Text with its percent-encoding decoded; null when that is malformed. */
 function percentDecoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

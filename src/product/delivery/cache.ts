@@ -7,10 +7,10 @@ import { DiskReserve, MAX_RESERVED_SHARE, readSpace } from '../../platform/store
 import type { Log } from '../../platform/tracing/log.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 
-/** What the keys of delivered pictures begin with, where they are kept in a bucket. */
+/** The prefix of the keys of delivered pictures, if they are stored in a bucket. */
 export const DELIVERED_PREFIX = 'delivery/';
 
-/** The largest picture that a bucket is asked for, in bytes. */
+/** The largest picture that is read from a bucket, in bytes. */
 const MAX_OBJECT_BYTES = 128 * MEGABYTE;
 
 export interface PictureCacheSettings {
@@ -20,7 +20,7 @@ export interface PictureCacheSettings {
   DELIVERY_CACHE_MEGABYTES: number;
 }
 
-/** Opens the cache of delivered pictures: in the bucket where the assets are in one, else on the disk of this host. */
+/** Opens the cache of delivered pictures: in the bucket if the assets are in one, else on the disk of this host. */
 export function openPictureCache(settings: PictureCacheSettings, objects: Objects, log: Log): FileCache {
   const { DATA_DIR, S3_BUCKET, STORAGE_RESERVE_MEGABYTES, DELIVERY_CACHE_MEGABYTES } = settings;
   const directory = join(DATA_DIR, 'delivery');
@@ -33,8 +33,8 @@ export function openPictureCache(settings: PictureCacheSettings, objects: Object
 }
 
 /**
- * The space of the disk that delivered pictures leave free: twice what uploads leave, so that an upload which was let
- * in finds its space though pictures are kept meanwhile.
+ * The disk space that delivered pictures leave free: twice what uploads leave, so that pictures never take the space of
+ * an upload that was let in.
  */
 export function pictureReserve(
   uploadReserveBytes: number,

@@ -1,14 +1,14 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { MAX_SIGNING_KEYS } from './schema.ts';
 
-/** How long a cache may keep a refusal, in seconds, so that a mistake that was mended is not seen for long. */
+/** How long a cache may keep an error, in seconds. It is short, so that a corrected mistake disappears soon. */
 const REFUSAL_CACHED_SECONDS = 10;
-/** The headers of a refusal that a cache may keep for a moment. */
+/** The headers of an error that a cache may keep for some seconds. */
 const CACHED_BRIEFLY = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECONDS}` };
 
 /**
- * 404 for an address that is wrong, expired or off the ladder, whose key is unknown or revoked, or whose picture does
- * not exist or is another account's: all get the same response.
+ * The error 404 for an address that is wrong, expired or has a width that is not allowed; whose key is unknown or
+ * revoked; or whose picture does not exist or is another account's. It is equal for all of these.
  */
 export function noSuchPicture(): ApiError {
   const message =
@@ -16,7 +16,7 @@ export function noSuchPicture(): ApiError {
   return new ApiError('not_found', message, { headers: CACHED_BRIEFLY });
 }
 
-/** A refusal as a page gets it: kept by caches for a moment where it would be the same again, else not at all. */
+/** An error as a page gets it. Caches may keep it for some seconds if it would be the same again, else not at all. */
 export function asDelivered(refusal: ApiError): ApiError {
   const isLasting = refusal.status !== 402 && refusal.status < 429;
   if (!isLasting) return refusal;
@@ -40,7 +40,7 @@ export function failsEverywhere(error: unknown): error is ApiError {
   return isOfSource(error) || (error instanceof ApiError && error.status < 429);
 }
 
-/** 404: no such key, or another account's: the answer is the same. */
+/** The error 404 for a key that does not exist or is another account's. */
 export function signingKeyNotFound(): ApiError {
   const message = 'There is no such signing key: GET /api/v1/signing-keys lists them.';
   return new ApiError('not_found', message, { param: 'keyId' });
@@ -52,7 +52,7 @@ export function tooManySigningKeys(): ApiError {
   return new ApiError('resource_limit_exceeded', message, { details: { limit: MAX_SIGNING_KEYS } });
 }
 
-/** 500: other writers won every attempt to take a slot. */
+/** The error 500: other writers took every slot that was tried. */
 export function tooContended(): ApiError {
   const message = 'Too many calls make signing keys of this account at once: call again.';
   return new ApiError('internal_error', message, { retryAfterSeconds: 1 });

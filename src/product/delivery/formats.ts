@@ -6,7 +6,7 @@ export function formatOfExtension(extension: Exclude<Extension, 'auto'>): Output
   return extension === 'jpg' ? 'jpeg' : extension;
 }
 
-/** What is known of a source before it is decoded. */
+/** The facts about a source that are known before it is decoded. */
 export interface SourceFacts {
   format: string;
   hasAlpha: boolean;
@@ -14,9 +14,9 @@ export interface SourceFacts {
 }
 
 /**
- * The formats that `auto` tries; the smallest file is answered. They are AVIF and WebP where the reader names them in
- * Accept, and the format of the source. A source that browsers do not read is PNG with transparency, else JPEG. An
- * animation stays one, so AVIF is not tried for it.
+ * The formats that `auto` tries; the smallest file is returned. They are AVIF and WebP if the client names them in
+ * Accept, and the format of the source. If browsers cannot read the source's format, PNG replaces it if there is
+ * transparency, else JPEG. An animation stays one, so AVIF is not tried for it.
  */
 export function formatsForReader(accept: string | undefined, source: SourceFacts): OutputFormat[] {
   const isAnimated = source.frames > 1;
@@ -33,7 +33,7 @@ export function readerOf(accept: string | undefined): OutputFormat[] {
 const MODERN: readonly OutputFormat[] = ['avif', 'webp'];
 const OLD: readonly OutputFormat[] = ['jpeg', 'png', 'gif'];
 
-/** A format that every browser reads and that loses as little as possible of the source. */
+/** A format that every browser reads and that loses as little of the source as possible. */
 function ownFormat({ format, hasAlpha, frames }: SourceFacts): OutputFormat {
   const old = OLD.find((one) => one === format);
   if (old !== undefined) return old;
@@ -41,7 +41,7 @@ function ownFormat({ format, hasAlpha, frames }: SourceFacts): OutputFormat {
   return hasAlpha ? 'png' : 'jpeg';
 }
 
-/** Whether Accept names the format: a wildcard says nothing, because readers that know neither format send it. */
+/** Whether Accept names the format. A wildcard does not count, because clients that know neither format send it. */
 function accepts(accept: string | undefined, format: OutputFormat): boolean {
   return (accept ?? '').split(',').some((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());

@@ -7,7 +7,7 @@ import { type RequestedPicture, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './r
 const MAX_AGE_SECONDS = 31_536_000;
 const REVALIDATED_SECONDS = 86_400;
 
-/** A picture that a browser opens by itself runs and loads nothing. */
+/** The content policy of a picture: when a browser opens it as a page, it runs and loads nothing. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 type Headers = Readonly<Record<string, string>>;
@@ -16,8 +16,8 @@ type Headers = Readonly<Record<string, string>>;
 const built = new WeakMap<RequestedPicture, { etag: string | null; headers: Headers }>();
 
 /**
- * The headers of a picture, but for those that depend on the time.
- * @param picture null where only its ETag is known.
+ * The headers of a picture, except those that depend on the time.
+ * @param picture null if only its ETag is known.
  */
 export function headersOf(requested: RequestedPicture, picture: KeptPicture | null): Headers {
   const etag = picture?.etag ?? null;
@@ -56,7 +56,7 @@ export function quoteEtag(etag: string): string {
 }
 
 /**
- * The Cache-Control header. The picture of an asset never changes; that of a public address is asked for again after an
+ * The Cache-Control header. The picture of an asset never changes; the picture of a public URL is revalidated after an
  * hour. No copy outlives the address or the asset.
  */
 export function cacheControlOf(

@@ -5,7 +5,7 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import type { SignedLinks } from './links.ts';
 import { type DeliveryLink, DeliveryLinks, NewDeliveryLinks } from './schema.ts';
 
-/** POST /delivery-links: addresses without cryptography. */
+/** Serves POST /delivery-links, which makes addresses for callers that cannot sign them. */
 export async function linkRoutes(
   app: FastifyInstance,
   { links, gate }: { links: SignedLinks; gate: Gate },
@@ -35,7 +35,7 @@ export async function linkRoutes(
       const key = await links.signingKey(accountId);
       if (sent === undefined) return success('Address signed.', await links.link(key, single, ''));
       const made: DeliveryLink[] = [];
-      // One after the other, so that links with the same steps find the preset of the first.
+      // Links are made one by one, so that links with the same steps share the preset of the first.
       for (const [index, link] of sent.entries()) made.push(await links.link(key, link, `links[${index}].`));
       return success('Addresses signed.', { links: made });
     },

@@ -1,5 +1,5 @@
 import type { Size } from '../../../workers/formats/size.ts';
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import { preview } from '../../imaging/images/preview.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
@@ -212,7 +212,7 @@ function familyOf(widths: readonly number[], addressOf: (width: number) => strin
 }
 
 /** The size of the picture by the header of its source; null if only the pixels tell. */
-async function foreseenSize(file: StoredFile, pass: Pass): Promise<Size | null> {
+async function foreseenSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
   const [made] = await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
   if (made === undefined || made instanceof ApiError) return null;
   const { width, height } = made;

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { OutputFormat, Pass } from '../../../workers/protocol.ts';
+import type { ImagePass, OutputFormat } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
@@ -62,7 +62,7 @@ export class Recipes {
   /** Ops by their text, because the addresses of a page differ in their sources. */
   readonly #ofOps = new LRUCache<string, Recipe>({ max: MAX_RECIPES });
   /** The passes of a recipe, by what addresses add: at most one per width and format. */
-  readonly #passes = new WeakMap<Recipe, Map<string, Pass>>();
+  readonly #passes = new WeakMap<Recipe, Map<string, ImagePass>>();
 
   constructor(models: Models, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
     this.#models = models;
@@ -102,10 +102,10 @@ export class Recipes {
    * The single pass of a recipe.
    * @throws ApiError invalid_param on the step or the preset at fault.
    */
-  compilePass(recipe: Recipe, addition: Addition = {}): Pass {
+  compilePass(recipe: Recipe, addition: Addition = {}): ImagePass {
     const added = stepsOf(addition);
     const key = JSON.stringify(added);
-    const passes = this.#passes.get(recipe) ?? new Map<string, Pass>();
+    const passes = this.#passes.get(recipe) ?? new Map<string, ImagePass>();
     const known = passes.get(key);
     if (known !== undefined) return known;
     const { pass } = compilePass([...recipe.steps, ...sentSteps(added)], this.#models, cannotDeliver);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { OutputFormat, Pass, Transformed } from '../../../workers/protocol.ts';
+import type { ImagePass, OutputFormat, TransformTaskResult } from '../../../workers/protocol.ts';
 import { readHeader } from '../../imaging/images/header/header.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
@@ -187,7 +187,7 @@ interface PlannedPicture {
   op: string;
   from: PixelSource;
   /** The passes over the source, of which the smallest result is answered. */
-  choosePasses: (facts: SourceFacts) => Pass[];
+  choosePasses: (facts: SourceFacts) => ImagePass[];
   /** Null: it is that of the bytes. */
   etag: string | null;
 }
@@ -244,8 +244,8 @@ function factsOf({ bytes, header }: LoadedImage): SourceFacts {
 }
 
 /** The smallest of the files. @throws ApiError the first refusal if there is none. */
-function smallest(outputs: readonly (Transformed | ApiError)[]): Transformed {
-  const made = outputs.filter((output): output is Transformed => !(output instanceof ApiError));
+function smallest(outputs: readonly (TransformTaskResult | ApiError)[]): TransformTaskResult {
+  const made = outputs.filter((output): output is TransformTaskResult => !(output instanceof ApiError));
   const [first, ...others] = made;
   if (first === undefined) throw outputs[0] ?? new Error('A picture has at least one pass.');
   return others.reduce((least, other) => (other.data.length < least.data.length ? other : least), first);

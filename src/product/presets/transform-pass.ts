@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import { compilePreset } from '../catalogue/plan/compile.ts';
 import type { Models } from '../models/models.ts';
@@ -14,7 +14,7 @@ const KEPT_PASSES = 1_000;
 
 /** The single pass of a preset that runs while the caller waits, and the warnings about its steps. */
 interface PresetRun {
-  pass: Pass;
+  pass: ImagePass;
   warnings: StepWarning[];
 }
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import type { Pass, Transformed } from '../../../workers/protocol.ts';
+import type { ImagePass, TransformTaskResult } from '../../../workers/protocol.ts';
 import type { DrawnText, Fonts } from '../../imaging/fonts/fonts.ts';
 import { component } from '../../platform/http/documented.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
@@ -36,7 +36,7 @@ export async function fontRoutes(app: FastifyInstance, { fonts }: FontOptions): 
 }
 
 /** The text that the steps of a pass write. */
-export function drawnTextOf({ steps }: Pass): DrawnText {
+export function drawnTextOf({ steps }: ImagePass): DrawnText {
   const written = steps.filter(({ operation }) => operation === 'text').map(({ params }) => params);
   return {
     characters: written.map(({ text }) => String(text)).join(''),
@@ -47,8 +47,8 @@ export function drawnTextOf({ steps }: Pass): DrawnText {
 /** What is told of a pass that has run, beside what its steps alone show: about its result, and about its fonts. */
 export async function findPassWarnings(
   { fonts }: { fonts: Pick<Fonts, 'findWarnings'> },
-  pass: Pass,
-  { warnings = [] }: Pick<Transformed, 'warnings'>,
+  pass: ImagePass,
+  { warnings = [] }: Pick<TransformTaskResult, 'warnings'>,
 ): Promise<Warning[]> {
   return [...warnings, ...(await fonts.findWarnings(drawnTextOf(pass)))];
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Timings } from '../../../workers/protocol.ts';
+import type { PassTimings } from '../../../workers/protocol.ts';
 import type { Header } from '../../imaging/images/header/header.ts';
 import type { RunningCall, TransformResult } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
@@ -49,7 +49,7 @@ interface TimedRun {
   fetchMs: number;
   /** Time in the queue for a thread. */
   queueMs: number;
-  timings: Partial<Timings>;
+  timings: Partial<PassTimings>;
   bytesIn: number;
   /** Bytes of the result; absent if nothing is sent. */
   bytesOut?: number;
@@ -106,7 +106,7 @@ export function beginCall(
 
 /** The value of `Server-Timing`: `admit;dur=0.4, fetch;dur=3.1, …`. */
 function serverTiming(
-  times: { admitMs: number; fetchMs: number; queueMs: number; totalMs: number } & Partial<Timings>,
+  times: { admitMs: number; fetchMs: number; queueMs: number; totalMs: number } & Partial<PassTimings>,
 ): string {
   const { totalMs, admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = times;
   const before = { admit: admitMs, fetch: fetchMs, queue: queueMs };
@@ -117,7 +117,7 @@ function serverTiming(
 }
 
 /** Time in the worker, in whole milliseconds. */
-export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<Timings>): number {
+export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<PassTimings>): number {
   return Math.round(decodeMs + processMs + encodeMs);
 }
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Transformed } from '../../../workers/protocol.ts';
+import type { TransformTaskResult } from '../../../workers/protocol.ts';
 import { type ArchiveEntry, openArchive } from '../../platform/archive.ts';
 import { success } from '../../platform/http/envelope.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
@@ -17,7 +17,7 @@ export const ZIP = 'application/zip';
 
 /** One output of a call that was made: a picture with its warnings, or a refusal. */
 export type MadeOutput = { name: string } & (
-  | { picture: Transformed; warnings: readonly Warning[] }
+  | { picture: TransformTaskResult; warnings: readonly Warning[] }
   | { refusal: ApiError }
 );
 

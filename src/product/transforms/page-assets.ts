@@ -1,4 +1,4 @@
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
 import type { RenderRequest } from '../../imaging/renders/renders.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
@@ -102,7 +102,7 @@ async function makeDrawable(
   return { data, contentType };
 }
 
-const AS_PNG: Pass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
+const AS_PNG: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
 function unlessAbsent(error: unknown): null {
   if (error instanceof ApiError && (error.code === 'asset_not_found' || error.code === 'invalid_state'))

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import type { Transformed } from '../../../workers/protocol.ts';
+import type { TransformTaskResult } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
 import type { Signatures } from '../../platform/http/signatures.ts';
@@ -31,7 +31,12 @@ export type ResultLink = Static<typeof ResultLink>;
 /** What is answered of a stored result. @param url its signed link. */
 export function resultLink(
   url: string,
-  { data, contentType, width, height }: Pick<Transformed, 'data' | 'contentType' | 'width' | 'height'>,
+  {
+    data,
+    contentType,
+    width,
+    height,
+  }: Pick<TransformTaskResult, 'data' | 'contentType' | 'width' | 'height'>,
 ): ResultLink {
   return { url, contentType, bytes: data.length, expiresInSeconds: RESULT_LIFE_SECONDS, width, height };
 }

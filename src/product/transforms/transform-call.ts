@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
@@ -39,7 +39,7 @@ export type SentTransform =
 export interface CompiledCall {
   /** The name under which usage counts it: of the op, or `steps`. */
   name: string;
-  pass: Pass;
+  pass: ImagePass;
   warnings: readonly StepWarning[];
   /** The second pictures that the pass reads. */
   layers: readonly SentLayer[];

@@ -5,8 +5,8 @@ import { foresee } from '../../../src/imaging/images/estimates/following.ts';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import type { StoredFile } from '../../../src/imaging/images/source.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { transform } from '../../../workers/image/pipeline.ts';
-import type { Encode, OperationStep, Pass } from '../../../workers/protocol.ts';
+import { performTransformTask } from '../../../workers/image/pipeline.ts';
+import type { EncodeOptions, ImagePass, OperationStep } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf, tiffOf, webpOf } from './files.ts';
 import { openStandIns } from './stand-ins.ts';
 
@@ -14,7 +14,11 @@ const step = (operation: string, params: OperationStep['params'] = {}): Operatio
   operation,
   params,
 });
-const passOf = (steps: OperationStep[], encode: Encode = {}): Pass => ({ decode: {}, steps, encode });
+const passOf = (steps: OperationStep[], encode: EncodeOptions = {}): ImagePass => ({
+  decode: {},
+  steps,
+  encode,
+});
 
 /** Opaque, 40 × 30 as it is shown. */
 const PNG = await sharp({ create: { width: 40, height: 30, channels: 3, background: 'teal' } })
@@ -26,7 +30,7 @@ const TURNED = await sharp({ create: { width: 30, height: 40, channels: 3, backg
   .toBuffer();
 
 /** A pass over 40 × 30 pixels, and the parameter at fault. */
-const MISFITS: Array<[pass: Pass, param: string]> = [
+const MISFITS: Array<[pass: ImagePass, param: string]> = [
   [passOf([step('extract', { left: 40, width: 1, height: 1 })]), 'steps[0].params.left'],
   [passOf([step('extract', { top: 30, width: 1, height: 1 })]), 'steps[0].params.top'],
   [passOf([step('extract', { left: 30, width: 11, height: 1 })]), 'steps[0].params.width'],
@@ -63,14 +67,14 @@ const MISFITS: Array<[pass: Pass, param: string]> = [
     passOf([step('extract', { width: 5, height: 5 })], { format: 'webp', target: { ssimulacra2: 80 } }),
     'ssimulacra2',
   ],
-  ...(['jpeg', 'webp', 'gif'] as const).map((format): [Pass, string] => [
+  ...(['jpeg', 'webp', 'gif'] as const).map((format): [ImagePass, string] => [
     passOf([step('extend', { right: 1_960, bottom: 1_970 })], { format, target: { maxBytes: 1_200 } }),
     'maxBytes',
   ]),
 ];
 
 /** The refusal before the pass takes a slot. */
-function refusalBefore(file: Uint8Array, pass: Pass): ApiError {
+function refusalBefore(file: Uint8Array, pass: ImagePass): ApiError {
   const header = readHeader(file);
   if (header === null) throw new Error('It is an image.');
   try {
@@ -82,7 +86,7 @@ function refusalBefore(file: Uint8Array, pass: Pass): ApiError {
   throw new Error(`Nothing is refused: ${JSON.stringify(pass)}`);
 }
 
-function isWithin(file: Uint8Array, pass: Pass): boolean {
+function isWithin(file: Uint8Array, pass: ImagePass): boolean {
   const header = readHeader(file);
   if (header === null) throw new Error('It is an image.');
   foresee({ header, fileBytes: file.length }, pass);
@@ -96,7 +100,7 @@ t.test('what does not fit a picture is refused by its header, with the words of 
       const deadlineMs = Date.now() + 30_000;
       const { code, details, message, param: found } = refusalBefore(input, pass);
       t.same([code, found], ['invalid_param', param], JSON.stringify(pass));
-      const failed = await transform({ kind: 'transform', input, pass, deadlineMs });
+      const failed = await performTransformTask({ kind: 'transform', input, pass, deadlineMs });
       t.match(failed, { kind: 'failure', code, param, message }, JSON.stringify(pass));
       if ('details' in failed) t.same(details, failed.details);
     }
@@ -153,7 +157,7 @@ t.test('a file that is small enough already is not refused, because it may be th
   const pass = passOf([], { target: { maxBytes: 150 } });
   t.ok(isWithin(file, pass), `${file.length} bytes`);
   t.match(
-    await transform({
+    await performTransformTask({
       kind: 'transform',
       input: new Uint8Array(file),
       pass,

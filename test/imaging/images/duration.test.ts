@@ -6,13 +6,13 @@ import { estimatedBytes, estimatedMs as estimatedMsOf } from '../../../src/imagi
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
 import { CpuMeter } from '../../../src/imaging/images/pools/threads.ts';
 import { Pace } from '../../../src/imaging/images/pools/work-history.ts';
-import type { OperationStep, Pass } from '../../../workers/protocol.ts';
+import type { ImagePass, OperationStep } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 
 const LONG_MS = 2_000;
-const estimatedMs = (header: Header, pass: Pass) => estimatedMsOf(header, [pass]);
+const estimatedMs = (header: Header, pass: ImagePass) => estimatedMsOf(header, [pass]);
 const headerOf = (file: Buffer) => readHeader(file) as Header;
-const passOf = (encode: Pass['encode'], ...steps: [string, object?][]): Pass => ({
+const passOf = (encode: ImagePass['encode'], ...steps: [string, object?][]): ImagePass => ({
   decode: {},
   encode,
   steps: steps.map(([operation, params = {}]): OperationStep => ({ operation, params: { ...params } })),
@@ -34,7 +34,7 @@ t.test('second pictures count in the estimates of time and of memory', (t) => {
 
 t.test('everyday passes are estimated to take a moment', async (t) => {
   const camera = headerOf(jpegOf(4_000, 3_000));
-  const everyday: [Header, Pass][] = [
+  const everyday: [Header, ImagePass][] = [
     [camera, passOf({ format: 'webp' }, ['resize', { width: 1_024 }])],
     [camera, passOf({ format: 'jpeg' }, ['rotate', { angle: 90 }])],
     [headerOf(jpegOf(8_000, 6_000)), passOf({ format: 'jpeg' }, ['resize', { width: 512 }])],
@@ -49,7 +49,7 @@ t.test('everyday passes are estimated to take a moment', async (t) => {
 t.test('what was seen to take long is estimated to', async (t) => {
   const large = headerOf(jpegOf(7_000, 7_000));
   const small = headerOf(jpegOf(1_000, 1_000));
-  const long: [Header, Pass][] = [
+  const long: [Header, ImagePass][] = [
     [large, passOf({ format: 'avif', lossless: true })],
     [large, passOf({ format: 'avif', effort: 9, target: { minSsim: 1 } })],
     [large, passOf({ format: 'gif' })],
@@ -138,10 +138,11 @@ t.test('the system tells the CPU time of other threads, without that of this one
 
 t.test('frames that are left out are decoded and counted, and not written', async (t) => {
   const header = headerOf(gifOf(500, 400, 100));
-  const msOf = (decode: Pass['decode']) => estimatedMs(header, { ...passOf({ format: 'webp' }), decode });
-  const bytesOf = (decode: Pass['decode']) =>
+  const msOf = (decode: ImagePass['decode']) =>
+    estimatedMs(header, { ...passOf({ format: 'webp' }), decode });
+  const bytesOf = (decode: ImagePass['decode']) =>
     estimatedBytes(header, [{ ...passOf({ format: 'webp' }), decode }]);
-  const decodes: Pass['decode'][] = [{}, { everyNth: 2 }, { frames: '50..54' }, { frame: 0 }];
+  const decodes: ImagePass['decode'][] = [{}, { everyNth: 2 }, { frames: '50..54' }, { frame: 0 }];
   const rising = decodes.map(msOf).reverse();
   t.strictSame(
     rising,

@@ -1,13 +1,13 @@
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 
 /** A pass that is held until the first number of its gate, which threads share, is no longer 0. */
-export class GatedPass implements Pass {
-  readonly decode: Pass['decode'];
-  readonly steps: Pass['steps'];
-  readonly encode: Pass['encode'];
+export class GatedPass implements ImagePass {
+  readonly decode: ImagePass['decode'];
+  readonly steps: ImagePass['steps'];
+  readonly encode: ImagePass['encode'];
   readonly gate: DataView;
 
-  constructor({ decode, steps, encode }: Pass, gate: Int32Array) {
+  constructor({ decode, steps, encode }: ImagePass, gate: Int32Array) {
     this.decode = decode;
     this.steps = steps;
     this.encode = encode;
@@ -15,7 +15,7 @@ export class GatedPass implements Pass {
   }
 
   /** The same text as without a gate, because the pools know work by it. */
-  toJSON(): Pass {
+  toJSON(): ImagePass {
     const { gate: _, ...pass } = this;
     return pass;
   }

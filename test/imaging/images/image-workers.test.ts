@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import { ImageWorkers, type ImageWorkersOptions } from '../../../src/imaging/images/image-workers.ts';
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { type ManualClock, manualClock } from '../../support/clock.ts';
 import { gifOf, pngOf, svgOf } from './files.ts';
@@ -41,7 +41,7 @@ function open(t: Test, options: Partial<ImageWorkersOptions> = {}) {
   return { workers, clock, lost };
 }
 
-function passOf(behaviour: string): Pass {
+function passOf(behaviour: string): ImagePass {
   return { decode: {}, steps: [], encode: { background: behaviour } };
 }
 
@@ -74,7 +74,7 @@ t.test('a pass runs in a thread and comes back with its wait', async (t) => {
 
 t.test('a pass of several formats tells the times of all of them', async (t) => {
   const { workers, clock } = open(t);
-  const pass: Pass = { decode: {}, steps: [], encode: { formats: ['webp', 'png'] } };
+  const pass: ImagePass = { decode: {}, steps: [], encode: { formats: ['webp', 'png'] } };
   const { timings } = await workers.transform({ ...callOf(clock), pass }).result;
   t.same(timings, { decodeMs: 1, processMs: 20, encodeMs: 300 });
 });

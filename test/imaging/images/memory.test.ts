@@ -4,11 +4,11 @@ import { imageMemoryBudgets } from '../../../src/imaging/images/budgets.ts';
 import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
 import { headerOf } from '../../../src/imaging/images/header/facts.ts';
 import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
-import type { OperationStep, OutputFormat, Pass } from '../../../workers/protocol.ts';
+import type { ImagePass, OperationStep, OutputFormat } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 
 const MEGABYTE = 1_048_576;
-const estimatedBytes = (header: Header, pass: Pass) => estimatedBytesOf(header, [pass]);
+const estimatedBytes = (header: Header, pass: ImagePass) => estimatedBytesOf(header, [pass]);
 
 function megabytes(file: Uint8Array, steps: OperationStep[], format: OutputFormat): number {
   const header = readHeader(file);

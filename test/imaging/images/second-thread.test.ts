@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import { performImageTask } from '../../../workers/image/perform.ts';
-import type { OperationStep, OutputFormat, Pass } from '../../../workers/protocol.ts';
+import type { ImagePass, OperationStep, OutputFormat } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { pngOf } from './files.ts';
@@ -16,7 +16,7 @@ const SHARPEN: OperationStep = { operation: 'sharpen', params: { sigma: 2 } };
 function callOf(
   clock: ManualClock,
   steps: OperationStep[],
-  encode: Pass['encode'] = {},
+  encode: ImagePass['encode'] = {},
   bytes = pngOf(2_000, 1_000),
 ) {
   const pass = { decode: {}, steps, encode: { ...encode, background: 'threads' } };

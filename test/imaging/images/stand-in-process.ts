@@ -1,5 +1,5 @@
 import { getPriority } from 'node:os';
-import type { ImageResult, ImageTask } from '../../../workers/protocol.ts';
+import type { ImageTask, ImageTaskResult } from '../../../workers/protocol.ts';
 import { serveTasks } from '../../../workers/transport/child-process.ts';
 
 /**
@@ -8,7 +8,7 @@ import { serveTasks } from '../../../workers/transport/child-process.ts';
  * `priority` with its niceness, `echo` with its input, `threads` with the threads of libvips that the task may use, as
  * the width.
  */
-serveTasks<ImageTask, ImageResult>(async (task) => {
+serveTasks<ImageTask, ImageTaskResult>(async (task) => {
   const behaviour = task.kind === 'transform' ? task.pass.encode.background : undefined;
   if (behaviour === 'spin') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   if (behaviour === 'die') {

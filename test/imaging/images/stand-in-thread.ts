@@ -1,4 +1,9 @@
-import type { Branched, Failure, ImageTask, Transformed } from '../../../workers/protocol.ts';
+import type {
+  BranchTaskResult,
+  ImageTask,
+  TaskFailure,
+  TransformTaskResult,
+} from '../../../workers/protocol.ts';
 import type { GatedPass } from './gated-pass.ts';
 
 /**
@@ -7,7 +12,9 @@ import type { GatedPass } from './gated-pass.ts';
  * thread's loop. `refuse` refuses after that. `threads` answers with the threads of libvips that the task may use, as
  * the width. Several passes have no times of their own, and together the times below.
  */
-export default async function run(task: ImageTask): Promise<Transformed | Branched | Failure> {
+export default async function run(
+  task: ImageTask,
+): Promise<TransformTaskResult | BranchTaskResult | TaskFailure> {
   if (task.kind === 'branch') {
     const outputs = task.passes.map(() => ({ ...answer(task), data: new Uint8Array(1) }));
     return { kind: 'branched', outputs, timings: { decodeMs: 1, processMs: 20, encodeMs: 300 } };
@@ -47,7 +54,7 @@ export default async function run(task: ImageTask): Promise<Transformed | Branch
   return answer(task);
 }
 
-function answer({ input }: ImageTask): Transformed {
+function answer({ input }: ImageTask): TransformTaskResult {
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   return { kind: 'transformed', data: input, contentType: 'image/png', width: 1, height: 1, timings };
 }

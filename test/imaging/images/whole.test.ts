@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import t from 'tap';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
-import type { Pass } from '../../../workers/protocol.ts';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { svgOf } from './files.ts';
@@ -31,7 +31,11 @@ t.teardown(() => workers.close());
 
 const corpus = needsImages(t);
 const within = () => ({ accountId: 'acc', deadlineMs: Date.now() + 60_000 });
-const passOf = (steps: Pass['steps'], encode: Pass['encode'] = {}): Pass => ({ decode: {}, steps, encode });
+const passOf = (steps: ImagePass['steps'], encode: ImagePass['encode'] = {}): ImagePass => ({
+  decode: {},
+  steps,
+  encode,
+});
 
 t.test('the self-test runs a real pass', async () => workers.selfTest());
 
@@ -61,7 +65,7 @@ t.test('a drawing is drawn as large as a resize asks, not enlarged', async (t) =
 });
 
 t.test('a density draws exactly so large', async (t) => {
-  const pass: Pass = { decode: { density: 192 }, steps: [], encode: { format: 'png' } };
+  const pass: ImagePass = { decode: { density: 192 }, steps: [], encode: { format: 'png' } };
   const { width, height } = await workers.transform({ ...within(), bytes: svgOf(20, 10), pass }).result;
   t.same([width, height], [40, 20]);
 });

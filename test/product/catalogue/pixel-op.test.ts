@@ -2,8 +2,8 @@
 import t from 'tap';
 import { firstViolation } from '../../../src/product/catalogue/checks/check.ts';
 import { pixelOp, step } from '../../../src/product/catalogue/pixel-op.ts';
-import { operations } from '../../../workers/image/operations/index.ts';
-import { integer } from '../../../workers/image/operations/parameter.ts';
+import { OPERATIONS } from '../../../workers/image/operations/index.ts';
+import { integerParameter } from '../../../workers/image/operations/parameter.ts';
 
 // What does not compile is said by @ts-expect-error, which fails the check of types where it compiles after all.
 
@@ -21,7 +21,7 @@ t.test(
       step('resize', { width: 3, fit: 'crop' }),
     ];
     for (const { operation, params } of refused)
-      t.ok(firstViolation(operations[operation].parameters, params, operation), JSON.stringify(params));
+      t.ok(firstViolation(OPERATIONS[operation].parameters, params, operation), JSON.stringify(params));
     // @ts-expect-error: webp writes the result and is not a step.
     step('webp', {});
     t.strictSame(step('extract', { width: 3, height: 4, left: undefined }).params, { width: 3, height: 4 });
@@ -35,7 +35,7 @@ t.test(
     const source = {
       op: 'soften',
       description: 'Softens the picture.',
-      parameters: { strength: integer(1, 9, 'How much.') },
+      parameters: { strength: integerParameter(1, 9, 'How much.') },
       example: { strength: 2 },
       compile: ({ strength }: { strength: number }) => ({ steps: [step('blur', { sigma: strength })] }),
     } as const;

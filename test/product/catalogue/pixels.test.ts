@@ -6,7 +6,7 @@ import type { Given, Op } from '../../../src/product/catalogue/op.ts';
 import { compile } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import { offeredModels, readModels } from '../../../src/product/models/models.ts';
-import { transform } from '../../../workers/image/pipeline.ts';
+import { performTransformTask } from '../../../workers/image/pipeline.ts';
 
 /** A gradient with a square in it: large enough for every example. */
 async function photo(): Promise<Uint8Array<ArrayBuffer>> {
@@ -28,7 +28,12 @@ async function run(op: string, parameters: Given) {
   const [segment] = compile(sentSteps([{ op, parameters }]), models);
   if (segment?.runs !== 'pass') throw new Error(`${op} is no pass`);
   const { pass } = segment;
-  return transform({ kind: 'transform', input: await photo(), pass, deadlineMs: Date.now() + 60_000 });
+  return performTransformTask({
+    kind: 'transform',
+    input: await photo(),
+    pass,
+    deadlineMs: Date.now() + 60_000,
+  });
 }
 
 /** The colour of one pixel of the result. */

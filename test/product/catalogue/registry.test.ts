@@ -9,7 +9,7 @@ import { compile } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import { checkRegistryStep } from '../../../src/product/catalogue/registry.ts';
 import { offeredModels, readModels } from '../../../src/product/models/models.ts';
-import { layersOf, operations } from '../../../workers/image/operations/index.ts';
+import { layersOf, OPERATIONS } from '../../../workers/image/operations/index.ts';
 import { surroundingsOf } from './surroundings.ts';
 
 const pixelOps = Object.values<Op>(OPS).filter((op) => op.runs === 'pass');
@@ -108,7 +108,7 @@ t.test(
       });
     }
     t.throws(() => checkRegistryStep('zoom'), {
-      details: { allowed: Object.keys(operations) },
+      details: { allowed: Object.keys(OPERATIONS) },
       code: 'invalid_param',
     });
     t.end();

@@ -1,8 +1,8 @@
 // needs: nothing
 import t from 'tap';
-import { isoBox, isoBoxes, isoBrands } from '../../../workers/formats/boxes.ts';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { MAX_PARTS } from '../../../workers/formats/parts.ts';
+import { findIsoBox, isoBoxes, isoBrands } from '../../../workers/formats/boxes.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { MAX_CONTAINER_PARTS } from '../../../workers/formats/parts.ts';
 import { avifOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
@@ -11,7 +11,7 @@ const corpus = needsImages(t);
 const avifs = ['animated', 'modern', 'orientation', 'photos']
   .flatMap((folder) => (corpus.skip === false ? imagesIn(folder) : []))
   .filter((name) => name.endsWith('.avif'));
-const boxes = (bytes: Bytes) => isoBoxes(bytes);
+const boxes = (bytes: ByteReader) => isoBoxes(bytes);
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
 t.test('boxes are told with their type and content', async (t) => {
@@ -31,13 +31,13 @@ t.test('a length of 64 bits, and one that goes to the end', async (t) => {
 });
 
 t.test('boxes in boxes are found by their types, and end with what they lie in', async (t) => {
-  const bytes = new Bytes(avifOf(9, 7));
-  const meta = isoBox(bytes, { start: 0, end: bytes.length }, 'meta');
+  const bytes = new ByteReader(avifOf(9, 7));
+  const meta = findIsoBox(bytes, { start: 0, end: bytes.length }, 'meta');
   t.ok(meta);
   const inside = { start: (meta?.start ?? 0) + 4, end: meta?.end ?? 0 };
   t.match([...isoBoxes(bytes, inside)], [{ type: 'pitm' }, { type: 'iprp', next: bytes.length }]);
-  t.match(isoBox(bytes, inside, 'iprp', 'ipco', 'ispe'), { type: 'ispe' });
-  t.equal(isoBox(bytes, inside, 'iprp', 'none', 'ispe'), undefined);
+  t.match(findIsoBox(bytes, inside, 'iprp', 'ipco', 'ispe'), { type: 'ispe' });
+  t.equal(findIsoBox(bytes, inside, 'iprp', 'none', 'ispe'), undefined);
   const [first] = isoBoxes(bytes, { start: 0, end: 16 });
   t.match(first, { type: 'ftyp', end: 16, truncated: true });
 });
@@ -46,10 +46,10 @@ t.test('the boxes of real files fill them', corpus, async (t) => {
   t.ok(avifs.length > 5, `${avifs.length} files`);
   for (const name of avifs) {
     const file = image(name);
-    const told = [...isoBoxes(new Bytes(file))];
+    const told = [...isoBoxes(new ByteReader(file))];
     t.equal(told[0]?.type, 'ftyp', name);
     t.match(told.at(-1), { next: file.length, truncated: false }, name);
-    t.match(isoBrands(new Bytes(file))[0], /^avi[fs]|mif1|msf1$/, name);
+    t.match(isoBrands(new ByteReader(file))[0], /^avi[fs]|mif1|msf1$/, name);
   }
 });
 
@@ -71,13 +71,13 @@ t.test('a box that claims less than its head ends the walk', async (t) => {
 });
 
 t.test('brands are read, the major one first, and not without end', async (t) => {
-  t.same(isoBrands(new Bytes(avifOf(9, 7))), ['avif', 'avif', 'mif1']);
-  t.same(isoBrands(new Bytes(latin1('\0\0\0\x08free'))), []);
-  t.same(isoBrands(new Bytes(latin1('\0\0\0\x0bftypavi'))), ['avi']);
-  t.ok(isoBrands(new Bytes(latin1(`\0\0\0\0ftyp${'mif1'.repeat(100_000)}`))).length < 100);
+  t.same(isoBrands(new ByteReader(avifOf(9, 7))), ['avif', 'avif', 'mif1']);
+  t.same(isoBrands(new ByteReader(latin1('\0\0\0\x08free'))), []);
+  t.same(isoBrands(new ByteReader(latin1('\0\0\0\x0bftypavi'))), ['avi']);
+  t.ok(isoBrands(new ByteReader(latin1(`\0\0\0\0ftyp${'mif1'.repeat(100_000)}`))).length < 100);
 });
 
 t.test('more boxes than any file has end the walk', async (t) => {
-  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MAX_PARTS)), boxes).length, MAX_PARTS);
-  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MAX_PARTS + 1)), boxes), 'too many parts');
+  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MAX_CONTAINER_PARTS)), boxes).length, MAX_CONTAINER_PARTS);
+  t.equal(walked(latin1('\0\0\0\x08free'.repeat(MAX_CONTAINER_PARTS + 1)), boxes), 'too many parts');
 });

@@ -2,23 +2,23 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import { isoBoxes } from '../../../workers/formats/boxes.ts';
-import { Bytes } from '../../../workers/formats/bytes.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
 import {
-  avifColours,
+  findHeifMetaBox,
   heifAssociations,
   heifItems,
-  heifMeta,
   heifReferences,
+  readAvifColours,
 } from '../../../workers/formats/heif.ts';
 import { jpegSegments } from '../../../workers/formats/jpeg.ts';
-import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
-import { iptcDatasets, photoshopBlock, photoshopResources } from '../../../workers/formats/photoshop.ts';
+import { type ContainerPart, TooManyPartsError } from '../../../workers/formats/parts.ts';
+import { buildPhotoshopBlock, iptcDatasets, photoshopResources } from '../../../workers/formats/photoshop.ts';
 import { pngChunks } from '../../../workers/formats/png.ts';
-import { pngColours } from '../../../workers/formats/png-colours.ts';
+import { readPngColours } from '../../../workers/formats/png-colours.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
-import { exifDirectories, type TiffDirectory, tiffPages } from '../../../workers/formats/tiff.ts';
-import { isBare } from '../../../workers/image/encode/bare-file.ts';
+import { exifDirectories, type TiffDirectory, tiffPageDirectories } from '../../../workers/formats/tiff.ts';
+import { isBareFile } from '../../../workers/image/encode/bare-file.ts';
 import { withoutBulkyTags } from '../../../workers/image/metadata/mended-exif.ts';
 import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../imaging/images/files.ts';
 import { hasImages, image, imagesIn } from '../../support/images.ts';
@@ -39,7 +39,7 @@ export interface Target {
   /** @throws AssertionError */
   holds(file: Uint8Array): void;
   /** The walk alone, to be timed. */
-  parts(bytes: Bytes): Iterable<unknown>;
+  parts(bytes: ByteReader): Iterable<unknown>;
 }
 
 export interface Fuzzed {
@@ -77,13 +77,13 @@ export async function targets(): Promise<Target[]> {
     inParts('jpeg', [...filesNamed(/\.jpe?g$/), jpegOf(3, 2), jpeg], jpegSegments),
     inParts('gif', [...filesNamed(/\.gif$/), gifOf(3, 2, 3)], gifBlocks),
     inParts('riff', [...filesNamed(/\.webp$/), webpOf(3, 2, 3)], webpChunks),
-    inParts('photoshop', [photoshopBlock(0x0404, IPTC)], photoshopResources),
+    inParts('photoshop', [buildPhotoshopBlock(0x0404, IPTC)], photoshopResources),
     inParts('iptc', [IPTC], iptcDatasets),
     inParts('boxes', heifs, isoBoxes, boxOffsets),
     targetOf('heif', heifs, heifParts, (file) => bounded(file, heifParts), boxOffsets),
     targetOf('colours of a png', pngs, coloursOfPng, (file) => bounded(file, coloursOfPng), pngOffsets),
     targetOf('colours of an avif', heifs, coloursOfAvif, (file) => bounded(file, coloursOfAvif), boxOffsets),
-    inDirectories('tiff pages', tiffs, tiffPages),
+    inDirectories('tiff pages', tiffs, tiffPageDirectories),
     inDirectories('exif', [exif.subarray(6), ...tiffs], exifDirectories),
   ];
 }
@@ -96,27 +96,27 @@ function filesNamed(pattern: RegExp): Uint8Array[] {
 function inParts(
   name: string,
   files: readonly Uint8Array[],
-  walk: (bytes: Bytes) => Iterable<Part>,
-  offsetsOf = (bytes: Bytes) => [0, ...[...walk(bytes)].map(({ at }) => at)],
+  walk: (bytes: ByteReader) => Iterable<ContainerPart>,
+  offsetsOf = (bytes: ByteReader) => [0, ...[...walk(bytes)].map(({ at }) => at)],
 ): Target {
   return targetOf(name, files, walk, (file) => walked(file, walk), offsetsOf);
 }
 
 /** All entries of a meta box about items. */
-function* heifParts(bytes: Bytes): Generator<unknown> {
-  const meta = heifMeta(bytes);
+function* heifParts(bytes: ByteReader): Generator<unknown> {
+  const meta = findHeifMetaBox(bytes);
   if (meta === undefined) return;
   yield* heifItems(bytes, meta);
   yield* heifReferences(bytes, meta);
   yield* heifAssociations(bytes, meta);
 }
 
-function coloursOfPng(bytes: Bytes): unknown[] {
-  return [readAll(() => pngColours(bytes))];
+function coloursOfPng(bytes: ByteReader): unknown[] {
+  return [readAll(() => readPngColours(bytes))];
 }
 
-function coloursOfAvif(bytes: Bytes): unknown[] {
-  return [readAll(() => avifColours(bytes))];
+function coloursOfAvif(bytes: ByteReader): unknown[] {
+  return [readAll(() => readAvifColours(bytes))];
 }
 
 /** What a reader reads, or that it read past the end of the file, which ends the reading. */
@@ -124,18 +124,18 @@ function readAll<R>(read: () => R): R | 'past the end' {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError && !(error instanceof TooManyParts)) return 'past the end';
+    if (error instanceof RangeError && !(error instanceof TooManyPartsError)) return 'past the end';
     throw error;
   }
 }
 
-function pngOffsets(bytes: Bytes): number[] {
+function pngOffsets(bytes: ByteReader): number[] {
   return [...pngChunks(bytes)].map(({ at }) => at);
 }
 
 /** Most faults of boxes are possible only inside the meta box. */
-function boxOffsets(bytes: Bytes): number[] {
-  const meta = heifMeta(bytes);
+function boxOffsets(bytes: ByteReader): number[] {
+  const meta = findHeifMetaBox(bytes);
   const below = meta === undefined ? [] : [...isoBoxes(bytes, meta)];
   const further = below.flatMap((box) => (box.type === 'iprp' ? [...isoBoxes(bytes, box)] : []));
   return [...isoBoxes(bytes), ...below, ...further].map(({ at }) => at);
@@ -144,9 +144,9 @@ function boxOffsets(bytes: Bytes): number[] {
 function inDirectories(
   name: string,
   files: readonly Uint8Array[],
-  walk: (bytes: Bytes) => Iterable<TiffDirectory>,
+  walk: (bytes: ByteReader) => Iterable<TiffDirectory>,
 ): Target {
-  const offsetsOf = (bytes: Bytes) => [
+  const offsetsOf = (bytes: ByteReader) => [
     0,
     ...[...walk(bytes)].flatMap(({ at, entries, nextAt }) => [
       at,
@@ -161,21 +161,21 @@ function inDirectories(
 function targetOf<P>(
   name: string,
   files: readonly Uint8Array[],
-  walk: (bytes: Bytes) => Iterable<P>,
+  walk: (bytes: ByteReader) => Iterable<P>,
   holds: (file: Uint8Array) => unknown,
-  offsetsOf: (bytes: Bytes) => number[],
+  offsetsOf: (bytes: ByteReader) => number[],
 ): Target {
   return {
     name,
     originals: files.map((file, index) => ({
       name: `${name} ${index}`,
       file,
-      offsets: offsetsOf(new Bytes(file)),
+      offsets: offsetsOf(new ByteReader(file)),
     })),
     holds(file) {
       holds(file);
       const format = readHeader(file)?.format;
-      if (format !== undefined && format !== 'svg') isBare(file, format === 'heif' ? 'avif' : format);
+      if (format !== undefined && format !== 'svg') isBareFile(file, format === 'heif' ? 'avif' : format);
       withoutBulkyTags(file);
     },
     parts: walk,
@@ -226,9 +226,9 @@ function timeOf(target: Target, file: Uint8Array): number {
 
 function walkThrough({ parts }: Target, file: Uint8Array): void {
   try {
-    const walk = parts(new Bytes(file))[Symbol.iterator]();
+    const walk = parts(new ByteReader(file))[Symbol.iterator]();
     while (walk.next().done !== true);
   } catch (error) {
-    if (!(error instanceof TooManyParts)) throw error;
+    if (!(error instanceof TooManyPartsError)) throw error;
   }
 }

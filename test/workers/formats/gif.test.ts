@@ -1,8 +1,8 @@
 // needs: nothing
 import t from 'tap';
-import { Bytes } from '../../../workers/formats/bytes.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
-import { MAX_PARTS } from '../../../workers/formats/parts.ts';
+import { MAX_CONTAINER_PARTS } from '../../../workers/formats/parts.ts';
 import { gifOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
@@ -39,7 +39,7 @@ t.test('colour tables are no blocks', async (t) => {
 
 t.test('real files end with their trailer', corpus, async (t) => {
   t.ok(gifs.length > 2, `${gifs.length} files`);
-  for (const name of gifs) t.equal([...gifBlocks(new Bytes(image(name)))].at(-1)?.kind, 'trailer', name);
+  for (const name of gifs) t.equal([...gifBlocks(new ByteReader(image(name)))].at(-1)?.kind, 'trailer', name);
 });
 
 t.test('a file cut anywhere tells the blocks that it has', async (t) => {
@@ -70,6 +70,6 @@ t.test('what is no GIF has no blocks', async (t) => {
 });
 
 t.test('more blocks than any file has end the walk', async (t) => {
-  t.equal(walked(gif('!\xfe\0'.repeat(MAX_PARTS)), gifBlocks).length, MAX_PARTS);
-  t.equal(walked(gif('!\xfe\0'.repeat(MAX_PARTS + 1)), gifBlocks), 'too many parts');
+  t.equal(walked(gif('!\xfe\0'.repeat(MAX_CONTAINER_PARTS)), gifBlocks).length, MAX_CONTAINER_PARTS);
+  t.equal(walked(gif('!\xfe\0'.repeat(MAX_CONTAINER_PARTS + 1)), gifBlocks), 'too many parts');
 });

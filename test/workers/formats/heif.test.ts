@@ -1,15 +1,15 @@
 // needs: nothing
 import t from 'tap';
-import type { ByteSpan } from '../../../workers/formats/boxes.ts';
-import { Bytes } from '../../../workers/formats/bytes.ts';
+import type { ByteRangeInFile } from '../../../workers/formats/boxes.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
 import {
+  findHeifMetaBox,
   heifAssociations,
   heifItems,
-  heifMeta,
   heifReferences,
-  primaryItem,
+  primaryItemId,
 } from '../../../workers/formats/heif.ts';
-import { TooManyParts } from '../../../workers/formats/parts.ts';
+import { TooManyPartsError } from '../../../workers/formats/parts.ts';
 import { avifOf } from '../../imaging/images/files.ts';
 import { bounded } from './walks.ts';
 
@@ -27,17 +27,17 @@ function fileOf(...boxes: Buffer[]): Buffer {
 }
 
 /** What a walk tells of a file's meta box; the walk is held to stay within the file. */
-function toldOf<P>(file: Uint8Array, walk: (bytes: Bytes, meta: ByteSpan) => Iterable<P>) {
+function toldOf<P>(file: Uint8Array, walk: (bytes: ByteReader, meta: ByteRangeInFile) => Iterable<P>) {
   return bounded(file, (bytes) => {
-    const meta = heifMeta(bytes);
+    const meta = findHeifMetaBox(bytes);
     return meta === undefined ? [] : walk(bytes, meta);
   });
 }
 
 function primaryOf(file: Uint8Array): number | undefined {
-  const bytes = new Bytes(file);
-  const meta = heifMeta(bytes);
-  return meta && primaryItem(bytes, meta);
+  const bytes = new ByteReader(file);
+  const meta = findHeifMetaBox(bytes);
+  return meta && primaryItemId(bytes, meta);
 }
 
 /** An item of 16 bits, one of 32 bits that is hidden, and one whose entry is cut off. */
@@ -109,6 +109,9 @@ t.test('a file cut anywhere tells no more than the whole one', async (t) => {
 
 t.test('more associations than any file has end the walk', async (t) => {
   const file = fileOf(box('iprp', box('ipma', '\0\0\0\0\0\0\0\0', '\0\x01\0'.repeat(70_000))));
-  const bytes = new Bytes(file);
-  t.throws(() => [...heifAssociations(bytes, heifMeta(bytes) ?? { start: 0, end: 0 })], TooManyParts);
+  const bytes = new ByteReader(file);
+  t.throws(
+    () => [...heifAssociations(bytes, findHeifMetaBox(bytes) ?? { start: 0, end: 0 })],
+    TooManyPartsError,
+  );
 });

@@ -1,9 +1,9 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { jpegSegment, jpegSegments } from '../../../workers/formats/jpeg.ts';
-import { MAX_PARTS } from '../../../workers/formats/parts.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { buildJpegSegment, jpegSegments } from '../../../workers/formats/jpeg.ts';
+import { MAX_CONTAINER_PARTS } from '../../../workers/formats/parts.ts';
 import { jpegOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { cutEverywhere, walked } from './walks.ts';
@@ -26,11 +26,11 @@ t.test('segments are told with their marker and content, up to EOI', async (t) =
 });
 
 t.test('the data of a scan is passed over, with its stuffing and restarts', async (t) => {
-  const scan = jpegSegment(0xda, Buffer.from('scan'));
+  const scan = buildJpegSegment(0xda, Buffer.from('scan'));
   const file = jpeg(
     scan,
     'data\xff\0data\xff\xd0data\xff\xd7',
-    jpegSegment(0xc4, Buffer.from('table')),
+    buildJpegSegment(0xc4, Buffer.from('table')),
     '\xff\xd9',
   );
   t.match(walked(file, jpegSegments), [
@@ -41,7 +41,7 @@ t.test('the data of a scan is passed over, with its stuffing and restarts', asyn
 });
 
 t.test('the data of a scan is not searched before it is asked for', async (t) => {
-  class Watched extends Bytes {
+  class Watched extends ByteReader {
     furthest = 0;
 
     override indexOf(value: number, from: number): number {
@@ -50,16 +50,16 @@ t.test('the data of a scan is not searched before it is asked for', async (t) =>
       return found;
     }
   }
-  const scan = jpegSegment(0xda, Buffer.from('scan'));
+  const scan = buildJpegSegment(0xda, Buffer.from('scan'));
   const bytes = new Watched(jpeg(scan, Buffer.alloc(100_000), '\xff\xd9'));
   for (const { marker } of jpegSegments(bytes)) if (marker === 0xda) break;
   t.equal(bytes.furthest, 2);
 });
 
 t.test('garbage and fill bytes before a segment are passed over, and seen by its place', async (t) => {
-  const comment = jpegSegment(0xfe, Buffer.from('words'));
+  const comment = buildJpegSegment(0xfe, Buffer.from('words'));
   const [first, second, third] = [
-    ...jpegSegments(new Bytes(jpeg(comment, 'rest', comment, '\xff\xff', comment))),
+    ...jpegSegments(new ByteReader(jpeg(comment, 'rest', comment, '\xff\xff', comment))),
   ];
   t.match(first, { marker: 0xfe, at: 2, next: 11 });
   t.match(second, { marker: 0xfe, at: 15, next: 24 });
@@ -70,7 +70,7 @@ t.test('a real file ends with EOI', corpus, async (t) => {
   t.ok(jpegs.length > 10, `${jpegs.length} files`);
   for (const name of jpegs) {
     const file = image(name);
-    const segments = [...jpegSegments(new Bytes(file))];
+    const segments = [...jpegSegments(new ByteReader(file))];
     t.equal(segments.at(-1)?.marker, 0xd9, name);
     for (const { at, marker } of segments) t.same([...file.subarray(at, at + 2)], [0xff, marker], name);
   }
@@ -78,7 +78,10 @@ t.test('a real file ends with EOI', corpus, async (t) => {
 
 t.test('a file cut anywhere tells the segments that it has', async (t) => {
   t.equal(cutEverywhere(jpegOf(3, 2), jpegSegments), 3);
-  t.equal(cutEverywhere(jpeg(jpegSegment(0xe1, Buffer.alloc(300)), '\xff\x01', '\xff\xd9'), jpegSegments), 3);
+  t.equal(
+    cutEverywhere(jpeg(buildJpegSegment(0xe1, Buffer.alloc(300)), '\xff\x01', '\xff\xd9'), jpegSegments),
+    3,
+  );
 });
 
 t.test('a real one too, of one scan and of several', async (t) => {
@@ -108,6 +111,9 @@ t.test('what is no JPEG has no segments', async (t) => {
 });
 
 t.test('more segments than any file has end the walk', async (t) => {
-  t.equal(walked(jpeg('\xff\xfe\0\x02'.repeat(MAX_PARTS)), jpegSegments).length, MAX_PARTS);
-  t.equal(walked(jpeg('\xff\xfe\0\x02'.repeat(MAX_PARTS + 1)), jpegSegments), 'too many parts');
+  t.equal(
+    walked(jpeg('\xff\xfe\0\x02'.repeat(MAX_CONTAINER_PARTS)), jpegSegments).length,
+    MAX_CONTAINER_PARTS,
+  );
+  t.equal(walked(jpeg('\xff\xfe\0\x02'.repeat(MAX_CONTAINER_PARTS + 1)), jpegSegments), 'too many parts');
 });

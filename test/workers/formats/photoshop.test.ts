@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { iptcDatasets, photoshopBlock, photoshopResources } from '../../../workers/formats/photoshop.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { buildPhotoshopBlock, iptcDatasets, photoshopResources } from '../../../workers/formats/photoshop.ts';
 import { carriedIptc } from '../../../workers/image/metadata/iptc.ts';
 import { cutEverywhere, walked } from './walks.ts';
 
@@ -12,12 +12,12 @@ const IPTC = Buffer.concat([BY_LINE, NOTICE]);
 
 t.test('resources are told with their numbers, and names and contents are padded', async (t) => {
   const named = Buffer.from('8BIM\x04\x09\x02ab\0\0\0\0\x03xyz\0', 'latin1');
-  const block = Buffer.concat([photoshopBlock(0x0404, IPTC), named]);
-  const [iptc, other] = [...photoshopResources(new Bytes(block))];
+  const block = Buffer.concat([buildPhotoshopBlock(0x0404, IPTC), named]);
+  const [iptc, other] = [...photoshopResources(new ByteReader(block))];
   t.match(iptc, { number: 0x0404, at: 14, start: 26, end: 26 + IPTC.length });
   t.equal(block.toString('latin1', other?.start, other?.end), 'xyz');
   t.match(other, { number: 0x0409, next: block.length, truncated: false });
-  t.same([...photoshopResources(new Bytes(IPTC))], [], 'no block');
+  t.same([...photoshopResources(new ByteReader(IPTC))], [], 'no block');
 });
 
 t.test('datasets are told with their record and number, in both forms of their length', async (t) => {
@@ -28,7 +28,7 @@ t.test('datasets are told with their record and number, in both forms of their l
 });
 
 t.test('blocks cut anywhere tell what they have', async (t) => {
-  t.equal(cutEverywhere(photoshopBlock(0x0404, IPTC), photoshopResources), 1);
+  t.equal(cutEverywhere(buildPhotoshopBlock(0x0404, IPTC), photoshopResources), 1);
   t.equal(cutEverywhere(IPTC, iptcDatasets), 2);
 });
 
@@ -38,7 +38,7 @@ t.test('of IPTC the texts are carried, and no preview', async (t) => {
   const object = Buffer.from('\x1c\x08\x0a\0\x02ab', 'latin1');
   const all = Buffer.concat([BY_LINE, preview, disguised, object, NOTICE]);
   t.same(carriedIptc(all), IPTC, 'a bare list');
-  t.same(carriedIptc(photoshopBlock(0x0404, all)), IPTC, 'in a block');
-  t.equal(carriedIptc(photoshopBlock(1036, all)), undefined, 'a thumbnail alone');
+  t.same(carriedIptc(buildPhotoshopBlock(0x0404, all)), IPTC, 'in a block');
+  t.equal(carriedIptc(buildPhotoshopBlock(1036, all)), undefined, 'a thumbnail alone');
   t.equal(carriedIptc(Buffer.from('no datasets')), undefined);
 });

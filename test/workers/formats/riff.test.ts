@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { MAX_PARTS } from '../../../workers/formats/parts.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { MAX_CONTAINER_PARTS } from '../../../workers/formats/parts.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
 import { webpOf } from '../../imaging/images/files.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
@@ -22,7 +22,7 @@ t.test('chunks are told with their type and content', async (t) => {
 
 t.test('a chunk of odd length is padded', async (t) => {
   const odd = Buffer.concat([webpOf(3, 2), Buffer.from('EXIF\x03\0\0\0abc\0XMP \0\0\0\0', 'latin1')]);
-  const [, , exif, xmp] = [...webpChunks(new Bytes(odd))];
+  const [, , exif, xmp] = [...webpChunks(new ByteReader(odd))];
   t.match(exif, { type: 'EXIF', start: 46, end: 49, next: 50 });
   t.match(xmp, { type: 'XMP ', at: 50, truncated: false });
 });
@@ -31,7 +31,7 @@ t.test('the chunks of real files fill them', corpus, async (t) => {
   t.ok(webpFiles.length > 4, `${webpFiles.length} files`);
   for (const name of webpFiles) {
     const file = image(name);
-    const chunks = [...webpChunks(new Bytes(file))];
+    const chunks = [...webpChunks(new ByteReader(file))];
     t.match(chunks[0]?.type, /^VP8[ LX]$/, name);
     t.match(chunks.at(-1), { next: file.length, truncated: false }, name);
   }
@@ -60,6 +60,6 @@ t.test('a file of another form has no chunks', async (t) => {
 
 t.test('more chunks than any file has end the walk', async (t) => {
   const chunks = (count: number) => webpOf(1, 1, count - 1);
-  t.equal(walked(chunks(MAX_PARTS), webpChunks).length, MAX_PARTS);
-  t.equal(walked(chunks(MAX_PARTS + 1), webpChunks), 'too many parts');
+  t.equal(walked(chunks(MAX_CONTAINER_PARTS), webpChunks).length, MAX_CONTAINER_PARTS);
+  t.equal(walked(chunks(MAX_CONTAINER_PARTS + 1), webpChunks), 'too many parts');
 });

@@ -2,14 +2,14 @@
 import { strict as assert } from 'node:assert';
 import sharp from 'sharp';
 import t from 'tap';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { MAX_PARTS } from '../../../workers/formats/parts.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { MAX_CONTAINER_PARTS } from '../../../workers/formats/parts.ts';
 import {
   exifDirectories,
-  firstNumber,
-  soundExifDirectories,
+  exifDirectoriesOrNone,
+  firstEntryValue,
   type TiffDirectory,
-  tiffPages,
+  tiffPageDirectories,
   withoutExifPrefix,
 } from '../../../workers/formats/tiff.ts';
 import { tiffOf } from '../../imaging/images/files.ts';
@@ -44,7 +44,7 @@ function structure(length: number, directories: readonly Written[], first = 8): 
   return tiff;
 }
 
-const pagesOf = (file: Uint8Array) => bounded(file, tiffPages);
+const pagesOf = (file: Uint8Array) => bounded(file, tiffPageDirectories);
 const exifOf = (file: Uint8Array) => bounded(file, exifDirectories);
 
 /** The tags of each directory, or what ended the walk. */
@@ -71,28 +71,32 @@ t.test('pages are told in their chain, with entries that say where their values 
 t.test('values that do not fit into an entry stand where it points', async (t) => {
   const file = structure(60, [{ at: 8, entries: [{ tag: 258, type: 3, count: 3, value: 50 }] }]);
   file.writeUInt16LE(16, 50);
-  const [page] = [...tiffPages(new Bytes(file))];
+  const [page] = [...tiffPageDirectories(new ByteReader(file))];
   assert.ok(page?.entries[0]);
   t.match(page.entries[0], { claimedBytes: 6, valueAt: 50 });
-  t.equal(firstNumber(new Bytes(file), page, page.entries[0]), 16);
-  t.equal(firstNumber(new Bytes(file.subarray(0, 51)), page, page.entries[0]), undefined, 'it is cut off');
+  t.equal(firstEntryValue(new ByteReader(file), page, page.entries[0]), 16);
+  t.equal(
+    firstEntryValue(new ByteReader(file.subarray(0, 51)), page, page.entries[0]),
+    undefined,
+    'it is cut off',
+  );
 });
 
 t.test('the pages of a file that is written are read, in both byte orders and as BigTIFF', async (t) => {
   const create = { width: 40, height: 30, channels: 3, background: '#369' } as const;
   for (const bigtiff of [false, true]) {
-    const bytes = new Bytes(await sharp({ create }).tiff({ bigtiff }).toBuffer());
-    const [page, ...others] = [...tiffPages(bytes)];
+    const bytes = new ByteReader(await sharp({ create }).tiff({ bigtiff }).toBuffer());
+    const [page, ...others] = [...tiffPageDirectories(bytes)];
     assert.ok(page);
     t.match(page, { isBig: bigtiff, truncated: false, next: 0 });
     t.same(others, []);
-    const numbers = page.entries.map((entry) => [entry.tag, firstNumber(bytes, page, entry)] as const);
+    const numbers = page.entries.map((entry) => [entry.tag, firstEntryValue(bytes, page, entry)] as const);
     t.match(Object.fromEntries(numbers), { 256: 40, 257: 30, 258: 8, 277: 3 });
   }
   const big = Buffer.from('MM\0*\0\0\0\x08\0\x01\x01\0\0\x03\0\0\0\x01\0\x09\0\0\0\0\0\0', 'latin1');
-  const [page] = [...tiffPages(new Bytes(big))];
+  const [page] = [...tiffPageDirectories(new ByteReader(big))];
   assert.ok(page?.entries[0]);
-  t.equal(firstNumber(new Bytes(big), page, page.entries[0]), 9);
+  t.equal(firstEntryValue(new ByteReader(big), page, page.entries[0]), 9);
 });
 
 t.test('a file cut anywhere tells the pages that it has', async (t) => {
@@ -117,15 +121,15 @@ t.test('a chain that leads in a circle, out of the file, into its head or to not
 t.test('a directory that claims more entries than there are is truncated', async (t) => {
   const file = structure(40, [{ at: 8, entries: [{ tag: 256, value: 1 }] }]);
   file.writeUInt16LE(0xffff, 8);
-  const [page] = [...tiffPages(new Bytes(file))];
+  const [page] = [...tiffPageDirectories(new ByteReader(file))];
   t.match(page, { truncated: true, next: 0, nextAt: undefined });
   t.equal(page?.entries.length, 2, 'what there is room for');
 });
 
 t.test('pages without end, or over one another, end the walk', async (t) => {
   const pages = (count: number) => tiffOf(...Array(count).fill({ width: 1, height: 1 }));
-  t.equal([...tiffPages(new Bytes(pages(MAX_PARTS)))].length, MAX_PARTS);
-  t.equal(pagesOf(pages(MAX_PARTS + 1)), 'too many parts');
+  t.equal([...tiffPageDirectories(new ByteReader(pages(MAX_CONTAINER_PARTS)))].length, MAX_CONTAINER_PARTS);
+  t.equal(pagesOf(pages(MAX_CONTAINER_PARTS + 1)), 'too many parts');
   // Each page begins four bytes after the one before it, and claims a hundred entries.
   const overlapping = Buffer.alloc(4_000);
   overlapping.write('II*\0\x08\0\0\0', 'latin1');
@@ -152,7 +156,7 @@ t.test('the directories of an EXIF are those that its entries lead to, each with
     { at: 150, entries: [{ tag: 0x0201, value: 1 }] },
   ]);
   t.same(tagsOf(exifOf(file)), [[EXIF, GPS], [0xa005], [1], [2]], 'and not the thumbnail behind the first');
-  const [first, second] = soundExifDirectories(new Bytes(file));
+  const [first, second] = exifDirectoriesOrNone(new ByteReader(file));
   t.equal(first?.ledBy, undefined);
   t.equal(second?.ledBy, first?.entries[0]);
 });
@@ -191,7 +195,7 @@ t.test('directories over one another, or too many, are vouched for by nobody', a
     },
   ]);
   t.equal(exifOf(over), 'too many parts');
-  t.same(soundExifDirectories(new Bytes(over)), []);
+  t.same(exifDirectoriesOrNone(new ByteReader(over)), []);
   const many = structure(
     1_000,
     Array.from({ length: 17 }, (_, index) => ({

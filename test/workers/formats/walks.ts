@@ -1,11 +1,11 @@
 import { strict as assert } from 'node:assert';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { type Part, TooManyParts } from '../../../workers/formats/parts.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { type ContainerPart, TooManyPartsError } from '../../../workers/formats/parts.ts';
 
 /** The result of a walk over a file: its parts, or that it has too many. */
-export type WalkResult = readonly Part[] | 'too many parts';
+export type WalkResult = readonly ContainerPart[] | 'too many parts';
 
-export type Walk = (bytes: Bytes) => Iterable<Part>;
+export type Walk = (bytes: ByteReader) => Iterable<ContainerPart>;
 
 /**
  * Bytes that a walk may read for each byte of its file: heads are read once, and data between them is searched once.
@@ -14,7 +14,7 @@ const READS_A_BYTE = 4;
 const READS_OF_ANY_FILE = 64;
 
 /** Counts the bytes that are read. */
-class CountedBytes extends Bytes {
+class CountedBytes extends ByteReader {
   read = 0;
 
   override u8(at: number): number {
@@ -60,11 +60,11 @@ class CountedBytes extends Bytes {
  */
 export function bounded<P>(
   file: Uint8Array,
-  walk: (bytes: Bytes) => Iterable<P>,
+  walk: (bytes: ByteReader) => Iterable<P>,
 ): readonly P[] | 'too many parts' {
   const counted = new CountedBytes(within(file, 0));
   const result = resultOf(counted, walk);
-  assert.deepEqual(resultOf(new Bytes(within(file, 255)), walk), result, 'it read outside of its bytes');
+  assert.deepEqual(resultOf(new ByteReader(within(file, 255)), walk), result, 'it read outside of its bytes');
   const most = READS_A_BYTE * file.length + READS_OF_ANY_FILE;
   assert.ok(counted.read <= most, `${counted.read} bytes were read of a file of ${file.length}`);
   return result;
@@ -105,16 +105,19 @@ function within(file: Uint8Array, filler: number): Uint8Array {
   return larger.subarray(margin, margin + file.length);
 }
 
-function resultOf<P>(bytes: Bytes, walk: (bytes: Bytes) => Iterable<P>): readonly P[] | 'too many parts' {
+function resultOf<P>(
+  bytes: ByteReader,
+  walk: (bytes: ByteReader) => Iterable<P>,
+): readonly P[] | 'too many parts' {
   try {
     return [...walk(bytes)];
   } catch (error) {
-    if (error instanceof TooManyParts) return 'too many parts';
+    if (error instanceof TooManyPartsError) return 'too many parts';
     throw error;
   }
 }
 
-function assertInOrder(parts: readonly Part[], length: number): void {
+function assertInOrder(parts: readonly ContainerPart[], length: number): void {
   let from = 0;
   for (const [index, { at, start, end, next, truncated }] of parts.entries()) {
     const isInOrder = from <= at && at < start && start <= end && end <= next && next <= length;

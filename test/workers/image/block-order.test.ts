@@ -3,12 +3,18 @@ import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import { hintOf } from '../../../src/imaging/images/header/readings.ts';
-import { isoBox, isoBoxes } from '../../../workers/formats/boxes.ts';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { APP0, APP1, JPEG_HEAD_BYTES, jpegSegment, jpegSegments } from '../../../workers/formats/jpeg.ts';
-import { pngChunk, pngChunks } from '../../../workers/formats/png.ts';
+import { findIsoBox, isoBoxes } from '../../../workers/formats/boxes.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import {
+  APP0_MARKER,
+  APP1_MARKER,
+  buildJpegSegment,
+  JPEG_MARKER_BYTES,
+  jpegSegments,
+} from '../../../workers/formats/jpeg.ts';
+import { buildPngChunk, pngChunks } from '../../../workers/formats/png.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { made, passOf, raster } from './passes.ts';
 
 /** EXIF and XMP in every place and order that a format allows for them. */
@@ -72,7 +78,7 @@ async function check(t: Test, name: string, file: Buffer, { orientation, artist 
   const size = isSideways ? [HEIGHT, WIDTH] : [WIDTH, HEIGHT];
   const header = readHeader(file);
   t.equal(header?.orientation, orientation, `${name}: the header`);
-  const told = await describe(new Uint8Array(file));
+  const told = await describeImage(new Uint8Array(file));
   if (told.kind === 'failure') throw new Error(`${name}: ${told.message}`);
   t.match(told.image, { width: size[0], height: size[1], orientation }, `${name}: facts`);
   t.match(told.metadata.xmp, { creator: ['Jane'], Rating: '5' }, `${name}: tags`);
@@ -92,7 +98,7 @@ async function check(t: Test, name: string, file: Buffer, { orientation, artist 
     t.match(String(xmp), /Jane/, `${name} as ${format}: kept`);
     t.notMatch(String(xmp), /Orientation|HasExtended/, `${name} as ${format}: what is stale goes`);
     const rights = await made(file, passOf([], { format, metadata: 'copyright' }), hint);
-    const told = await describe(rights.data);
+    const told = await describeImage(rights.data);
     t.match(
       told,
       { metadata: { xmp: { creator: ['Jane'], Rating: undefined } } },
@@ -105,16 +111,16 @@ async function check(t: Test, name: string, file: Buffer, { orientation, artist 
 
 const XMP_NAME = Buffer.from('http://ns.adobe.com/xap/1.0/\0');
 const REST_NAME = Buffer.from('http://ns.adobe.com/xmp/extension/\0');
-const xmpSegment = jpegSegment(APP1, XMP_NAME, XMP);
-const exifSegment = (exif: Buffer) => jpegSegment(APP1, Buffer.from('Exif\0\0'), exif);
+const xmpSegment = buildJpegSegment(APP1_MARKER, XMP_NAME, XMP);
+const exifSegment = (exif: Buffer) => buildJpegSegment(APP1_MARKER, Buffer.from('Exif\0\0'), exif);
 
 const jpeg = await picture.clone().jpeg({ quality: 95, chromaSubsampling: '4:4:4' }).toBuffer();
-const jfif = [...jpegSegments(new Bytes(jpeg))].find(({ marker }) => marker === APP0);
+const jfif = [...jpegSegments(new ByteReader(jpeg))].find(({ marker }) => marker === APP0_MARKER);
 const withSegments = (...segments: Buffer[]) =>
   Buffer.concat([
-    jpeg.subarray(0, JPEG_HEAD_BYTES),
+    jpeg.subarray(0, JPEG_MARKER_BYTES),
     ...segments,
-    jpeg.subarray(jfif?.next ?? JPEG_HEAD_BYTES),
+    jpeg.subarray(jfif?.next ?? JPEG_MARKER_BYTES),
   ]);
 const ownJfif = jfif === undefined ? Buffer.alloc(0) : jpeg.subarray(jfif.at, jfif.next);
 
@@ -148,13 +154,13 @@ function secondSegments(size: number, digest = DIGEST): Buffer[] {
     numbers.writeUInt32BE(SECOND.length, 0);
     numbers.writeUInt32BE(part * size, 4);
     const content = SECOND.subarray(part * size, (part + 1) * size);
-    return jpegSegment(APP1, REST_NAME, Buffer.from(digest), numbers, content);
+    return buildJpegSegment(APP1_MARKER, REST_NAME, Buffer.from(digest), numbers, content);
   });
 }
 
 t.test('a packet of XMP in several segments counts in any order of them', async (t) => {
-  const main = jpegSegment(
-    APP1,
+  const main = buildJpegSegment(
+    APP1_MARKER,
     XMP_NAME,
     packetOf(
       '<dc:creator><rdf:Seq><rdf:li>Jane</rdf:li></rdf:Seq></dc:creator>',
@@ -176,10 +182,14 @@ t.test('a packet of XMP in several segments counts in any order of them', async 
   for (const [name, segments] of Object.entries(rows)) {
     const file = withSegments(...segments);
     await check(t, name, file, { orientation: 1 });
-    const told = await describe(new Uint8Array(file));
+    const told = await describeImage(new Uint8Array(file));
     t.match(told, { metadata: { xmp: { Make: 'Second', Rating: '5', rights: ['All of it'] } } }, name);
     const { data } = await made(file, passOf([], { format: 'webp', metadata: 'copyright' }));
-    t.match(await describe(data), { metadata: { xmp: { rights: ['All of it'] } } }, `${name}: its rights`);
+    t.match(
+      await describeImage(data),
+      { metadata: { xmp: { rights: ['All of it'] } } },
+      `${name}: its rights`,
+    );
   }
   const others: Record<string, Buffer[]> = {
     'one is missing': [main, ...parts.slice(1)],
@@ -188,7 +198,7 @@ t.test('a packet of XMP in several segments counts in any order of them', async 
     'there is no main packet': parts,
   };
   for (const [name, segments] of Object.entries(others)) {
-    const told = await describe(new Uint8Array(withSegments(...segments)));
+    const told = await describeImage(new Uint8Array(withSegments(...segments)));
     if (told.kind === 'failure') return t.fail(told.message);
     t.equal(told.metadata.xmp?.Make, undefined, name);
     const kept = await made(withSegments(...segments), passOf([], { metadata: 'keep' }));
@@ -198,13 +208,13 @@ t.test('a packet of XMP in several segments counts in any order of them', async 
 
 t.test('EXIF and XMP of a PNG count before its pixels and after them', async (t) => {
   const png = await picture.clone().png().toBuffer();
-  const chunks = [...pngChunks(new Bytes(png))];
+  const chunks = [...pngChunks(new ByteReader(png))];
   const [pixels, end] = ['IDAT', 'IEND'].map((type) => chunks.find((chunk) => chunk.type === type)?.at ?? 0);
   const at = (front: Buffer[], back: Buffer[]) =>
     Buffer.concat([png.subarray(0, pixels), ...front, png.subarray(pixels, end), ...back, png.subarray(end)]);
-  const xmp = pngChunk('iTXt', Buffer.concat([Buffer.from('XML:com.adobe.xmp\0\0\0\0\0'), XMP]));
-  const exif = pngChunk('eXIf', SIX);
-  const second = pngChunk('eXIf', THREE);
+  const xmp = buildPngChunk('iTXt', Buffer.concat([Buffer.from('XML:com.adobe.xmp\0\0\0\0\0'), XMP]));
+  const exif = buildPngChunk('eXIf', SIX);
+  const second = buildPngChunk('eXIf', THREE);
   const six = { orientation: 6, artist: 'Exif Six' };
   const rows: Record<string, [file: Buffer, expected: Expected]> = {
     'both before': [at([xmp, exif], []), six],
@@ -231,7 +241,7 @@ t.test('the blocks of a WebP count in any order of its chunks', async (t) => {
     .withExif({ IFD0: { Artist: 'x' } })
     .withXmp('<x/>')
     .toBuffer();
-  const own = [...webpChunks(new Bytes(webp))].filter(({ type }) => type.startsWith('VP8'));
+  const own = [...webpChunks(new ByteReader(webp))].filter(({ type }) => type.startsWith('VP8'));
   const chunk = (type: string, content: Buffer) => {
     const head = Buffer.from(`${type}\0\0\0\0`, 'latin1');
     head.writeUInt32LE(content.length, 4);
@@ -262,9 +272,9 @@ t.test('the XMP of an AVIF counts before the picture in the list of items', asyn
     .avif({ quality: 95, chromaSubsampling: '4:4:4' })
     .withXmp(String(XMP))
     .toBuffer();
-  const bytes = new Bytes(avif);
-  const meta = isoBox(bytes, { start: 0, end: avif.length }, 'meta');
-  const list = meta && isoBox(bytes, { start: meta.start + 4, end: meta.end }, 'iinf');
+  const bytes = new ByteReader(avif);
+  const meta = findIsoBox(bytes, { start: 0, end: avif.length }, 'meta');
+  const list = meta && findIsoBox(bytes, { start: meta.start + 4, end: meta.end }, 'iinf');
   if (list === undefined) return t.fail('no list of items');
   const items = [...isoBoxes(bytes, { start: list.start + 6, end: list.end })];
   t.ok(items.length >= 2);
@@ -326,7 +336,7 @@ function twoPages(names: readonly [string, string]): Buffer {
 
 t.test('a page of a TIFF has its own tags, which go with it', async (t) => {
   const file = twoPages(['First Name', 'Other Name']);
-  t.match(await describe(new Uint8Array(file)), {
+  t.match(await describeImage(new Uint8Array(file)), {
     metadata: { xmp: { creator: ['First Name'] }, exif: { Artist: 'First Name' } },
   });
   for (const [frame, name, other] of [
@@ -337,11 +347,11 @@ t.test('a page of a TIFF has its own tags, which go with it', async (t) => {
       for (const format of FORMATS) {
         const { data } = await made(file, passOf([], { format, metadata }, { frame }));
         const where = `page ${frame} as ${format}, ${metadata}`;
-        t.match(await describe(data), { metadata: { xmp: { creator: [name] } } }, where);
+        t.match(await describeImage(data), { metadata: { xmp: { creator: [name] } } }, where);
         t.notMatch(Buffer.from(data).toString('latin1'), other, where);
       }
     }
     const { data } = await made(file, passOf([], { format: 'tiff', metadata: 'keep' }, { frame }));
-    t.match(await describe(data), { metadata: { exif: { Artist: name } } }, `page ${frame}: EXIF`);
+    t.match(await describeImage(data), { metadata: { exif: { Artist: name } } }, `page ${frame}: EXIF`);
   }
 });

@@ -1,8 +1,8 @@
 // needs: nothing
 import sharp, { type Sharp } from 'sharp';
 import t, { type Test } from 'tap';
-import { performBranches } from '../../../workers/image/branches.ts';
-import type { Failure, Pass, Transformed } from '../../../workers/protocol.ts';
+import { performBranchTask } from '../../../workers/image/branches.ts';
+import type { ImagePass, TaskFailure, TransformTaskResult } from '../../../workers/protocol.ts';
 import { passOf, run, type StepText } from './passes.ts';
 
 /** A picture with edges and a gradient, 240 × 160, and half of it transparent if it has alpha. */
@@ -27,7 +27,7 @@ const FILES: Record<string, Uint8Array> = {
   deep: await opaque.clone().toColourspace('rgb16').tiff().toBuffer(),
 };
 const BLUR: StepText = ['blur', { sigma: 3 }];
-const PASSES: Pass[] = [
+const PASSES: ImagePass[] = [
   passOf([]),
   passOf([], { format: 'webp' }),
   passOf([], { metadata: 'keep', format: 'jpeg' }),
@@ -42,20 +42,23 @@ const PASSES: Pass[] = [
 ];
 
 const input = (file: Uint8Array) => new Uint8Array(file);
-async function outputsOf(file: Uint8Array, passes: Pass[]): Promise<(Transformed | Failure)[]> {
+async function outputsOf(
+  file: Uint8Array,
+  passes: ImagePass[],
+): Promise<(TransformTaskResult | TaskFailure)[]> {
   const deadlineMs = Date.now() + 60_000;
-  return (await performBranches({ kind: 'branch', input: input(file), passes, deadlineMs })).outputs;
+  return (await performBranchTask({ kind: 'branch', input: input(file), passes, deadlineMs })).outputs;
 }
 
 /** A result without its times. */
-const factsOf = ({ timings: _, ...facts }: Partial<Transformed>) => facts;
+const factsOf = ({ timings: _, ...facts }: Partial<TransformTaskResult>) => facts;
 
 /** Checks that each of several passes has the result that it has alone. */
-async function areAlike(t: Test, file: Uint8Array, passes: Pass[]): Promise<void> {
+async function areAlike(t: Test, file: Uint8Array, passes: ImagePass[]): Promise<void> {
   const outputs = await outputsOf(file, passes);
   for (const [index, pass] of passes.entries()) {
     const alone = await run(file, pass);
-    t.same(factsOf(outputs[index] as Transformed), factsOf(alone as Transformed), { pass });
+    t.same(factsOf(outputs[index] as TransformTaskResult), factsOf(alone as TransformTaskResult), { pass });
   }
 }
 
@@ -103,7 +106,7 @@ t.test(
     })) {
       await areAlike(t, file, passes);
       const [made] = await outputsOf(file, passes);
-      const { exif: kept, icc, orientation } = await sharp((made as Transformed).data).metadata();
+      const { exif: kept, icc, orientation } = await sharp((made as TransformTaskResult).data).metadata();
       t.ok(kept?.includes('An Example'), name);
       t.ok(icc, `${name}: a profile`);
       t.equal(orientation ?? 1, 1, name);

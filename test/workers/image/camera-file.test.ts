@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { isFromCamera } from '../../../workers/image/encode/camera-file.ts';
+import { isCameraOriginal } from '../../../workers/image/encode/camera-file.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { made, passOf, type StepText } from './passes.ts';
 
@@ -23,12 +23,12 @@ async function webpOf(input: Buffer, steps: StepText[] = []): Promise<Buffer> {
 
 t.test('a JPEG with an exposure time is from a camera', needsImages(t), async (t) => {
   for (const name of ['nikon-d90.jpg', 'apple-iphone-4s.jpg', 'canon-eos-450d.jpg'])
-    t.ok(isFromCamera(image(`photos/${name}`)), name);
-  t.notOk(isFromCamera(image('photos/kodak-1.png')));
-  t.notOk(isFromCamera(await stripes({ UserComment: 'drawn' })), 'other tags');
+    t.ok(isCameraOriginal(image(`photos/${name}`)), name);
+  t.notOk(isCameraOriginal(image('photos/kodak-1.png')));
+  t.notOk(isCameraOriginal(await stripes({ UserComment: 'drawn' })), 'other tags');
   const whole = image('photos/nikon-d90.jpg');
   for (const length of [0, 2, 3, 20, 40, 100, 200])
-    t.notOk(isFromCamera(whole.slice(0, length)), `${length} bytes`);
+    t.notOk(isCameraOriginal(whole.slice(0, length)), `${length} bytes`);
 });
 
 t.test(

@@ -2,8 +2,8 @@
 import ExifReader from 'exifreader';
 import sharp from 'sharp';
 import t from 'tap';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
-import type { Encode } from '../../../workers/protocol.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { difference, drawn, made, passOf, raster, type StepText } from './passes.ts';
 
@@ -33,7 +33,7 @@ const owned = await sharp(await drawn(16, 16, (x, y) => [x * 16, y * 16, 99]))
   .toBuffer();
 
 async function tagsOf(file: Uint8Array) {
-  const told = await describe(new Uint8Array(file));
+  const told = await describeImage(new Uint8Array(file));
   if (told.kind === 'failure') throw new Error(told.message);
   return told.metadata;
 }
@@ -114,7 +114,7 @@ t.test('a TIFF keeps its tags, and is the same picture with them', async (t) => 
   t.equal((await tagsOf(plain.data)).exif?.Make, undefined, 'stripped, it has none');
   const again = await made(first.data, passOf([['flip']], { metadata: 'keep' }));
   t.match((await tagsOf(again.data)).exif, { Make: 'Camera', FNumber: 2.8, ImageWidth: 16 });
-  for (const target of [{ maxBytes: 100_000 }, { minSsim: 0.9 }] as NonNullable<Encode['target']>[]) {
+  for (const target of [{ maxBytes: 100_000 }, { minSsim: 0.9 }] as NonNullable<EncodeOptions['target']>[]) {
     const { data } = await made(owned, passOf([], { format: 'tiff', metadata: 'copyright', target }));
     t.match((await tagsOf(data)).exif, { Copyright: 'Jane Doe' }, JSON.stringify(target));
     t.equal((await sharp(data).metadata()).width, 16);

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { cssColour } from '../../../workers/image/colour/css-colour.ts';
+import { parseCssColour } from '../../../workers/image/colour/css-colour.ts';
 import { drawn, rasterOf } from './passes.ts';
 
 /** What a browser computes for each. */
@@ -35,7 +35,7 @@ const TABLE: [string, [r: number, g: number, b: number, alpha: number]][] = [
 
 t.test('every form of a notation is the colour that CSS says', async (t) => {
   for (const [text, [r, g, b, alpha]] of TABLE) {
-    const found = cssColour(text);
+    const found = parseCssColour(text);
     const apart = Math.max(
       ...[r - (found?.r ?? -9), g - (found?.g ?? -9), b - (found?.b ?? -9)].map(Math.abs),
     );
@@ -57,7 +57,7 @@ t.test('what is no colour, or depends on a page, is none', (t) => {
     'url(x)',
     'var(--x)',
   ];
-  for (const text of texts) t.equal(cssColour(text), undefined, text);
+  for (const text of texts) t.equal(parseCssColour(text), undefined, text);
   t.end();
 });
 
@@ -73,6 +73,6 @@ t.test('a text that is far too long is no colour, whatever it begins with', asyn
     `#${'f'.repeat(1_000_000)}`,
     `hsl(${' '.repeat(1_000_000)}`,
   ])
-    t.equal(cssColour(text), undefined, text.slice(0, 9));
-  t.same(cssColour(`  rgb(255,${' '.repeat(100)}0, 0)  `), { r: 255, g: 0, b: 0, alpha: 1 });
+    t.equal(parseCssColour(text), undefined, text.slice(0, 9));
+  t.same(parseCssColour(`  rgb(255,${' '.repeat(100)}0, 0)  `), { r: 255, g: 0, b: 0, alpha: 1 });
 });

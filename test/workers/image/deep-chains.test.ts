@@ -1,8 +1,8 @@
 // needs: nothing
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
-import { pngChunk } from '../../../workers/formats/png.ts';
-import type { Encode } from '../../../workers/protocol.ts';
+import { buildPngChunk } from '../../../workers/formats/png.ts';
+import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { made, passOf, raster, type StepText } from './passes.ts';
 
 /** A picture as numbers of 16 bits. */
@@ -132,7 +132,7 @@ const CHAINS: readonly Chain[] = [
 interface Given {
   formula: Formula;
   channels: 1 | 2 | 3 | 4;
-  encode?: Encode;
+  encode?: EncodeOptions;
   /** What the file has beside its pixels. */
   finish?: (pipeline: Sharp) => Sharp;
   amend?: (file: Uint8Array) => Uint8Array;
@@ -195,7 +195,7 @@ for (const [name, given] of Object.entries(GIVEN)) {
 /** The file with an EXIF block that says orientation 6, right after its header. */
 function lying(png: Uint8Array): Uint8Array {
   const exif = Buffer.from('49492a0008000000010012010300010000000600000000000000', 'hex');
-  return Buffer.concat([png.subarray(0, 33), pngChunk('eXIf', exif), png.subarray(33)]);
+  return Buffer.concat([png.subarray(0, 33), buildPngChunk('eXIf', exif), png.subarray(33)]);
 }
 
 t.test('a file that lies on its side is turned and cut in all 16 bits', async (t) => {

@@ -1,7 +1,7 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import type { Encode } from '../../../workers/protocol.ts';
+import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { drawn, made, passOf, type StepText } from './passes.ts';
 
 /** A ramp of 16 bits, of which 8 hold only every fifth value. */
@@ -57,7 +57,7 @@ t.test('16 bits are kept through what moves or averages pixels', async (t) => {
     [[['negate']], {}],
     [[], { format: 'webp' }],
     [[], { colors: 16 }],
-  ] as [StepText[], Encode][]) {
+  ] as [StepText[], EncodeOptions][]) {
     const { data, bitDepth } = await made(file, passOf(steps, encode));
     t.equal(bitDepth, 8, 'and the answer says so');
     t.equal((await sharp(data).metadata()).depth, 'uchar', JSON.stringify([steps, encode]));
@@ -67,7 +67,7 @@ t.test('16 bits are kept through what moves or averages pixels', async (t) => {
 t.test(
   'a drawing with hard edges between colours keeps them sharp in a JPEG, a photograph needs no more',
   async (t) => {
-    const chromaOf = async (file: Uint8Array, encode: Encode = {}) =>
+    const chromaOf = async (file: Uint8Array, encode: EncodeOptions = {}) =>
       (await sharp((await made(file, passOf([], { format: 'jpeg', ...encode }))).data).metadata())
         .chromaSubsampling;
     const stripes = await drawn(64, 64, (x) => (x % 8 < 2 ? [0, 0, 255] : [255, 0, 0]));

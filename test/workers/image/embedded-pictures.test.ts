@@ -1,8 +1,8 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { holdsPicture } from '../../../workers/image/metadata/embedded-pictures.ts';
-import { rightsOf } from '../../../workers/image/metadata/rights.ts';
+import { containsPicture } from '../../../workers/image/metadata/embedded-pictures.ts';
+import { readRights } from '../../../workers/image/metadata/rights.ts';
 import { preview } from './previewed.ts';
 
 const create = { width: 16, height: 12, channels: 3, background: '#369' } as const;
@@ -21,10 +21,10 @@ t.test('a picture is recognised in all the ways in which text holds bytes', asyn
       Buffer.concat([Buffer.alloc(size, 'Z'), preview]).toString('base64'),
     ]),
   ];
-  for (const [name, block] of written) t.ok(holdsPicture(block), name);
+  for (const [name, block] of written) t.ok(containsPicture(block), name);
   const prose = 'A comment of many words, with a link: https://example.com/9j/a-long-path/of/many/parts. ';
-  t.notOk(holdsPicture(prose.repeat(50)));
-  t.notOk(holdsPicture(Buffer.alloc(3000, 'signature').toString('base64')));
+  t.notOk(containsPicture(prose.repeat(50)));
+  t.notOk(containsPicture(Buffer.alloc(3000, 'signature').toString('base64')));
 });
 
 t.test('a picture that is written as the text of a right is not carried', async (t) => {
@@ -35,7 +35,7 @@ t.test('a picture that is written as the text of a right is not carried', async 
     .withXmp(packet)
     .png()
     .toBuffer();
-  const { fields, xmp = '' } = rightsOf(new Uint8Array(file), await sharp(file).metadata());
+  const { fields, xmp = '' } = readRights(new Uint8Array(file), await sharp(file).metadata());
   t.same(fields, { Copyright: '(c) Example' });
   t.match(xmp, 'A. Example');
   t.notMatch(xmp, text.slice(0, 40));

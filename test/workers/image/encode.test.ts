@@ -1,8 +1,8 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { ssimulacra2 } from '../../../workers/image/likeness/ssimulacra2.ts';
-import type { Encode } from '../../../workers/protocol.ts';
+import { computeSsimulacra2 } from '../../../workers/image/likeness/ssimulacra2.ts';
+import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { difference, drawn, made, passOf, raster, refused, WHITE } from './passes.ts';
 
@@ -123,7 +123,7 @@ t.test('more effort makes smaller files, and the usual effort is one of them', c
   for (const name of ['photos/kodak-1.png', 'photos/kodak-4.png']) {
     const input = image(name);
     for (const format of ['jpeg', 'webp', 'avif'] as const) {
-      const sizeAt = async (encode: Encode) =>
+      const sizeAt = async (encode: EncodeOptions) =>
         (await made(input, passOf([], { format, ...encode }))).data.byteLength;
       const [least = 0, middle = 0, most = 0] = await Promise.all(
         [0, 4, 9].map((effort) => sizeAt({ effort })),
@@ -141,7 +141,7 @@ t.test('a raised quality gives back what trellis quantisation of a JPEG takes', 
     const [scans, trellis] = await Promise.all(
       [8, 9].map(async (effort) => {
         const { data } = await made(input, passOf([], { format: 'jpeg', quality, effort }));
-        return ssimulacra2(original, { channels: 4, ...(await raster(data)) });
+        return computeSsimulacra2(original, { channels: 4, ...(await raster(data)) });
       }),
     );
     t.ok(Math.abs((trellis ?? 0) - (scans ?? 0)) < 3, `quality ${quality}: ${scans}, ${trellis}`);
@@ -157,7 +157,7 @@ t.test('an edge is as long as its encoder takes it', async (t) => {
     ).data;
   t.equal((await made(await line(100_000), passOf([['flip']], { format: 'png' }))).width, 100_000);
   t.equal((await made(await line(100_000), passOf([['flip']], { format: 'tiff' }))).width, 100_000);
-  const table: [Encode, number][] = [
+  const table: [EncodeOptions, number][] = [
     [{ format: 'jpeg' }, 65_500],
     [{ format: 'tiff', quality: 80 }, 65_500],
     [{ format: 'gif' }, 65_535],

@@ -1,9 +1,9 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { APP1, JPEG_HEAD_BYTES, jpegSegment } from '../../../workers/formats/jpeg.ts';
-import { encodedText } from '../../../workers/image/metadata/encoded-text.ts';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
+import { APP1_MARKER, buildJpegSegment, JPEG_MARKER_BYTES } from '../../../workers/formats/jpeg.ts';
+import { decodeExifText } from '../../../workers/image/metadata/encoded-text.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 
 const corpus = needsCases(t);
@@ -47,7 +47,7 @@ t.test('text is read by the code that it names', async (t) => {
     ['nothing', Buffer.alloc(0), true, ''],
   ];
   for (const [name, bytes, littleEndian, text] of texts)
-    t.equal(encodedText(bytes, littleEndian), text, name);
+    t.equal(decodeExifText(bytes, littleEndian), text, name);
 });
 
 /** A TIFF structure with a user comment, and a field of GPS of the same form. */
@@ -84,15 +84,23 @@ t.test('comments in any code are told as text', async (t) => {
   const jpeg = await sharp({ create }).jpeg().toBuffer();
   for (const littleEndian of [true, false]) {
     for (const bytes of [coded(UNICODE, little('Größe ☃')), coded(UNICODE, big('Größe ☃'))]) {
-      const exif = jpegSegment(APP1, Buffer.from('Exif\0\0', 'latin1'), exifOf(bytes, littleEndian));
-      const file = Buffer.concat([jpeg.subarray(0, JPEG_HEAD_BYTES), exif, jpeg.subarray(JPEG_HEAD_BYTES)]);
+      const exif = buildJpegSegment(
+        APP1_MARKER,
+        Buffer.from('Exif\0\0', 'latin1'),
+        exifOf(bytes, littleEndian),
+      );
+      const file = Buffer.concat([
+        jpeg.subarray(0, JPEG_MARKER_BYTES),
+        exif,
+        jpeg.subarray(JPEG_MARKER_BYTES),
+      ]);
       const comments = { UserComment: 'Größe ☃', GPSProcessingMethod: 'Größe ☃' };
-      t.match(await describe(new Uint8Array(file)), { metadata: { exif: comments } });
+      t.match(await describeImage(new Uint8Array(file)), { metadata: { exif: comments } });
     }
   }
 });
 
 t.test('the comment of the cases is told', corpus, async (t) => {
-  const told = await describe(caseFile('jpeg-unicode-comment.jpg'));
+  const told = await describeImage(caseFile('jpeg-unicode-comment.jpg'));
   t.match(told, { metadata: { exif: { UserComment: 'Größe ☃' } } });
 });

@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { difference, made, passOf, raster, refused, run } from './passes.ts';
 
@@ -33,7 +33,7 @@ t.test('a JPEG that lacks only its end is read like the whole', async (t) => {
         );
       }
       t.match(
-        await describe(new Uint8Array(cut)),
+        await describeImage(new Uint8Array(cut)),
         { kind: 'described', image: { width: 320, bytes: cut.length } },
         name,
       );

@@ -1,8 +1,8 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { batchesOf, joinedDelays, selectFrames } from '../../../workers/image/frames.ts';
-import type { Decode } from '../../../workers/protocol.ts';
+import { delaysOfKeptFrames, frameBatchesOf, selectFrames } from '../../../workers/image/frames.ts';
+import type { DecodeOptions } from '../../../workers/protocol.ts';
 import { made, passOf, raster, refused } from './passes.ts';
 
 const WIDTH = 20;
@@ -41,7 +41,7 @@ async function footageOf(file: Uint8Array) {
 }
 
 /** What each choice keeps of the frames with DELAYS, and how long it shows each. */
-const CHOICES: [Decode, frames: number[], delay: number[]][] = [
+const CHOICES: [DecodeOptions, frames: number[], delay: number[]][] = [
   [{ frames: '2..5' }, [2, 3, 4, 5], [110, 130, 40, 60]],
   [{ frames: '0..7' }, [0, 1, 2, 3, 4, 5, 6, 7], DELAYS],
   [{ everyNth: 2 }, [0, 2, 4, 6], [120, 240, 100, 180]],
@@ -74,7 +74,7 @@ t.test('the chosen frames are kept, with the time of those left out behind them'
 
 t.test('a frame that stands alone is a still picture, in any format', async (t) => {
   const file = await moving('gif', DELAYS);
-  for (const decode of [{ frames: '5..5' }, { frames: '5..7', maxFrames: 1 }] as Decode[]) {
+  for (const decode of [{ frames: '5..5' }, { frames: '5..7', maxFrames: 1 }] as DecodeOptions[]) {
     const { data } = await made(file, passOf([], { format: 'png' }, decode));
     t.strictSame((await footageOf(data)).frames, [5]);
   }
@@ -118,7 +118,10 @@ t.test(
   async (t) => {
     const delays = Array.from({ length: 300 }, (_, frame) => (frame % 3 === 2 ? 40 : 30));
     for (const fps of [1, 7, 10, 15, 20, 24, 29, 30, 60]) {
-      const joined = joinedDelays(delays, selectFrames({ maxFps: fps }, { frames: delays.length, delays }));
+      const joined = delaysOfKeptFrames(
+        delays,
+        selectFrames({ maxFps: fps }, { frames: delays.length, delays }),
+      );
       t.ok(Math.min(...joined.slice(0, -1)) >= (fps === 60 ? 30 : 1000 / fps), `${fps}`);
       t.equal(
         joined.reduce((sum, delay) => sum + delay, 0),
@@ -132,18 +135,26 @@ t.test(
     t.strictSame(selectFrames({ maxFps: 10 }, { frames: 6, delays: pause }).kept, [0, 1, 2, 4]);
     const hasty = [0, 10, 0, 30];
     const selection = selectFrames({ everyNth: 2 }, { frames: 4, delays: hasty });
-    t.strictSame(joinedDelays(hasty, selection), [200, 130], 'players slow a delay of 10 ms down to 100');
-    t.strictSame(joinedDelays(hasty, { kept: [0, 1, 2, 3], end: 4 }), hasty, 'a frame alone keeps its own');
+    t.strictSame(
+      delaysOfKeptFrames(hasty, selection),
+      [200, 130],
+      'players slow a delay of 10 ms down to 100',
+    );
+    t.strictSame(
+      delaysOfKeptFrames(hasty, { kept: [0, 1, 2, 3], end: 4 }),
+      hasty,
+      'a frame alone keeps its own',
+    );
   },
 );
 
 t.test('frames are decoded in batches that hold no more pixels than needed', async (t) => {
-  t.strictSame(batchesOf([0, 2, 4], 100), [{ first: 0, count: 5 }]);
+  t.strictSame(frameBatchesOf([0, 2, 4], 100), [{ first: 0, count: 5 }]);
   const tenMegapixels = 10_000_000;
-  t.strictSame(batchesOf([3, 4, 6, 40], tenMegapixels), [
+  t.strictSame(frameBatchesOf([3, 4, 6, 40], tenMegapixels), [
     { first: 3, count: 2 },
     { first: 6, count: 1 },
     { first: 40, count: 1 },
   ]);
-  t.strictSame(batchesOf([0, 1], 60_000_000).length, 2);
+  t.strictSame(frameBatchesOf([0, 1], 60_000_000).length, 2);
 });

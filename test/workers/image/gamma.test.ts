@@ -1,10 +1,10 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { pngChunk } from '../../../workers/formats/png.ts';
-import { compare } from '../../../workers/image/facts/compare.ts';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
-import type { Encode } from '../../../workers/protocol.ts';
+import { buildPngChunk } from '../../../workers/formats/png.ts';
+import { performCompareTask } from '../../../workers/image/facts/compare.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 import { drawn, made, passOf, raster, rasterOf, type StepText } from './passes.ts';
 
@@ -26,14 +26,14 @@ const P3: Chunk = ['cHRM', numbers(31_270, 32_900, 68_000, 32_000, 26_500, 69_00
 
 /** A PNG with chunks after its header. */
 function withHead(png: Uint8Array, ...chunks: Chunk[]): Buffer {
-  const written = chunks.map(([type, content]) => pngChunk(type, content));
+  const written = chunks.map(([type, content]) => buildPngChunk(type, content));
   return Buffer.concat([png.subarray(0, 33), ...written, png.subarray(33)]);
 }
 
 const plain = (colour: number[], ...chunks: Chunk[]) =>
   drawn(16, 16, () => colour).then((png) => withHead(png, ...chunks));
 
-async function colourOf(file: Uint8Array, encode: Encode = { format: 'png' }, steps: StepText[] = []) {
+async function colourOf(file: Uint8Array, encode: EncodeOptions = { format: 'png' }, steps: StepText[] = []) {
   return (await raster((await made(file, passOf(steps, encode))).data)).at(3, 3);
 }
 
@@ -64,7 +64,7 @@ t.test('the gamma of a PNG says what its numbers mean, in every kind of PNG', as
       { format: 'png' },
       { format: 'webp', lossless: true },
       { metadata: 'keep' },
-    ] as Encode[]) {
+    ] as EncodeOptions[]) {
       // sharp, by which the results are read, converts 16 bits with a profile to Display P3.
       if (encode.metadata === 'keep' && png === deep) continue;
       const colour = await colourOf(file, encode);
@@ -72,7 +72,7 @@ t.test('the gamma of a PNG says what its numbers mean, in every kind of PNG', as
     }
     const resized = await colourOf(file, { format: 'png' }, [['resize', { width: 8 }]]);
     t.ok(near(resized, expected, 3), `${name}, resized: ${resized}`);
-    const described = await describe(new Uint8Array(file));
+    const described = await describeImage(new Uint8Array(file));
     if (described.kind === 'failure') return t.fail(described.message);
     for (const hex of [described.image.averageColor, described.image.dominantColor])
       t.ok(
@@ -133,7 +133,12 @@ t.test('compared and laid over, a picture has the same colours as by itself', as
   const file = new Uint8Array(await plain(LINEAR, gamma(100_000)));
   const shown = await drawn(16, 16, () => SHOWN);
   const deadlineMs = Date.now() + 60_000;
-  const compared = await compare({ kind: 'compare', input: file, other: new Uint8Array(shown), deadlineMs });
+  const compared = await performCompareTask({
+    kind: 'compare',
+    input: file,
+    other: new Uint8Array(shown),
+    deadlineMs,
+  });
   t.ok(compared.kind === 'compared' && compared.difference.maxDifference <= 2);
   const laid = await rasterOf(
     await drawn(16, 16, () => [0, 0, 0]),
@@ -154,7 +159,7 @@ t.test('an AVIF with premultiplied colours shows the plain ones', cases, async (
     { format: 'webp' },
     { format: 'tiff' },
     { metadata: 'keep' },
-  ] as Encode[]) {
+  ] as EncodeOptions[]) {
     const { data, contentType } = await made(file, passOf([], encode));
     t.equal(contentType, `image/${encode.format ?? 'avif'}`);
     const colour = (await raster(data)).at(3, 3);
@@ -171,7 +176,7 @@ t.test('an AVIF with premultiplied colours shows the plain ones', cases, async (
   }
   const flat = (await rasterOf(file, [['flatten', { background: '#0000ff' }]])).at(2, 2);
   t.ok(near(flat, [100, 0, 155, 255], 3), `${flat}`);
-  t.match(await describe(file), {
+  t.match(await describeImage(file), {
     image: { averageColor: '#ff0000', dominantColor: '#ff0000', format: 'avif' },
   });
 });

@@ -1,7 +1,7 @@
 // needs: nothing
 import sharp, { type Metadata } from 'sharp';
 import t from 'tap';
-import type { Encode } from '../../../workers/protocol.ts';
+import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { difference, drawn, made, passOf, raster, rasterOf, type StepText } from './passes.ts';
 
 const soft = (x: number, y: number) => 128 + Math.round(100 * Math.sin(x / 9) * Math.cos(y / 7));
@@ -11,7 +11,7 @@ const grey = await asGrey(await drawn(60, 40, (x, y) => [soft(x, y)]));
 const seeThrough = await asGrey(await drawn(60, 40, (x, y) => [soft(x, y), (x * 4) % 256]));
 const colour = await drawn(60, 40, (x, y) => [soft(x, y), soft(y, x), (x * 3) % 256]);
 
-async function factsOf(file: Uint8Array, steps: StepText[], encode: Encode = {}): Promise<Metadata> {
+async function factsOf(file: Uint8Array, steps: StepText[], encode: EncodeOptions = {}): Promise<Metadata> {
   return sharp((await made(file, passOf(steps, encode))).data).metadata();
 }
 

@@ -1,7 +1,7 @@
 // needs: pixels, alone
 import sharp from 'sharp';
 import t from 'tap';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { staysFlat } from '../growth.ts';
 import { made, passOf } from './passes.ts';
 
@@ -28,4 +28,4 @@ staysFlat(t, 'a search for a setting', 20, () =>
 staysFlat(t, 'steps that need pixels', 30, () =>
   made(noise, passOf([['trim'], ['roundCorners', { radius: 9 }]], { format: 'png', effort: 0 })),
 );
-staysFlat(t, 'a description', 25, () => describe(new Uint8Array(noise)));
+staysFlat(t, 'a description', 25, () => describeImage(new Uint8Array(noise)));

@@ -1,7 +1,7 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { withProfileChunks } from '../../../workers/image/metadata/png-profiles.ts';
+import { withRawProfilesAsChunks } from '../../../workers/image/metadata/png-profiles.ts';
 import { withExifTags } from '../../../workers/image/metadata/tiff-tags.ts';
 
 const picture = sharp({ create: { width: 4, height: 4, channels: 3, background: '#369' } });
@@ -52,7 +52,7 @@ t.test('of raw profiles without end one per kind is carried', async (t) => {
   const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from('tEXt'), text, Buffer.alloc(4)]);
   chunk.writeUInt32BE(text.length);
   const many = Buffer.concat([png.subarray(0, 33), ...Array(60_000).fill(chunk), png.subarray(33)]);
-  const made = Buffer.from(withProfileChunks(new Uint8Array(many)));
+  const made = Buffer.from(withRawProfilesAsChunks(new Uint8Array(many)));
   t.equal(made.indexOf('eXIf'), made.lastIndexOf('eXIf'));
   t.not(made.indexOf('eXIf'), -1);
   t.equal(made.length, many.length - chunk.length + 12 + 8);

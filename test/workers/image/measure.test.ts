@@ -3,13 +3,13 @@ import { encode } from 'blurhash';
 import sharp from 'sharp';
 import t from 'tap';
 import { rgbaToThumbHash } from 'thumbhash';
-import { blurHash } from '../../../workers/image/facts/blur-hash.ts';
-import { coloursOf } from '../../../workers/image/facts/colours.ts';
-import { greyOf } from '../../../workers/image/facts/grey-facts.ts';
-import { hashesOf } from '../../../workers/image/facts/hashes.ts';
-import { measure } from '../../../workers/image/facts/measure.ts';
-import type { Sample } from '../../../workers/image/facts/sample.ts';
-import { smallCopy } from '../../../workers/image/facts/small-copy.ts';
+import { computeBlurHash } from '../../../workers/image/facts/blur-hash.ts';
+import { averageAndDominantColours } from '../../../workers/image/facts/colours.ts';
+import { greyPixelsOf } from '../../../workers/image/facts/grey-facts.ts';
+import { placeholderHashesOf } from '../../../workers/image/facts/hashes.ts';
+import { measureImage } from '../../../workers/image/facts/measure.ts';
+import type { PixelSample } from '../../../workers/image/facts/sample.ts';
+import { scaledDownCopy } from '../../../workers/image/facts/small-copy.ts';
 import { raster } from './passes.ts';
 
 /** Noise in all channels, from a fixed seed: of a plain picture many a wrong sum would be right. */
@@ -34,7 +34,7 @@ t.test('entropy and sharpness are those that sharp computes', async (t) => {
   for (const [width, height] of SIZES) {
     for (const channels of [3, 4] as const) {
       const data = noise(width, height, channels);
-      const { entropy, sharpness } = measure({ data, width, height, channels });
+      const { entropy, sharpness } = measureImage({ data, width, height, channels });
       const stats = await sharp(data, { raw: { width, height, channels } }).stats();
       const name = `${width} × ${height}, ${channels} channels`;
       t.ok(Math.abs(entropy - stats.entropy) < 1e-5, `entropy, ${name}: ${entropy}, ${stats.entropy}`);
@@ -46,7 +46,7 @@ t.test('entropy and sharpness are those that sharp computes', async (t) => {
 
 t.test('one grey all over has neither entropy nor edges', async (t) => {
   const data = new Uint8Array(20 * 10 * 3).fill(90);
-  t.match(measure({ data, width: 20, height: 10, channels: 3 }), {
+  t.match(measureImage({ data, width: 20, height: 10, channels: 3 }), {
     entropy: 0,
     sharpness: 0,
     averageColor: '#5a5a5a',
@@ -66,7 +66,7 @@ t.test('a BlurHash is the one of its reference, for any number of parts', async 
       [9, 9],
     ] as const) {
       const expected = encode(new Uint8ClampedArray(data), width, height, across, down);
-      const hash = blurHash(data, { width, height }, across, down);
+      const hash = computeBlurHash(data, { width, height }, across, down);
       // The reference in C takes the largest part by its size, this one overlooks the negative ones.
       if (hash[1] !== expected[1]) continue;
       t.equal(hash, expected, `${width} × ${height}`);
@@ -81,7 +81,7 @@ t.test('grey is what libvips makes of the colours', async (t) => {
   for (const channels of [3, 4] as const) {
     const data = noise(width, height, channels);
     for (let value = 0; value < 256; value++) data.fill(value, channels * value, channels * value + channels);
-    const grey = greyOf(data, channels, { width, height });
+    const grey = greyPixelsOf(data, channels, { width, height });
     const opened = sharp(data, { raw: { width, height, channels } }).removeAlpha();
     const expected = await opened.toColourspace('b-w').raw().toBuffer();
     const apart = grey.data.filter((value, at) => value !== expected[at]);
@@ -107,7 +107,7 @@ t.test('the ThumbHash of a picture of at most 100 px is the one of its pixels, b
       clear: new Uint8Array(4 * width * height),
     };
     for (const [name, rgba] of Object.entries(pictures)) {
-      const { thumbhash } = hashesOf({ data: rgba, width, height, channels: 4 });
+      const { thumbhash } = placeholderHashesOf({ data: rgba, width, height, channels: 4 });
       const expected = Buffer.from(rgbaToThumbHash(width, height, rgba)).toString('base64');
       t.equal(thumbhash, expected, `${name}, ${width} × ${height}`);
     }
@@ -126,8 +126,8 @@ t.test(
       [90, 70],
     ] as const) {
       for (const channels of [3, 4] as const) {
-        const picture: Sample = { data: noise(width, height, channels), width, height, channels };
-        const copy = smallCopy(picture, 100);
+        const picture: PixelSample = { data: noise(width, height, channels), width, height, channels };
+        const copy = scaledDownCopy(picture, 100);
         const expected = areaMeans(picture, copy);
         t.equal(copy.data.length, expected.length);
         const apart = Math.max(...copy.data.map((value, at) => Math.abs(value - (expected[at] ?? 0))));
@@ -139,7 +139,7 @@ t.test(
 
 /** The slow way: every pixel of the original, by the share of it that lies in the pixel of the copy. */
 function areaMeans(
-  { data, width, height, channels }: Sample,
+  { data, width, height, channels }: PixelSample,
   copy: { width: number; height: number },
 ): number[] {
   const [stepX, stepY] = [width / copy.width, height / copy.height];
@@ -173,16 +173,16 @@ t.test('colours are the mean and the mean of the most common bin, weighted by al
     [250, 0, 0],
   ] as const;
   const opaque = { data: Uint8Array.from(rgb.flat()), width: 5, height: 1, channels: 3 } as const;
-  t.same(coloursOf(opaque), { averageColor: '#6b0d12', dominantColor: '#0b151e' });
+  t.same(averageAndDominantColours(opaque), { averageColor: '#6b0d12', dominantColor: '#0b151e' });
   const alphas = [10, 10, 10, 200, 20];
   const data = Uint8Array.from(rgb.flatMap((colour, at) => [...colour, alphas[at] ?? 0]));
-  t.same(coloursOf({ data, width: 5, height: 1, channels: 4 }), {
+  t.same(averageAndDominantColours({ data, width: 5, height: 1, channels: 4 }), {
     averageColor: '#dd0304',
     dominantColor: '#fa0000',
   });
   // Sums past 32 bits.
   const white = new Uint8Array(4 * 300 * 300).fill(255);
-  t.same(coloursOf({ data: white, width: 300, height: 300, channels: 4 }), {
+  t.same(averageAndDominantColours({ data: white, width: 300, height: 300, channels: 4 }), {
     averageColor: '#ffffff',
     dominantColor: '#ffffff',
   });

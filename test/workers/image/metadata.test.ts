@@ -4,15 +4,15 @@ import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
 import { thumbHashToRGBA } from 'thumbhash';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
-import type { Described } from '../../../workers/protocol.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import type { DescribeTaskResult } from '../../../workers/protocol.ts';
 import { pictureNamed } from '../../imaging/images/references/pictures.ts';
 import { imagesIn, needsImages, image as read } from '../../support/images.ts';
 
 const corpus = needsImages(t);
 
-async function told(input: Uint8Array): Promise<Described> {
-  const result = await describe(new Uint8Array(input));
+async function told(input: Uint8Array): Promise<DescribeTaskResult> {
+  const result = await describeImage(new Uint8Array(input));
   if (result.kind === 'failure') throw new Error(result.message);
   return result;
 }
@@ -124,7 +124,7 @@ t.test('an animation tells its frames, and the size of one', corpus, async (t) =
     height: 200,
     hasAlpha: true,
   });
-  t.match(await describe(read('animated/gifplayer-muybridge.gif')), {
+  t.match(await describeImage(read('animated/gifplayer-muybridge.gif')), {
     code: 'unsupported_format',
     message: /megapixels/,
   });
@@ -205,7 +205,7 @@ t.test('a single pixel that is not opaque is found in a large picture', async (t
 t.test('raw pixels are described without the facts of a file', async (t) => {
   const raw = { width: 40, height: 20, channels: 4 } as const;
   const half = new Uint8Array(40 * 20 * 4).fill(128);
-  const result = await describe(half, raw);
+  const result = await describeImage(half, raw);
   t.match(result, {
     image: {
       width: 40,
@@ -278,7 +278,7 @@ t.test('every file is described or refused, never thrown at', corpus, async (t) 
     ...imagesIn('animated'),
     ...imagesIn('pngsuite').filter((file) => file.endsWith('.png')),
   ]) {
-    const result = await describe(read(name));
+    const result = await describeImage(read(name));
     if (result.kind === 'failure') t.equal(result.code, 'unsupported_format', `${name}: ${result.message}`);
     else {
       t.match(
@@ -303,7 +303,7 @@ t.test('every file is described or refused, never thrown at', corpus, async (t) 
     '\x89PNG\r\n\x1a\n',
   ]) {
     t.match(
-      await describe(new Uint8Array(Buffer.from(junk, 'latin1'))),
+      await describeImage(new Uint8Array(Buffer.from(junk, 'latin1'))),
       { kind: 'failure', code: 'unsupported_format' },
       junk,
     );
@@ -376,7 +376,7 @@ t.test('the BlurHash is the one that another implementation computes', async (t)
   const hashes = { '32x24': 'LrG9dRlkbeswpo,@m-I_sln6eoWm', '24x32': 'TjFsY~T^sv*F,-IyxCz?M{w|V^n%' };
   for (const [size, blurhash] of Object.entries(hashes)) {
     const [width = 0, height = 0] = size.split('x').map(Number);
-    const described = await describe(new Uint8Array(await pictureNamed(['waves', width, height])));
+    const described = await describeImage(new Uint8Array(await pictureNamed(['waves', width, height])));
     t.match(described, { image: { blurhash } }, size);
   }
 });

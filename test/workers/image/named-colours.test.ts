@@ -3,10 +3,10 @@ import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { avifColours } from '../../../workers/formats/heif.ts';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
-import type { Encode } from '../../../workers/protocol.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { readAvifColours } from '../../../workers/formats/heif.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import type { EncodeOptions } from '../../../workers/protocol.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { made, passOf } from './passes.ts';
 
@@ -43,7 +43,7 @@ async function avif(primaries: number): Promise<Uint8Array> {
   return row;
 }
 
-async function passed(file: Uint8Array, encode: Encode) {
+async function passed(file: Uint8Array, encode: EncodeOptions) {
   return made(file, passOf([], encode));
 }
 
@@ -115,9 +115,9 @@ t.test(
 
 t.test('what a file of HDR photographs is measured as is what it is shown as', corpus, async (t) => {
   const file = image('modern/cosmos1650_yuv444_10bpc_p3pq.avif');
-  t.match(avifColours(new Bytes(file)), { codePoints: { primaries: 12, transfer: 16 } });
+  t.match(readAvifColours(new ByteReader(file)), { codePoints: { primaries: 12, transfer: 16 } });
   const shown = await sharp((await passed(file, { format: 'png' })).data).stats();
-  const described = await describe(file);
+  const described = await describeImage(file);
   if (described.kind === 'failure') return t.fail(described.message);
   const hex = shown.channels.slice(0, 3).map(({ mean }) => Math.round(mean));
   const told = described.image.averageColor.match(/[0-9a-f]{2}/g)?.map((pair) => Number.parseInt(pair, 16));
@@ -128,7 +128,7 @@ t.test('what a file of HDR photographs is measured as is what it is shown as', c
 t.test('tiles of a grid are no pictures', corpus, async (t) => {
   const file = image('modern/sofa_grid1x5_420.avif');
   t.match(readHeader(file), { frames: 1, pixels: 1024 * 770 });
-  const described = await describe(file, undefined, { pictures: 1 });
+  const described = await describeImage(file, undefined, { pictures: 1 });
   t.match(described, { image: { frames: 1, width: 1024, height: 770 } });
 });
 
@@ -138,6 +138,6 @@ t.test('an animated AVIF is read as the still picture that stands for it', corpu
   // avifdec 0.11.1: transparent black, 128 of 255 opaque.
   const { channels } = await sharp(data).stats();
   t.same([width, height, ...channels.map(({ mean }) => Math.round(mean))], [150, 150, 0, 0, 0, 128]);
-  const described = await describe(file, undefined, { pictures: 1 });
+  const described = await describeImage(file, undefined, { pictures: 1 });
   t.match(described, { image: { frames: 1, format: 'avif', bytes: file.byteLength } });
 });

@@ -2,14 +2,14 @@
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
 import { paletteOf } from '../../../workers/image/facts/palette.ts';
-import type { Sample } from '../../../workers/image/facts/sample.ts';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
+import type { PixelSample } from '../../../workers/image/facts/sample.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import type { PaletteColour } from '../../../workers/protocol.ts';
 
 type Colour = [red: number, green: number, blue: number, alpha?: number];
 
 /** A picture of one row whose pixels are runs of colours. */
-function row(...runs: [colour: Colour, pixels: number][]): Sample {
+function row(...runs: [colour: Colour, pixels: number][]): PixelSample {
   const channels = runs.some(([colour]) => colour.length === 4) ? 4 : 3;
   const data = Uint8Array.from(
     runs.flatMap(([[red, green, blue, alpha = 255], pixels]) => {
@@ -21,7 +21,7 @@ function row(...runs: [colour: Colour, pixels: number][]): Sample {
 }
 
 async function paletteIn(picture: Sharp, palette: number): Promise<PaletteColour[]> {
-  const described = await describe(new Uint8Array(await picture.toBuffer()), undefined, { palette });
+  const described = await describeImage(new Uint8Array(await picture.toBuffer()), undefined, { palette });
   if (described.kind === 'failure') throw new Error(described.message);
   return described.image.palette ?? [];
 }
@@ -108,7 +108,7 @@ t.test('two flat colours stay two in a large picture, and in a JPEG', async (t) 
 
 t.test('a palette is measured only when it is asked for', async (t) => {
   const file = new Uint8Array(await halves('red', 'blue', 20, 10).png().toBuffer());
-  const described = await describe(file.slice());
+  const described = await describeImage(file.slice());
   t.notOk(described.kind === 'described' && 'palette' in described.image);
   const gradient = Buffer.from(
     '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="300"><defs><linearGradient id="g"><stop offset="0" stop-color="red"/><stop offset="1" stop-color="blue"/></linearGradient></defs><rect width="400" height="300" fill="url(#g)"/></svg>',

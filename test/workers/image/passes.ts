@@ -1,21 +1,25 @@
 import sharp from 'sharp';
-import { closeOtherLoaders } from '../../../workers/image/input.ts';
-import { transform } from '../../../workers/image/pipeline.ts';
+import { blockUnusedLoaders } from '../../../workers/image/input.ts';
+import { performTransformTask } from '../../../workers/image/pipeline.ts';
 import type {
-  Encode,
-  Failure,
+  EncodeOptions,
+  ImagePass,
   OperationStep,
-  Pass,
-  Transformed,
+  TaskFailure,
   TransformTask,
+  TransformTaskResult,
 } from '../../../workers/protocol.ts';
 
-closeOtherLoaders();
+blockUnusedLoaders();
 
 export type StepText = [operation: string, params?: Record<string, unknown>];
 
 /** A pass of these steps. */
-export function passOf(steps: StepText[], encode: Encode = {}, decode: Pass['decode'] = {}): Pass {
+export function passOf(
+  steps: StepText[],
+  encode: EncodeOptions = {},
+  decode: ImagePass['decode'] = {},
+): ImagePass {
   return {
     decode,
     encode,
@@ -25,19 +29,19 @@ export function passOf(steps: StepText[], encode: Encode = {}, decode: Pass['dec
 
 export function run(
   input: Uint8Array,
-  pass: Pass,
+  pass: ImagePass,
   more: Partial<TransformTask> = {},
-): Promise<Transformed | Failure> {
+): Promise<TransformTaskResult | TaskFailure> {
   const deadlineMs = Date.now() + 60_000;
-  return transform({ kind: 'transform', input: new Uint8Array(input), pass, deadlineMs, ...more });
+  return performTransformTask({ kind: 'transform', input: new Uint8Array(input), pass, deadlineMs, ...more });
 }
 
 /** Runs a pass that must succeed. */
 export async function made(
   input: Uint8Array,
-  pass: Pass,
+  pass: ImagePass,
   more: Partial<TransformTask> = {},
-): Promise<Transformed> {
+): Promise<TransformTaskResult> {
   const result = await run(input, pass, more);
   if (result.kind === 'failure') throw new Error(`${result.code} on ${result.param}: ${result.message}`);
   return result;
@@ -46,9 +50,9 @@ export async function made(
 /** Runs a pass that must fail. */
 export async function refused(
   input: Uint8Array,
-  pass: Pass,
+  pass: ImagePass,
   more: Partial<TransformTask> = {},
-): Promise<Failure> {
+): Promise<TaskFailure> {
   const result = await run(input, pass, more);
   if (result.kind === 'transformed') throw new Error('the pass succeeded');
   return result;
@@ -73,7 +77,7 @@ export async function raster(file: Uint8Array): Promise<Raster> {
 }
 
 /** What writes a picture losslessly and soonest. */
-export const LOSSLESS: Encode = { format: 'png', effort: 0 };
+export const LOSSLESS: EncodeOptions = { format: 'png', effort: 0 };
 
 /** Steps on a picture, written losslessly and read again. */
 export async function rasterOf(

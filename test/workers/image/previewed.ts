@@ -1,6 +1,11 @@
 import sharp from 'sharp';
-import { APP1, APP13, JPEG_HEAD_BYTES, jpegSegment } from '../../../workers/formats/jpeg.ts';
-import { pngChunk } from '../../../workers/formats/png.ts';
+import {
+  APP1_MARKER,
+  APP13_MARKER,
+  buildJpegSegment,
+  JPEG_MARKER_BYTES,
+} from '../../../workers/formats/jpeg.ts';
+import { buildPngChunk } from '../../../workers/formats/png.ts';
 import { drawn } from './passes.ts';
 
 /** Pictures with a second picture in every place that is known to hold one. */
@@ -15,8 +20,8 @@ export const preview: Buffer = await sharp({
   .jpeg()
   .toBuffer()
   .then((jpeg) => {
-    const comment = jpegSegment(0xfe, Buffer.from(MARK));
-    return Buffer.concat([jpeg.subarray(0, JPEG_HEAD_BYTES), comment, jpeg.subarray(JPEG_HEAD_BYTES)]);
+    const comment = buildJpegSegment(0xfe, Buffer.from(MARK));
+    return Buffer.concat([jpeg.subarray(0, JPEG_MARKER_BYTES), comment, jpeg.subarray(JPEG_MARKER_BYTES)]);
   });
 
 /** The XMP properties that hold a copy in base64, as elements and as an attribute, with others that stay. */
@@ -125,12 +130,16 @@ const jpeg = await sharp(plain)
   .toBuffer()
   .then((file) =>
     Buffer.concat([
-      file.subarray(0, JPEG_HEAD_BYTES),
-      jpegSegment(APP1, Buffer.from('Exif\0\0'), exifOf(preview)),
-      jpegSegment(APP1, Buffer.from('http://ns.adobe.com/xap/1.0/\0'), packetOf(preview.toString('base64'))),
-      jpegSegment(APP13, photoshopOf(preview)),
-      jpegSegment(0xe2, Buffer.from('MPF\0'), preview),
-      file.subarray(JPEG_HEAD_BYTES),
+      file.subarray(0, JPEG_MARKER_BYTES),
+      buildJpegSegment(APP1_MARKER, Buffer.from('Exif\0\0'), exifOf(preview)),
+      buildJpegSegment(
+        APP1_MARKER,
+        Buffer.from('http://ns.adobe.com/xap/1.0/\0'),
+        packetOf(preview.toString('base64')),
+      ),
+      buildJpegSegment(APP13_MARKER, photoshopOf(preview)),
+      buildJpegSegment(0xe2, Buffer.from('MPF\0'), preview),
+      file.subarray(JPEG_MARKER_BYTES),
       preview,
     ]),
   );
@@ -141,7 +150,7 @@ const carriedOver = (format: 'png' | 'webp' | 'avif' | 'tiff') =>
 
 const hex = exifOf(preview).toString('hex').replace(/.{72}/g, '$&\n');
 const text = (keyword: string, value: string) =>
-  pngChunk('tEXt', Buffer.from(`${keyword}\0${value}`, 'latin1'));
+  buildPngChunk('tEXt', Buffer.from(`${keyword}\0${value}`, 'latin1'));
 const PNG_HEAD_BYTES = 33;
 
 const png = await carriedOver('png').then((file) =>

@@ -1,12 +1,12 @@
 // needs: pixels
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { readSource } from '../../../workers/image/input.ts';
-import { withMetadata } from '../../../workers/image/metadata/carried-metadata.ts';
-import { mendExif } from '../../../workers/image/metadata/mended-exif.ts';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
-import { Picture } from '../../../workers/image/picture.ts';
-import type { Encode, OutputFormat } from '../../../workers/protocol.ts';
+import { readInputFacts } from '../../../workers/image/input.ts';
+import { pipelineWithMetadata } from '../../../workers/image/metadata/carried-metadata.ts';
+import { blankUncarriedExif } from '../../../workers/image/metadata/mended-exif.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import { PassPicture } from '../../../workers/image/picture.ts';
+import type { EncodeOptions, OutputFormat } from '../../../workers/protocol.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 import { made, passOf, type StepText } from './passes.ts';
 import { piecesOf, previewed, secondPictureIn } from './previewed.ts';
@@ -58,7 +58,7 @@ t.test('the files of this test hold second pictures', async (t) => {
     t.not((await secondPictureIn(file)).length, 0, format);
 });
 
-async function assertNone(t: Test, file: Uint8Array, steps: StepText[], encode: Encode) {
+async function assertNone(t: Test, file: Uint8Array, steps: StepText[], encode: EncodeOptions) {
   const { data } = await made(file, passOf(steps, encode));
   const name = `${steps[0]?.[0] ?? 'nothing'} to ${encode.format}, ${encode.metadata}`;
   t.strictSame(await secondPictureIn(data), [], name);
@@ -115,7 +115,7 @@ t.test('the EXIF of a result tells its own size, or none', async (t) => {
       previewed.jpeg,
       passOf([['resize', { width: 24 }]], { format, metadata: 'keep' }),
     );
-    const told = await describe(data);
+    const told = await describeImage(data);
     const { PixelXDimension = 24, PixelYDimension = 18 } =
       told.kind === 'described' ? (told.metadata.exif ?? {}) : {};
     t.same([PixelXDimension, PixelYDimension], [24, 18], format);
@@ -124,16 +124,16 @@ t.test('the EXIF of a result tells its own size, or none', async (t) => {
 
 t.test('where a preview cannot be removed from the file, the pixels alone are written', async (t) => {
   const input = new Uint8Array(previewed.jpeg);
-  t.equal(mendExif(input, Buffer.from('II*\0 elsewhere', 'latin1'), { orientation: false }), false);
-  const source = await readSource({ ...task, input }, false);
+  t.equal(blankUncarriedExif(input, Buffer.from('II*\0 elsewhere', 'latin1'), { orientation: false }), false);
+  const source = await readInputFacts({ ...task, input }, false);
   const chosen = { first: 0, count: 1 };
   const facts = { ...source, frames: 1, oriented: false, isPlain: true };
   const file = { input, source, chosen, policy: 'copyright', profile: 'srgb' } as const;
   const fields = { Artist: 'A. Example' };
   for (const fileLeaks of [true, undefined]) {
-    const picture = new Picture(sharp(input), facts, () => 60);
+    const picture = new PassPicture(sharp(input), facts, () => 60);
     const carried = { exif: { structure: input, fields }, ...(fileLeaks && { fileLeaks }) };
-    const written = await (await withMetadata(picture, { ...file, carried })).jpeg().toBuffer();
+    const written = await (await pipelineWithMetadata(picture, { ...file, carried })).jpeg().toBuffer();
     t.ok(written.includes('A. Example'));
     t.equal(
       (await secondPictureIn(written)).length === 0,

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import type { TSchema } from '@sinclair/typebox';
 import { Ajv } from 'ajv';
 import t from 'tap';
-import { operations } from '../../../workers/image/operations/index.ts';
+import { OPERATIONS } from '../../../workers/image/operations/index.ts';
 import { drawn, made, passOf } from './passes.ts';
 
 const FOLDER = new URL('../../../workers/image/operations/', import.meta.url);
@@ -16,13 +16,13 @@ t.test('every operation that a file makes is in the registry, under its name', a
   const made = exports.flatMap((exported) =>
     Object.entries(exported).filter(([, value]) => isOperation(value)),
   );
-  t.same(made.map(([name]) => name).sort(), Object.keys(operations).sort());
-  for (const [name, operation] of made) t.equal(operations[name as keyof typeof operations], operation, name);
+  t.same(made.map(([name]) => name).sort(), Object.keys(OPERATIONS).sort());
+  for (const [name, operation] of made) t.equal(OPERATIONS[name as keyof typeof OPERATIONS], operation, name);
 });
 
 t.test('every argument says what it is, and nothing undeclared is let in', (t) => {
   const ajv = new Ajv({ strict: true, strictTypes: false, formats: { 'css-color': true } });
-  for (const [name, { description, parameters }] of Object.entries(operations)) {
+  for (const [name, { description, parameters }] of Object.entries(OPERATIONS)) {
     t.ok(description.endsWith('.'), `${name}: ${description}`);
     t.equal(parameters.additionalProperties, false, name);
     for (const [key, schema] of Object.entries(parameters.properties as Record<string, TSchema>)) {
@@ -45,7 +45,7 @@ t.test('schemas are read without loading the codec', (t) => {
 
 t.test('the size that is told beforehand is the size that comes out', async (t) => {
   const input = await drawn(37, 23, (x, y) => [x * 5, y * 9, 0]);
-  const table: [keyof typeof operations, Record<string, unknown>][] = [
+  const table: [keyof typeof OPERATIONS, Record<string, unknown>][] = [
     ['resize', { width: 20 }],
     ['resize', { width: 100, height: 31, fit: 'cover' }],
     ['resize', { width: 100, height: 31, fit: 'contain', enlarge: true }],
@@ -61,7 +61,7 @@ t.test('the size that is told beforehand is the size that comes out', async (t) 
     ['negate', {}],
   ];
   for (const [name, params] of table) {
-    const operation = operations[name];
+    const operation = OPERATIONS[name];
     if (operation.kind !== 'step') throw new Error(`${name} is no step`);
     const told = operation.size({ width: 37, height: 23 }, params);
     const { width, height } = await made(input, passOf([[name, params]]));

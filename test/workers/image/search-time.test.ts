@@ -1,9 +1,9 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { TooLate } from '../../../workers/image/failure.ts';
+import { DeadlineError } from '../../../workers/image/failure.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
-import { rehearse, sampleOf } from '../../../workers/image/search/rehearsal.ts';
+import { rehearse, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
 import { reachTarget, type Search } from '../../../workers/image/search/target.ts';
 import { TrialTime } from '../../../workers/image/search/time.ts';
 import { tryOut } from '../../../workers/image/search/trials.ts';
@@ -38,7 +38,7 @@ t.test('the effort of a search is what a trial of it would take now', async (t) 
   t.match(busier, { effort: 0, isRushed: false });
   const rushed = await rehearsed(120);
   t.match(rushed, { effort: 0, isRushed: true });
-  await t.rejects(rehearsed(400), TooLate, 'what cannot end in twice the time is not begun');
+  await t.rejects(rehearsed(400), DeadlineError, 'what cannot end in twice the time is not begun');
   t.equal(idle.expected(38), 40, 'what was found moves what is expected');
 });
 
@@ -50,7 +50,7 @@ t.test('a sample has pixels from all over the picture, none of them twice', asyn
     data.set([Math.floor(x / 8), Math.floor(y / 8), ((x % 8) << 4) | (y % 8)], at * 3);
   }
   const whole: Pixels = { data, width, height, channels: 3, frames: 1 };
-  const sample = sampleOf(whole, 'size')?.pixels;
+  const sample = takeTrialSample(whole, 'size')?.pixels;
   t.match(sample, { width: 512, height: 512, channels: 3, frames: 1 });
   const seen = new Set<string>();
   for (let at = 0; at < 512 * 512; at++) seen.add(String(sample?.data.subarray(at * 3, at * 3 + 3)));
@@ -59,13 +59,13 @@ t.test('a sample has pixels from all over the picture, none of them twice', asyn
     seen.has('0,0,0') && seen.has(`${(width - 1) >> 3},${(height - 1) >> 3},${(7 << 4) | 7}`),
     'its corners',
   );
-  t.equal(sampleOf({ ...whole, frames: 2, height: 500 }, 'size'), undefined);
-  const frames = sampleOf({ ...whole, frames: 20, height: 50 }, 'size')?.pixels;
+  t.equal(takeTrialSample({ ...whole, frames: 2, height: 500 }, 'size'), undefined);
+  const frames = takeTrialSample({ ...whole, frames: 20, height: 50 }, 'size')?.pixels;
   t.match(frames, { width, height: 50, frames: 3 });
   const start = 7 * 50 * width * 3;
   t.strictSame(frames?.data.subarray(50 * width * 3, 50 * width * 3 + 99), data.subarray(start, start + 99));
   const low = { ...whole, height: 400, data: data.subarray(0, width * 400 * 3) };
-  t.equal(sampleOf(low, 'size'), undefined);
+  t.equal(takeTrialSample(low, 'size'), undefined);
 });
 
 t.test('a size is estimated by runs of frames, a likeness by frames that lie apart', async (t) => {
@@ -76,10 +76,10 @@ t.test('a size is estimated by runs of frames, a likeness by frames that lie apa
     Math.floor(at / (width * height)),
   );
   const animation: Pixels = { data, width, height, channels: 1, frames };
-  const ofSize = sampleOf(animation, 'size');
+  const ofSize = takeTrialSample(animation, 'size');
   t.same(numbers(ofSize?.pixels), [0, 1, 2, 3, 34, 35, 36, 37, 68, 69, 70, 71]);
   t.same(numbers(ofSize?.heads), [0, 34, 68]);
-  const ofLikeness = sampleOf(animation, 'likeness');
+  const ofLikeness = takeTrialSample(animation, 'likeness');
   t.same(numbers(ofLikeness?.pixels), [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96]);
   t.equal(ofLikeness?.heads, undefined);
 });
@@ -116,7 +116,7 @@ t.test(
     t.equal(time.timeoutMs(), 1_500);
     t.equal(
       await time.within(async () => {
-        throw new TooLate();
+        throw new DeadlineError();
       }),
       false,
     );
@@ -152,7 +152,7 @@ function searchOf(
       trials += 1;
       const tookMs = trialMs(trials);
       now += Math.min(tookMs, timeoutMs);
-      if (tookMs > timeoutMs) throw new TooLate();
+      if (tookMs > timeoutMs) throw new DeadlineError();
       return opened();
     },
     prepareSample: opened,
@@ -184,14 +184,14 @@ t.test('a search answers the best that it has when a trial would not end in time
 t.test(
   'a search that reached nothing in time is late, and one that tried all says what it reached',
   async (t) => {
-    const cut = await reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))).catch(
+    const cutBox = await reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))).catch(
       (late) => late,
     );
-    t.ok(cut instanceof TooLate);
-    const { reached, achieved } = cut.details;
+    t.ok(cutBox instanceof DeadlineError);
+    const { reached, achieved } = cutBox.details;
     t.match(
       achieved,
-      { format: 'jpeg', quality: Number, bytes: reached, trials: 1 },
+      { format: 'jpegOperation', quality: Number, bytes: reached, trials: 1 },
       'the only file, with its settings',
     );
     const refusal = await reachTarget(searchOf(150, () => 1)).catch((error) => error.failure);
@@ -201,19 +201,19 @@ t.test(
       details: { achieved: { quality: 1, bytes: refusal.details.reached } },
     });
     t.match(refusal.message, /was reached has \d+ bytes/);
-    await t.rejects(reachTarget(searchOf(150, () => 60_000)), { name: 'TooLate', details: undefined });
+    await t.rejects(reachTarget(searchOf(150, () => 60_000)), { name: 'DeadlineError', details: undefined });
   },
 );
 
 t.test(
-  'a search for a likeness that is cut short tells the nearest file, and so does one of few colours',
+  'a search for a likeness that is cutBox short tells the nearest file, and so does one of few colours',
   async (t) => {
     const cutAfter = (trials: number) => (trial: number) => (trial <= trials ? 4_800 : 60_000);
     const likeness = searchOf(0, cutAfter(1), 'webp');
     const alike = { ...likeness, encode: { format: 'webp', target: { minSsim: 1 }, quality: 40 } as const };
     const late = await reachTarget(alike).catch((error) => error);
     t.match(late, {
-      name: 'TooLate',
+      name: 'DeadlineError',
       details: { achieved: { format: 'webp', quality: Number, bytes: Number } },
     });
     t.equal(late.details.achieved.ssim, late.details.reached);

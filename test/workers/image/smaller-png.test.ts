@@ -1,13 +1,13 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { Bytes } from '../../../workers/formats/bytes.ts';
-import { pngChunk, pngChunks } from '../../../workers/formats/png.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { buildPngChunk, pngChunks } from '../../../workers/formats/png.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { difference, made, passOf, raster } from './passes.ts';
 
 const corpus = needsImages(t);
-const TEXT = pngChunk('tEXt', Buffer.from('Comment\0a private remark'));
+const TEXT = buildPngChunk('tEXt', Buffer.from('Comment\0a private remark'));
 
 /** Compressed as tightly as it can be, with a text that a result does not carry. */
 async function tight(channels: 3 | 4, deep = false): Promise<Buffer> {
@@ -20,7 +20,7 @@ async function tight(channels: 3 | 4, deep = false): Promise<Buffer> {
 
 const pixelsOf = (png: Uint8Array) =>
   Buffer.concat(
-    [...pngChunks(new Bytes(png))]
+    [...pngChunks(new ByteReader(png))]
       .filter(({ type }) => type === 'IDAT')
       .map(({ start, end }) => png.subarray(start, end)),
   );

@@ -1,10 +1,10 @@
 // needs: pixels
 import { Piscina } from 'piscina';
 import t from 'tap';
-import type { ImageResult, ImageTask } from '../../../workers/protocol.ts';
+import type { ImageTask, ImageTaskResult } from '../../../workers/protocol.ts';
 import { drawn, passOf } from './passes.ts';
 
-const pool = new Piscina<ImageTask, ImageResult>({
+const pool = new Piscina<ImageTask, ImageTaskResult>({
   filename: new URL('../../../workers/image/perform.ts', import.meta.url).href,
   minThreads: 1,
   maxThreads: 1,

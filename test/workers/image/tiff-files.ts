@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
-import { encodedDirectory, type NewEntry } from '../../../workers/formats/tiff-directory.ts';
-import { PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
+import { encodeTiffDirectory, type NewTiffEntry } from '../../../workers/formats/tiff-directory.ts';
+import { TIFF_PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
 
 /** How a TIFF of one page is stored. */
 export interface Stored {
@@ -36,19 +36,19 @@ export function tiffWith(stored: Stored): Buffer {
   const strip = stored.deflated ? deflateSync(bytes) : bytes;
   const headBytes = isBig ? 16 : 8;
   const lists = Object.entries(tags).map(([tag, value]) => entryOf(Number(tag), [value].flat(), order));
-  const entries: NewEntry[] = [
-    { tag: PAGE_TAGS.width, value: width },
-    { tag: PAGE_TAGS.height, value: height },
-    { tag: PAGE_TAGS.bits, value: 8 * samples.BYTES_PER_ELEMENT },
-    { tag: PAGE_TAGS.compression, value: stored.deflated ? 8 : 1 },
-    { tag: PAGE_TAGS.photometric, value: photometric },
-    { tag: PAGE_TAGS.stripOffsets, value: headBytes },
-    { tag: PAGE_TAGS.samples, value: perPixel },
-    { tag: PAGE_TAGS.rowsPerStrip, value: height },
-    { tag: PAGE_TAGS.stripBytes, value: strip.length },
+  const entries: NewTiffEntry[] = [
+    { tag: TIFF_PAGE_TAGS.width, value: width },
+    { tag: TIFF_PAGE_TAGS.height, value: height },
+    { tag: TIFF_PAGE_TAGS.bits, value: 8 * samples.BYTES_PER_ELEMENT },
+    { tag: TIFF_PAGE_TAGS.compression, value: stored.deflated ? 8 : 1 },
+    { tag: TIFF_PAGE_TAGS.photometric, value: photometric },
+    { tag: TIFF_PAGE_TAGS.stripOffsets, value: headBytes },
+    { tag: TIFF_PAGE_TAGS.samples, value: perPixel },
+    { tag: TIFF_PAGE_TAGS.rowsPerStrip, value: height },
+    { tag: TIFF_PAGE_TAGS.stripBytes, value: strip.length },
   ];
   const own = entries.filter(({ tag }) => !(tag in tags));
-  const directory = encodedDirectory(order, [...own, ...lists], 0);
+  const directory = encodeTiffDirectory(order, [...own, ...lists], 0);
   const start = headBytes + strip.length + (strip.length % 2);
   const head = Buffer.alloc(headBytes);
   head.write(bigEndian ? 'MM' : 'II', 'latin1');
@@ -69,7 +69,7 @@ function entryOf(
   tag: number,
   values: readonly number[],
   { littleEndian, isBig }: { littleEndian: boolean; isBig: boolean },
-): NewEntry {
+): NewTiffEntry {
   const copied = new Uint8Array(isBig ? 20 : 12);
   const view = new DataView(copied.buffer);
   view.setUint16(0, tag, littleEndian);

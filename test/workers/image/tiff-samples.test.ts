@@ -3,8 +3,8 @@ import sharp from 'sharp';
 import t from 'tap';
 import { readHeader } from '../../../src/imaging/images/header/header.ts';
 import { readable } from '../../../src/imaging/images/source.ts';
-import { PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
+import { TIFF_PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 import { drawn, made, passOf, raster, type StepText } from './passes.ts';
 import { type Stored, tiffWith } from './tiff-files.ts';
@@ -26,8 +26,8 @@ const wide = <A extends Uint16Array | Uint32Array>(pixel: number[], factor: numb
   for (let at = 0; at < samples.length; at++) samples[at] = (pixel[at % pixel.length] as number) * factor;
   return samples;
 };
-const extra = (...meanings: number[]) => ({ [PAGE_TAGS.extraSamples]: meanings });
-const plain = { [PAGE_TAGS.subsampling]: [1, 1] };
+const extra = (...meanings: number[]) => ({ [TIFF_PAGE_TAGS.extraSamples]: meanings });
+const plain = { [TIFF_PAGE_TAGS.subsampling]: [1, 1] };
 
 const near = (one: number[], other: number[], within: number) =>
   other.every((value, channel) => Math.abs(value - (one[channel] as number)) <= within);
@@ -90,11 +90,11 @@ const ROWS: [name: string, stored: Stored, expected: number[]][] = [
     'signed 16 bits',
     even([100], GREY, {
       samples: wide([100], 128, new Uint16Array(48 * 1)),
-      tags: { [PAGE_TAGS.sampleFormat]: 2 },
+      tags: { [TIFF_PAGE_TAGS.sampleFormat]: 2 },
     }),
     [100, 100, 100, 255],
   ],
-  ['a negative number', even([200], GREY, { tags: { [PAGE_TAGS.sampleFormat]: 2 } }), [0, 0, 0, 255]],
+  ['a negative number', even([200], GREY, { tags: { [TIFF_PAGE_TAGS.sampleFormat]: 2 } }), [0, 0, 0, 255]],
   // CIE L*a*b* of sRGB red under D50: 54, 81, 70.
   ['L*a*b* of 8 bits', even([138, 81, 70], 8), [255, 0, 0, 255]],
   ['L*a*b* of ICC', even([138, 128 + 81, 128 + 70], 9), [255, 0, 0, 255]],
@@ -117,7 +117,7 @@ t.test('samples of a TIFF that the decoder takes for others are what they mean',
       const found = picture.at(picture.width >> 1, picture.height >> 1);
       t.ok(near(found, expected, 3), `${name}: ${found}`);
     }
-    const described = await describe(new Uint8Array(file));
+    const described = await describeImage(new Uint8Array(file));
     if (described.kind === 'failure') return t.fail(`${name}: ${described.message}`);
     const { averageColor, bitDepth, hasAlpha } = described.image;
     t.ok(
@@ -146,7 +146,7 @@ t.test('each pixel of a block has its own Y, and rows and columns beyond the pic
 t.test('values that are stored as differences are added up, of each sample by itself', async (t) => {
   const pixels = [1, 2, 3].flatMap((x) => [50 * x, 20 * x, 10 * x, 128, 7]);
   const samples = Uint8Array.from(pixels, (value, at) => value - (pixels[at - 5] ?? 0));
-  const tags = { ...extra(2, 0), [PAGE_TAGS.predictor]: 2 };
+  const tags = { ...extra(2, 0), [TIFF_PAGE_TAGS.predictor]: 2 };
   const file = tiffWith({
     width: 3,
     height: 1,
@@ -161,7 +161,7 @@ t.test('values that are stored as differences are added up, of each sample by it
 });
 
 t.test('the file that was written anew is no result, and what describes the picture stays', async (t) => {
-  const file = tiffWith(even(RED_YCBCR, YCBCR, { tags: { ...plain, [PAGE_TAGS.orientation]: 6 } }));
+  const file = tiffWith(even(RED_YCBCR, YCBCR, { tags: { ...plain, [TIFF_PAGE_TAGS.orientation]: 6 } }));
   const { data, width, height } = await made(file, passOf([], { format: 'tiff' }));
   t.same([width, height], [6, 8], 'it is turned upright');
   t.notOk(Buffer.from(data).includes(file.subarray(8, 80)), 'the samples as they were stored are gone');
@@ -173,23 +173,23 @@ t.test('the file that was written anew is no result, and what describes the pict
 
 t.test('what is not read is refused by its name, with what to send instead', async (t) => {
   const rows: [tags: Stored['tags'], perPixel: number, photometric: number, message: RegExp][] = [
-    [{ [PAGE_TAGS.compression]: 50_000 }, 3, RGB, /compressed with Zstandard.*save it with LZW/],
-    [{ [PAGE_TAGS.compression]: 34_925 }, 3, RGB, /compressed with LZMA/],
-    [{ [PAGE_TAGS.compression]: 34_712 }, 3, RGB, /compressed with JPEG 2000/],
-    [{ [PAGE_TAGS.compression]: 33_003 }, 3, RGB, /compressed with JPEG 2000/],
-    [{ [PAGE_TAGS.compression]: 50_002 }, 3, RGB, /compressed with JPEG XL/],
-    [{ [PAGE_TAGS.compression]: 12_345 }, 3, RGB, /compressed with scheme 12345/],
+    [{ [TIFF_PAGE_TAGS.compression]: 50_000 }, 3, RGB, /compressed with Zstandard.*save it with LZW/],
+    [{ [TIFF_PAGE_TAGS.compression]: 34_925 }, 3, RGB, /compressed with LZMA/],
+    [{ [TIFF_PAGE_TAGS.compression]: 34_712 }, 3, RGB, /compressed with JPEG 2000/],
+    [{ [TIFF_PAGE_TAGS.compression]: 33_003 }, 3, RGB, /compressed with JPEG 2000/],
+    [{ [TIFF_PAGE_TAGS.compression]: 50_002 }, 3, RGB, /compressed with JPEG XL/],
+    [{ [TIFF_PAGE_TAGS.compression]: 12_345 }, 3, RGB, /compressed with scheme 12345/],
     [
-      { [PAGE_TAGS.planar]: 2, [PAGE_TAGS.tileWidth]: 16, [PAGE_TAGS.tileHeight]: 16 },
+      { [TIFF_PAGE_TAGS.planar]: 2, [TIFF_PAGE_TAGS.tileWidth]: 16, [TIFF_PAGE_TAGS.tileHeight]: 16 },
       3,
       RGB,
       /tiles with one plane per sample/,
     ],
-    [{ [PAGE_TAGS.planar]: 2, ...extra(2, 0) }, 5, RGB, /one plane per sample/],
-    [{ [PAGE_TAGS.bits]: 12 }, 1, GREY, /12 bits per sample.*8 or 16/],
-    [{ [PAGE_TAGS.bits]: 64, [PAGE_TAGS.sampleFormat]: 3 }, 1, GREY, /64 bits per sample/],
-    [{ [PAGE_TAGS.sampleFormat]: 6 }, 1, GREY, /complex numbers/],
-    [{ [PAGE_TAGS.compression]: 7, ...extra(2, 0) }, 5, RGB, /5 samples per pixel/],
+    [{ [TIFF_PAGE_TAGS.planar]: 2, ...extra(2, 0) }, 5, RGB, /one plane per sample/],
+    [{ [TIFF_PAGE_TAGS.bits]: 12 }, 1, GREY, /12 bits per sample.*8 or 16/],
+    [{ [TIFF_PAGE_TAGS.bits]: 64, [TIFF_PAGE_TAGS.sampleFormat]: 3 }, 1, GREY, /64 bits per sample/],
+    [{ [TIFF_PAGE_TAGS.sampleFormat]: 6 }, 1, GREY, /complex numbers/],
+    [{ [TIFF_PAGE_TAGS.compression]: 7, ...extra(2, 0) }, 5, RGB, /5 samples per pixel/],
     [{}, 3, 10, /ITU L\*a\*b\*/],
     [{}, 1, 32_803, /raw samples of a camera/],
   ];

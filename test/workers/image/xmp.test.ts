@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import t from 'tap';
-import { describe } from '../../../workers/image/metadata/metadata.ts';
+import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { carriedXmp } from '../../../workers/image/metadata/xmp.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 import { mutationsOf } from '../formats/mutations.ts';
@@ -22,7 +22,7 @@ function packetOf(namespaces: Record<string, string>, attributes: string, elemen
 /** The tags of a packet as another reader tells them. */
 async function tagsOf(packet: string) {
   const create = { width: 8, height: 8, channels: 3, background: '#369' } as const;
-  const told = await describe(new Uint8Array(await sharp({ create }).withXmp(packet).png().toBuffer()));
+  const told = await describeImage(new Uint8Array(await sharp({ create }).withXmp(packet).png().toBuffer()));
   return told.kind === 'described' ? told.metadata.xmp : undefined;
 }
 

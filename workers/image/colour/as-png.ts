@@ -6,9 +6,9 @@ import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pix
 /**
  * Converts a picture to a PNG with all its bits and its metadata. Its colours are not converted. The compression is
  * low, because the PNG is decoded at once.
- * @param isPremultiplied whether its colours are multiplied by alpha. They are then divided by it.
+ * @param isPremultiplied whether the colours are multiplied by alpha. The result has plain colours.
  */
-export async function asPng(
+export async function convertToPng(
   file: Uint8Array<ArrayBuffer>,
   isPremultiplied = false,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -18,10 +18,10 @@ export async function asPng(
   const pipeline = open().keepMetadata();
   if (isPremultiplied) {
     const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
-    divideByAlpha(pixels);
+    unpremultiplyAlpha(pixels);
     const { data, width, height, channels } = pixels;
-    // sharp cannot attach the metadata of a file to pixels, so they replace those of the file. It accepts any typed
-    // array, but its types allow buffers only.
+    // sharp cannot attach metadata to raw pixels, so the pixels replace those of the file. It accepts any typed array,
+    // but its types allow buffers only.
     const input = data as Uint8Array as Buffer;
     pipeline.pipelineColourspace(space);
     pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);
@@ -29,8 +29,11 @@ export async function asPng(
   return (await encodeOutput(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
 }
 
-/** Divides the colours of RGBA pixels by their alpha, in place; others stay. If alpha is 0, they become black. */
-export function divideByAlpha({ data, channels }: Pick<Pixels | DeepPixels, 'data' | 'channels'>): void {
+/**
+ * Divides the colours of RGBA pixels by their alpha, in place; other pixels stay. Colours with an alpha of 0 become
+ * black.
+ */
+export function unpremultiplyAlpha({ data, channels }: Pick<Pixels | DeepPixels, 'data' | 'channels'>): void {
   if (channels !== 4) return;
   const most = 256 ** data.BYTES_PER_ELEMENT - 1;
   for (let at = 0; at < data.length; at += 4) {

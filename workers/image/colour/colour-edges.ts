@@ -1,6 +1,9 @@
 import type { Pixels } from '../pixels/pixels.ts';
 
-/** Smallest distance in colour between two neighbours that makes a hard edge, which subsampled colours would blur. */
+/**
+ * The smallest colour distance of two neighbouring pixels that makes a hard edge. Chroma subsampling would blur such an
+ * edge.
+ */
 const MIN_HARD_EDGE = 90;
 /** Share of hard edges above which a picture counts as a drawing or a screenshot, not as a photograph. */
 const MAX_PHOTO_SHARE = 0.004;

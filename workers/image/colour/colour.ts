@@ -1,6 +1,6 @@
 import type { Rgba } from '../pixels/pixels.ts';
-import { BadArgument } from '../refusal.ts';
-import { COLOUR_NOTATIONS, cssColour } from './css-colour.ts';
+import { BadArgumentError } from '../refusal.ts';
+import { CSS_COLOUR_EXAMPLES, parseCssColour } from './css-colour.ts';
 
 export type { Rgba };
 
@@ -13,31 +13,31 @@ export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
  * @throws BadArgument on that parameter when the text is not a colour.
  */
 export function parseColour(text: string, key: string): Rgba {
-  const parsed = cssColour(text);
+  const parsed = parseCssColour(text);
   if (parsed !== undefined) return parsed;
-  throw new BadArgument(
+  throw new BadArgumentError(
     key,
-    `${key} is "${text}", but a CSS colour such as ${COLOUR_NOTATIONS} is expected.`,
+    `${key} is "${text}", but a CSS colour such as ${CSS_COLOUR_EXAMPLES} is expected.`,
   );
 }
 
-/** The colour of new areas: the step's argument `background`, or that of the pass if it is left out. */
-export function backgroundOr(fill: Rgba, background: string | undefined): Rgba {
+/** The background that a step names, or that of its pass. */
+export function backgroundOrFill(fill: Rgba, background: string | undefined): Rgba {
   return background === undefined ? fill : parseColour(background, 'background');
 }
 
 /** Whether a colour has no hue. */
 export function isGreyColour(value: unknown): boolean {
-  const { r = 0, g = 0, b = 0 } = (typeof value === 'string' && cssColour(value)) || {};
+  const { r = 0, g = 0, b = 0 } = (typeof value === 'string' && parseCssColour(value)) || {};
   return r === g && g === b;
 }
 
 /** Whether the value is a CSS colour that is not opaque. */
-export function isTranslucent(value: unknown): boolean {
-  return typeof value === 'string' && (cssColour(value)?.alpha ?? 1) < 1;
+export function isTranslucentColour(value: unknown): boolean {
+  return typeof value === 'string' && (parseCssColour(value)?.alpha ?? 1) < 1;
 }
 
-/** Whether an area of that colour is not opaque; without a colour it is transparent. */
-export function opensUp(background: unknown): boolean {
-  return background === undefined || isTranslucent(background);
+/** Whether a fill of that colour leaves transparent pixels. Without a colour, the fill is transparent. */
+export function leavesTransparency(background: unknown): boolean {
+  return background === undefined || isTranslucentColour(background);
 }

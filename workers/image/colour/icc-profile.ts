@@ -1,21 +1,21 @@
 import type { Chromaticity } from '../../formats/png-colours.ts';
 
 /**
- * Builds ICC profiles (version 2.4) of displays. A profile is built from primaries, a white point and one curve for all
- * channels; that of a grey picture has the curve alone.
+ * Builds ICC profiles (version 2.4) of displays. An RGB profile has primaries, a white point and one curve for all
+ * channels. A grey profile has the curve alone.
  */
 
 type Triple = readonly [number, number, number];
 
-/** The colours of a display, which give the numbers of a picture their meaning. */
-export interface Colours {
+/** The primaries, white point and curve of a display, which give the numbers of a picture their meaning. */
+export interface DisplayColours {
   /** Name of the profile. */
   name: string;
   white: Chromaticity;
   red: Chromaticity;
   green: Chromaticity;
   blue: Chromaticity;
-  /** Converts the value of a channel, 0 to 1, to light; 1 is white. */
+  /** Converts the value of a channel, 0 to 1, to linear light; 1 is white. */
   curve(value: number): number;
 }
 
@@ -27,13 +27,13 @@ const CONES: Matrix = [
   [0.0389, -0.0685, 1.0296],
 ];
 
-/** Number of points of a curve; it is high because that of PQ is steep. */
+/** Number of points of a curve. It is high because the PQ curve is steep. */
 const CURVE_POINTS = 4096;
-/** Largest coordinate that a profile can hold with room to spare. */
+/** The largest coordinate that is accepted. A profile can hold slightly more. */
 const MAX_XYZ = 4;
 
 /** The profile of a picture with these colours, in RGB or in one grey channel. */
-export function profileFor(colours: Colours, space: 'rgb' | 'grey'): Buffer {
+export function buildIccProfile(colours: DisplayColours, space: 'rgb' | 'grey'): Buffer {
   const curve = curveTag(colours.curve);
   const tags: [string, Buffer][] = [
     ['desc', descriptionTag(colours.name)],
@@ -51,8 +51,8 @@ export function profileFor(colours: Colours, space: 'rgb' | 'grey'): Buffer {
   ]);
 }
 
-/** Whether white lies among the primaries, so that colours can be computed from them. */
-export function isPossible(primaries: Omit<Colours, 'name' | 'curve'>): boolean {
+/** Whether white lies within the triangle of the primaries, so that colours can be computed. */
+export function arePrimariesPossible(primaries: Omit<DisplayColours, 'name' | 'curve'>): boolean {
   const { white, red, green, blue } = primaries;
   if ([white, red, green, blue].some(([x, y]) => x < 0 || y <= 0 || x + y > 1)) return false;
   const isAhead = sharesOf(primaries).every((share) => share > 0);
@@ -64,7 +64,7 @@ export function isPossible(primaries: Omit<Colours, 'name' | 'curve'>): boolean 
   );
 }
 
-type Primaries = Pick<Colours, 'white' | 'red' | 'green' | 'blue'>;
+type Primaries = Pick<DisplayColours, 'white' | 'red' | 'green' | 'blue'>;
 
 /** XYZ of red, green and blue as seen under D50; they add up to its white. */
 function colorantsOf(primaries: Primaries): Triple[] {
@@ -96,7 +96,7 @@ function xyzOf([x, y]: Chromaticity): Triple {
   return [x / y, 1, (1 - x - y) / y];
 }
 
-/** The colour that looks under D50 as this one does under its own white. */
+/** Adapts a colour from its own white point to D50. */
 function adapted(colour: Triple, white: Triple): Triple {
   const [cones, from, to] = [times(CONES, colour), times(CONES, white), times(CONES, D50)];
   return solve(
@@ -162,7 +162,7 @@ function curveTag(curve: (value: number) => number): Buffer {
 
 const HEADER_BYTES = 128;
 
-/** The profile: header, tag table and tags. Tags with the same bytes share them. */
+/** Assembles a profile: header, tag table and tags. Tags with equal bytes share them. */
 function assembled(space: 'RGB ' | 'GRAY', tags: [string, Buffer][]): Buffer {
   const table = Buffer.alloc(4 + tags.length * 12);
   table.writeUInt32BE(tags.length);

@@ -1,6 +1,6 @@
-import type { CodePoints } from '../../formats/code-points.ts';
+import type { ColourCodePoints } from '../../formats/code-points.ts';
 import type { Chromaticity } from '../../formats/png-colours.ts';
-import { type Colours, isPossible } from './icc-profile.ts';
+import { arePrimariesPossible, type DisplayColours } from './icc-profile.ts';
 import { srgbToLinear } from './light.ts';
 
 /**
@@ -35,10 +35,10 @@ const EXPONENTS = [0.1, 10] as const;
 const SAME_POINT_WITHIN = 0.01;
 
 /** Colours that differ from sRGB, or `srgb`. */
-export interface NamedColours extends Colours {
+export interface NamedColours extends DisplayColours {
   /**
-   * Whether they can be brighter than white. Their numbers make no sense in 8 bits, so a profile is right for these
-   * pixels, but not for the result's.
+   * Whether the colours can be brighter than white. HDR values make no sense in 8 bits, so a profile suits the input's
+   * pixels, but not the result's.
    */
   isHdr: boolean;
 }
@@ -49,7 +49,10 @@ export interface NamedColours extends Colours {
  * unchanged.
  * @returns undefined for primaries that are not known here.
  */
-export function coloursOfCodePoints({ primaries, transfer }: CodePoints): NamedColours | 'srgb' | undefined {
+export function coloursOfCodePoints({
+  primaries,
+  transfer,
+}: ColourCodePoints): NamedColours | 'srgb' | undefined {
   const known = PRIMARIES[primaries];
   // Transfers without their own curve are close to sRGB.
   const curve = CURVES[transfer];
@@ -60,16 +63,19 @@ export function coloursOfCodePoints({ primaries, transfer }: CodePoints): NamedC
   return { ...known, name, white: D65, curve: curve ?? srgbToLinear, isHdr };
 }
 
-/** The gamma of a file, such as 0.45455, and the chromaticities of its primaries; those that are absent are of sRGB. */
-export interface Gamma {
+/** The gamma of a file, such as 0.45455, and the chromaticities of its primaries. Absent values are those of sRGB. */
+export interface GammaAndPrimaries {
   gamma?: number;
   chromaticities?: { white: Chromaticity; red: Chromaticity; green: Chromaticity; blue: Chromaticity };
 }
 
-/** The colours that a gamma and chromaticities name. Values that cannot be are passed over. */
-export function coloursOfGamma({ gamma = 1 / SRGB_EXPONENT, chromaticities }: Gamma): NamedColours | 'srgb' {
+/** The colours that a gamma and chromaticities define. Impossible values are ignored. */
+export function coloursOfGamma({
+  gamma = 1 / SRGB_EXPONENT,
+  chromaticities,
+}: GammaAndPrimaries): NamedColours | 'srgb' {
   const srgb = { white: D65, red: SRGB.red, green: SRGB.green, blue: SRGB.blue };
-  const primaries = chromaticities && isPossible(chromaticities) ? chromaticities : srgb;
+  const primaries = chromaticities && arePrimariesPossible(chromaticities) ? chromaticities : srgb;
   const exponent = 1 / gamma;
   const [least, most] = EXPONENTS;
   const isSrgbCurve =
@@ -81,7 +87,7 @@ export function coloursOfGamma({ gamma = 1 / SRGB_EXPONENT, chromaticities }: Ga
   return { ...primaries, name, curve, isHdr: false };
 }
 
-type Chromaticities = NonNullable<Gamma['chromaticities']>;
+type Chromaticities = NonNullable<GammaAndPrimaries['chromaticities']>;
 
 function isNear(one: Chromaticities, other: Chromaticities): boolean {
   return (['white', 'red', 'green', 'blue'] as const).every((name) =>
@@ -113,7 +119,7 @@ function hlgToScene(value: number): number {
   return (Math.exp((value - 0.55991073) / 0.17883277) + 0.28466892) / 12;
 }
 
-/** BT.2390-11, 5.4.1: maps the brightest tones along a spline and keeps all others. */
+/** Maps the brightest tones along a spline, and keeps all other tones (BT.2390-11, section 5.4.1). */
 function toneMapped(nits: number): number {
   const source = nitsToPq(PEAK_NITS);
   const most = nitsToPq(WHITE_NITS) / source;

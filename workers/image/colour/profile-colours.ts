@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { type Pixels, type Rgba, readPixels } from '../pixels/pixels.ts';
-import { cssColour } from './css-colour.ts';
+import { parseCssColour } from './css-colour.ts';
 
 /** Channels of a pixel. The pixels form one row, one pixel per colour. */
 const CHANNELS = 3;
@@ -20,7 +20,7 @@ export async function convertToProfile(
   profile: Uint8Array,
 ): Promise<Map<string, string>> {
   const colours = texts.flatMap((text): [string, Rgba][] => {
-    const parsed = cssColour(text);
+    const parsed = parseCssColour(text);
     return parsed === undefined ? [] : [[text, parsed]];
   });
   if (colours.length === 0) return new Map();

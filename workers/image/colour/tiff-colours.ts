@@ -1,27 +1,27 @@
-import { Bytes } from '../../formats/bytes.ts';
-import { numbersIn, type TiffDirectory, tiffPages } from '../../formats/tiff.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import { entryValues, type TiffDirectory, tiffPageDirectories } from '../../formats/tiff.ts';
 import {
-  encodedDirectory,
-  entryBytesOf,
-  firstPointerAt,
-  type NewEntry,
-  pointTo,
+  encodeTiffDirectory,
+  firstDirectoryPointerOffset,
+  type NewTiffEntry,
+  tiffEntryBytes,
+  writeDirectoryOffset,
 } from '../../formats/tiff-directory.ts';
 import {
-  COMPRESSION,
-  coloursOf,
-  EXTRA_SAMPLES,
-  isConvertible,
-  isForeign,
-  PAGE_TAGS,
-  PHOTOMETRIC,
-  SAMPLE_FORMAT,
+  areSamplesConvertible,
+  colourSampleCountOf,
+  EXTRA_SAMPLE_KINDS,
+  needsSampleConversion,
+  PHOTOMETRIC_INTERPRETATIONS,
+  readTiffPage,
+  SAMPLE_FORMATS,
+  TIFF_COMPRESSIONS,
+  TIFF_PAGE_TAGS,
   type TiffPage,
-  tiffPage,
 } from '../../formats/tiff-page.ts';
 import { unreadablePicture } from '../refusal.ts';
-import { divideByAlpha } from './as-png.ts';
-import { isSubsampled, type TiffSamples, tiffSamples } from './tiff-samples.ts';
+import { unpremultiplyAlpha } from './as-png.ts';
+import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
 /** Pixels that libvips reads correctly: colours, then alpha if there is one. */
 interface PlainPixels {
@@ -31,9 +31,9 @@ interface PlainPixels {
   photometric: number;
 }
 
-/** Tags that describe the stored samples, which are replaced. */
+/** Tags that describe the stored samples. They are replaced when the samples are converted. */
 const SAMPLE_TAGS: ReadonlySet<number> = new Set([
-  ...Object.values(PAGE_TAGS).filter((tag) => tag !== PAGE_TAGS.orientation),
+  ...Object.values(TIFF_PAGE_TAGS).filter((tag) => tag !== TIFF_PAGE_TAGS.orientation),
   // Smallest and largest values, free parts, and the curve of grey values.
   280,
   281,
@@ -46,62 +46,64 @@ const SAMPLE_TAGS: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Rewrites a page of a TIFF whose samples libvips would misread. The new pixels and their directory are at the end of
- * the file; all that describes the picture stays. Any other file is returned unchanged.
+ * Rewrites a page of a TIFF whose samples libvips would misread. The new pixels and their directory are added at the
+ * end of the file. The other tags of the page stay. Any other file is returned unchanged.
  * @param index the number of the page, from 0.
- * @returns with it the bits of a stored sample, if the page was rewritten.
- * @throws Refusal if the page cannot be converted; another error if it is damaged.
+ * @returns the file, and the bits of a stored sample if the page was rewritten.
+ * @throws PassRefusal if the page cannot be converted; another error if it is damaged.
  */
-export async function withPlainSamples(
+export async function withReadableTiffSamples(
   input: Uint8Array<ArrayBuffer>,
   index: number,
 ): Promise<{ input: Uint8Array<ArrayBuffer>; bitDepth?: number }> {
-  const bytes = new Bytes(input);
-  const directories = [...tiffPages(bytes)];
+  const bytes = new ByteReader(input);
+  const directories = [...tiffPageDirectories(bytes)];
   const directory = directories[index];
   if (directory === undefined || directory.truncated) return { input };
-  const page = tiffPage(bytes, directory);
-  if (!isForeign(page)) return { input };
-  if (!isConvertible(page)) throw unreadablePicture();
-  const pixels = plainPixels(bytes, directory, page, await tiffSamples(input, directory, page));
+  const page = readTiffPage(bytes, directory);
+  if (!needsSampleConversion(page)) return { input };
+  if (!areSamplesConvertible(page)) throw unreadablePicture();
+  const pixels = plainPixels(bytes, directory, page, await readTiffSamples(input, directory, page));
   const plain = withPage(input, { directory, before: directories[index - 1], page, pixels });
   return { input: plain, bitDepth: page.bits };
 }
 
 function plainPixels(
-  bytes: Bytes,
+  bytes: ByteReader,
   directory: TiffDirectory,
   page: TiffPage,
   samples: TiffSamples,
 ): PlainPixels {
   const { photometric, samples: perPixel } = page;
-  const colours = coloursOf(page) ?? perPixel;
-  const alphaAt = page.extraSamples.findIndex((meaning) => meaning !== EXTRA_SAMPLES.unspecified);
-  // One sample more counts as alpha whatever it is, as in all other TIFFs.
-  const hasAlpha = alphaAt !== -1 || (perPixel === colours + 1 && !isSubsampled(page));
+  const colours = colourSampleCountOf(page) ?? perPixel;
+  const alphaAt = page.extraSamples.findIndex((meaning) => meaning !== EXTRA_SAMPLE_KINDS.unspecified);
+  // One extra sample counts as alpha, whatever its tag says, as in all other TIFFs.
+  const hasAlpha = alphaAt !== -1 || (perPixel === colours + 1 && !isChromaSubsampled(page));
   const alpha = hasAlpha ? colours + Math.max(0, alphaAt) : undefined;
-  const isPremultiplied = page.extraSamples[alphaAt] === EXTRA_SAMPLES.associatedAlpha;
+  const isPremultiplied = page.extraSamples[alphaAt] === EXTRA_SAMPLE_KINDS.associatedAlpha;
   const channels = colours + Number(hasAlpha);
-  if (isSubsampled(page))
+  if (isChromaSubsampled(page))
     return {
       data: fromBlocks(page, samples, converterOf(bytes, directory, page)),
       channels: 3,
       hasAlpha: false,
-      photometric: PHOTOMETRIC.rgb,
+      photometric: PHOTOMETRIC_INTERPRETATIONS.rgb,
     };
   const data = chosen(page, samples.data, { colours, alpha });
-  if (photometric === PHOTOMETRIC.yCbCr) {
+  if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) {
     const toRgb = converterOf(bytes, directory, page);
     for (let at = 0; at < data.length; at += channels)
       toRgb(data[at] as number, data[at + 1] as number, data[at + 2] as number, data, at);
   }
-  if (isPremultiplied) divideByAlpha({ data, channels: channels as 4 });
+  if (isPremultiplied) unpremultiplyAlpha({ data, channels: channels as 4 });
   return { data, channels, hasAlpha, photometric: photometricAfter(page) };
 }
 
 function photometricAfter({ photometric }: TiffPage): number {
-  if (photometric === PHOTOMETRIC.yCbCr) return PHOTOMETRIC.rgb;
-  return photometric === PHOTOMETRIC.iccLab ? PHOTOMETRIC.cieLab : photometric;
+  if (photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr) return PHOTOMETRIC_INTERPRETATIONS.rgb;
+  return photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab
+    ? PHOTOMETRIC_INTERPRETATIONS.cieLab
+    : photometric;
 }
 
 /** The samples of colours and alpha, in 8 bits if they have 8, else in 16. */
@@ -126,14 +128,16 @@ function chosen(
 }
 
 function isLab({ photometric }: TiffPage): boolean {
-  return photometric === PHOTOMETRIC.cieLab || photometric === PHOTOMETRIC.iccLab;
+  return (
+    photometric === PHOTOMETRIC_INTERPRETATIONS.cieLab || photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab
+  );
 }
 
-/** The conversion of one sample of a pixel to the value that libvips understands; a negative one counts as 0. */
+/** The conversion of one stored sample to the value that libvips understands. Negative results count as 0. */
 function conversionOf(page: TiffPage, sample: number): (value: number) => number {
   const { bits, sampleFormat, photometric } = page;
   if (isLab(page)) return labValueOf(bits, photometric, sample);
-  const isSigned = sampleFormat === SAMPLE_FORMAT.signed;
+  const isSigned = sampleFormat === SAMPLE_FORMATS.signed;
   const shift = Math.max(0, bits - 16);
   if (!isSigned) return (value) => value >>> shift;
   const most = 2 ** (bits - 1) - 1;
@@ -145,7 +149,7 @@ function conversionOf(page: TiffPage, sample: number): (value: number) => number
 function labValueOf(bits: number, photometric: number, sample: number): (value: number) => number {
   const isByte = bits === 8;
   if (sample > 2) return isByte ? (value) => value * 257 : (value) => value;
-  const isIcc = photometric === PHOTOMETRIC.iccLab;
+  const isIcc = photometric === PHOTOMETRIC_INTERPRETATIONS.iccLab;
   if (sample === 0)
     return isByte ? (value) => value * 257 : (value) => Math.min(65_535, (value * 65_535) / 65_280);
   const zero = isIcc ? (isByte ? 128 : 32_768) : 0;
@@ -156,20 +160,21 @@ function labValueOf(bits: number, photometric: number, sample: number): (value: 
 type ToRgb = (y: number, cb: number, cr: number, to: PlainPixels['data'], at: number) => void;
 
 /**
- * Shares of red, green and blue in Y by ITU-R BT.601, and the values of black and white, for a file that gives none.
+ * Weights of red, green and blue in Y by ITU-R BT.601, and the values of black and white. They apply to a file that
+ * gives none.
  */
 const COEFFICIENTS = [0.299, 0.587, 0.114];
 const REFERENCES = [0, 255, 128, 255, 128, 255];
 
 /** TIFF 6.0, sections 20 and 21. */
-function converterOf(bytes: Bytes, directory: TiffDirectory, { entries }: TiffPage): ToRgb {
+function converterOf(bytes: ByteReader, directory: TiffDirectory, { entries }: TiffPage): ToRgb {
   const listOf = (tag: number, fallback: readonly number[]) => {
     const entry = entries.get(tag);
-    const list = entry === undefined ? [] : numbersIn(bytes, directory, entry, fallback.length);
+    const list = entry === undefined ? [] : entryValues(bytes, directory, entry, fallback.length);
     return list.length === fallback.length && list.every(Number.isFinite) ? list : fallback;
   };
-  const [red = 0, green = 1, blue = 0] = listOf(PAGE_TAGS.coefficients, COEFFICIENTS);
-  const references = listOf(PAGE_TAGS.referenceBlackWhite, REFERENCES);
+  const [red = 0, green = 1, blue = 0] = listOf(TIFF_PAGE_TAGS.coefficients, COEFFICIENTS);
+  const references = listOf(TIFF_PAGE_TAGS.referenceBlackWhite, REFERENCES);
   const levels = (channel: number, range: number) => {
     const [black = 0, white = 255] = references.slice(2 * channel);
     return Float64Array.from({ length: 256 }, (_, code) => ((code - black) * range) / (white - black || 1));
@@ -214,13 +219,13 @@ function fromBlocks(
 
 interface NewPage {
   directory: TiffDirectory;
-  /** The directory that points to it; undefined for the first one. */
+  /** The directory that points to the page's directory; undefined for the first page. */
   before: TiffDirectory | undefined;
   page: TiffPage;
   pixels: PlainPixels;
 }
 
-/** The file with other pixels for a page, and all other entries of its directory. */
+/** Replaces the pixels of a page. All other entries of its directory stay. */
 function withPage(file: Uint8Array, { directory, before, page, pixels }: NewPage): Uint8Array<ArrayBuffer> {
   const { data, channels, hasAlpha, photometric } = pixels;
   const { littleEndian } = directory;
@@ -230,24 +235,29 @@ function withPage(file: Uint8Array, { directory, before, page, pixels }: NewPage
   const directoryAt = pixelsAt + stored.length + (stored.length % 2);
   const kept = directory.entries
     .filter(({ tag }) => !SAMPLE_TAGS.has(tag))
-    .map(({ tag, at }): NewEntry => ({ tag, copied: file.subarray(at, at + entryBytesOf(directory)) }));
-  const entries: NewEntry[] = [
+    .map(({ tag, at }): NewTiffEntry => ({ tag, copied: file.subarray(at, at + tiffEntryBytes(directory)) }));
+  const entries: NewTiffEntry[] = [
     ...kept,
-    { tag: PAGE_TAGS.width, value: page.width },
-    { tag: PAGE_TAGS.height, value: page.height },
-    { tag: PAGE_TAGS.bits, value: 8 * data.BYTES_PER_ELEMENT },
-    { tag: PAGE_TAGS.compression, value: COMPRESSION.none },
-    { tag: PAGE_TAGS.photometric, value: photometric },
-    { tag: PAGE_TAGS.stripOffsets, value: pixelsAt },
-    { tag: PAGE_TAGS.samples, value: channels },
-    { tag: PAGE_TAGS.rowsPerStrip, value: page.height },
-    { tag: PAGE_TAGS.stripBytes, value: stored.length },
-    ...(hasAlpha ? [{ tag: PAGE_TAGS.extraSamples, value: EXTRA_SAMPLES.alpha }] : []),
+    { tag: TIFF_PAGE_TAGS.width, value: page.width },
+    { tag: TIFF_PAGE_TAGS.height, value: page.height },
+    { tag: TIFF_PAGE_TAGS.bits, value: 8 * data.BYTES_PER_ELEMENT },
+    { tag: TIFF_PAGE_TAGS.compression, value: TIFF_COMPRESSIONS.none },
+    { tag: TIFF_PAGE_TAGS.photometric, value: photometric },
+    { tag: TIFF_PAGE_TAGS.stripOffsets, value: pixelsAt },
+    { tag: TIFF_PAGE_TAGS.samples, value: channels },
+    { tag: TIFF_PAGE_TAGS.rowsPerStrip, value: page.height },
+    { tag: TIFF_PAGE_TAGS.stripBytes, value: stored.length },
+    ...(hasAlpha ? [{ tag: TIFF_PAGE_TAGS.extraSamples, value: EXTRA_SAMPLE_KINDS.alpha }] : []),
   ];
   const result = Buffer.alloc(directoryAt);
   result.set(file);
   result.set(stored, pixelsAt);
-  const whole = Buffer.concat([result, encodedDirectory(directory, entries, directory.next)]);
-  pointTo(whole, directory, before?.nextAt ?? firstPointerAt(directory), directoryAt);
+  const whole = Buffer.concat([result, encodeTiffDirectory(directory, entries, directory.next)]);
+  writeDirectoryOffset(
+    whole,
+    directory,
+    before?.nextAt ?? firstDirectoryPointerOffset(directory),
+    directoryAt,
+  );
   return whole;
 }

@@ -1,18 +1,25 @@
 import sharp from 'sharp';
 import type { TiffDirectory } from '../../formats/tiff.ts';
 import {
-  encodedDirectory,
-  entryBytesOf,
-  firstPointerAt,
-  type NewEntry,
-  pointTo,
+  encodeTiffDirectory,
+  firstDirectoryPointerOffset,
+  type NewTiffEntry,
+  tiffEntryBytes,
+  writeDirectoryOffset,
 } from '../../formats/tiff-directory.ts';
-import { COMPRESSION, PAGE_TAGS, PHOTOMETRIC, type TiffPage } from '../../formats/tiff-page.ts';
+import {
+  PHOTOMETRIC_INTERPRETATIONS,
+  TIFF_COMPRESSIONS,
+  TIFF_PAGE_TAGS,
+  type TiffPage,
+} from '../../formats/tiff-page.ts';
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
 import { pictureTooLarge } from '../refusal.ts';
 
-/** Bytes that the samples of a page may have: as many as those of the largest picture in four samples of 16 bits. */
+/**
+ * The most bytes that the samples of a page may have: those of the largest picture with four 16-bit samples per pixel.
+ */
 const MAX_SAMPLE_BYTES = MAX_PIXELS * 8;
 
 /** The stored samples of a page, in the byte order of the machine. */
@@ -31,11 +38,11 @@ interface TiffRows {
 }
 
 /**
- * Reads the samples of a page without a conversion. For it, libvips is told that the page is a grey picture whose
- * pixels are the bytes of the samples, so that it undoes the compression and nothing else.
+ * Reads the stored samples of a page. libvips is told that the page is a grey picture whose pixels are the bytes of the
+ * samples, so that it only decompresses them.
  * @throws when the page is damaged.
  */
-export async function tiffSamples(
+export async function readTiffSamples(
   file: Uint8Array<ArrayBuffer>,
   directory: TiffDirectory,
   page: TiffPage,
@@ -50,13 +57,13 @@ export async function tiffSamples(
 }
 
 /** Whether Cb and Cr have fewer samples than Y. */
-export function isSubsampled({ photometric, subsampling: { across, down } }: TiffPage): boolean {
-  return photometric === PHOTOMETRIC.yCbCr && across * down > 1;
+export function isChromaSubsampled({ photometric, subsampling: { across, down } }: TiffPage): boolean {
+  return photometric === PHOTOMETRIC_INTERPRETATIONS.yCbCr && across * down > 1;
 }
 
 function rowsOf(page: TiffPage): TiffRows {
   const { width, height, rowsPerStrip, tile, samples, bits } = page;
-  const { across, down } = isSubsampled(page) ? page.subsampling : { across: 1, down: 1 };
+  const { across, down } = isChromaSubsampled(page) ? page.subsampling : { across: 1, down: 1 };
   const blockBytes = (across * down > 1 ? across * down + 2 : samples) * (bits / 8);
   const scaled = (size: { width: number; height: number }) => ({
     width: Math.ceil(size.width / across) * blockBytes,
@@ -69,43 +76,43 @@ function rowsOf(page: TiffPage): TiffRows {
   };
 }
 
-/** The file with a first directory that describes the bytes of the page. */
+/** The file with a first directory that describes the page as plain bytes. */
 function asBytes(file: Uint8Array, directory: TiffDirectory, page: TiffPage, rows: TiffRows): Buffer {
   const { width, height, rowsPerStrip, tile } = rows;
   const copied = [
-    PAGE_TAGS.compression,
-    PAGE_TAGS.fillOrder,
-    PAGE_TAGS.stripOffsets,
-    PAGE_TAGS.stripBytes,
-    PAGE_TAGS.tileOffsets,
-    PAGE_TAGS.tileBytes,
+    TIFF_PAGE_TAGS.compression,
+    TIFF_PAGE_TAGS.fillOrder,
+    TIFF_PAGE_TAGS.stripOffsets,
+    TIFF_PAGE_TAGS.stripBytes,
+    TIFF_PAGE_TAGS.tileOffsets,
+    TIFF_PAGE_TAGS.tileBytes,
   ];
-  const entries: NewEntry[] = [
-    { tag: PAGE_TAGS.width, value: width },
-    { tag: PAGE_TAGS.height, value: height },
-    { tag: PAGE_TAGS.bits, value: 8 },
-    { tag: PAGE_TAGS.photometric, value: PHOTOMETRIC.black },
-    { tag: PAGE_TAGS.samples, value: 1 },
+  const entries: NewTiffEntry[] = [
+    { tag: TIFF_PAGE_TAGS.width, value: width },
+    { tag: TIFF_PAGE_TAGS.height, value: height },
+    { tag: TIFF_PAGE_TAGS.bits, value: 8 },
+    { tag: TIFF_PAGE_TAGS.photometric, value: PHOTOMETRIC_INTERPRETATIONS.black },
+    { tag: TIFF_PAGE_TAGS.samples, value: 1 },
     ...copied.flatMap((tag) => {
       const at = page.entries.get(tag)?.at;
-      return at === undefined ? [] : [{ tag, copied: file.subarray(at, at + entryBytesOf(directory)) }];
+      return at === undefined ? [] : [{ tag, copied: file.subarray(at, at + tiffEntryBytes(directory)) }];
     }),
   ];
-  if (!page.entries.has(PAGE_TAGS.compression))
-    entries.push({ tag: PAGE_TAGS.compression, value: COMPRESSION.none });
-  if (tile === undefined) entries.push({ tag: PAGE_TAGS.rowsPerStrip, value: rowsPerStrip });
+  if (!page.entries.has(TIFF_PAGE_TAGS.compression))
+    entries.push({ tag: TIFF_PAGE_TAGS.compression, value: TIFF_COMPRESSIONS.none });
+  if (tile === undefined) entries.push({ tag: TIFF_PAGE_TAGS.rowsPerStrip, value: rowsPerStrip });
   else
     entries.push(
-      { tag: PAGE_TAGS.tileWidth, value: tile.width },
-      { tag: PAGE_TAGS.tileHeight, value: tile.height },
+      { tag: TIFF_PAGE_TAGS.tileWidth, value: tile.width },
+      { tag: TIFF_PAGE_TAGS.tileHeight, value: tile.height },
     );
   const start = file.length + (file.length % 2);
   const described = Buffer.concat([
     file,
     Buffer.alloc(start - file.length),
-    encodedDirectory(directory, entries, 0),
+    encodeTiffDirectory(directory, entries, 0),
   ]);
-  pointTo(described, directory, firstPointerAt(directory), start);
+  writeDirectoryOffset(described, directory, firstDirectoryPointerOffset(directory), start);
   return described;
 }
 

@@ -1,23 +1,23 @@
 import { isoBoxes } from '../../formats/boxes.ts';
-import { Bytes } from '../../formats/bytes.ts';
+import { ByteReader } from '../../formats/bytes.ts';
 import { type GifExtension, gifBlocks } from '../../formats/gif.ts';
 import {
-  APP0,
-  END_OF_IMAGE,
-  JPEG_HEAD_BYTES,
+  APP0_MARKER,
+  END_OF_IMAGE_MARKER,
+  JPEG_MARKER_BYTES,
   type JpegSegment,
   jpegSegments,
-  START_OF_SCAN,
+  START_OF_SCAN_MARKER,
 } from '../../formats/jpeg.ts';
-import type { Part } from '../../formats/parts.ts';
+import type { ContainerPart } from '../../formats/parts.ts';
 import { pngChunks } from '../../formats/png.ts';
 import { webpChunks } from '../../formats/riff.ts';
-import { tiffPages } from '../../formats/tiff.ts';
+import { tiffPageDirectories } from '../../formats/tiff.ts';
 import type { OutputFormat } from '../../protocol.ts';
 
 /**
- * Whether a file is a picture and nothing else: without metadata, profile, preview or trailing bytes that a result may
- * not carry. Such a file can be returned unchanged. A part that is not known to be harmless makes the file not bare.
+ * Whether a file is a picture and nothing else: it has no metadata, profile, preview or trailing bytes that a result
+ * may not carry. Such a file is bare, and can be returned unchanged. A file with an unknown part is not bare.
  */
 
 const PNG_CHUNKS = ['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND', 'sBIT', 'bKGD', 'pHYs', 'gAMA', 'cHRM', 'sRGB'];
@@ -35,15 +35,15 @@ const TIFF_TAGS: ReadonlySet<number> = new Set([
 ]);
 /** Bytes of a JFIF segment without a thumbnail. */
 const JFIF_BYTES = 14;
-/** APP14, which describes how colours are stored. */
+/** The APP14 segment, which describes how colours are stored. */
 const ADOBE = 0xee;
 /** Markers of baseline, extended and progressive frames. */
 const FRAMES = [0xc0, 0xc1, 0xc2];
 const COMPONENTS_AT = 5;
-/** Four components are CMYK, which is converted. */
+/** A JPEG with four components is CMYK, which is converted. */
 const MAX_COMPONENTS = 3;
 /** Markers of Huffman tables, scans, quantization tables, restart intervals and the end. */
-const PLAIN_MARKERS = [0xc4, START_OF_SCAN, 0xdb, 0xdd, END_OF_IMAGE];
+const PLAIN_MARKERS = [0xc4, START_OF_SCAN_MARKER, 0xdb, 0xdd, END_OF_IMAGE_MARKER];
 
 const BARE: Record<OutputFormat, (file: Buffer) => boolean> = {
   jpeg: isBareJpeg,
@@ -54,8 +54,8 @@ const BARE: Record<OutputFormat, (file: Buffer) => boolean> = {
   avif: isBareHeif,
 };
 
-/** @param format the known format of the file, as which it decodes. */
-export function isBare(input: Uint8Array, format: OutputFormat): boolean {
+/** @param format the known format of the file. */
+export function isBareFile(input: Uint8Array, format: OutputFormat): boolean {
   try {
     return BARE[format](Buffer.from(input.buffer, input.byteOffset, input.byteLength));
   } catch (error) {
@@ -67,39 +67,41 @@ export function isBare(input: Uint8Array, format: OutputFormat): boolean {
 
 /** Only the data of a scan may stand between two segments. */
 function isBareJpeg(file: Buffer): boolean {
-  const segments = [...jpegSegments(new Bytes(file))];
-  const isWhole = fills(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE;
+  const segments = [...jpegSegments(new ByteReader(file))];
+  const isWhole = fills(file, segments) && segments.at(-1)?.marker === END_OF_IMAGE_MARKER;
   return (
     isWhole &&
     segments.every((segment, index) => {
       const before = segments[index - 1];
-      const isBehind = segment.at === (before?.next ?? JPEG_HEAD_BYTES) || before?.marker === START_OF_SCAN;
+      const isBehind =
+        segment.at === (before?.next ?? JPEG_MARKER_BYTES) || before?.marker === START_OF_SCAN_MARKER;
       return isBehind && isPictureSegment(segment, file.subarray(segment.start, segment.end));
     })
   );
 }
 
 function isPictureSegment({ marker }: JpegSegment, content: Buffer): boolean {
-  if (marker === APP0) return content.length === JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
+  if (marker === APP0_MARKER)
+    return content.length === JFIF_BYTES && content.toString('latin1', 0, 4) === 'JFIF';
   if (marker === ADOBE) return content.toString('latin1', 0, 5) === 'Adobe';
   if (FRAMES.includes(marker)) return content.readUInt8(COMPONENTS_AT) <= MAX_COMPONENTS;
   return PLAIN_MARKERS.includes(marker);
 }
 
 function isBarePng(file: Buffer): boolean {
-  const chunks = [...pngChunks(new Bytes(file))];
+  const chunks = [...pngChunks(new ByteReader(file))];
   const isWhole = fills(file, chunks) && chunks.at(-1)?.type === 'IEND';
   return isWhole && chunks.every(({ type }) => PNG_CHUNKS.includes(type));
 }
 
 function isBareWebp(file: Buffer): boolean {
   if (file.readUInt32LE(4) + 8 !== file.length) return false;
-  const chunks = [...webpChunks(new Bytes(file))];
+  const chunks = [...webpChunks(new ByteReader(file))];
   return fills(file, chunks) && chunks.every(({ type }) => WEBP_CHUNKS.includes(type));
 }
 
 function isBareGif(file: Buffer): boolean {
-  const blocks = [...gifBlocks(new Bytes(file))];
+  const blocks = [...gifBlocks(new ByteReader(file))];
   const isWhole = fills(file, blocks) && blocks.at(-1)?.kind === 'trailer';
   return isWhole && blocks.every((block) => block.kind !== 'extension' || isPlayback(file, block));
 }
@@ -112,14 +114,14 @@ function isPlayback(file: Buffer, { label, start }: GifExtension): boolean {
 
 /** Whether a TIFF has one page with known tags only. */
 function isBareTiff(file: Buffer): boolean {
-  const [first] = tiffPages(new Bytes(file));
+  const [first] = tiffPageDirectories(new ByteReader(file));
   if (first === undefined || first.isBig || first.truncated) return false;
   const isOnlyPage = first.nextAt !== undefined && first.next === 0;
   return isOnlyPage && first.entries.every(({ tag }) => TIFF_TAGS.has(tag));
 }
 
 function isBareHeif(file: Buffer): boolean {
-  const boxes = [...isoBoxes(new Bytes(file))];
+  const boxes = [...isoBoxes(new ByteReader(file))];
   if (!fills(file, boxes) || !boxes.every(({ type }) => HEIF_BOXES.includes(type))) return false;
   return boxes.every(({ type, start, end }) => {
     const meta = file.subarray(start, end);
@@ -127,8 +129,8 @@ function isBareHeif(file: Buffer): boolean {
   });
 }
 
-/** Whether the last part is complete and ends with the file. */
-function fills(file: Buffer, parts: readonly Part[]): boolean {
+/** Whether the last part is complete and ends at the end of the file. */
+function fills(file: Buffer, parts: readonly ContainerPart[]): boolean {
   const last = parts.at(-1);
   return last?.next === file.length && !last.truncated;
 }

@@ -1,25 +1,25 @@
-import { Bytes } from '../../formats/bytes.ts';
-import { APP1, jpegSegments, START_OF_SCAN } from '../../formats/jpeg.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import { APP1_MARKER, jpegSegments, START_OF_SCAN_MARKER } from '../../formats/jpeg.ts';
 import { exifDirectories, withoutExifPrefix } from '../../formats/tiff.ts';
 
 /** ExposureTime (EXIF 2.3, 4.6.5), which cameras write and programs that draw do not. */
 const EXPOSURE_TIME = 0x829a;
 
-/** Whether a file is a photograph as a camera wrote it: a JPEG whose EXIF block has an exposure time. */
-export function isFromCamera(file: Uint8Array): boolean {
+/** Whether a file is an original of a camera: a JPEG whose EXIF block has an exposure time. */
+export function isCameraOriginal(file: Uint8Array): boolean {
   try {
-    for (const { marker, start, end } of jpegSegments(new Bytes(file))) {
-      if (marker === START_OF_SCAN) return false;
-      if (marker === APP1 && isExposure(file.subarray(start, end))) return true;
+    for (const { marker, start, end } of jpegSegments(new ByteReader(file))) {
+      if (marker === START_OF_SCAN_MARKER) return false;
+      if (marker === APP1_MARKER && isExposure(file.subarray(start, end))) return true;
     }
     return false;
   } catch {
-    // A broken structure is not evidence of a camera.
+    // A broken EXIF block does not prove that the file is from a camera.
     return false;
   }
 }
 
 function isExposure(block: Uint8Array): boolean {
-  const directories = exifDirectories(new Bytes(withoutExifPrefix(block)));
+  const directories = exifDirectories(new ByteReader(withoutExifPrefix(block)));
   return directories.some(({ entries }) => entries.some(({ tag }) => tag === EXPOSURE_TIME));
 }

@@ -1,8 +1,8 @@
-import { Bytes } from '../../formats/bytes.ts';
+import { ByteReader } from '../../formats/bytes.ts';
 import { gifBlocks } from '../../formats/gif.ts';
 import { webpChunks } from '../../formats/riff.ts';
 
-/** Delays up to SHORT_MS are slowed to SLOWED_MS by libvips, as old browsers did. */
+/** libvips, like old browsers, slows a delay of up to SHORT_MS to SLOWED_MS. */
 const SHORT_MS = 10;
 const SLOWED_MS = 100;
 /** Offset and length of the duration in the content of a frame's chunk. */
@@ -10,7 +10,7 @@ const DURATION_AT = 12;
 const DURATION_BYTES = 3;
 
 /** The longest delay that sharp accepts, in milliseconds. */
-export const MAX_SENT_MS = 65_535;
+export const MAX_SHARP_DELAY_MS = 65_535;
 /**
  * The block of a GIF that holds the delay of the next picture, in hundredths of a second, and the offset of the delay
  * in it.
@@ -21,8 +21,7 @@ const MAX_DELAY = 0xffff;
 
 /**
  * Restores the original delays in the frames of an encoded animation, in place.
- * @param wereSent whether the pixels were encoded without their file, with delays cut to the longest that sharp
- * accepts.
+ * @param wereSent whether the encoder got the delays, cut to the longest that sharp accepts, instead of the file.
  */
 export function restoreDelays(
   file: Uint8Array<ArrayBuffer>,
@@ -30,20 +29,20 @@ export function restoreDelays(
   delaysMs: readonly number[],
   wereSent: boolean,
 ): void {
-  const longestMs = wereSent ? MAX_SENT_MS : Number.POSITIVE_INFINITY;
+  const longestMs = wereSent ? MAX_SHARP_DELAY_MS : Number.POSITIVE_INFINITY;
   if (format === 'webp') restoreInWebp(file, delaysMs, longestMs);
   if (format === 'gif') restoreInGif(file, delaysMs, longestMs);
 }
 
 /**
- * libvips slows down delays of up to 10 ms in a WebP. It also joins neighbouring frames that look the same, so frames
- * are matched by the time at which they end.
+ * libvips slows down delays of up to 10 ms in a WebP, and joins neighbouring frames that look the same. So frames are
+ * matched by the time at which they end.
  */
 function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
   if (delaysMs.every((delayMs) => delayMs > SHORT_MS && delayMs <= longestMs)) return;
   const file = Buffer.from(webp.buffer, webp.byteOffset, webp.byteLength);
   let picture = 0;
-  for (const { type, start, end } of webpChunks(new Bytes(file))) {
+  for (const { type, start, end } of webpChunks(new ByteReader(file))) {
     const at = start + DURATION_AT;
     if (type !== 'ANMF' || at + DURATION_BYTES > end) continue;
     let leftMs = file.readUIntLE(at, DURATION_BYTES);
@@ -57,11 +56,11 @@ function restoreInWebp(webp: Uint8Array<ArrayBuffer>, delaysMs: readonly number[
   }
 }
 
-/** A GIF has a frame for each picture. A GIF with another number of frames is not changed. */
+/** Restores delays in a GIF, which has one frame per picture. A GIF with another number of frames is left unchanged. */
 function restoreInGif(gif: Uint8Array<ArrayBuffer>, delaysMs: readonly number[], longestMs: number): void {
   if (delaysMs.every((delayMs) => delayMs <= longestMs)) return;
   const file = Buffer.from(gif.buffer, gif.byteOffset, gif.byteLength);
-  const controls = [...gifBlocks(new Bytes(file))].filter(
+  const controls = [...gifBlocks(new ByteReader(file))].filter(
     (block) => block.kind === 'extension' && block.label === GRAPHIC_CONTROL,
   );
   if (controls.length !== delaysMs.length) return;

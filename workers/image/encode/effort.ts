@@ -9,12 +9,12 @@ import type { OutputFormat } from '../../protocol.ts';
  * waiting caller would accept.
  */
 
-/** The default effort. Its CPU milliseconds and bytes are in the tables below. */
-export const USUAL_EFFORT = { jpeg: 4, webp: 3, avif: 0 } as const satisfies Partial<
+/** The default effort. The tables below give its cost in CPU milliseconds and bytes. */
+export const DEFAULT_EFFORT = { jpeg: 4, webp: 3, avif: 0 } as const satisfies Partial<
   Record<OutputFormat, number>
 >;
 
-/** The effort from which WebP's sharp subsampling is used for every picture. */
+/** The effort from which every WebP gets sharp chroma subsampling. */
 const SHARP_COLOURS_FROM_EFFORT = 8;
 /**
  * The WebP encoder's own effort, 0 to 6. Its 4 is as slow as 3 and no better. Its 6 without sharp subsampling is slower
@@ -31,7 +31,7 @@ const WEBP_EFFORTS = [0, 1, 2, 2, 3, 3, 5, 5, 5, 6] as const;
  * Options of a lossy WebP.
  * @param sharpColours whether the picture has hard edges between colours, which plain subsampling would blur.
  */
-export function webpEffort(effort: number = USUAL_EFFORT.webp, sharpColours = false): WebpOptions {
+export function webpEffortOptions(effort: number = DEFAULT_EFFORT.webp, sharpColours = false): WebpOptions {
   return {
     effort: WEBP_EFFORTS[effort] as number,
     smartSubsample: sharpColours || effort >= SHARP_COLOURS_FROM_EFFORT,
@@ -40,9 +40,9 @@ export function webpEffort(effort: number = USUAL_EFFORT.webp, sharpColours = fa
 
 const TRELLIS_FROM_EFFORT = 9;
 /**
- * The raise in quality that makes up for trellis quantisation, which takes its bytes from details that are hardly
- * visible. It is 1 at quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA 2. Files are then 5 % smaller at
- * quality 50, and 1 % at 80.
+ * How much the quality is raised to make up for trellis quantisation, which drops hardly visible details. It is 1 at
+ * quality 10, 5 at 50 and 2 at 80, as measured at equal SSIMULACRA 2. Files are then 5 % smaller at quality 50, and 1 %
+ * at 80.
  */
 const TRELLIS_QUALITY_RAISE = 0.1;
 
@@ -60,11 +60,11 @@ const PROGRESSIVE_FROM_PX = 40_000;
  *
  * @param size of the picture: a small one is not progressive unless that is `asked`.
  */
-export function jpegEffort(
+export function jpegEffortOptions(
   quality: number,
   size: Size,
   {
-    effort = USUAL_EFFORT.jpeg,
+    effort = DEFAULT_EFFORT.jpeg,
     progressive: asked,
   }: { effort?: number | undefined; progressive?: boolean | undefined } = {},
 ): JpegOptions {
@@ -88,12 +88,14 @@ export function jpegEffort(
  */
 const AVIF_TOP_EFFORT = 3;
 /**
- * The default effort of the AVIF of a drawing or screenshot, up to a size. The encoder's effort 1 is the first that
- * uses its tools for such pictures: at 512 px, files of equal likeness are 40 % smaller than with 0, and take 31 ms
+ * The default effort for the AVIF of a drawing or screenshot, up to a size. From effort 1 on, the encoder uses its
+ * tools for such pictures: at 512 px, files of equal likeness are 40 % smaller than with effort 0, and take 31 ms
  * instead of 11.
  */
-export const DRAWING_AVIF = { effort: 3, mostPx: 1_000_000 };
-/** Limits of the effort for large pictures, so that they finish in time. Lossless ones take three times as long. */
+export const AVIF_DRAWING_EFFORT = { effort: 3, mostPx: 1_000_000 };
+/**
+ * Limits of the effort for large pictures, so that they finish in time. Lossless encoding takes three times as long.
+ */
 const AVIF_TOP_EFFORTS = {
   lossy: [
     { overPx: 24_000_000, top: 1 },
@@ -110,30 +112,33 @@ const AVIF_LOSSLESS_EFFORT = 6;
  *     0  16 ms  28.7 kB      2   94 ms  25.2 kB
  *     1  59 ms  26.0 kB      3  163 ms  24.2 kB
  */
-export function avifEffort(effort: number | undefined, lossless: boolean, { width, height }: Size): number {
+export function avifEncoderEffort(
+  effort: number | undefined,
+  lossless: boolean,
+  { width, height }: Size,
+): number {
   const steps = AVIF_TOP_EFFORTS[lossless ? 'lossless' : 'lossy'];
   const top = steps.find(({ overPx }) => width * height > overPx)?.top ?? AVIF_TOP_EFFORT;
-  return effortOnScale(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : USUAL_EFFORT.avif), top);
+  return scaleEffort(effort ?? (lossless ? AVIF_LOSSLESS_EFFORT : DEFAULT_EFFORT.avif), top);
 }
 
-/** Size up to which a search uses the greatest effort. */
+/** The size up to which a search uses the highest effort. */
 const UNHURRIED_MEGAPIXELS = 2;
 const GREATEST_EFFORT = 9;
-/** Effort of a search over a large WebP: the highest before the time doubles. */
+/** The effort of a search over a large WebP: the highest one before the time doubles. */
 const LARGE_WEBP_EFFORT = 7;
 
 /**
- * The effort of a search for the smallest file, which encodes many times, if the caller chose none; undefined for the
- * default one.
+ * The effort of a search for the smallest file, which encodes many times. Undefined means the default effort.
  * @param megapixels of all frames.
  */
-export function searchEffort(format: OutputFormat, megapixels: number): number | undefined {
+export function defaultSearchEffort(format: OutputFormat, megapixels: number): number | undefined {
   if (format !== 'webp' && format !== 'avif') return undefined;
   if (megapixels <= UNHURRIED_MEGAPIXELS) return GREATEST_EFFORT;
   return format === 'avif' ? 0 : LARGE_WEBP_EFFORT;
 }
 
 /** Maps effort 0 to 9 to an encoder's scale from 0 to `top`. */
-export function effortOnScale(effort: number, top: number): number {
+export function scaleEffort(effort: number, top: number): number {
   return Math.round((effort * top) / 9);
 }

@@ -1,45 +1,46 @@
 import type { Sharp } from 'sharp';
 import type { Size } from '../../formats/size.ts';
-import type { Encode, OutputFormat } from '../../protocol.ts';
+import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
 import { invalidArgument } from '../refusal.ts';
-import { avifEffort, effortOnScale, jpegEffort, webpEffort } from './effort.ts';
-import { movingEffort } from './moving-effort.ts';
+import { avifEncoderEffort, jpegEffortOptions, scaleEffort, webpEffortOptions } from './effort.ts';
+import { animationEffort } from './moving-effort.ts';
 
 /** Sets an encoder on a pipeline. @param size of one frame. */
-type Encoder = (pipeline: Sharp, encode: EncodeSettings, motion: Motion, size: Size) => Sharp;
+type Encoder = (pipeline: Sharp, encode: EncodeSettings, motion: AnimationPlayback, size: Size) => Sharp;
 
 /** Settings of an encoder beyond those that a pass asks for. */
-export interface EncodeSettings extends Encode {
-  /** Whether the rows of a PNG are written as differences from their neighbours. */
+export interface EncodeSettings extends EncodeOptions {
+  /** Whether the rows of a PNG are filtered: written as differences from their neighbours. */
   filtered?: boolean;
   /** Whether a WebP keeps hard edges between colours sharp, at any effort. */
   sharpColours?: boolean;
-  /** The measure for which a file is encoded; absent: visual quality. */
+  /** The measure for which the encoder is tuned. Absent: visual quality. */
   tune?: 'ssim';
   /** Strength of the dithering of a palette, 0 to 1. */
   dither?: number;
-  /** Largest difference at which a pixel of a GIF counts as equal to that of the frame before, 0 to 32. */
+  /**
+   * The largest difference, 0 to 32, at which a pixel of a GIF counts as equal to the same pixel of the frame before.
+   */
   interFrameMaxError?: number;
 }
 
-/** Playback of an animation; empty for a still picture. */
-export interface Motion {
+/** Delays and loop count of an animation; empty for a still picture. */
+export interface AnimationPlayback {
   delay?: number[];
   loop?: number;
 }
 
 /**
- * Default qualities that look alike: jpeg, webp and avif at a mean SSIMULACRA 2 of 77 to 78 for six photographs. Five
- * of eleven photographs are within 2 points by all three. The differences come mostly from WebP, which is up to 6
- * points worse than JPEG for a soft picture (standard deviation of the Laplacian below 2.1) and up to 3 better for a
- * rough one (above 5). A quality derived from that measure would need all pixels before the first is written, and would
- * differ for each picture.
+ * Default qualities at which formats look alike: jpeg, webp and avif have a mean SSIMULACRA 2 of 77 to 78 for six
+ * photographs. Five of eleven photographs score within 2 points in all three formats. WebP differs most: it is up to 6
+ * points worse than JPEG for a soft picture (standard deviation of the Laplacian below 2.1), and up to 3 points better
+ * for a rough one (above 5). A quality derived from that measure would need all pixels before the first is written.
  */
 const QUALITY = { jpeg: 80, webp: 84, avif: 67, tiff: 80 } as const;
-/** Quality from which colours are not subsampled. */
+/** The quality from which chroma is not subsampled. */
 const FULL_CHROMA_FROM_QUALITY = 90;
 
-/** Longest side that an encoder writes. That of JPEG is below the 65535 that the format allows. */
+/** The longest side that an encoder writes. For JPEG it is below the 65535 that the format allows. */
 const MAX_ENCODED_EDGE_PX: Partial<Record<OutputFormat, number>> = {
   jpeg: 65_500,
   webp: 16_383,
@@ -57,7 +58,7 @@ const ENCODERS: Record<OutputFormat, Encoder> = {
   jpeg: (pipeline, { quality = QUALITY.jpeg, progressive, chroma, effort, tune }, _motion, size) =>
     pipeline.jpeg({
       ...(tune !== 'ssim' && { quantisationTable: VISUAL_QUANTISATION }),
-      ...jpegEffort(quality, size, { effort, progressive }),
+      ...jpegEffortOptions(quality, size, { effort, progressive }),
       chromaSubsampling: chroma ?? chromaFor(quality),
     }),
   png: (pipeline, { quality, palette, colors, dither, effort, filtered, progressive = false }) =>
@@ -79,8 +80,8 @@ const ENCODERS: Record<OutputFormat, Encoder> = {
     pipeline.webp({
       quality,
       ...(lossless === true
-        ? { lossless, ...(effort !== undefined && { effort: effortOnScale(effort, 6) }) }
-        : webpEffort(effort, sharpColours)),
+        ? { lossless, ...(effort !== undefined && { effort: scaleEffort(effort, 6) }) }
+        : webpEffortOptions(effort, sharpColours)),
       ...(tune === 'ssim' && { smartSubsample: false }),
       ...motion,
     }),
@@ -88,7 +89,7 @@ const ENCODERS: Record<OutputFormat, Encoder> = {
     pipeline.avif({
       quality,
       lossless,
-      effort: avifEffort(effort, lossless, size),
+      effort: avifEncoderEffort(effort, lossless, size),
       chromaSubsampling: lossless ? '4:4:4' : (chroma ?? chromaFor(quality)),
       ...(tune !== undefined && { tune }),
     }),
@@ -113,19 +114,19 @@ export function contentTypeOf(format: OutputFormat): string {
 }
 
 /** Whether the result can be transparent. */
-export function canBeTransparent(encode: Encode & { format: OutputFormat }): boolean {
-  return alphaLevels(encode) > 1;
+export function canBeTransparent(encode: EncodeOptions & { format: OutputFormat }): boolean {
+  return alphaLevelsOfOutput(encode) > 1;
 }
 
-/** The number of values that the alpha of a pixel of the result may have: 1 if the result is opaque. */
-export function alphaLevels(encode: Encode & { format: OutputFormat }): 1 | 2 | 256 {
+/** The number of alpha values that a pixel of the result may have; 1 if the result is opaque. */
+export function alphaLevelsOfOutput(encode: EncodeOptions & { format: OutputFormat }): 1 | 2 | 256 {
   const codec = codecOf(encode);
   if (codec === 'jpeg') return 1;
   return codec === 'gif' ? 2 : 256;
 }
 
-/** The format by whose codec the result is written: a TIFF with a quality holds JPEG strips. */
-function codecOf({ format, quality }: Encode & { format: OutputFormat }): OutputFormat {
+/** The format whose codec writes the result. A TIFF with a quality holds JPEG strips. */
+function codecOf({ format, quality }: EncodeOptions & { format: OutputFormat }): OutputFormat {
   return format === 'tiff' && quality !== undefined ? 'jpeg' : format;
 }
 
@@ -138,11 +139,11 @@ export function defaultQuality(format: OutputFormat): number | undefined {
 export function encodeWith(
   pipeline: Sharp,
   encode: EncodeSettings & { format: OutputFormat },
-  motion: Motion,
+  motion: AnimationPlayback,
   size: Size & { frames: number },
 ): Sharp {
   const { width, height, frames } = size;
-  const effort = movingEffort(encode, { frames, megapixels: (width * height * frames) / 1e6 })?.effort;
+  const effort = animationEffort(encode, { frames, megapixels: (width * height * frames) / 1e6 })?.effort;
   return ENCODERS[encode.format](
     pipeline,
     { ...encode, ...(effort !== undefined && { effort }) },
@@ -151,15 +152,21 @@ export function encodeWith(
   );
 }
 
-/** The reason why lossless=true is impossible, to complete a message; undefined if it is not sent, or is possible. */
-export function lossyReason({ lossless, format, palette, colors }: Encode): string | undefined {
+/**
+ * The reason why lossless=true is impossible, as the end of a message. Undefined if lossless is not asked for, or is
+ * possible.
+ */
+export function lossyReason({ lossless, format, palette, colors }: EncodeOptions): string | undefined {
   if (lossless !== true || format === undefined || format === 'webp' || format === 'avif') return undefined;
   if (format !== 'png') return `${format} has no lossless mode`;
   return (palette ?? colors !== undefined) ? 'a palette is not' : undefined;
 }
 
-/** @throws Refusal invalid_param on `lossless` or `format`. */
-export function assertEncodable(encode: Encode & { format: OutputFormat }, size?: Size): void {
+/**
+ * @throws PassRefusal invalid_param on `lossless` or `format`, if the settings or the size are impossible in the
+ *   format.
+ */
+export function assertEncodable(encode: EncodeOptions & { format: OutputFormat }, size?: Size): void {
   const { format } = encode;
   const lossy = lossyReason(encode);
   if (lossy !== undefined) {

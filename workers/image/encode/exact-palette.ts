@@ -12,7 +12,9 @@ interface ExactPalette {
   dither: 0;
 }
 
-/** Undefined when the pixels have more colours than a palette holds. */
+/**
+ * The options for a palette of exactly the colours of the picture. Undefined when a palette cannot hold all of them.
+ */
 export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undefined {
   const colours = new Set<number>();
   const [second, third] = channels === 1 ? [0, 0] : [1, 2];
@@ -33,7 +35,7 @@ export function exactPaletteOf({ data, channels }: Pixels): ExactPalette | undef
  * Whether a file decodes to exactly these pixels. The encoder chooses the palette itself, and does not guarantee to
  * keep it.
  */
-export async function shows(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
+export async function showsSamePixels(file: Uint8Array, { data, channels }: Pixels): Promise<boolean> {
   const opened = sharp(file, { limitInputPixels: false }).toColourspace(channels === 1 ? 'b-w' : 'srgb');
   const decoded = await readPixels(channels === 4 ? opened.ensureAlpha() : opened.removeAlpha());
   return Buffer.compare(decoded.data, data) === 0;

@@ -1,19 +1,19 @@
-import type { Encode, OutputFormat } from '../../protocol.ts';
+import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
 
-/** The encoding of an animation if the caller chose no effort. */
+/** Encoding settings of an animation for which the caller chose no effort. */
 interface MovingEffort {
   /** Megapixels of all frames in total. */
   upToMegapixels: number;
-  /** Effort on the scale of the API, 0 to 9; absent: the default one. */
+  /** Effort on the scale of the API, 0 to 9. Absent: the default effort. */
   effort?: number;
   /** CPU time, measured over an animation of 259 frames on one core. */
   cpuMsPerMegapixel: number;
 }
 
 /**
- * Efforts by size. The encoder tries each frame several times against the one before it. At the default effort 4
- * megapixels take 0.7 s of a core as WebP and 9 s as GIF. At the lower efforts files are 5 % larger as WebP, and the
- * same size as GIF.
+ * Efforts by the size of the animation. The encoder compares each frame with the one before several times. At the
+ * default effort, 4 megapixels take 0.7 s of a core as WebP and 9 s as GIF. Lower efforts make WebP files 5 % larger,
+ * and GIF files no larger.
  */
 const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> = {
   webp: [
@@ -27,9 +27,9 @@ const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> 
   ],
 };
 
-/** Undefined for a still picture, or if the effort is already chosen. */
-export function movingEffort(
-  { format, effort, target }: Encode & { format: OutputFormat },
+/** The effort for an animation. Undefined for a still picture, and if the caller chose an effort. */
+export function animationEffort(
+  { format, effort, target }: EncodeOptions & { format: OutputFormat },
   { frames, megapixels }: { frames: number; megapixels: number },
 ): MovingEffort | undefined {
   if (frames === 1 || effort !== undefined || target !== undefined) return undefined;

@@ -1,4 +1,4 @@
-import { Bytes } from '../../formats/bytes.ts';
+import { ByteReader } from '../../formats/bytes.ts';
 import { type PngChunk, pngChunks } from '../../formats/png.ts';
 
 /** Types of chunks that hold the pixels of a PNG. */
@@ -19,18 +19,18 @@ const INDEPENDENT_CHUNKS: readonly string[] = [
 const PROFILE = 'iCCP';
 
 /**
- * A written PNG with the compressed pixels of another one that shows the same picture, if these take fewer bytes. Its
- * metadata and profile stay; the other's are not carried.
+ * Replaces the compressed pixels of a written PNG by those of the original if they take fewer bytes. Both files must
+ * show the same picture. The metadata and profile of the written PNG stay.
  * @param original a PNG of the same pixels.
- * @param keepsColours whether the numbers of its pixels were kept in its own profile.
+ * @param keepsColours whether the pixel values were kept in the original's own profile.
  */
-export function withSmallerPixels(
+export function withSmallerPngPixels(
   written: Uint8Array<ArrayBuffer>,
   original: Uint8Array,
   keepsColours: boolean,
 ): Uint8Array<ArrayBuffer> {
-  const ours = [...pngChunks(new Bytes(written))];
-  const theirs = [...pngChunks(new Bytes(original))];
+  const ours = [...pngChunks(new ByteReader(written))];
+  const theirs = [...pngChunks(new ByteReader(original))];
   const isConverted = !keepsColours && theirs.some(({ type }) => type === PROFILE);
   const isKnown = ours.every(({ type }) => PIXEL_CHUNKS.includes(type) || INDEPENDENT_CHUNKS.includes(type));
   if (isConverted || !isKnown || pixelBytes(theirs) >= pixelBytes(ours)) return written;

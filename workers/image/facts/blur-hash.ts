@@ -1,12 +1,15 @@
 import type { Size } from '../../formats/size.ts';
-import { LIGHT_OF, shareOf } from '../colour/light.ts';
+import { LINEAR_LIGHT_BY_SRGB_VALUE, linearToSrgb } from '../colour/light.ts';
 
 /** The digits of base 83, in the order that the format defines. */
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';
-/** Steps in which the largest coefficient is stored, and those in which the others are stored relative to it. */
+/**
+ * Number of steps in which the largest coefficient is stored. The other coefficients are stored relative to it, in
+ * their own number of steps.
+ */
 const SCALE_STEPS = 83;
 const COEFFICIENT_STEPS = 19;
-/** Number of column waves that are summed in one pass over the pixels. */
+/** Number of cosine waves down the columns that are summed in one pass over the pixels. */
 const WAVES_PER_PASS = 4;
 
 /**
@@ -15,10 +18,10 @@ const WAVES_PER_PASS = 4;
  * @param across number of components along the width, 1 to 9.
  * @param down number of components along the height, 1 to 9.
  */
-export function blurHash(rgba: Uint8Array, size: Size, across: number, down: number): string {
+export function computeBlurHash(rgba: Uint8Array, size: Size, across: number, down: number): string {
   const [mean = [0, 0, 0], ...parts] = coefficients(rgba, size, across, down);
-  // Absolute values are compared, because the largest coefficient of a picture that is brighter below or on the right
-  // is negative.
+  // Absolute values are compared, because the largest coefficient may be negative: in a picture that is brighter below
+  // or on the right.
   const largest = Math.max(...parts.flat().map(Math.abs));
   const step = clamped(Math.floor(largest * 2 * SCALE_STEPS - 0.5), SCALE_STEPS);
   const scale = parts.length > 0 ? (step + 1) / (2 * SCALE_STEPS) : 1;
@@ -31,7 +34,7 @@ export function blurHash(rgba: Uint8Array, size: Size, across: number, down: num
   ].join('');
 }
 
-/** Red, green and blue of each component, row by row; the first is the mean colour. */
+/** Red, green and blue of each component, row by row. The first component is the mean colour. */
 function coefficients(rgba: Uint8Array, size: Size, across: number, down: number): number[][] {
   const count = size.width * size.height;
   const downs = Array.from({ length: down }, (_, part) => cosines(part, size.height));
@@ -51,8 +54,8 @@ function cosines(part: number, length: number): Float64Array {
 }
 
 /**
- * The sums of a channel, weighted by one wave along its rows and by each of several waves down its columns. The pixels
- * are added in order, with the wave of the row applied first.
+ * The sums of a channel, weighted by one wave along the rows and each of several waves down the columns. The pixels are
+ * added in order. The wave along the row is applied first.
  */
 function waveSums(
   channel: Float64Array,
@@ -90,16 +93,16 @@ function waveSums(
 function lightOf(rgba: Uint8Array, channel: number, count: number): Float64Array {
   const light = new Float64Array(count);
   for (let to = 0, from = channel; to < count; to++, from += 4)
-    light[to] = LIGHT_OF[rgba[from] as number] as number;
+    light[to] = LINEAR_LIGHT_BY_SRGB_VALUE[rgba[from] as number] as number;
   return light;
 }
 
 /** The 8-bit sRGB value of light, 0 to 1. */
 function eightBits(light: number): number {
-  return Math.trunc(shareOf(Math.max(0, Math.min(1, light))) * 255 + 0.5);
+  return Math.trunc(linearToSrgb(Math.max(0, Math.min(1, light))) * 255 + 0.5);
 }
 
-/** A component as one number: the square roots of its channels relative to the largest coefficient. */
+/** A component as one number, computed from the square roots of its channels relative to the largest coefficient. */
 function packed(part: readonly number[], scale: number): number {
   return part.reduce((sum, light) => {
     const root = Math.sign(light) * Math.sqrt(Math.abs(light / scale));

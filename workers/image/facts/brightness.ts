@@ -12,16 +12,18 @@ const STEPS = 255 * STEPS_PER_LEVEL + 1;
 
 /** The brightness of the pixels of a picture. */
 export interface Brightness {
-  /** The brightness, 0 to 255, below which a share of the picture lies, 0 to 1. */
+  /** The brightness, 0 to 255, below which the given share of the picture lies. The share is 0 to 1. */
   percentile(share: number): number;
-  /** The mean brightness that the sample would have if `answer` replaced each value of a channel, 0 to 255. */
+  /** The mean brightness after `answer` has replaced each value of a channel, 0 to 255. */
   mean(answer: (value: number) => number): number;
 }
 
-/** Measures brightness. Pixels are weighted by their opacity, because invisible pixels are neither dark nor light. */
-export function brightnessOf({ data, channels }: Pixels): Brightness {
+/**
+ * Measures the brightness of pixels, weighted by their opacity, because invisible pixels are neither dark nor light.
+ */
+export function measureBrightness({ data, channels }: Pixels): Brightness {
   const histogram = new Float64Array(STEPS);
-  // Brightness is a sum over channels, and so is its mean. This array holds the weight of each value in it.
+  // The mean brightness is a weighted sum over channel values. This array holds the weight of each value.
   const values = new Float64Array(256);
   const [red, green, blue] = LUMA_WEIGHTS;
   const [second, third] = channels === 1 ? [0, 0] : [1, 2];
@@ -44,7 +46,7 @@ export function brightnessOf({ data, channels }: Pixels): Brightness {
   };
 }
 
-/** The step at which the sum of the histogram reaches a weight. */
+/** The step at which the cumulated histogram reaches a weight. */
 function stepAt(histogram: Float64Array, weight: number): number {
   let sum = 0;
   for (const [step, here] of histogram.entries()) {

@@ -1,7 +1,7 @@
 import type { ImageFacts } from '../../protocol.ts';
-import type { Sample } from './sample.ts';
+import type { PixelSample } from './sample.ts';
 
-/** Leading bits of a channel that form a bin when the most common colour is searched: 16 x 16 x 16 bins. */
+/** Leading bits of a channel that form a bin in the search for the most common colour: 16 × 16 × 16 bins. */
 const BIN_BITS = 4;
 const LEADING = 256 - (1 << (8 - BIN_BITS));
 
@@ -9,13 +9,15 @@ const LEADING = 256 - (1 << (8 - BIN_BITS));
 type ColourSums = [red: number, green: number, blue: number, weight: number];
 
 /**
- * The mean colour, and the mean of the most common bin. Each pixel is weighted by its alpha, because invisible pixels
- * have no colour. A fully transparent picture is black.
+ * The mean colour, and the mean of the most common bin of colours. Each pixel is weighted by its alpha, because
+ * invisible pixels have no colour. A fully transparent picture is black.
  *
- * Bins hold weights only, so that they fit into the nearest cache of a core. The colours of the heaviest bin are summed
- * in a second pass over the pixels. With sums in each bin, every pixel would wait for memory.
+ * Bins hold weights only, so that they fit into the innermost CPU cache. The colours of the heaviest bin are summed in
+ * a second pass over the pixels. With sums in each bin, every pixel would wait for memory.
  */
-export function coloursOf(picture: Sample): Pick<ImageFacts, 'averageColor' | 'dominantColor'> {
+export function averageAndDominantColours(
+  picture: PixelSample,
+): Pick<ImageFacts, 'averageColor' | 'dominantColor'> {
   const bins = new Uint32Array(1 << (3 * BIN_BITS));
   const sums = picture.channels === 3 ? sumOpaque(picture, bins) : sumVeiled(picture, bins);
   let heaviest = 0;
@@ -29,7 +31,7 @@ function binOf(red: number, green: number, blue: number): number {
 }
 
 /** Sums row by row, because small integers are added faster than large ones. */
-function sumOpaque({ data, width, height }: Sample, bins: Uint32Array): ColourSums {
+function sumOpaque({ data, width, height }: PixelSample, bins: Uint32Array): ColourSums {
   const sums: ColourSums = [0, 0, 0, width * height];
   for (let y = 0, at = 0; y < height; y++) {
     let reds = 0;
@@ -52,7 +54,7 @@ function sumOpaque({ data, width, height }: Sample, bins: Uint32Array): ColourSu
   return sums;
 }
 
-function sumVeiled({ data, width, height }: Sample, bins: Uint32Array): ColourSums {
+function sumVeiled({ data, width, height }: PixelSample, bins: Uint32Array): ColourSums {
   const sums: ColourSums = [0, 0, 0, 0];
   for (let y = 0, at = 0; y < height; y++) {
     let reds = 0;
@@ -80,7 +82,7 @@ function sumVeiled({ data, width, height }: Sample, bins: Uint32Array): ColourSu
 }
 
 /** The sums of the pixels in one bin. */
-function sumsOf(bin: number, { data, channels }: Sample): ColourSums {
+function sumsOf(bin: number, { data, channels }: PixelSample): ColourSums {
   let reds = 0;
   let greens = 0;
   let blues = 0;

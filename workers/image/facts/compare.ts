@@ -1,19 +1,25 @@
 import sharp from 'sharp';
-import type { Compared, CompareTask, Difference, Failure, RawPixels } from '../../protocol.ts';
+import type {
+  CompareTask,
+  CompareTaskResult,
+  ImageDifference,
+  RawPixels,
+  TaskFailure,
+} from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
-import { mismatchOf } from '../bounds.ts';
-import { failureOf } from '../failure.ts';
-import { openFile } from '../input.ts';
-import { lumaOf, ssim } from '../likeness/ssim.ts';
-import { ssimulacra2 } from '../likeness/ssimulacra2.ts';
+import { sizeMismatchFailure } from '../bounds.ts';
+import { taskFailureOf } from '../failure.ts';
+import { openStillPicture } from '../input.ts';
+import { computeSsim, lumaOf } from '../likeness/ssim.ts';
+import { computeSsimulacra2 } from '../likeness/ssimulacra2.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { perceptualHashOf } from './hashes.ts';
 import { hashDistance } from './perceptual-hash.ts';
-import type { Sample } from './sample.ts';
+import type { PixelSample } from './sample.ts';
 
 /**
- * Largest difference of a channel, of 255, that counts as unchanged: it is invisible, and codecs cause it everywhere.
- * It is included in maxDifference.
+ * The largest channel difference, 0 to 255, that counts as unchanged: it is invisible, and codecs cause it everywhere.
+ * It still counts for maxDifference.
  */
 const MAX_INVISIBLE_DIFFERENCE = 8;
 /** Changed pixels in the same tile, or in adjacent tiles, form one region. */
@@ -23,13 +29,13 @@ const MAX_REGIONS = 100;
 /**
  * Compares two pictures of the same size pixel by pixel, upright, in sRGB. An animation is compared by its first frame.
  */
-export async function compare(task: CompareTask): Promise<Compared | Failure> {
+export async function performCompareTask(task: CompareTask): Promise<CompareTaskResult | TaskFailure> {
   const startedMs = performance.now();
   try {
     const one = await decoded(task.input, task.raw);
     const other = await decoded(task.other, task.otherRaw);
     const decodedMs = performance.now();
-    const mismatch = mismatchOf(one, other);
+    const mismatch = sizeMismatchFailure(one, other);
     if (mismatch !== undefined) return mismatch;
     return {
       kind: 'compared',
@@ -37,19 +43,19 @@ export async function compare(task: CompareTask): Promise<Compared | Failure> {
       timings: { decodeMs: decodedMs - startedMs, processMs: performance.now() - decodedMs, encodeMs: 0 },
     };
   } catch (error) {
-    return failureOf(error, true);
+    return taskFailureOf(error, true);
   }
 }
 
 async function decoded(input: Uint8Array<ArrayBuffer>, raw?: RawPixels): Promise<Pixels> {
-  const [opened] = raw === undefined ? await openFile(input) : [sharp(input, { raw })];
+  const [opened] = raw === undefined ? await openStillPicture(input) : [sharp(input, { raw })];
   const { data, info } = await encodeLocalOutput(
     opened.autoOrient().toColourspace('srgb').ensureAlpha().raw(),
   );
   return { data, width: info.width, height: info.height, channels: 4, frames: 1 };
 }
 
-function differenceOf(one: Pixels, other: Pixels, isScored = false): Difference {
+function differenceOf(one: Pixels, other: Pixels, isScored = false): ImageDifference {
   const { width, height } = one;
   const tiles = new Tiles(width, height);
   let maxDifference = 0;
@@ -62,10 +68,10 @@ function differenceOf(one: Pixels, other: Pixels, isScored = false): Difference 
     tiles.mark(pixel % width, Math.floor(pixel / width));
   }
   const likeness =
-    changed === 0 && maxDifference === 0 ? 1 : ssim(lumaOf(one.data, one), lumaOf(other.data, other));
+    changed === 0 && maxDifference === 0 ? 1 : computeSsim(lumaOf(one.data, one), lumaOf(other.data, other));
   return {
     ssim: Math.floor(likeness * 1e4) / 1e4,
-    ...(isScored && { ssimulacra2: Math.floor(ssimulacra2(one, other) * 100) / 100 }),
+    ...(isScored && { ssimulacra2: Math.floor(computeSsimulacra2(one, other) * 100) / 100 }),
     changedShare: Number((changed / (width * height)).toPrecision(6)),
     maxDifference,
     hashDistance: hashDistance(perceptualHashOf(sampleOf(one)), perceptualHashOf(sampleOf(other))),
@@ -73,7 +79,7 @@ function differenceOf(one: Pixels, other: Pixels, isScored = false): Difference 
   };
 }
 
-function sampleOf({ data, width, height }: Pixels): Sample {
+function sampleOf({ data, width, height }: Pixels): PixelSample {
   return { data, width, height, channels: 4 };
 }
 
@@ -117,8 +123,8 @@ class Tiles {
     include(this.#boxes, tile, { left: x, top: y, right: x, bottom: y });
   }
 
-  /** The regions, largest first; they do not overlap. */
-  regions(): Difference['regions'] {
+  /** The regions, largest first. They do not overlap. */
+  regions(): ImageDifference['regions'] {
     let boxes = this.#connected(this.#boxes);
     let count = 0;
     while (boxes.length !== count) {
@@ -141,7 +147,7 @@ class Tiles {
   }
 
   /**
-   * Every tile that a box covers, with that box. It joins boxes that overlap even if their changed pixels are not
+   * Every tile that a box covers, with that box. Boxes that overlap are joined, even if their changed pixels are not
    * adjacent.
    */
   #covered(boxes: readonly TileBounds[]): Map<number, TileBounds> {

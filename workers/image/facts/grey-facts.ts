@@ -1,5 +1,5 @@
 import type { Size } from '../../formats/size.ts';
-import { LIGHT_OF, shareOf } from '../colour/light.ts';
+import { LINEAR_LIGHT_BY_SRGB_VALUE, linearToSrgb } from '../colour/light.ts';
 import { LUMA_WEIGHTS } from './brightness.ts';
 
 /** One 8-bit channel. */
@@ -7,22 +7,24 @@ interface GreyPixels extends Size {
   data: Uint8Array;
 }
 
-/** Contribution of each channel value to the luminance, 0 to 255. */
-const [RED, GREEN, BLUE] = LUMA_WEIGHTS.map((weight) => LIGHT_OF.map((light) => 255 * weight * light)) as [
-  Float64Array,
-  Float64Array,
-  Float64Array,
-];
-/** The grey of each integer luminance, and the difference to the next one: libvips interpolates between them. */
-const GREY = Float64Array.from({ length: 256 }, (_, luminance) => Math.round(255 * shareOf(luminance / 255)));
+/** Contribution of each channel value to the luminance. The luminance is 0 to 255. */
+const [RED, GREEN, BLUE] = LUMA_WEIGHTS.map((weight) =>
+  LINEAR_LIGHT_BY_SRGB_VALUE.map((light) => 255 * weight * light),
+) as [Float64Array, Float64Array, Float64Array];
+/**
+ * The grey of each integer luminance, and the difference to the next grey, because libvips interpolates between them.
+ */
+const GREY = Float64Array.from({ length: 256 }, (_, luminance) =>
+  Math.round(255 * linearToSrgb(luminance / 255)),
+);
 const TO_NEXT = GREY.map((grey, luminance) => (GREY[luminance + 1] ?? grey) - grey);
 
 /**
- * Converts 8-bit sRGB pixels to grey as libvips does (`b-w`); transparent pixels count like all others. libvips has
- * single precision, so four pixels of a million differ by one step. A libvips pipeline would cost more in transfer than
- * in work.
+ * Converts 8-bit sRGB pixels to grey as libvips does (`b-w`). Transparent pixels count like all others. libvips
+ * computes in single precision, so four pixels of a million differ by one step. A libvips pipeline would cost more for
+ * the transfer of pixels than for the work.
  */
-export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: Size): GreyPixels {
+export function greyPixelsOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: Size): GreyPixels {
   const data = new Uint8Array(width * height);
   for (let at = 0, to = 0; to < data.length; at += channels, to++) {
     const luminance =
@@ -37,8 +39,8 @@ export function greyOf(pixels: Uint8Array, channels: 3 | 4, { width, height }: S
 const LAPLACIAN_SCALE = 9;
 
 /**
- * Shannon entropy of the grey values, in bits: 0 for a single value, 8 for an even distribution. stats() of sharp
- * computes it in single precision, so the two agree to six digits.
+ * Shannon entropy of the grey values in bits: 0 for a single value, 8 for an even distribution. It equals the entropy
+ * of sharp's stats() to six digits.
  */
 export function entropyOf({ data }: GreyPixels): number {
   const counts = new Uint32Array(256);
@@ -57,8 +59,8 @@ export function entropyOf({ data }: GreyPixels): number {
 }
 
 /**
- * Standard deviation of the Laplacian (0 1 0, 1 -4 1, 0 1 0), divided by nine; edge pixels are repeated outwards. This
- * equals the sharpness of sharp's stats(), which also computes everything else and takes four times as long.
+ * Standard deviation of the Laplacian (0 1 0, 1 -4 1, 0 1 0), divided by nine. Edge pixels are repeated outwards. It
+ * equals the sharpness of sharp's stats(), which also computes other statistics and takes four times as long.
  */
 export function sharpnessOf({ data, width, height }: GreyPixels): number {
   let sum = 0;

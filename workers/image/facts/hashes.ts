@@ -1,45 +1,45 @@
 import { rgbaToThumbHash } from 'thumbhash';
-import type { PictureHashes } from '../../protocol.ts';
+import type { PlaceholderHashes } from '../../protocol.ts';
 import { isChannelFull } from '../pixels/pixels.ts';
-import { blurHash } from './blur-hash.ts';
-import { perceptualHash } from './perceptual-hash.ts';
-import type { Sample } from './sample.ts';
-import { smallCopy } from './small-copy.ts';
+import { computeBlurHash } from './blur-hash.ts';
+import { computePerceptualHash } from './perceptual-hash.ts';
+import type { PixelSample } from './sample.ts';
+import { scaledDownCopy } from './small-copy.ts';
 
 /** Longest side, in pixels, of the copy from which ThumbHash and BlurHash are made. */
 const MAX_HASHED_EDGE_PX = 100;
 
 /**
- * The ThumbHash, the BlurHash and the perceptual hash of a picture. The last two have no transparency, so the picture
- * is laid on white for them.
- * @param sample the picture within MAX_SAMPLE_EDGE_PX; a copy of another size gives slightly different hashes.
+ * The ThumbHash, the BlurHash and the perceptual hash of a picture. BlurHash and the perceptual hash know no
+ * transparency, so the picture is laid on white for them.
+ * @param sample the picture within MAX_SAMPLE_EDGE_PX. A copy of another size gives slightly different hashes.
  */
-export function allHashesOf(sample: Sample): PictureHashes & { perceptualHash: string } {
-  const copy = smallCopy(sample, MAX_HASHED_EDGE_PX);
+export function allHashesOf(sample: PixelSample): PlaceholderHashes & { perceptualHash: string } {
+  const copy = scaledDownCopy(sample, MAX_HASHED_EDGE_PX);
   return {
     ...drawnHashes(copy),
-    perceptualHash: perceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 }),
+    perceptualHash: computePerceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 }),
   };
 }
 
 /** The perceptual hash alone. */
-export function perceptualHashOf(sample: Sample): string {
-  const copy = smallCopy(sample, MAX_HASHED_EDGE_PX);
-  return perceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 });
+export function perceptualHashOf(sample: PixelSample): string {
+  const copy = scaledDownCopy(sample, MAX_HASHED_EDGE_PX);
+  return computePerceptualHash({ ...copy, data: onWhite(copy.data), channels: 4 });
 }
 
 /**
- * The ThumbHash and the BlurHash of a picture. BlurHash has no transparency, so the picture is laid on white for it.
- * @param sample the picture within MAX_SAMPLE_EDGE_PX; a copy of another size gives slightly different hashes.
+ * The ThumbHash and the BlurHash of a picture. BlurHash knows no transparency, so the picture is laid on white for it.
+ * @param sample the picture within MAX_SAMPLE_EDGE_PX. A copy of another size gives slightly different hashes.
  */
-export function hashesOf(sample: Sample): PictureHashes {
-  return drawnHashes(smallCopy(sample, MAX_HASHED_EDGE_PX));
+export function placeholderHashesOf(sample: PixelSample): PlaceholderHashes {
+  return drawnHashes(scaledDownCopy(sample, MAX_HASHED_EDGE_PX));
 }
 
-function drawnHashes({ data: rgba, width, height }: ReturnType<typeof smallCopy>): PictureHashes {
+function drawnHashes({ data: rgba, width, height }: ReturnType<typeof scaledDownCopy>): PlaceholderHashes {
   const thumbhash = Buffer.from(rgbaToThumbHash(width, height, rgba)).toString('base64');
   const [across, down] = width >= height ? ([4, 3] as const) : ([3, 4] as const);
-  return { thumbhash, blurhash: blurHash(onWhite(rgba), { width, height }, across, down) };
+  return { thumbhash, blurhash: computeBlurHash(onWhite(rgba), { width, height }, across, down) };
 }
 
 function onWhite(rgba: Uint8Array): Uint8Array {

@@ -1,9 +1,9 @@
 import type { ImageFacts } from '../../protocol.ts';
-import { coloursOf } from './colours.ts';
-import { entropyOf, greyOf, sharpnessOf } from './grey-facts.ts';
+import { averageAndDominantColours } from './colours.ts';
+import { entropyOf, greyPixelsOf, sharpnessOf } from './grey-facts.ts';
 import { allHashesOf } from './hashes.ts';
 import { paletteOf } from './palette.ts';
-import type { Sample } from './sample.ts';
+import type { PixelSample } from './sample.ts';
 
 type MeasuredFacts = Pick<
   ImageFacts,
@@ -18,12 +18,12 @@ type MeasuredFacts = Pick<
 >;
 
 /**
- * Measures the facts that come from the pixels themselves.
- * @param palette the most colours of a palette; without it, none is measured.
+ * Measures the facts that depend on the pixels alone.
+ * @param palette the largest number of palette colours. Without it, no palette is measured.
  */
-export function measure(pixels: Sample, palette?: number): MeasuredFacts {
-  const grey = greyOf(pixels.data, pixels.channels, pixels);
+export function measureImage(pixels: PixelSample, palette?: number): MeasuredFacts {
+  const grey = greyPixelsOf(pixels.data, pixels.channels, pixels);
   const [entropy, sharpness] = [entropyOf(grey), sharpnessOf(grey)];
-  const facts = { ...coloursOf(pixels), entropy, sharpness, ...allHashesOf(pixels) };
+  const facts = { ...averageAndDominantColours(pixels), entropy, sharpness, ...allHashesOf(pixels) };
   return palette === undefined ? facts : { ...facts, palette: paletteOf(pixels, palette) };
 }

@@ -1,18 +1,18 @@
 // This entry point of the package is one file: see colour/css-colour.ts.
 import culori from 'culori/require';
 import type { PaletteColour } from '../../protocol.ts';
-import type { Sample } from './sample.ts';
+import type { PixelSample } from './sample.ts';
 
-/** Leading bits of a channel that form a bin: 32 × 32 × 32 bins, whose colours the eye hardly tells apart. */
+/** Leading bits of a channel that form a bin. The eye hardly tells colours of one of the 32 × 32 × 32 bins apart. */
 const BIN_BITS = 5;
 const BIN_SHIFT = 8 - BIN_BITS;
-/** Colours that are nearer to each other in OKLab than this are one colour of the palette. */
+/** Two colours that are nearer to each other in OKLab than this become one colour of the palette. */
 const MIN_DISTANCE = 0.04;
-/** A colour with a smaller share is mostly the blend along an edge, and counts for its nearest neighbour. */
+/** A colour with a smaller share is mostly a blend along an edge. It counts for its nearest neighbour. */
 const MIN_SHARE = 0.005;
-/** Rounds of k-means. Later ones move the colours by less than a step of a channel. */
+/** Rounds of k-means. Further rounds move the colours by less than one step of a channel. */
 const ROUNDS = 12;
-/** Shares are whole numbers of so many parts: one is about a pixel among the most that a sample has. */
+/** Shares are rounded to this fraction, about one pixel of the largest sample. */
 const SHARE_PARTS = 1_000_000;
 
 const toOklab = culori.converter('oklab');
@@ -42,18 +42,18 @@ interface Cluster extends OklabPoint {
 type WeighedColour = readonly [colour: number, weight: number];
 
 /**
- * The main colours of a picture with their shares, the largest first: at most `count`, fewer where it has fewer that
- * can be told apart, and none if no pixel is visible. Pixels are weighted by their alpha. A picture of at most `count`
- * colours gets exactly these. Others are clustered by k-means in OKLab, which begins with heavy colours that are far
- * from each other, without chance, so that the same pixels always get the same palette.
+ * The main colours of a picture with their shares, the largest share first. There are fewer than `count` if fewer
+ * colours can be told apart, and none if no pixel is visible. Pixels are weighted by their alpha. A picture of at most
+ * `count` colours gets exactly its own colours. Other pictures are clustered by k-means in OKLab. It begins with heavy
+ * colours that are far from each other and uses no random numbers, so the same pixels always get the same palette.
  * @see https://bottosson.github.io/posts/oklab/
  */
-export function paletteOf(picture: Sample, count: number): PaletteColour[] {
+export function paletteOf(picture: PixelSample, count: number): PaletteColour[] {
   return withShares(fewColours(picture, count) ?? clustersOf(pilesOf(picture), count).map(weighed));
 }
 
 /** The colours of a picture; undefined if it has more than `count`. */
-function fewColours({ data, channels }: Sample, count: number): WeighedColour[] | undefined {
+function fewColours({ data, channels }: PixelSample, count: number): WeighedColour[] | undefined {
   const weights = new Map<number, number>();
   for (let at = 0; at < data.length; at += channels) {
     const weight = channels === 4 ? (data[at + 3] as number) : 1;
@@ -70,7 +70,7 @@ function packed(red: number, green: number, blue: number): number {
 }
 
 /** The bins of a picture that have visible pixels. */
-function pilesOf({ data, channels }: Sample): Pile[] {
+function pilesOf({ data, channels }: PixelSample): Pile[] {
   const bins = 1 << (3 * BIN_BITS);
   const [weights, reds, greens, blues] = [0, 1, 2, 3].map(() => new Float64Array(bins)) as Sums;
   for (let at = 0; at < data.length; at += channels) {
@@ -111,8 +111,9 @@ function clustersOf(piles: readonly Pile[], count: number): Cluster[] {
 }
 
 /**
- * The heaviest pile, and then again and again the one whose weight and distance from those before are largest. Of the
- * weight the root counts, so that a small bright accent is found beside large areas.
+ * The first cluster centres: the heaviest pile, and then repeatedly the pile with the largest product of weight and
+ * distance from the centres before. The root of the weight counts, so that a small bright accent is found beside large
+ * areas.
  */
 function seedsOf(piles: readonly Pile[], count: number): OklabPoint[] {
   const seeds: Pile[] = [];
@@ -136,7 +137,7 @@ function seedsOf(piles: readonly Pile[], count: number): OklabPoint[] {
   return seeds;
 }
 
-/** The piles by the centre that is nearest to them; a centre without any has no cluster. */
+/** Groups the piles by their nearest centre. A centre without piles has no cluster. */
 function gathered(piles: readonly Pile[], centres: readonly OklabPoint[]): Cluster[] {
   const groups = centres.map((): Pile[] => []);
   for (const pile of piles) {
@@ -167,7 +168,7 @@ function squaredDistance(one: OklabPoint, other: OklabPoint): number {
   return (one.l - other.l) ** 2 + (one.a - other.a) ** 2 + (one.b - other.b) ** 2;
 }
 
-/** The lightest cluster that is too light, or too near to a heavier one, to be a colour of its own. */
+/** The lightest cluster that is too light, or too near to a heavier cluster, to be a colour of its own. */
 function weakest(clusters: readonly Cluster[]): Cluster | undefined {
   const heaviestFirst = clusters.toSorted((one, other) => other.weight - one.weight);
   const total = clusters.reduce((sum, { weight }) => sum + weight, 0);
@@ -179,8 +180,8 @@ function weakest(clusters: readonly Cluster[]): Cluster | undefined {
 }
 
 /**
- * The colour of a cluster: of its heaviest pile if that is most of it, so that a flat colour is not mixed with the
- * blends along its edges; else the mean.
+ * The colour of a cluster. It is the colour of the heaviest pile if that pile is most of the cluster, so that a flat
+ * colour is not mixed with the blends along its edges; else the mean.
  */
 function weighed({ piles, weight }: Cluster): WeighedColour {
   const heaviest = piles.reduce((most, pile) => (pile.weight > most.weight ? pile : most));
@@ -190,7 +191,10 @@ function weighed({ piles, weight }: Cluster): WeighedColour {
   return [packed(channel('red'), channel('green'), channel('blue')), weight];
 }
 
-/** Colours with their rounded shares, the largest first. The largest share takes what rounding leaves of 1. */
+/**
+ * Colours with their rounded shares, the largest first. The largest share absorbs the rounding error, so that the sum
+ * is 1.
+ */
 function withShares(colours: readonly WeighedColour[]): PaletteColour[] {
   const total = colours.reduce((sum, [, weight]) => sum + weight, 0);
   const sorted = colours.toSorted(

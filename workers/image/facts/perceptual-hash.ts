@@ -1,14 +1,14 @@
-import { greyOf } from './grey-facts.ts';
-import type { Sample } from './sample.ts';
+import { greyPixelsOf } from './grey-facts.ts';
+import type { PixelSample } from './sample.ts';
 
 /** Edge of the square to which the picture is scaled, in pixels. */
 const EDGE = 32;
-/** The hash has one bit for each of the lowest frequencies, across and down. */
+/** The hash has one bit per pair of a horizontal and a vertical frequency, from the lowest up. */
 const FREQUENCIES = 8;
-/** Of 255: a frequency that is weaker is rounding, and its bit is 0. A plain picture has the hash 0. */
+/** A frequency weaker than this (of 255) is a rounding error, and its bit is 0. A plain picture has the hash 0. */
 const MIN_STRENGTH = 0.05;
 
-/** The cosines of the lowest frequencies, without the mean: row by row, one frequency each. */
+/** The cosines of the lowest frequencies without the constant one. Each row holds one frequency. */
 const COSINES = Array.from({ length: FREQUENCIES }, (_, frequency) =>
   Float64Array.from({ length: EDGE }, (_, at) =>
     Math.cos((Math.PI * (frequency + 1) * (2 * at + 1)) / (2 * EDGE)),
@@ -16,13 +16,13 @@ const COSINES = Array.from({ length: FREQUENCIES }, (_, frequency) =>
 );
 
 /**
- * The perceptual hash of a picture, 16 hex digits: whether each of the 64 lowest frequencies of its brightness is above
- * the median (DCT of a 32 px square, without the means of rows and columns). Copies of other sizes, formats and
- * qualities differ in few bits.
+ * The perceptual hash of a picture as 16 hex digits. Each bit tells whether one of the 64 lowest frequencies of the
+ * brightness is above their median (DCT of a 32 px square, without the means of rows and columns). Copies in other
+ * sizes, formats and qualities differ in few bits.
  * @param copy a small copy, laid on white where it is transparent.
  * @see Zauner, Implementation and Benchmarking of Perceptual Image Hash Functions (2010).
  */
-export function perceptualHash(copy: Sample): string {
+export function computePerceptualHash(copy: PixelSample): string {
   const strengths = lowestFrequencies(squareOf(copy));
   const median = strengths.toSorted()[strengths.length / 2] as number;
   let hash = '';
@@ -43,9 +43,9 @@ export function hashDistance(one: string, other: string): number {
   return count;
 }
 
-/** The grey values of the picture, stretched to a square by the means of areas. */
-function squareOf({ data, width, height, channels }: Sample): Float64Array {
-  const grey = greyOf(data as Uint8Array, channels, { width, height }).data;
+/** The grey values of the picture, scaled to a square by area means. */
+function squareOf({ data, width, height, channels }: PixelSample): Float64Array {
+  const grey = greyPixelsOf(data as Uint8Array, channels, { width, height }).data;
   const rows = new Float64Array(EDGE * height);
   for (let y = 0; y < height; y++)
     for (let to = 0; to < EDGE; to++)
@@ -57,7 +57,7 @@ function squareOf({ data, width, height, channels }: Sample): Float64Array {
   return square;
 }
 
-/** The mean of the part of a line that belongs to one of EDGE pixels. */
+/** The mean of the part of a row or column that is scaled to one of EDGE pixels. */
 function meanOf(length: number, to: number, valueAt: (at: number) => number): number {
   const [from, until] = [(to * length) / EDGE, ((to + 1) * length) / EDGE];
   let sum = 0;

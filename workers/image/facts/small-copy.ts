@@ -1,13 +1,13 @@
-import { fitInto } from '../pixels/geometry.ts';
+import { fitIntoBox } from '../pixels/geometry.ts';
 import type { Pixels } from '../pixels/pixels.ts';
-import type { Sample } from './sample.ts';
+import type { PixelSample } from './sample.ts';
 
 /** The range of original pixels for each pixel of the copy, along one side. */
 interface Spans {
-  /** The first whole pixel of each range, and the one after its last. */
+  /** The first whole pixel of each range, and the index after its last whole pixel. */
   first: Int32Array;
   end: Int32Array;
-  /** The share of the pixel before the first one, and of the one at the end. */
+  /** The share of the pixel before the first whole pixel, and of the pixel after the last. */
   before: Float64Array;
   behind: Float64Array;
 }
@@ -16,12 +16,12 @@ interface Spans {
 const SUMS_PER_PIXEL = 4;
 
 /**
- * An RGBA copy of a picture with sides of at most `edgePx`; a smaller picture is not enlarged. Each pixel is the mean
- * of the area that it represents, weighted by alpha, because invisible pixels have no colour. A hash of a few low
- * frequencies is the same for a copy by a sharper kernel, which would take twice the time and its own pipeline.
+ * An RGBA copy of a picture with sides of at most `edgePx`. A smaller picture is not enlarged. Each pixel is the mean
+ * of an area, weighted by alpha, because invisible pixels have no colour. Hashes of a few low frequencies need no
+ * sharper kernel, which would take twice the time and its own pipeline.
  */
-export function smallCopy(picture: Sample, edgePx: number): Omit<Pixels, 'frames'> {
-  const size = fitInto(picture, { width: edgePx, height: edgePx }, 'inside', false).scaled;
+export function scaledDownCopy(picture: PixelSample, edgePx: number): Omit<Pixels, 'frames'> {
+  const size = fitIntoBox(picture, { width: edgePx, height: edgePx }, 'inside', false).scaled;
   const data = new Uint8Array(4 * size.width * size.height);
   const across = spansOf(picture.width, size.width);
   const area = (picture.width / size.width) * (picture.height / size.height);
@@ -54,7 +54,7 @@ function spansOf(from: number, to: number): Spans {
   };
 }
 
-/** Adds the pixels of a row to the pixels of the copy that they belong to. */
+/** Adds the pixels of a row to the pixels of the copy to which they belong. */
 function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
   for (let column = 0, to = 0; column < first.length; column++, to += SUMS_PER_PIXEL) {
     const from = 3 * (first[column] as number);
@@ -86,7 +86,7 @@ function sumRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Fl
   }
 }
 
-/** Does the same as sumRow for pixels with alpha, which is their weight. */
+/** Does the same as sumRow for pixels with alpha, which weights them. */
 function sumVeiledRow(row: Uint8Array, { first, end, before, behind }: Spans, sums: Float64Array): void {
   sums.fill(0);
   for (let column = 0; column < first.length; column++) {

@@ -1,8 +1,8 @@
 import type { Size } from '../../formats/size.ts';
-import { LIGHT_OF } from '../colour/light.ts';
+import { LINEAR_LIGHT_BY_SRGB_VALUE } from '../colour/light.ts';
 
 /** 8-bit pixels in sRGB, not premultiplied. */
-export interface Raster extends Size {
+export interface PixelRaster extends Size {
   data: Uint8Array;
   /** Number of channels: 1 grey, 2 grey with alpha, 3 RGB, 4 RGBA. */
   channels: number;
@@ -14,11 +14,14 @@ export interface PyramidLevel extends Size {
   readRow(y: number, into: Float32Array): void;
 }
 
-/** The picture at its own size, laid on a grey where it is transparent. @param ground that grey, 0 to 255. */
-export function levelOf(raster: Raster, ground: number): PyramidLevel {
+/**
+ * The picture at its own size. Transparent parts are laid on grey.
+ * @param ground the grey, 0 to 255.
+ */
+export function pyramidLevelOf(raster: PixelRaster, ground: number): PyramidLevel {
   const { data, width, height, channels } = raster;
   const lastColour = channels < 3 ? 0 : 2;
-  const alphaAt = hasAlpha(raster) ? channels - 1 : undefined;
+  const alphaAt = rasterHasAlpha(raster) ? channels - 1 : undefined;
   return {
     width,
     height,
@@ -28,19 +31,19 @@ export function levelOf(raster: Raster, ground: number): PyramidLevel {
         for (let colour = 0; colour < 3; colour++, to++) {
           const byte = data[at + Math.min(colour, lastColour)] as number;
           const seen = opacity === 1 ? byte : Math.round(byte * opacity + ground * (1 - opacity));
-          into[to] = LIGHT_OF[seen] as number;
+          into[to] = LINEAR_LIGHT_BY_SRGB_VALUE[seen] as number;
         }
       }
     },
   };
 }
 
-export function hasAlpha({ channels }: Raster): boolean {
+export function rasterHasAlpha({ channels }: PixelRaster): boolean {
   return channels % 2 === 0;
 }
 
 /**
- * A level with half the width and height: each pixel is the mean of two by two pixels, in linear light. The last row or
+ * A level with half the width and height. Each pixel is the mean of two by two pixels in linear light. The last row or
  * column of an odd number counts twice.
  */
 export function halvedLevel(level: PyramidLevel): PyramidLevel {

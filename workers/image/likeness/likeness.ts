@@ -1,27 +1,27 @@
 import sharp from 'sharp';
-import type { Encode, TargetResult } from '../../protocol.ts';
+import type { EncodeOptions, TargetSearchResult } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
-import { framesOf, type Pixels } from '../pixels/pixels.ts';
-import { assertMeasurable } from './measurable.ts';
-import { lumaOf, ssim } from './ssim.ts';
-import { ssimulacra2 } from './ssimulacra2.ts';
+import { type Pixels, splitFrames } from '../pixels/pixels.ts';
+import { assertScoreMeasurable } from './measurable.ts';
+import { computeSsim, lumaOf } from './ssim.ts';
+import { computeSsimulacra2 } from './ssimulacra2.ts';
 
-/** A likeness to a picture, as a target names it and a search measures it. */
+/** A measure of likeness to a picture, which a target names and a search evaluates. */
 interface Likeness {
   /** The parameter that asks for it. */
   param: 'minSsim' | 'ssimulacra2';
   least: number;
-  /** The name of its curve in the quality curves of the encoders. */
+  /** The name of the measure in the quality curves of the encoders. */
   quantity: 'likeness' | 'score';
   /** Encoder settings that suit the measure. */
-  settings: Pick<Encode, 'chroma'> & { tune?: 'ssim' };
-  /** How far above the target a result is close enough, on the scale of `evenly`. */
+  settings: Pick<EncodeOptions, 'chroma'> & { tune?: 'ssim' };
+  /** How far above the target a result may be and still count as close enough, on the scale of `evenly`. */
   tolerance: number;
   /** The value of the picture compared with itself. */
   same: number;
   /** Measures a file of the same size. */
   measure(file: Uint8Array): Promise<number>;
-  /** Maps a value to a scale on which the measure grows as evenly as the logarithm of the size. */
+  /** Maps a value to a scale that is about linear in the logarithm of the file size. */
   evenly(value: number): number;
   /** Rounds down, so that the reported value is never above the measured one. */
   rounded(value: number): number;
@@ -30,10 +30,10 @@ interface Likeness {
 /** The target of a search by likeness. */
 export type LikenessTarget = { minSsim: number } | { ssimulacra2: number };
 
-/** Keeps the logarithm finite for a likeness of 1. Differences this small are invisible. */
+/** Keeps the logarithm finite for a likeness of 1. Smaller differences are invisible. */
 const MIN_UNLIKENESS = 1e-7;
 
-/** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
+/** @throws PassRefusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function similarityMeter(pixels: Pixels, target: LikenessTarget): Likeness {
   return 'minSsim' in target
     ? structuralLikeness(pixels, target.minSsim)
@@ -41,10 +41,10 @@ export function similarityMeter(pixels: Pixels, target: LikenessTarget): Likenes
 }
 
 /** The measured value under the field name of the API. */
-export function achievedOf(
+export function achievedLikenessOf(
   { param, rounded }: Likeness,
   value: number,
-): Pick<TargetResult, 'ssim' | 'ssimulacra2'> {
+): Pick<TargetSearchResult, 'ssim' | 'ssimulacra2'> {
   return param === 'minSsim' ? { ssim: rounded(value) } : { ssimulacra2: rounded(value) };
 }
 
@@ -61,7 +61,7 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
     same: 1,
     async measure(file) {
       const { data, info } = await decoded(file);
-      return ssim(model, lumaOf(data, info));
+      return computeSsim(model, lumaOf(data, info));
     },
     evenly: (value) => -Math.log(1 - value + MIN_UNLIKENESS),
     rounded: (value) => Math.floor(value * 1e4) / 1e4,
@@ -70,8 +70,8 @@ function structuralLikeness(pixels: Pixels, least: number): Likeness {
 
 /** SSIMULACRA 2 of the frame that is least like its original. */
 function visualLikeness(pixels: Pixels, least: number): Likeness {
-  assertMeasurable(pixels);
-  const models = framesOf(pixels);
+  assertScoreMeasurable(pixels);
+  const models = splitFrames(pixels);
   return {
     param: 'ssimulacra2',
     least,
@@ -83,8 +83,8 @@ function visualLikeness(pixels: Pixels, least: number): Likeness {
       const { data, info } = await decoded(file);
       const channels = info.channels as Pixels['channels'];
       const strip = { data, width: info.width, height: pixels.height, channels, frames: pixels.frames };
-      const frames = framesOf(strip);
-      return Math.min(...frames.map((frame, index) => ssimulacra2(models[index] ?? frame, frame)));
+      const frames = splitFrames(strip);
+      return Math.min(...frames.map((frame, index) => computeSsimulacra2(models[index] ?? frame, frame)));
     },
     evenly: (value) => value,
     rounded: (value) => Math.floor(value * 100) / 100,

@@ -1,27 +1,27 @@
 import type { Size } from '../../formats/size.ts';
-import { invalidArgument, type Refusal } from '../refusal.ts';
-import { MIN_EDGE_PX } from './ssimulacra2.ts';
+import { invalidArgument, type PassRefusal } from '../refusal.ts';
+import { MIN_SCORED_EDGE_PX } from './ssimulacra2.ts';
 
 /** Size in pixels above which a search by SSIMULACRA 2 would not end in time. */
 const MAX_MEASURED_PX = 4_000_000;
 
-/** @throws Refusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
-export function assertMeasurable(picture: Size & { frames: number }): void {
+/** @throws PassRefusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
+export function assertScoreMeasurable(picture: Size & { frames: number }): void {
   const refusal = scoreRefusal(picture, 'ask for minSsim');
   if (refusal !== undefined) throw refusal;
 }
 
 /**
  * The refusal of a score for a picture that is too small or too large; undefined if it can be measured.
- * @param instead what the caller may do in its place.
+ * @param instead what the caller may do instead.
  */
 export function scoreRefusal(
   { width, height, frames }: Size & { frames: number },
   instead: string,
-): Refusal | undefined {
-  if (Math.min(width, height) < MIN_EDGE_PX) {
-    const message = `ssimulacra2 needs pictures of at least ${MIN_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ${instead}.`;
-    return invalidArgument('ssimulacra2', message, { limit: MIN_EDGE_PX });
+): PassRefusal | undefined {
+  if (Math.min(width, height) < MIN_SCORED_EDGE_PX) {
+    const message = `ssimulacra2 needs pictures of at least ${MIN_SCORED_EDGE_PX} pixels along each edge, but this one is ${width} × ${height}: ${instead}.`;
+    return invalidArgument('ssimulacra2', message, { limit: MIN_SCORED_EDGE_PX });
   }
   if (width * height * frames > MAX_MEASURED_PX) {
     const megapixels = (one: number) => (one / 1e6).toFixed(1);

@@ -1,17 +1,17 @@
-import type { Raster } from './levels.ts';
+import type { PixelRaster } from './levels.ts';
 
 /** Luma of a picture: one byte per pixel, row by row. */
-export type Luma = Omit<Raster, 'channels'>;
+export type LumaPlane = Omit<PixelRaster, 'channels'>;
 
 /** The window of Wang et al. (2004): 11 × 11 pixels, weighted by a Gaussian of sigma 1.5. */
 const RADIUS_PX = 5;
 const SIGMA_PX = 1.5;
-/** The constants of Wang et al. for 8 bits, which keep flat windows from dividing by zero. */
+/** The constants of Wang et al. for 8 bits. They prevent a division by zero for flat windows. */
 const C1 = (0.01 * 255) ** 2;
 const C2 = (0.03 * 255) ** 2;
 
 /**
- * In larger pictures, windows are centred on every second or fourth row and column only. The mean stays the same to
+ * In larger pictures, windows are centred on every second or fourth row and column only. The mean changes by less than
  * 0.0005.
  */
 const STRIDES = [
@@ -22,10 +22,10 @@ const STRIDES = [
 const WEIGHTS = gaussian();
 
 /**
- * Structural similarity of two pictures of the same size: the mean over windows that lie completely within the picture;
- * 1 when the pictures are identical. A picture smaller than a window is compared with the window cut to its size.
+ * Structural similarity of two pictures of the same size: the mean over all windows that lie completely within the
+ * picture; 1 for identical pictures. For a picture smaller than a window, the window is cut to its size.
  */
-export function ssim(a: Luma, b: Luma): number {
+export function computeSsim(a: LumaPlane, b: LumaPlane): number {
   const stride = STRIDES.find(({ overPx }) => a.width * a.height > overPx)?.stride ?? 1;
   const [marginX, marginY] = [marginOf(a.width), marginOf(a.height)];
   const row = () => new Float64Array(a.width);
@@ -48,12 +48,12 @@ function marginOf(edgePx: number): number {
 }
 
 /**
- * Weighted sums over the rows of a window, for each column: of each picture, of the squares of both, and of their
+ * Weighted sums over the rows of a window, per column: of each picture, of the squares of both pictures, and of their
  * product.
  */
 type WindowSums = Record<'a' | 'b' | 'squares' | 'product', Float64Array>;
 
-function sumColumns(a: Luma, b: Luma, middle: number, sums: WindowSums): void {
+function sumColumns(a: LumaPlane, b: LumaPlane, middle: number, sums: WindowSums): void {
   for (const row of Object.values(sums)) row.fill(0);
   const { width, height } = a;
   const first = Math.max(0, middle - RADIUS_PX);
@@ -98,17 +98,20 @@ function gaussian(): Float64Array {
   return raw.map((weight) => weight / total);
 }
 
-/** The sum of the weights between two distances from the centre. */
+/** The sum of the window weights between two distances from the centre. */
 function weightBetween(first: number, last: number): number {
   if (last - first === 2 * RADIUS_PX) return 1;
   return WEIGHTS.subarray(first + RADIUS_PX, last + RADIUS_PX + 1).reduce((sum, weight) => sum + weight, 0);
 }
 
 /**
- * The luma of RGB or grey pixels (Rec. 601, as in Wang et al.), with transparency laid on grey.
+ * The luma of RGB or grey pixels (Rec. 601, as in Wang et al.). Transparent parts are laid on grey.
  * @param channels of a pixel: 1, 2 (with alpha), 3 or 4 (with alpha).
  */
-export function lumaOf(pixels: Uint8Array, { width, height, channels }: Omit<Raster, 'data'>): Luma {
+export function lumaOf(
+  pixels: Uint8Array,
+  { width, height, channels }: Omit<PixelRaster, 'data'>,
+): LumaPlane {
   if (channels === 1) return { data: pixels, width, height };
   const data = new Uint8Array(width * height);
   const isGrey = channels < 3;

@@ -1,5 +1,5 @@
 /**
- * The weights of SSIMULACRA 2.1 (Sneyers, Cloudinary 2023; its author fitted them to human judgements). A row is a
+ * The weights of SSIMULACRA 2.1 (Sneyers, Cloudinary 2023), which its author fitted to human judgements. A row is one
  * channel at one scale. Its columns are the errors of similarity, of artefacts and of lost detail: first their means,
  * then their 4-norms.
  */

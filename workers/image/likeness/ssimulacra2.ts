@@ -1,4 +1,10 @@
-import { halvedLevel, hasAlpha, levelOf, type PyramidLevel, type Raster } from './levels.ts';
+import {
+  halvedLevel,
+  type PixelRaster,
+  type PyramidLevel,
+  pyramidLevelOf,
+  rasterHasAlpha,
+} from './levels.ts';
 import { SSIMULACRA2_WEIGHTS } from './ssimulacra2-weights.ts';
 
 /** Number of columns in a row of weights. */
@@ -7,16 +13,16 @@ const ERRORS = 6;
 const CHANNELS = 3;
 const SCALES = SSIMULACRA2_WEIGHTS.length / CHANNELS;
 /** Smallest side of a picture that has a score, in pixels. */
-export const MIN_EDGE_PX = 8;
+export const MIN_SCORED_EDGE_PX = 8;
 /**
- * A channel is left out at a scale if all its weights are smaller than this. It changes a score by less than 0.01 and
- * saves two thirds of the time.
+ * A channel is left out at a scale if all its weights are smaller than this. That changes a score by less than 0.01,
+ * and saves two thirds of the time.
  */
 const NEGLIGIBLE_WEIGHT = 0.002;
 
 /**
- * The taps of the blur, from its centre outwards: a Gaussian of sigma 1.5 from truncated cosines (Charalampidis 2016).
- * Pixels outside the picture count as zero.
+ * The weights of the blur, from its centre outwards: a Gaussian of sigma 1.5 from truncated cosines (Charalampidis
+ * 2016). Pixels outside the picture count as zero.
  */
 const TAPS = [
   0.2646211054881984, 0.21292859201042202, 0.10933537277746015, 0.03601111465836416, 0.009414367809653693,
@@ -33,23 +39,23 @@ const SHORT = [0.24342268924547819, 0.20476744424496821, 0.5518098665095535] as 
 const BIAS = 0.0037930732552754493;
 const BIAS_ROOT = Math.cbrt(BIAS);
 
-/** Greys under transparent pixels; the lower of the scores on dark and on light grey counts. */
+/** The dark and the light grey on which transparent pixels are laid. The lower of the two scores counts. */
 const GROUNDS = [0.1, 0.9].map((light) => Math.round(255 * light));
 
 /**
- * SSIMULACRA 2.1 of two pictures of the same size, at least 8 pixels along each side. The score is 100 when they are
- * identical, 90 when a difference is hardly visible side by side, 70 for a good photograph, 50 for a fair one, and
- * below zero for a very bad one. It follows the published description (structural similarity, artefacts and lost detail
- * in XYB at six scales), to 0.02 of a score. Programs with a 32-bit recursive blur give lower scores to pictures with
- * bright even areas, by up to 1.5 from 80 on. It takes about half a second per megapixel, and 6 bytes per pixel.
+ * SSIMULACRA 2.1 of two pictures of the same size, at least 8 pixels along each side. The score is 100 for identical
+ * pictures, 90 when a difference is hardly visible side by side, 70 for a good photograph, 50 for a fair one, and below
+ * zero for a very bad one. The code follows the published description (structural similarity, artefacts and lost detail
+ * in XYB at six scales), to 0.02 points. Programs with a 32-bit recursive blur give lower scores to pictures with
+ * bright even areas: by up to 1.5 points above 80. It takes about half a second and 6 megabytes per megapixel.
  */
-export function ssimulacra2(one: Raster, other: Raster): number {
-  if (!hasAlpha(one) && !hasAlpha(other)) return scoreOn(one, other, 0);
+export function computeSsimulacra2(one: PixelRaster, other: PixelRaster): number {
+  if (!rasterHasAlpha(one) && !rasterHasAlpha(other)) return scoreOn(one, other, 0);
   return Math.min(...GROUNDS.map((ground) => scoreOn(one, other, ground)));
 }
 
-function scoreOn(one: Raster, other: Raster, ground: number): number {
-  let [a, b] = [levelOf(one, ground), levelOf(other, ground)];
+function scoreOn(one: PixelRaster, other: PixelRaster, ground: number): number {
+  let [a, b] = [pyramidLevelOf(one, ground), pyramidLevelOf(other, ground)];
   const count = scalesOf(a);
   let error = 0;
   for (let scale = 0; scale < count; scale++) {
@@ -74,16 +80,16 @@ function scoreFor(weighted: number): number {
 function scalesOf({ width, height }: PyramidLevel): number {
   let edgePx = Math.min(width, height);
   let count = 0;
-  for (; count < SCALES && edgePx >= MIN_EDGE_PX; count++) {
+  for (; count < SCALES && edgePx >= MIN_SCORED_EDGE_PX; count++) {
     if (count > 0) edgePx = Math.ceil(edgePx / 2);
   }
   return count;
 }
 
 /**
- * One channel of both pictures: rings of the rows that the blur of one row needs. `a` and `b` hold the channel itself,
- * padded with zeros by the radius of the blur on both sides. The others are already blurred horizontally; `squares` is
- * the sum of both squares.
+ * The rows of one channel of both pictures that the blur of one row needs, as ring buffers. `a` and `b` hold the
+ * channel itself, padded with zeros by the radius of the blur on both sides. The other rows are already blurred
+ * horizontally. `squares` is the sum of the squares of both pictures.
  */
 type ChannelRows = Record<'a' | 'b' | 'meanA' | 'meanB' | 'squares' | 'product', Float32Array[]>;
 
@@ -121,13 +127,13 @@ function errorAt(a: PyramidLevel, b: PyramidLevel, weights: readonly (readonly n
   return compared.reduce((total, channel) => total + weighted(channel, width * height), 0);
 }
 
-/** Undefined if the channel has no weight at this scale. */
+/** Starts a comparison of one channel. Undefined if the channel has no weight at this scale. */
 function comparisonOf(weights: readonly number[], width: number): ChannelComparison | undefined {
   const counts = weights.some((weight) => weight >= NEGLIGIBLE_WEIGHT);
   return counts ? { rows: createRows(width), weights, sums: new Float64Array(ERRORS) } : undefined;
 }
 
-/** Weighs the means of the errors, which come first, and their 4-norms. */
+/** Weights the means of the errors, which come first, and their 4-norms. */
 function weighted({ weights, sums }: ChannelComparison, pixels: number): number {
   return weights.reduce((total, weight, error) => {
     const mean = (sums[error] as number) / pixels;
@@ -161,7 +167,7 @@ function createScratch(width: number): Scratch {
   };
 }
 
-/** Writes a row of the channels that are not undefined, each shifted into the range from 0 to 1. */
+/** Writes a row of each channel that is not undefined, shifted into the range from 0 to 1. */
 function writeXyb(light: Float32Array, [intoX, intoY, intoB]: (Float32Array | undefined)[]): void {
   for (let at = 0, to = REACH_PX; at < light.length; at += 3, to++) {
     const [red, green, blue] = [light[at] as number, light[at + 1] as number, light[at + 2] as number];
@@ -190,7 +196,10 @@ function blurAlong(rows: ChannelRows, slot: number, { squares, product }: Scratc
   blurRow(product, rows.product[slot] as Float32Array);
 }
 
-/** @param row padded by the radius of the blur on both sides. */
+/**
+ * Blurs a row horizontally.
+ * @param row padded by the radius of the blur on both sides.
+ */
 function blurRow(row: Float32Array, into: Float32Array): void {
   const [t0, t1, t2, t3, t4] = TAPS;
   for (let x = 0; x < into.length; x++) {
@@ -203,7 +212,7 @@ function blurRow(row: Float32Array, into: Float32Array): void {
   }
 }
 
-/** Blurs vertically over the rows of a ring, around one of them. */
+/** Blurs vertically around one row of a ring buffer. */
 function blurAcross(ring: Float32Array[], middle: number, into: Float32Array): void {
   const [t0, t1, t2, t3, t4] = TAPS;
   const row = (offset: number) => ring[(middle + offset + RING_ROWS) % RING_ROWS] as Float32Array;
@@ -220,7 +229,7 @@ function blurAcross(ring: Float32Array[], middle: number, into: Float32Array): v
   }
 }
 
-/** Adds the errors of one row to their sums, and their fourth powers to those of the 4-norms. */
+/** Adds the errors of one row, and their fourth powers, to the sums. */
 function addErrors(rows: ChannelRows, middle: number, scratch: Scratch, sums: Float64Array): void {
   const { meanA, meanB, sumSquares, sumProduct } = scratch;
   blurAcross(rows.meanA, middle, meanA);

@@ -5,20 +5,26 @@
 
 /** The first bytes of JPEG, PNG, WebP, GIF, AVIF and HEIF files. */
 const FILE = /\xff\xd8\xff|\x89PNG\r\n|RIFF.{4}WEBP|GIF8[79]a|ftyp(?:avi[fs]|mif1|hei[cx])/s;
-/** Enough digits of base64, or of hexadecimal, to hold the first bytes of a file and some of its content. */
+/** Enough base64 or hexadecimal digits to hold the first bytes of a file and some of its content. */
 const DIGITS = /[\w+/-]{60,}/g;
 /** Characters between digits: ends of lines, and the zero bytes of letters in UTF-16. */
 const BETWEEN_DIGITS = /[\s\0]+/g;
 
-/** @param block bytes, or text that may hold bytes as base64 or in hexadecimal. */
-export function holdsPicture(block: Uint8Array | string): boolean {
+/**
+ * Whether a block of metadata contains a picture.
+ * @param block bytes, or text that may hold bytes as base64 or in hexadecimal.
+ */
+export function containsPicture(block: Uint8Array | string): boolean {
   const text = typeof block === 'string' ? block : latin1Of(block);
   if (FILE.test(text)) return true;
   const runs = text.replace(BETWEEN_DIGITS, '').match(DIGITS) ?? [];
   return runs.some((digits) => readingsOf(digits).some((bytes) => FILE.test(latin1Of(bytes))));
 }
 
-/** The bytes that digits stand for. Other letters may come before the first digit, so it is searched for. */
+/**
+ * The bytes that digits stand for, read from each possible offset, because other letters may come before the first
+ * digit.
+ */
 function readingsOf(digits: string): Buffer[] {
   const from = (encoding: 'base64' | 'hex', starts: readonly number[]) =>
     starts.map((start) => Buffer.from(digits.slice(start), encoding));

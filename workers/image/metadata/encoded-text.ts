@@ -7,14 +7,15 @@ const CODE_BYTES = 8;
 const ESCAPE = 0x1b;
 const UTF16_BE = 'utf-16be';
 const UTF16_LE = 'utf-16le';
-/** Controls other than tabs and ends of lines, which no text has. */
+/** Control characters other than tabs and line ends, which text never has. */
 const CONTROLS = /[^\P{Cc}\t\r\n]/u;
 
 /**
- * @param littleEndian whether the TIFF structure around the text is.
+ * Decodes text that names its own encoding.
+ * @param littleEndian whether the TIFF structure around the text is little-endian.
  * @returns undefined for bytes that are not text.
  */
-export function encodedText(bytes: Uint8Array, littleEndian: boolean): string | undefined {
+export function decodeExifText(bytes: Uint8Array, littleEndian: boolean): string | undefined {
   const code = Buffer.from(bytes.subarray(0, CODE_BYTES))
     .toString('latin1')
     .replace(/\0+$/, '')
@@ -27,8 +28,9 @@ export function encodedText(bytes: Uint8Array, littleEndian: boolean): string | 
 }
 
 /**
- * The byte order of UTF-16. Writers use either order, whatever that of the TIFF structure is. Without a mark it is the
- * one with fewer kinds of high bytes: 0 for Latin letters, and a few of them for a text in any other script.
+ * Decodes UTF-16. Writers use either byte order, whatever the order of the TIFF structure is. Without a byte order
+ * mark, the order with fewer different high bytes is taken: high bytes are 0 for Latin letters, and few values for text
+ * of any other script.
  */
 function utf16Of(text: Uint8Array, littleEndian: boolean): string {
   const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
@@ -39,12 +41,15 @@ function utf16Of(text: Uint8Array, littleEndian: boolean): string {
   return first < second ? UTF16_BE : UTF16_LE;
 }
 
-/** Number of different bytes other than 0, counting every second byte from the first or the second. */
+/**
+ * Number of different bytes other than 0 among every second byte.
+ * @param from the first of these bytes.
+ */
 function kindsIn(text: Uint8Array, from: 0 | 1): number {
   return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
 }
 
-/** The code means JIS X 0208, which is switched on by escapes; Shift JIS occurs as well. */
+/** Decodes the code "JIS": JIS X 0208, which escapes switch on, or Shift JIS, which occurs as well. */
 function jisOf(text: Uint8Array): string {
   return text.includes(ESCAPE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
 }
@@ -53,7 +58,7 @@ function decoded(text: Uint8Array, encoding: string): string {
   return new TextDecoder(encoding).decode(text);
 }
 
-/** Text whose characters take a byte each, or UTF-8. */
+/** Decodes text with one byte per character, or UTF-8. */
 function bytewise(text: Uint8Array): string | undefined {
   const bytes = Buffer.from(text);
   const end = bytes.indexOf(0);

@@ -1,58 +1,69 @@
-import { Bytes } from '../../formats/bytes.ts';
-import { APP0, APP1, APP2, APP13, JPEG_HEAD_BYTES, jpegSegment, jpegSegments } from '../../formats/jpeg.ts';
+import { ByteReader } from '../../formats/bytes.ts';
 import {
-  IPTC_RESOURCE,
+  APP0_MARKER,
+  APP1_MARKER,
+  APP2_MARKER,
+  APP13_MARKER,
+  buildJpegSegment,
+  JPEG_MARKER_BYTES,
+  jpegSegments,
+} from '../../formats/jpeg.ts';
+import {
+  buildPhotoshopBlock,
+  IPTC_RESOURCE_NUMBER,
   iptcDatasets,
   isPhotoshopBlock,
-  photoshopBlock,
   photoshopResources,
 } from '../../formats/photoshop.ts';
-import { holdsPicture } from './embedded-pictures.ts';
+import { containsPicture } from './embedded-pictures.ts';
 
 /**
- * IPTC-IIM (version 4.2): picture agencies read it where others read EXIF and XMP. A JPEG stores it in a Photoshop
+ * IPTC-IIM (version 4.2), which picture agencies read where others read EXIF and XMP. A JPEG stores it in a Photoshop
  * resource, a TIFF as a tag.
  */
 
 /** Dataset numbers of the two fields, and the maximum lengths of their texts in bytes, as IPTC-IIM defines them. */
 const BY_LINE = { number: 80, longestBytes: 32 };
 const COPYRIGHT_NOTICE = { number: 116, longestBytes: 128 };
-/** Declares the texts as UTF-8: escape, %, G in dataset 1:90. */
+/** Declares the texts as UTF-8: the escape sequence `ESC % G` in dataset 1:90. */
 const UTF8 = Buffer.from([0x1c, 1, 90, 0, 3, 0x1b, 0x25, 0x47]);
 
-/** The record of the texts that describe a picture, and that of the envelope, which names their encoding. */
+/**
+ * The envelope record, which names the encoding of texts, and the application record, which holds texts that describe a
+ * picture.
+ */
 const [ENVELOPE, APPLICATION] = [1, 2];
-/** The first of three numbers of the application record that hold a preview. */
+/** The first of three dataset numbers of the application record that hold a preview. */
 const PREVIEW = 200;
 /** A JPEG holds it in one segment. */
 const MAX_BYTES = 60_000;
 
 /**
- * The IPTC that a result carries: the texts, without a preview, and without the other resources of Photoshop, one of
- * which is a thumbnail.
+ * The IPTC that a result carries: the texts, without a preview and without other Photoshop resources, one of which is a
+ * thumbnail.
  * @param block the datasets, or a Photoshop block that holds them.
  */
 export function carriedIptc(block: Uint8Array): Buffer | undefined {
-  const bytes = new Bytes(datasetsOf(block));
+  const bytes = new ByteReader(datasetsOf(block));
   const kept: Uint8Array[] = [];
   for (const { record, number, at, start, end, truncated } of iptcDatasets(bytes)) {
     const isText = record === ENVELOPE || (record === APPLICATION && number < PREVIEW);
-    if (isText && !truncated && !holdsPicture(bytes.slice(start, end))) kept.push(bytes.slice(at, end));
+    if (isText && !truncated && !containsPicture(bytes.slice(start, end))) kept.push(bytes.slice(at, end));
   }
   const iptc = Buffer.concat(kept);
   return iptc.length === 0 || iptc.length > MAX_BYTES ? undefined : iptc;
 }
 
 function datasetsOf(block: Uint8Array): Uint8Array {
-  const bytes = new Bytes(block);
+  const bytes = new ByteReader(block);
   if (!isPhotoshopBlock(bytes)) return block;
   for (const { number, start, end } of photoshopResources(bytes))
-    if (number === IPTC_RESOURCE) return bytes.slice(start, end);
+    if (number === IPTC_RESOURCE_NUMBER) return bytes.slice(start, end);
   return new Uint8Array();
 }
 
 /** The rights fields as IPTC; undefined when there are no texts. */
-export function iptcOf(byLines: readonly string[], notices: readonly string[]): Buffer | undefined {
+export function buildRightsIptc(byLines: readonly string[], notices: readonly string[]): Buffer | undefined {
   const sets = [
     ...byLines.map((text) => dataset(BY_LINE, text)),
     ...notices.map((text) => dataset(COPYRIGHT_NOTICE, text)),
@@ -68,15 +79,15 @@ function dataset({ number, longestBytes }: typeof BY_LINE, text: string): Buffer
 }
 
 /** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
-const LEADING = [APP0, APP1, APP2];
+const LEADING = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
 
 /** A JPEG with an IPTC segment after the segments that describe how to read it. */
-export function withIptc(jpeg: Uint8Array<ArrayBuffer>, iptc: Buffer): Uint8Array<ArrayBuffer> {
-  let at = JPEG_HEAD_BYTES;
-  for (const { marker, next } of jpegSegments(new Bytes(jpeg))) {
+export function withIptcSegment(jpeg: Uint8Array<ArrayBuffer>, iptc: Buffer): Uint8Array<ArrayBuffer> {
+  let at = JPEG_MARKER_BYTES;
+  for (const { marker, next } of jpegSegments(new ByteReader(jpeg))) {
     if (!LEADING.includes(marker)) break;
     at = next;
   }
-  const segment = jpegSegment(APP13, photoshopBlock(IPTC_RESOURCE, iptc));
+  const segment = buildJpegSegment(APP13_MARKER, buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc));
   return Buffer.concat([jpeg.subarray(0, at), segment, jpeg.subarray(at)]);
 }

@@ -1,44 +1,45 @@
 import { crc32 } from 'node:zlib';
-import { Bytes } from '../../formats/bytes.ts';
-import { soundExifDirectories, type TiffEntry, withoutExifPrefix } from '../../formats/tiff.ts';
-import { holdsPicture } from './embedded-pictures.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import { exifDirectoriesOrNone, type TiffEntry, withoutExifPrefix } from '../../formats/tiff.ts';
+import { containsPicture } from './embedded-pictures.ts';
 
 /**
- * Limits the memory that a hostile TIFF structure can cost. The reader spends some 16 bytes of heap on every byte that
- * a tag claims, and thousands of tags may claim the same megabytes: a 25 MB file could take gigabytes.
+ * Limits the memory that a hostile TIFF structure can cost. The tag reader takes some 16 bytes of heap for every byte
+ * that a tag claims, and thousands of tags may claim the same megabytes, so that a 25 MB file could take gigabytes.
  *
- * So the directories are walked first. Every entry that claims too much, or that exceeds the total, loses its type, so
+ * So the directories are walked first. An entry that claims too many bytes, or exceeds the total, loses its type, so
  * that readers skip it. Only uninteresting entries are that large: strip tables, maker notes, previews.
  */
 
 /** Limit of the values of one entry, and of all entries together. */
-export const MAX_VALUE_BYTES = 64 * 1024;
-export const MAX_TOTAL_BYTES = 512 * 1024;
+export const MAX_EXIF_VALUE_BYTES = 64 * 1024;
+export const MAX_EXIF_TOTAL_BYTES = 512 * 1024;
 /** Offset of the type in an entry. */
 const TYPE_AT = 2;
 
 /**
- * Returns a copy of a TIFF structure whose bulky entries have no type; undefined when the bytes are none, or have no
- * reliable directories.
+ * Returns a copy of a TIFF structure whose bulky entries have no type. Undefined when the bytes are no TIFF structure,
+ * or have no reliable directories.
  */
 export function withoutBulkyTags(tiff: Uint8Array): Buffer<ArrayBuffer> | undefined {
   const copy = Buffer.from(tiff);
-  const directories = soundExifDirectories(new Bytes(copy));
+  const directories = exifDirectoriesOrNone(new ByteReader(copy));
   if (directories.length === 0) return undefined;
-  let leftBytes = MAX_TOTAL_BYTES;
+  let leftBytes = MAX_EXIF_TOTAL_BYTES;
   for (const { at, claimedBytes } of directories.flatMap(({ entries }) => entries)) {
-    if (claimedBytes > Math.min(MAX_VALUE_BYTES, leftBytes)) copy.fill(0, at + TYPE_AT, at + TYPE_AT + 2);
+    if (claimedBytes > Math.min(MAX_EXIF_VALUE_BYTES, leftBytes))
+      copy.fill(0, at + TYPE_AT, at + TYPE_AT + 2);
     else leftBytes -= claimedBytes;
   }
   return copy;
 }
 
 /**
- * A file's EXIF may hold small copies of the picture, and libvips carries them along: they would show what a crop cut
- * away and what a redaction covered. So they are removed from every EXIF from which anything is carried, with the facts
- * that libvips does not set right.
+ * The EXIF of a file may hold small copies of the picture, which would show what a crop cut away and what a redaction
+ * covered. libvips would carry them along, so they are removed from all EXIF that is carried, and so are facts that
+ * libvips does not correct.
  *
- * No bytes are moved. The directory entries are blanked in place, and the codec writes nothing that it cannot reach.
+ * No bytes are moved. The directory entries are blanked in place, and the codec writes only what an entry refers to.
  */
 
 const ENTRY_BYTES = 12;
@@ -46,11 +47,11 @@ const OFFSET_BYTES = 4;
 
 /** Tags that are never carried. */
 const NOT_CARRIED: ReadonlySet<number> = new Set([
-  // Offset and length of a thumbnail, which readers follow in any directory; another thumbnail.
+  // Offset and length of a thumbnail, which readers follow in any directory; then another kind of thumbnail.
   0x0201, 0x0202, 0x501b,
-  // The maker note: its layout is the maker's own, and it holds copies of the picture, or offsets into the file.
+  // The maker note. Its layout is the maker's own, and it holds copies of the picture or offsets into the file.
   0x927c,
-  // Blocks inside the block: further directories, XMP, IPTC, a profile, Photoshop's resources and layers; padding.
+  // Blocks inside the EXIF block: further directories, XMP, IPTC, a profile, Photoshop's resources and layers; padding.
   0x014a,
   0x02bc, 0x83bb, 0x8773, 0x8649, 0x935c, 0xea1c,
   // The size of the original, and places in it.
@@ -59,12 +60,12 @@ const NOT_CARRIED: ReadonlySet<number> = new Set([
 const ORIENTATION = 0x0112;
 
 /**
- * Blanks the entries of a file's EXIF that are not carried, in place.
+ * Blanks the EXIF entries that are not carried, in place.
  * @param exif the EXIF as the codec has read it.
- * @param orientation whether the orientation is blanked too: the codec drops it only if it turns the picture.
- * @returns false when the EXIF cannot be read, or is stored in the file in another form, and so must not be kept.
+ * @param orientation whether the orientation is blanked too. The codec drops it only if it turns the picture.
+ * @returns false when the EXIF cannot be read, or the file stores it in another form. It must not be kept then.
  */
-export function mendExif(
+export function blankUncarriedExif(
   input: Uint8Array<ArrayBuffer>,
   exif: Uint8Array,
   { orientation }: { orientation: boolean },
@@ -81,19 +82,20 @@ export function mendExif(
 }
 
 /**
- * Blanks entries in every directory, and cuts the list of directories after the first, because the second belongs to
- * the thumbnail.
+ * Blanks entries in every directory, and cuts the chain after the first directory, because the second describes the
+ * thumbnail.
  * @returns whether there was a directory.
  */
 function blankIn(tiff: Buffer, orientation: boolean): boolean {
-  const bytes = new Bytes(tiff);
-  const directories = soundExifDirectories(bytes);
-  let leftBytes = MAX_TOTAL_BYTES;
+  const bytes = new ByteReader(tiff);
+  const directories = exifDirectoriesOrNone(bytes);
+  let leftBytes = MAX_EXIF_TOTAL_BYTES;
   for (const { entries, nextAt } of directories) {
     for (const entry of entries) {
-      const isBulky = entry.claimedBytes > Math.min(MAX_VALUE_BYTES, leftBytes);
+      const isBulky = entry.claimedBytes > Math.min(MAX_EXIF_VALUE_BYTES, leftBytes);
       const isStale = orientation && entry.tag === ORIENTATION;
-      if (isBulky || isStale || !isCarried(bytes, entry)) tiff.fill(0, entry.at, entry.at + ENTRY_BYTES);
+      if (isBulky || isStale || !isCarriedExifEntry(bytes, entry))
+        tiff.fill(0, entry.at, entry.at + ENTRY_BYTES);
       else leftBytes -= entry.claimedBytes;
     }
     if (nextAt !== undefined) tiff.fill(0, nextAt, nextAt + OFFSET_BYTES);
@@ -102,6 +104,6 @@ function blankIn(tiff: Buffer, orientation: boolean): boolean {
 }
 
 /** Whether an entry of EXIF may be carried. */
-export function isCarried(bytes: Bytes, { tag, valueAt, claimedBytes }: TiffEntry): boolean {
-  return !NOT_CARRIED.has(tag) && !holdsPicture(bytes.slice(valueAt, valueAt + claimedBytes));
+export function isCarriedExifEntry(bytes: ByteReader, { tag, valueAt, claimedBytes }: TiffEntry): boolean {
+  return !NOT_CARRIED.has(tag) && !containsPicture(bytes.slice(valueAt, valueAt + claimedBytes));
 }

@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import {
-  type Described,
   type DescribeTask,
-  type Failure,
+  type DescribeTaskResult,
+  type HeaderReadings,
   type ImageFacts,
   MAX_PIXELS,
   type RawPixels,
-  type Readings,
+  type TaskFailure,
 } from '../../protocol.ts';
 import { encodeLocalOutput, type PipelineOutput } from '../../transport/output.ts';
-import { measure } from '../facts/measure.ts';
-import { MAX_SAMPLE_EDGE_PX, type Sample } from '../facts/sample.ts';
-import { failureOf } from '../failure.ts';
+import { measureImage } from '../facts/measure.ts';
+import { MAX_SAMPLE_EDGE_PX, type PixelSample } from '../facts/sample.ts';
+import { taskFailureOf } from '../failure.ts';
 import { toSrgb } from '../input.ts';
-import { fitInto } from '../pixels/geometry.ts';
+import { fitIntoBox } from '../pixels/geometry.ts';
 import { isChannelFull } from '../pixels/pixels.ts';
-import { readableFile } from '../readable.ts';
+import { makeFileReadable } from '../readable.ts';
 import { pictureTooLarge, unreadablePicture } from '../refusal.ts';
-import { readTags } from './tags.ts';
+import { readImageTags } from './tags.ts';
 
 /**
- * Unit of a PNG's pHYs chunk that is a metre. The only other unit is "unknown", which gives just the aspect ratio of a
- * pixel.
+ * The pHYs unit of a PNG that means metres. The only other unit is "unknown": the numbers then give just the aspect
+ * ratio of a pixel.
  */
 const PNG_UNIT_METRE = 1;
 const METRES_PER_INCH = 0.0254;
@@ -40,20 +40,21 @@ const BITS_BY_DEPTH: Record<string, number> = {
 
 /**
  * Reads everything that the metadata endpoint reports about a raster image: its facts and its tags. An animation is
- * measured by its first frame. A file whose header or pixels cannot be decoded is a failure `unsupported_format`. With
- * `raw` the input is pixels, and the facts about a file are empty. A palette is measured if the task asks for it.
+ * measured by its first frame. If the header or the pixels cannot be decoded, the result is a failure
+ * `unsupported_format`. With `raw` the input is pixels, and facts about a file are empty. A palette is measured if the
+ * task asks for it.
  */
-export async function describe(
+export async function describeImage(
   input: Uint8Array<ArrayBuffer>,
   raw?: RawPixels,
-  { palette, ...readings }: Readings & Pick<DescribeTask, 'palette'> = {},
-): Promise<Described | Failure> {
+  { palette, ...readings }: HeaderReadings & Pick<DescribeTask, 'palette'> = {},
+): Promise<DescribeTaskResult | TaskFailure> {
   const startedMs = performance.now();
-  const decoded = await decode(input, raw, readings).catch((error: unknown) => failureOf(error, true));
+  const decoded = await decode(input, raw, readings).catch((error: unknown) => taskFailureOf(error, true));
   if ('kind' in decoded) return decoded;
   const decodedMs = performance.now();
   const { header, copy, isOpaque, bitDepth } = decoded;
-  const metadata = raw === undefined ? readTags(input, header) : {};
+  const metadata = raw === undefined ? readImageTags(input, header) : {};
   const image: ImageFacts = {
     ...(raw === undefined ? fileFacts(input, header) : NO_FILE),
     width: header.autoOrient.width,
@@ -65,18 +66,18 @@ export async function describe(
     density: densityOf(header, metadata),
     colorSpace: header.space,
     bitDepth,
-    ...measure(copy, palette),
+    ...measureImage(copy, palette),
   };
-  // The copy is freed at once, because memory left to the garbage collector causes full collections: a fifth of the
+  // The copy is freed at once. Memory that is left to the garbage collector causes full collections, a fifth of the
   // work here.
   copy.data.buffer.transfer(0);
   const timings = { decodeMs: decodedMs - startedMs, processMs: performance.now() - decodedMs, encodeMs: 0 };
   return { kind: 'described', image, metadata, timings };
 }
 
-/** The header of a file, and the pixels decoded from it. */
-async function decode(file: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined, readings: Readings) {
-  const { input, described, bitDepth } = await readableFile(file, {
+/** Reads the header of a file and decodes its pixels. */
+async function decode(file: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined, readings: HeaderReadings) {
+  const { input, described, bitDepth } = await makeFileReadable(file, {
     ...readings,
     ...(raw !== undefined && { raw }),
   });
@@ -93,8 +94,8 @@ function bitDepthOf({ bitsPerSample, depth }: Metadata): number {
   return bitsPerSample ?? BITS_BY_DEPTH[depth] ?? 8;
 }
 
-/** Number of pages. libvips also counts the tiles of a HEIF file. */
-function pagesOf({ format, pages = 1 }: Metadata, { pictures }: Readings): number {
+/** Number of pages. For a HEIF file it comes from `readings`, because libvips also counts tiles. */
+function pagesOf({ format, pages = 1 }: Metadata, { pictures }: HeaderReadings): number {
   return format === 'heif' ? (pictures ?? pages) : pages;
 }
 
@@ -112,17 +113,20 @@ function fileFacts(input: Uint8Array, { format, mediaType }: Metadata): FileFact
 }
 
 /**
- * Pixels per inch. For a PNG they are read from the tags, because libvips reports a default of 72 for a PNG without a
- * density, and takes any unit for a metre.
+ * Pixels per inch. A PNG's density is read from its tags, because libvips reports 72 for a PNG without a density and
+ * takes every unit for a metre.
  */
-function densityOf({ format, density }: Metadata, { png = {} }: Described['metadata']): number | null {
+function densityOf(
+  { format, density }: Metadata,
+  { png = {} }: DescribeTaskResult['metadata'],
+): number | null {
   if (format !== 'png') return density ?? null;
   const perMetre = png['Pixels Per Unit X'];
   if (typeof perMetre !== 'number' || png['Pixel Units'] !== PNG_UNIT_METRE) return null;
   return Math.round(perMetre * METRES_PER_INCH * 10) / 10;
 }
 
-/** Opens the input with the same options for every decode. Warnings of the decoder are ignored. */
+/** Opens the input with the same options for every decoding. Warnings of the decoder are ignored. */
 function open(input: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined): Sharp {
   const limits: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
   return sharp(input, raw === undefined ? limits : { ...limits, raw });
@@ -132,14 +136,14 @@ async function workingCopy(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
   { size, isWide }: { size: Size; isWide: boolean },
-): Promise<Sample & Pick<PipelineOutput, 'data'>> {
-  const within = fitInto(
+): Promise<PixelSample & Pick<PipelineOutput, 'data'>> {
+  const within = fitIntoBox(
     size,
     { width: MAX_SAMPLE_EDGE_PX, height: MAX_SAMPLE_EDGE_PX },
     'inside',
     false,
   ).scaled;
-  // The copy is scaled as the steps of a pass scale, so that both measure the same values for the same picture.
+  // The copy is scaled in the way of a pass, so that both measure the same values for the same picture.
   const small = open(input, raw)
     .autoOrient()
     .resize({ ...within, fit: 'fill' });
@@ -150,13 +154,13 @@ async function workingCopy(
 }
 
 /**
- * Whether every pixel is opaque, in 8 bits. A single transparent pixel may have been lost in the working copy. So if
- * the copy shows none and is smaller than the picture, the whole alpha channel is decoded.
+ * Whether every pixel is opaque, in 8 bits. Scaling may have hidden a single transparent pixel. So if the working copy
+ * is opaque and smaller than the picture, the whole alpha channel is decoded.
  */
 async function isOpaqueAll(
   input: Uint8Array<ArrayBuffer>,
   raw: RawPixels | undefined,
-  copy: Sample,
+  copy: PixelSample,
   pixels: number,
 ): Promise<boolean> {
   if (copy.channels === 4 && !isChannelFull(copy.data, 3, 4)) return false;

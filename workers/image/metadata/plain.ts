@@ -1,6 +1,6 @@
 /**
- * Tag values as plain JSON with limits, because a file may carry megabytes under one name, and names that have a
- * meaning in JavaScript or in a document store.
+ * Tag values as plain JSON within limits. A file may carry megabytes under one name, and names that have a meaning in
+ * JavaScript or in a document store.
  */
 
 const MAX_TEXT_CHARACTERS = 4_000;
@@ -9,9 +9,9 @@ const MAX_LIST_ENTRIES = 64;
 const MAX_DEPTH = 6;
 const MAX_NAME_CHARACTERS = 128;
 
-export type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
+export type PlainTagValue = string | number | boolean | PlainTagValue[] | { [name: string]: PlainTagValue };
 
-/** How many characters of JSON the tags of a file may still take in total. */
+/** The characters of JSON that the tags of a file may still take. */
 interface TagBudget {
   leftCharacters: number;
 }
@@ -20,11 +20,11 @@ interface TagBudget {
  * The tags of one group as plain values. Tags that are binary, empty, too deep, badly named or past the budget are left
  * out. A long text is cut.
  */
-export function plainTags(
+export function plainTagsOf(
   tags: Iterable<readonly [string, unknown]>,
   budget: TagBudget,
-): Record<string, Plain> {
-  const plain: Record<string, Plain> = {};
+): Record<string, PlainTagValue> {
+  const plain: Record<string, PlainTagValue> = {};
   for (const [name, value] of tags) {
     if (!isSafeName(name)) continue;
     const plainValue = toPlain(value, 0);
@@ -38,7 +38,7 @@ export function plainTags(
 }
 
 /**
- * Whether a name is safe: none of Object.prototype, none that a document store reads as an operator, no control
+ * Whether a name is safe: it is no property of Object.prototype, no operator of a document store, and has no control
  * characters.
  */
 function isSafeName(name: string): boolean {
@@ -51,7 +51,7 @@ function isSafeName(name: string): boolean {
   );
 }
 
-function toPlain(value: unknown, depth: number): Plain | undefined {
+function toPlain(value: unknown, depth: number): PlainTagValue | undefined {
   if (typeof value === 'string') return plainText(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value === 'boolean') return value;
@@ -66,16 +66,16 @@ function plainText(value: string): string | undefined {
   return text === '' ? undefined : text;
 }
 
-function plainList(values: unknown[], depth: number): Plain[] | undefined {
+function plainList(values: unknown[], depth: number): PlainTagValue[] | undefined {
   if (values.length === 0 || values.length > MAX_LIST_ENTRIES) return undefined;
   const list = values.map((value) => toPlain(value, depth + 1));
   return list.every((value) => value !== undefined) ? list : undefined;
 }
 
-function plainObject(value: object, depth: number): Plain | undefined {
+function plainObject(value: object, depth: number): PlainTagValue | undefined {
   const entries = Object.entries(value)
     .filter(([name]) => isSafeName(name))
     .map(([name, inner]) => [name, toPlain(inner, depth + 1)] as const)
-    .filter((entry): entry is readonly [string, Plain] => entry[1] !== undefined);
+    .filter((entry): entry is readonly [string, PlainTagValue] => entry[1] !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

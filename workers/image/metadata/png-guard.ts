@@ -1,13 +1,13 @@
-import { inflated, withChunks } from '../../formats/png.ts';
+import { inflateWithLimit, replacePngChunks } from '../../formats/png.ts';
 
 /**
- * Limits the memory that a PNG's compressed texts can cost. libvips inflates all of them whenever it opens the file,
- * and a 250 KB file took 1.6 GB. Texts that inflate to more than is ever reported are removed; the picture and every
- * other chunk stay unchanged.
+ * Limits the memory that a PNG's compressed texts can cost. libvips inflates all texts whenever it opens the file, and
+ * a 250 KB file took 1.6 GB. Texts that inflate to more than is ever reported are removed. The picture and every other
+ * chunk stay unchanged.
  */
 
 /** Limit of one text, when it is inflated. */
-export const MAX_TEXT_BYTES = 1024 * 1024;
+export const MAX_INFLATED_TEXT_BYTES = 1024 * 1024;
 const MAX_ALL_TEXTS_BYTES = 4 * 1024 * 1024;
 /** Types of chunks with compressed texts: zTXt is always compressed, iTXt has a flag for it. */
 const TEXT_TYPES = ['zTXt', 'iTXt'];
@@ -19,10 +19,10 @@ const NOTHING = new Uint8Array();
  */
 export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   let leftBytes = MAX_ALL_TEXTS_BYTES;
-  return withChunks(input, ({ type, start, end }, png) => {
-    const packed = TEXT_TYPES.includes(type) ? packedText(type, png.subarray(start, end)) : undefined;
+  return replacePngChunks(input, ({ type, start, end }, png) => {
+    const packed = TEXT_TYPES.includes(type) ? deflatedTextIn(type, png.subarray(start, end)) : undefined;
     if (packed === undefined) return undefined;
-    const text = inflated(packed, Math.min(MAX_TEXT_BYTES, leftBytes));
+    const text = inflateWithLimit(packed, Math.min(MAX_INFLATED_TEXT_BYTES, leftBytes));
     if (text === undefined) return NOTHING;
     leftBytes -= text.byteLength;
     return undefined;
@@ -31,9 +31,9 @@ export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
 
 /**
  * The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and
- * data. Undefined for a text that is not compressed.
+ * data. Undefined for text that is not compressed.
  */
-export function packedText(type: string, data: Buffer): Buffer | undefined {
+export function deflatedTextIn(type: string, data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (keywordEnd === -1) return undefined;
   if (type === 'tEXt') return undefined;

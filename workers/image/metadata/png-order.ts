@@ -1,5 +1,5 @@
-import { Bytes } from '../../formats/bytes.ts';
-import { type PngChunk, pngChunks, withChunks } from '../../formats/png.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import { type PngChunk, pngChunks, replacePngChunks } from '../../formats/png.ts';
 
 /**
  * Moves EXIF and XMP before the pixels of a PNG. The format allows them anywhere, and some programs write them at the
@@ -11,7 +11,7 @@ const NOTHING = new Uint8Array();
 
 /** Returns the same bytes if EXIF and XMP are where libvips looks, and if the file is not a PNG. */
 export function withLeadingBlocks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const bytes = new Bytes(input);
+  const bytes = new ByteReader(input);
   const found = new Map<'exif' | 'xmp', PngChunk>();
   let pixelsAt = input.length;
   for (const chunk of pngChunks(bytes)) {
@@ -21,14 +21,14 @@ export function withLeadingBlocks(input: Uint8Array<ArrayBuffer>): Uint8Array<Ar
   }
   const late = [...found.values()].filter(({ at }) => at > pixelsAt);
   if (late.length === 0) return input;
-  return withChunks(input, ({ at, next }, png) => {
+  return replacePngChunks(input, ({ at, next }, png) => {
     if (at === pixelsAt)
       return Buffer.concat([...late.map((one) => png.subarray(one.at, one.next)), png.subarray(at, next)]);
     return late.some((one) => one.at === at) ? NOTHING : undefined;
   });
 }
 
-function kindOf(bytes: Bytes, { type, start }: PngChunk): 'exif' | 'xmp' | undefined {
+function kindOf(bytes: ByteReader, { type, start }: PngChunk): 'exif' | 'xmp' | undefined {
   if (type === 'eXIf') return 'exif';
   const isXmp = type === 'iTXt' && bytes.text(start, XMP_KEYWORD.length) === XMP_KEYWORD;
   return isXmp ? 'xmp' : undefined;

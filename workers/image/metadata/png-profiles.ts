@@ -1,16 +1,16 @@
-import { Bytes } from '../../formats/bytes.ts';
-import { inflated, pngChunk, pngChunks, withChunks } from '../../formats/png.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import { buildPngChunk, inflateWithLimit, pngChunks, replacePngChunks } from '../../formats/png.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 
 /**
- * Moves EXIF and XMP that ImageMagick stores in a PNG as texts of hex digits into the chunks that the format has for
- * them. Tag readers understand the texts, but libvips does not, and would drop them when metadata is kept.
+ * Moves EXIF and XMP that ImageMagick stores in a PNG as texts of hex digits into the PNG's own chunks for them. Tag
+ * readers understand such texts, but libvips does not, and would drop them when metadata is kept.
  */
 
 const RAW_PROFILE = /^Raw profile type (exif|xmp|APP1)$/;
 const XMP_PREFIX = Buffer.from('http://ns.adobe.com/xap/1.0/\0', 'latin1');
 const XMP_KEYWORD = 'XML:com.adobe.xmp';
-/** Limit of an inflated profile, above that of any profile of tags; larger texts were removed before (png-guard.ts). */
+/** Limit of an inflated profile. No profile of tags is larger; larger texts were removed before (png-guard.ts). */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The types of chunk that raw profiles become: EXIF, XMP. */
@@ -21,10 +21,10 @@ const KINDS = ['eXIf', 'iTXt'];
  * has an eXIf chunk keeps it. Returns the same bytes if nothing is replaced, and if the file is not a PNG.
  * @throws TooManyParts
  */
-export function withProfileChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const types = [...pngChunks(new Bytes(input))].map(({ type }) => type);
+export function withRawProfilesAsChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const types = [...pngChunks(new ByteReader(input))].map(({ type }) => type);
   const found = new Set<string>(types.filter((type) => type === 'eXIf'));
-  return withChunks(input, ({ type, start, end }, png) => {
+  return replacePngChunks(input, ({ type, start, end }, png) => {
     if (found.size === KINDS.length || (type !== 'zTXt' && type !== 'tEXt')) return undefined;
     const profile = rawProfileOf(type, png.subarray(start, end));
     const own = profile && chunkOf(profile);
@@ -40,22 +40,24 @@ function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
   const keywordEnd = data.indexOf(0);
   if (!RAW_PROFILE.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
   const text =
-    type === 'tEXt' ? data.subarray(keywordEnd + 1) : inflated(data.subarray(keywordEnd + 2), MAX_TEXT_BYTES);
-  return text && hexProfile(text.toString('latin1'));
+    type === 'tEXt'
+      ? data.subarray(keywordEnd + 1)
+      : inflateWithLimit(data.subarray(keywordEnd + 2), MAX_TEXT_BYTES);
+  return text && decodeHexProfile(text.toString('latin1'));
 }
 
-/** The bytes of a profile that a text gives as a name, a length, and hex digits in lines. */
-export function hexProfile(text: string): Buffer {
+/** The bytes of a profile that is written as text: a name, a length, and lines of hex digits. */
+export function decodeHexProfile(text: string): Buffer {
   return Buffer.from(text.trim().split('\n').slice(2).join(''), 'hex');
 }
 
-/** A chunk of the profile's kind; undefined for a profile that is neither EXIF nor XMP. */
+/** The chunk for a profile; undefined for a profile that is neither EXIF nor XMP. */
 function chunkOf(profile: Buffer): Buffer | undefined {
   const exif = withoutExifPrefix(profile);
-  if (/^(II\*\0|MM\0\*)/.test(exif.toString('latin1', 0, 4))) return pngChunk('eXIf', exif);
+  if (/^(II\*\0|MM\0\*)/.test(exif.toString('latin1', 0, 4))) return buildPngChunk('eXIf', exif);
   const start = profile.subarray(0, XMP_PREFIX.byteLength).equals(XMP_PREFIX) ? XMP_PREFIX.byteLength : 0;
   const xmp = profile.subarray(start);
   if (!/^\s*(\uFEFF)?<(\?xpacket|x:xmpmeta|rdf:RDF)/.test(xmp.toString('utf8', 0, 64))) return undefined;
   // The keyword is followed by zeros: not compressed, no language, no translated keyword.
-  return pngChunk('iTXt', Buffer.concat([Buffer.from(`${XMP_KEYWORD}\0\0\0\0\0`, 'latin1'), xmp]));
+  return buildPngChunk('iTXt', Buffer.concat([Buffer.from(`${XMP_KEYWORD}\0\0\0\0\0`, 'latin1'), xmp]));
 }

@@ -1,24 +1,27 @@
 import type { Metadata } from 'sharp';
-import { escaped, printable } from '../markup.ts';
-import { holdsPicture } from './embedded-pictures.ts';
-import { iptcOf } from './iptc.ts';
-import type { Plain } from './plain.ts';
-import { readTags } from './tags.ts';
+import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
+import { containsPicture } from './embedded-pictures.ts';
+import { buildRightsIptc } from './iptc.ts';
+import type { PlainTagValue } from './plain.ts';
+import { readImageTags } from './tags.ts';
 
 /** The rights fields of a file: the EXIF fields unchanged, and an XMP document with only the rights fields. */
 interface Rights {
   fields: Record<string, string>;
   xmp: string | undefined;
-  /** Copyright notice and by-line as IPTC, for a file that has them as IPTC. */
+  /** Copyright notice and by-line as IPTC, if the file has IPTC. */
   iptc: Buffer | undefined;
 }
 
-type Tags = Record<string, Plain>;
+type Tags = Record<string, PlainTagValue>;
 
 /** EXIF fields about rights. */
 const EXIF_FIELDS = ['Copyright', 'Artist'];
 
-/** XMP fields about rights, each in the shape of its schema: one text, one text in several languages, or a list. */
+/**
+ * XMP fields about rights, each with the shape that its schema prescribes: one text, one text in several languages, or
+ * a list.
+ */
 const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' | 'Alt' | 'Seq' | 'Bag'])[] = [
   ['dc:rights', 'rights', 'Alt'],
   ['dc:creator', 'creator', 'Seq'],
@@ -28,17 +31,17 @@ const XMP_FIELDS: readonly (readonly [name: string, tag: string, shape: 'text' |
   ['xmpRights:UsageTerms', 'UsageTerms', 'Alt'],
   ['xmpRights:Owner', 'Owner', 'Bag'],
 ];
-/** IPTC fields that replace absent XMP ones. They are written as XMP, because every format can carry it. */
+/** IPTC fields that replace absent XMP fields. They are written as XMP, because every format can carry XMP. */
 const IPTC_FIELDS: Record<string, string> = { rights: 'Copyright Notice', creator: 'By-line' };
 
 /** Reads the rights fields of a file. */
-export function rightsOf(input: Uint8Array<ArrayBuffer>, header: Metadata): Rights {
-  const { exif = {}, xmp = {}, iptc = {} } = readTags(input, header);
+export function readRights(input: Uint8Array<ArrayBuffer>, header: Metadata): Rights {
+  const { exif = {}, xmp = {}, iptc = {} } = readImageTags(input, header);
   const fields = EXIF_FIELDS.flatMap((name) => textsOf(exif[name]).map((text) => [name, text] as const));
   return {
     fields: Object.fromEntries(fields),
     xmp: documentOf(xmp, iptc),
-    iptc: iptcOf(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
+    iptc: buildRightsIptc(textsOf(iptc['By-line']), textsOf(iptc['Copyright Notice'])),
   };
 }
 
@@ -55,19 +58,22 @@ function documentOf(xmp: Tags, iptc: Tags): string | undefined {
   ].join('');
 }
 
-/** The texts in the shape of their field. The languages are unknown, so the first text is the default for all. */
+/**
+ * The texts in the shape of their field. Their languages are unknown, so the first text is the default for all
+ * languages.
+ */
 function shaped(texts: string[], shape: 'text' | 'Alt' | 'Seq' | 'Bag'): string {
-  const items = texts.map((text) => escaped(printable(text)));
+  const items = texts.map((text) => escapeMarkup(withoutControlCharacters(text)));
   const [first = ''] = items;
   if (shape === 'text') return first;
   if (shape === 'Alt') return `<rdf:Alt><rdf:li xml:lang="x-default">${first}</rdf:li></rdf:Alt>`;
   return `<rdf:${shape}>${items.map((item) => `<rdf:li>${item}</rdf:li>`).join('')}</rdf:${shape}>`;
 }
 
-/** The texts of a tag that holds one or a list. A picture that was written as text is left out. */
-function textsOf(value: Plain | undefined): string[] {
+/** The texts of a tag that holds one text or a list. A picture written as text is left out. */
+function textsOf(value: PlainTagValue | undefined): string[] {
   const values = Array.isArray(value) ? value : [value];
   return values.filter(
-    (one): one is string => typeof one === 'string' && one.trim() !== '' && !holdsPicture(one),
+    (one): one is string => typeof one === 'string' && one.trim() !== '' && !containsPicture(one),
   );
 }

@@ -1,16 +1,16 @@
 import ExifReader from 'exifreader';
 import type { Metadata } from 'sharp';
-import { Bytes } from '../../formats/bytes.ts';
-import { APP2, APP13, jpegSegment } from '../../formats/jpeg.ts';
-import { IPTC_RESOURCE, isPhotoshopBlock, photoshopBlock } from '../../formats/photoshop.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import { APP2_MARKER, APP13_MARKER, buildJpegSegment } from '../../formats/jpeg.ts';
+import { buildPhotoshopBlock, IPTC_RESOURCE_NUMBER, isPhotoshopBlock } from '../../formats/photoshop.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
-import { encodedText } from './encoded-text.ts';
+import { decodeExifText } from './encoded-text.ts';
 import { withoutBulkyTags } from './mended-exif.ts';
-import { type Plain, plainTags } from './plain.ts';
-import { hexProfile } from './png-profiles.ts';
+import { type PlainTagValue, plainTagsOf } from './plain.ts';
+import { decodeHexProfile } from './png-profiles.ts';
 import { secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
-/** The result of the reader: groups of tags, each a value or an object that holds one. */
+/** The groups of tags as the reader returns them. A tag is a value, or an object that holds one. */
 type Groups = Record<string, unknown>;
 
 /** Limit of all tags of a file in total, in characters of JSON. */
@@ -23,12 +23,12 @@ const MAX_BLOCK_BYTES = 1024 * 1024;
 const MAX_JPEG_SEGMENT_BYTES = 65_000;
 
 /**
- * The reported groups, in the order of the answer. The thumbnail, and values that the reader computes or repeats, are
- * left out.
+ * The reported groups, in the order of the response. The thumbnail is left out, and so are values that the reader
+ * computes or repeats.
  */
 const REPORTED_GROUPS = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
-/** Tags that are text although their type is bytes; the reader's description is that text. */
+/** Tags that are text although their type is bytes. The reader's description is that text. */
 const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'ExifVersion',
   'FlashpixVersion',
@@ -40,14 +40,14 @@ const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'XPSubject',
 ]);
 
-/** Tags whose bytes name the encoding of their text. */
+/** Tags whose bytes begin with the encoding of their text. */
 const ENCODED_TEXTS: ReadonlySet<string> = new Set([
   'UserComment',
   'GPSProcessingMethod',
   'GPSAreaInformation',
 ]);
 
-/** Tags for the internal layout of the file, and blocks that are reported tag by tag. */
+/** Tags about the internal layout of the file, and blocks that are reported tag by tag. */
 const UNREPORTED_TAG =
   /^(.* IFD Pointer|JPEGInterchangeFormat(Length)?|(Strip|Tile)(Offsets|ByteCounts)|MakerNote|IPTC-NAA|ApplicationNotes|ICC_Profile|PhotoshopSettings|ImageSourceData)$/;
 
@@ -55,14 +55,14 @@ const UNREPORTED_TAG =
 const RAW_PROFILE = 'Raw profile type ';
 
 /**
- * Every tag of a file under its own name, grouped: `exif`, `gps`, `iptc`, `xmp`, `icc`, and the container's own
+ * Every tag of a file under its own name, in groups: `exif`, `gps`, `iptc`, `xmp`, `icc`, and the container's own
  * (`jfif`, `png`, `riff`, `gif`, `file`). Values are plain and as stored: rationals as numbers, codes as codes. It
  * never throws: a part that cannot be read is left out.
  */
-export function readTags(
+export function readImageTags(
   input: Uint8Array<ArrayBuffer>,
   header: Metadata,
-): Record<string, Record<string, Plain>> {
+): Record<string, Record<string, PlainTagValue>> {
   const head = Buffer.from(input.buffer, input.byteOffset, Math.min(input.byteLength, HEAD_BYTES));
   const exif = exifBlock(input, header);
   const littleEndian = exif?.[0] === LITTLE_ENDIAN;
@@ -73,7 +73,7 @@ export function readTags(
     ...read(profileBlock(header), ['icc', 'iptc']),
   };
   const budget = { leftCharacters: MAX_TAGS_CHARACTERS };
-  const reported: Record<string, Record<string, Plain>> = {};
+  const reported: Record<string, Record<string, PlainTagValue>> = {};
   for (const group of REPORTED_GROUPS) {
     const tags = Object.entries(groups[group] ?? {}).filter(
       ([name, tag]) => isTag(tag) && !UNREPORTED_TAG.test(name),
@@ -83,18 +83,21 @@ export function readTags(
       return [name, ENCODED_TEXTS.has(name) ? textOf(held, littleEndian) : held] as const;
     });
     const texts = group === 'png' ? compressedTexts(values, header) : [];
-    const plain = plainTags([...values, ...texts], budget);
+    const plain = plainTagsOf([...values, ...texts], budget);
     if (Object.keys(plain).length > 0) reported[group] = plain;
   }
   return reported;
 }
 
-/** False for the source of an XMP document, and for the rest of a tag named `__proto__` in the reader. */
+/**
+ * Whether a value of the reader is a tag. The source of an XMP document is none, nor is the rest of a tag named
+ * `__proto__`.
+ */
 function isTag(tag: unknown): boolean {
   return typeof tag !== 'string';
 }
 
-/** Reads one block; empty when there is none, or when it cannot be read. */
+/** Reads one block. The result is empty when there is no block, or when it cannot be read. */
 function read(block: Buffer | undefined, groups: readonly string[]): Groups {
   if (block === undefined) return {};
   try {
@@ -132,7 +135,7 @@ function xmpBlock({ buffer, byteOffset, byteLength }: Uint8Array): Buffer | unde
 
 function rawProfile(name: string, { comments = [] }: Metadata): Buffer | undefined {
   const profile = comments.find(({ keyword }) => keyword === RAW_PROFILE + name);
-  return profile && hexProfile(profile.text);
+  return profile && decodeHexProfile(profile.text);
 }
 
 /** A JPEG without a picture that carries ICC and IPTC, because the reader does not accept these blocks alone. */
@@ -142,18 +145,20 @@ function profileBlock({ icc, iptc }: Metadata): Buffer | undefined {
     const count = Math.ceil(icc.byteLength / MAX_JPEG_SEGMENT_BYTES);
     for (let index = 0; index < count; index++) {
       const part = icc.subarray(index * MAX_JPEG_SEGMENT_BYTES, (index + 1) * MAX_JPEG_SEGMENT_BYTES);
-      segments.push(jpegSegment(APP2, Buffer.from('ICC_PROFILE\0'), Buffer.from([index + 1, count]), part));
+      segments.push(
+        buildJpegSegment(APP2_MARKER, Buffer.from('ICC_PROFILE\0'), Buffer.from([index + 1, count]), part),
+      );
     }
   }
   if (iptc !== undefined && iptc.byteLength <= MAX_JPEG_SEGMENT_BYTES)
-    segments.push(jpegSegment(APP13, iptcResource(iptc)));
+    segments.push(buildJpegSegment(APP13_MARKER, iptcResource(iptc)));
   if (segments.length === 0) return undefined;
   return Buffer.concat([Buffer.from([0xff, 0xd8]), ...segments, Buffer.from([0xff, 0xd9])]);
 }
 
 /** The IPTC in a Photoshop resource: JPEG stores it in one, TIFF stores it bare. */
 function iptcResource(iptc: Buffer): Buffer {
-  return isPhotoshopBlock(new Bytes(iptc)) ? iptc : photoshopBlock(IPTC_RESOURCE, iptc);
+  return isPhotoshopBlock(new ByteReader(iptc)) ? iptc : buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc);
 }
 
 /** Texts that libvips has inflated and the reader has not. */
@@ -167,18 +172,18 @@ function compressedTexts(
     .map(({ keyword, text }) => [keyword, text]);
 }
 
-/** Whether the reader returns bytes as the value, and their text as the description. */
+/** Whether the reader returns the bytes of this tag as the value, and their text as the description. */
 function isText(group: string, name: string): boolean {
   return group === 'iptc' || TEXT_IN_BYTES.has(name);
 }
 
-/** The text of a tag that names its encoding; the value itself if the reader has returned no bytes. */
+/** The text of a tag that names its encoding. If the reader has returned no bytes, the value itself. */
 function textOf(held: unknown, littleEndian: boolean): unknown {
   const isBytes = Array.isArray(held) && held.every((byte) => typeof byte === 'number');
-  return isBytes ? encodedText(Uint8Array.from(held), littleEndian) : held;
+  return isBytes ? decodeExifText(Uint8Array.from(held), littleEndian) : held;
 }
 
-/** The value inside a reader's tag, which may be a list of values (IPTC) or nested (XMP). */
+/** The value of a reader's tag. It may be a list of values (IPTC), or nested (XMP). */
 function heldBy(tag: unknown, text: boolean): unknown {
   if (Array.isArray(tag)) return tag.map((one) => heldBy(one, text));
   if (typeof tag !== 'object' || tag === null) return tag;

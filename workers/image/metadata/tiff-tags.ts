@@ -1,20 +1,20 @@
-import { Bytes } from '../../formats/bytes.ts';
+import { ByteReader } from '../../formats/bytes.ts';
 import {
-  EXIF_POINTERS,
-  soundExifDirectories,
+  EXIF_POINTER_TAGS,
+  exifDirectoriesOrNone,
   type TiffDirectory,
   type TiffEntry,
-  tiffPages,
+  tiffPageDirectories,
   withoutExifPrefix,
 } from '../../formats/tiff.ts';
-import { isCarried, MAX_TOTAL_BYTES, MAX_VALUE_BYTES } from './mended-exif.ts';
+import { isCarriedExifEntry, MAX_EXIF_TOTAL_BYTES, MAX_EXIF_VALUE_BYTES } from './mended-exif.ts';
 
 /**
- * Adds EXIF tags to a written TIFF. The directory of a TIFF is its EXIF, but libvips writes no tags there. A longer
- * directory at the end of the file replaces the first one; no written bytes are moved.
+ * Adds EXIF tags to a written TIFF. The first directory of a TIFF also holds its EXIF, but libvips writes no EXIF tags
+ * there. A longer directory at the end of the file replaces the first one. No written bytes are moved.
  */
 
-/** One tag: its value as bytes in the order of the written file, or the tags of a directory that it points to. */
+/** One tag: its value as bytes in the byte order of the written file, or the tags of a directory that it points to. */
 interface TagEntry {
   tag: number;
   type: number;
@@ -30,10 +30,10 @@ const LONG_TYPE = 4;
 const UNDEFINED_TYPE = 7;
 /** Types of values that are pairs of numbers: fractions, unsigned and signed. */
 const RATIONAL_TYPES: readonly number[] = [5, 10];
-/** Types above this one are useless outside of their file, because they hold offsets. */
+/** Types above this one hold offsets, which are useless outside of their file. */
 const LAST_TYPE = 12;
 const MAX_ENTRIES = 512;
-/** The size of the picture, which the EXIF of a TIFF does not give. */
+/** Tags that give the size of the picture. They have no place in the EXIF of a TIFF. */
 const PIXEL_DIMENSIONS: readonly number[] = [0xa002, 0xa003];
 
 /** Tags of a first directory that describe the picture and not its pixels. */
@@ -48,7 +48,7 @@ const RIGHTS_TAGS: ReadonlySet<number> = new Set([0x8298, 0x013b]);
 
 /**
  * Adds the tags of an EXIF structure to a little-endian TIFF.
- * @param exif a TIFF structure, or a whole TIFF; parts that cannot be read are left out.
+ * @param exif a TIFF structure, or a whole TIFF. Parts that cannot be read are left out.
  * @param which all descriptive tags, or only the rights.
  * @param iptc is added as its own tag.
  */
@@ -59,7 +59,7 @@ export function withExifTags(
   iptc?: Buffer,
 ): Uint8Array<ArrayBuffer> {
   const file = Buffer.from(tiff.buffer, tiff.byteOffset, tiff.byteLength);
-  const [first] = tiffPages(new Bytes(file));
+  const [first] = tiffPageDirectories(new ByteReader(file));
   if (first === undefined || first.isBig || !first.littleEndian) return tiff;
   const kept = which === 'all' ? DESCRIPTIVE_TAGS : RIGHTS_TAGS;
   const added = exif === undefined ? [] : entriesOf(exif).filter(({ tag }) => kept.has(tag));
@@ -78,24 +78,27 @@ export function withExifTags(
   return result;
 }
 
-/** The entries of an EXIF structure that are carried, each with the directory that it points to. */
+/**
+ * The entries of an EXIF structure that are carried. An entry that points to a directory includes the entries of that
+ * directory.
+ */
 function entriesOf(exif: Uint8Array): TagEntry[] {
-  const bytes = new Bytes(withoutExifPrefix(exif));
-  const directories = soundExifDirectories(bytes);
-  let bytesLeft = MAX_TOTAL_BYTES;
+  const bytes = new ByteReader(withoutExifPrefix(exif));
+  const directories = exifDirectoriesOrNone(bytes);
+  let bytesLeft = MAX_EXIF_TOTAL_BYTES;
   const carried = (directory: TiffDirectory): TagEntry[] =>
     directory.entries.slice(0, MAX_ENTRIES).flatMap((entry) => {
       if (PIXEL_DIMENSIONS.includes(entry.tag)) return [];
-      if (EXIF_POINTERS.has(entry.tag)) {
+      if (EXIF_POINTER_TAGS.has(entry.tag)) {
         const led = directories.find(({ ledBy }) => ledBy === entry);
         const below = led === undefined ? [] : carried(led);
         return below.length === 0
           ? []
           : [{ ...entry, type: LONG_TYPE, count: 1, value: Buffer.alloc(4), below }];
       }
-      const value = carriedValue(bytes, directory, entry, Math.min(MAX_VALUE_BYTES, bytesLeft));
+      const value = carriedValue(bytes, directory, entry, Math.min(MAX_EXIF_VALUE_BYTES, bytesLeft));
       bytesLeft -= value?.byteLength ?? 0;
-      return value === undefined || !isCarried(bytes, entry) ? [] : [{ ...entry, value }];
+      return value === undefined || !isCarriedExifEntry(bytes, entry) ? [] : [{ ...entry, value }];
     });
   const [first] = directories;
   return first === undefined ? [] : carried(first);
@@ -103,7 +106,7 @@ function entriesOf(exif: Uint8Array): TagEntry[] {
 
 /** The values of an entry in little-endian order; undefined when they lie outside the file, or exceed the limit. */
 function carriedValue(
-  bytes: Bytes,
+  bytes: ByteReader,
   { littleEndian }: TiffDirectory,
   { type, count, claimedBytes, valueAt }: TiffEntry,
   limitBytes: number,

@@ -1,6 +1,6 @@
 import type { Metadata } from 'sharp';
-import { Bytes } from '../../formats/bytes.ts';
-import { APP1, type JpegSegment, jpegSegments, START_OF_SCAN } from '../../formats/jpeg.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import { APP1_MARKER, type JpegSegment, jpegSegments, START_OF_SCAN_MARKER } from '../../formats/jpeg.ts';
 
 /**
  * Finds the XMP of a file. A JPEG holds a packet in one segment, and what does not fit there as a second packet in
@@ -23,7 +23,7 @@ const MAX_REST_BYTES = 1024 * 1024;
 /** The main packet of a file; undefined if it has none. */
 export function xmpPacket(input: Uint8Array, { format, xmp }: Metadata): Uint8Array | undefined {
   if (format !== 'jpeg' || xmp === undefined) return xmp;
-  const bytes = new Bytes(input);
+  const bytes = new ByteReader(input);
   const segment = segmentsOf(bytes, MAIN).find(() => true);
   return segment && bytes.slice(segment.start + MAIN.length, segment.end);
 }
@@ -37,7 +37,7 @@ export function secondXmpPacket(
   if (format !== 'jpeg') return undefined;
   const [, digest] = DIGEST.exec(Buffer.from(main).toString('latin1')) ?? [];
   if (digest === undefined) return undefined;
-  const bytes = new Bytes(input);
+  const bytes = new ByteReader(input);
   let packet: Uint8Array | undefined;
   let missing = 0;
   for (const { start, end } of segmentsOf(bytes, REST + digest)) {
@@ -54,9 +54,9 @@ export function secondXmpPacket(
 }
 
 /** The APP1 segments before the first scan that begin with a text. */
-function* segmentsOf(bytes: Bytes, text: string): Generator<JpegSegment, void, undefined> {
+function* segmentsOf(bytes: ByteReader, text: string): Generator<JpegSegment, void, undefined> {
   for (const segment of jpegSegments(bytes)) {
-    if (segment.marker === START_OF_SCAN) return;
-    if (segment.marker === APP1 && bytes.text(segment.start, text.length) === text) yield segment;
+    if (segment.marker === START_OF_SCAN_MARKER) return;
+    if (segment.marker === APP1_MARKER && bytes.text(segment.start, text.length) === text) yield segment;
   }
 }

@@ -1,23 +1,23 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
-import { escaped, escapedValue } from '../markup.ts';
-import { holdsPicture } from './embedded-pictures.ts';
+import { escapeMarkup, escapeMarkupAttribute } from '../markup.ts';
+import { containsPicture } from './embedded-pictures.ts';
 
 /**
- * The XMP (ISO 16684-1) that a result carries: without further copies of the picture, and without facts that are true
- * of the original file alone. The packet is parsed and written again, so a property goes in whatever form it is
- * written: as an attribute, or as an element with all that is in it.
+ * The XMP (ISO 16684-1) that a result carries: without embedded copies of the picture, and without facts that are true
+ * of the original file alone. The packet is parsed and written again, so that a property is dropped in every form: as
+ * an attribute, or as an element with its content.
  */
 
-/** Longer packets are not carried; those of cameras and programs are far below. */
+/** Longer packets are not carried. Packets of cameras and programs are far shorter. */
 const MAX_PACKET_BYTES = 1024 * 1024;
 /** Deeper packets are not carried: the parser looks for the namespace of a name in every element around it. */
 const MAX_DEPTH = 64;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 const RDF = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';
-/** The elements around the descriptions of a packet, which stay although nothing is left in them. */
+/** The elements around the descriptions of a packet. They stay even if nothing is left in them. */
 const ROOTS: readonly string[] = ['xmpmeta', 'xapmeta', 'RDF'];
 
-/** The properties of a namespace that are dropped, by their names. */
+/** The properties to drop: a namespace, and the names within it. */
 type Dropped = readonly (readonly [namespace: RegExp, names: RegExp])[];
 const ALL = /^/;
 
@@ -44,7 +44,7 @@ const NOT_CARRIED: Dropped = [
   [/^http:\/\/purl\.org\/dc\/elements\/1\.1\/$/, /^format$/],
 ];
 
-/** Places in the picture, which hold only as long as no pixel is moved. */
+/** Properties that give places in the picture. They are true only as long as no pixel is moved. */
 const PLACES: Dropped = [
   [/^http:\/\/ns\.google\.com\/photos\/1\.0\/panorama\/$/, /^(?:CroppedArea|FullPano|LargestValid)/],
   [/^http:\/\/www\.metadataworkinggroup\.com\/schemas\/regions\/$/, ALL],
@@ -59,8 +59,8 @@ const PLACES: Dropped = [
 ];
 
 /**
- * The packet without what is not carried.
- * @param movesPixels whether a pixel of the picture may have another place, so that places go as well.
+ * The packet without the properties that are not carried.
+ * @param movesPixels whether the pass may move pixels. Places in the picture are then dropped too.
  * @returns undefined for a packet that does not parse, or is too long or too deep.
  */
 export function carriedXmp(
@@ -89,10 +89,10 @@ interface OpenElement {
   name: string;
   attributes: string;
   content: string;
-  /** Its own text, without that of the elements in it. */
+  /** The text of the element itself, without the text of elements in it. */
   text: string;
   isDropped: boolean;
-  /** Whether something of it is left: an attribute, or an element in it. */
+  /** Whether an attribute or an element is left in it. */
   holdsFacts: boolean;
   /** Whether something in it was dropped. */
   hasLost: boolean;
@@ -107,7 +107,7 @@ class PacketWriter {
     this.#dropped = dropped;
   }
 
-  /** The packet's own instructions mark its beginning and end, so that programs find it in a file. */
+  /** Copies the packet's own instructions, which mark its beginning and end, so that programs find it in a file. */
   instruction(target: string, body: string): void {
     if (target === 'xpacket') this.#write(`<?${target} ${body}?>`);
   }
@@ -123,10 +123,10 @@ class PacketWriter {
       const isDropped =
         attribute.uri === XMLNS
           ? this.#drops(value, '')
-          : this.#drops(attribute.uri, attribute.local) || holdsPicture(value);
+          : this.#drops(attribute.uri, attribute.local) || containsPicture(value);
       const isFact = attribute.uri !== XMLNS && attribute.uri !== RDF;
       if (isDropped) hasLost ||= isFact;
-      else text += ` ${attribute.name}="${escapedValue(value)}"`;
+      else text += ` ${attribute.name}="${escapeMarkupAttribute(value)}"`;
       holdsFacts ||= isFact && !isDropped;
     }
     const isDropped = this.#drops(uri, local);
@@ -137,17 +137,17 @@ class PacketWriter {
     const element = this.#open.at(-1);
     if (element === undefined) return;
     element.text += text;
-    element.content += escaped(text);
+    element.content += escapeMarkup(text);
   }
 
-  /** An entry of a list, or a list, goes as well if nothing is left of what was in it. */
+  /** Closes an element. A list, or an entry of a list, is dropped if nothing is left in it. */
   close(): void {
     const element = this.#open.pop();
     if (element === undefined) return;
     const { name, attributes, content, text, isDropped, holdsFacts, hasLost } = element;
     const parent = this.#open.at(-1);
     const isEmptied = hasLost && !holdsFacts && text.trim() === '';
-    if (isDropped || isEmptied || holdsPicture(text)) {
+    if (isDropped || isEmptied || containsPicture(text)) {
       if (parent !== undefined) parent.hasLost = true;
       return;
     }
@@ -161,7 +161,11 @@ class PacketWriter {
     else parent.content += markup;
   }
 
-  /** @param name of a property; empty for the declaration of a namespace, which goes if all of its properties do. */
+  /**
+   * Whether a property is dropped.
+   * @param name of a property; empty for the declaration of a namespace, which is dropped if all of its properties
+   *   are.
+   */
   #drops(namespace: string, name: string): boolean {
     return this.#dropped.some(([namespaces, names]) => namespaces.test(namespace) && names.test(name));
   }

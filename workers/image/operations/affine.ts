@@ -1,8 +1,14 @@
 import type { Size } from '../../formats/size.ts';
-import { backgroundOr, isTranslucent } from '../colour/colour.ts';
-import { sizeFault } from '../pixels/geometry.ts';
-import { defineStep } from './operation.ts';
-import { choice, colour, number, numbers, optional } from './parameter.ts';
+import { backgroundOrFill, isTranslucentColour } from '../colour/colour.ts';
+import { sizeLimitError } from '../pixels/geometry.ts';
+import { defineStepOperation } from './operation.ts';
+import {
+  choiceParameter,
+  colourParameter,
+  numberListParameter,
+  numberParameter,
+  optionalParameter,
+} from './parameter.ts';
 
 const MAX_OFFSET_PX = 16384;
 /** CPU milliseconds per megapixel of each interpolator. */
@@ -16,27 +22,29 @@ const AFFINE_MS = {
 };
 const INTERPOLATORS = Object.keys(AFFINE_MS) as (keyof typeof AFFINE_MS)[];
 
-export const affine = defineStep({
+export const affineOperation = defineStepOperation({
   description: 'Maps the picture by a 2 × 2 matrix, with offsets before and after.',
   parameters: {
-    matrix: numbers(4, 4, 'The matrix, row by row: a, b, c, d.'),
-    background: optional(colour('Colour of the area that opens up.')),
-    idx: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, before.', { default: 0 }),
-    idy: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, before.', { default: 0 }),
-    odx: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, after.', { default: 0 }),
-    ody: number(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, after.', { default: 0 }),
-    interpolator: choice(INTERPOLATORS, 'How pixels between pixels are made.', { default: 'bicubic' }),
+    matrix: numberListParameter(4, 4, 'The matrix, row by row: a, b, c, d.'),
+    background: optionalParameter(colourParameter('Colour of the area that opens up.')),
+    idx: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, before.', { default: 0 }),
+    idy: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, before.', { default: 0 }),
+    odx: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset across, after.', { default: 0 }),
+    ody: numberParameter(-MAX_OFFSET_PX, MAX_OFFSET_PX, 'Offset down, after.', { default: 0 }),
+    interpolator: choiceParameter(INTERPOLATORS, 'How pixels between pixels are made.', {
+      default: 'bicubic',
+    }),
   },
   grey: 'keeps',
   copies: 2,
-  alphaAfter: ({ background }) => (isTranslucent(background) ? true : undefined),
+  alphaAfter: ({ background }) => (isTranslucentColour(background) ? true : undefined),
   cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
   frames: 'each',
   sizeAfter: 'found',
-  fits: (picture, { matrix }) => sizeFault(mappedSize(picture, matrix), picture.frames),
+  fits: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
-    const opened = backgroundOr(fill, background);
+    const opened = backgroundOrFill(fill, background);
     picture.becomesAbout(mappedSize(picture, matrix));
     (await picture.at('affine')).affine(matrix as [number, number, number, number], {
       ...offsets,

@@ -1,9 +1,9 @@
-import { defineStep } from './operation.ts';
-import { choice } from './parameter.ts';
+import { defineStepOperation } from './operation.ts';
+import { choiceParameter } from './parameter.ts';
 
-export const bandbool = defineStep({
+export const bandboolOperation = defineStepOperation({
   description: 'Joins the channels of the picture bit by bit into one.',
-  parameters: { operator: choice(['and', 'or', 'eor'], 'How bits are joined.') },
+  parameters: { operator: choiceParameter(['and', 'or', 'eor'], 'How bits are joined.') },
   grey: 'makes',
   copies: 1,
   alphaAfter: 'kept',

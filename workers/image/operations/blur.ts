@@ -1,18 +1,20 @@
-import { blurBy } from '../gaussian.ts';
-import { defineStep, IN_PLACE } from './operation.ts';
-import { number } from './parameter.ts';
+import { gaussianBlur } from '../gaussian.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { numberParameter } from './parameter.ts';
 
-export const blur = defineStep({
+export const blurOperation = defineStepOperation({
   description: 'Blurs the picture.',
   parameters: {
-    sigma: number(0.3, 1000, 'Strength of the blur: the standard deviation in pixels.', { default: 3 }),
+    sigma: numberParameter(0.3, 1000, 'Strength of the blur: the standard deviation in pixels.', {
+      default: 3,
+    }),
   },
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   copies: 2,
   cpuMsPerMegapixel: 110,
-  // On a strip, neighbouring frames would bleed into each other.
+  // Neighbouring frames would bleed into each other if they were blurred in one strip.
   frames: 'each',
   commutesWithFlatten: true,
-  apply: (picture, { sigma }) => blurBy(picture, sigma),
+  apply: (picture, { sigma }) => gaussianBlur(picture, sigma),
 });

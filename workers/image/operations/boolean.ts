@@ -1,13 +1,13 @@
-import { defineStep } from './operation.ts';
-import { assetId, choice } from './parameter.ts';
-import { layerAs } from './second-asset.ts';
+import { defineStepOperation } from './operation.ts';
+import { assetIdParameter, choiceParameter } from './parameter.ts';
+import { readStretchedLayer } from './second-asset.ts';
 
-export const boolean = defineStep({
+export const booleanOperation = defineStepOperation({
   description:
     "Joins the picture with a second asset, bit by bit. The asset is stretched to the picture's size.",
   parameters: {
-    assetId: assetId('The second asset.'),
-    operator: choice(['and', 'or', 'eor'], 'How bits are joined.'),
+    assetId: assetIdParameter('The second asset.'),
+    operator: choiceParameter(['and', 'or', 'eor'], 'How bits are joined.'),
   },
   copies: 1,
   alphaAfter: 'kept',
@@ -15,9 +15,9 @@ export const boolean = defineStep({
   frames: 'each',
   readsSecondAsset: 'assetId',
   async apply(picture, { assetId, operator }, pass) {
-    // Both must have the same number of channels, which is only known from the pixels.
+    // Both pictures must have the same number of channels, which only the pixels tell.
     const { channels } = await picture.pixels();
-    const { data, raw } = await layerAs(channels, picture, assetId, pass);
+    const { data, raw } = await readStretchedLayer(channels, picture, assetId, pass);
     (await picture.at('boolean')).boolean(data, operator, { raw });
   },
 });

@@ -1,15 +1,15 @@
-import { defineStep, IN_PLACE } from './operation.ts';
-import { integer } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { integerParameter } from './parameter.ts';
 
-export const clahe = defineStep({
+export const claheOperation = defineStepOperation({
   description: 'Brings out detail by equalizing the contrast of small areas.',
   parameters: {
-    width: integer(1, 1024, 'Width of an area in pixels.'),
-    height: integer(1, 1024, 'Height of an area in pixels.'),
-    maxSlope: integer(0, 100, 'How far contrast is raised; 0 sets no limit.', { default: 3 }),
+    width: integerParameter(1, 1024, 'Width of an area in pixels.'),
+    height: integerParameter(1, 1024, 'Height of an area in pixels.'),
+    maxSlope: integerParameter(0, 100, 'How far contrast is raised; 0 sets no limit.', { default: 3 }),
   },
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: ({ width, height }) => 500 + 0.5 * width + 5 * height + 0.01 * height ** 2,
   frames: 'each',
   async apply(picture, { width, height, maxSlope }) {

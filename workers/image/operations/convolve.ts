@@ -1,26 +1,32 @@
-import { BadArgument } from '../refusal.ts';
-import { defineStep, IN_PLACE } from './operation.ts';
-import { integer, number, numbers, optional } from './parameter.ts';
+import { BadArgumentError } from '../refusal.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { integerParameter, numberListParameter, numberParameter, optionalParameter } from './parameter.ts';
 
 const MAX_KERNEL_EDGE = 31;
 
-export const convolve = defineStep({
+export const convolveOperation = defineStepOperation({
   description: 'Makes each pixel the weighted sum of those around it.',
   parameters: {
-    width: integer(3, MAX_KERNEL_EDGE, 'Width of the kernel.'),
-    height: integer(3, MAX_KERNEL_EDGE, 'Height of the kernel.'),
-    kernel: numbers(9, MAX_KERNEL_EDGE * MAX_KERNEL_EDGE, 'The weights, row by row: width × height of them.'),
-    scale: optional(integer(1, 1_000_000, 'Divisor of the sum; the sum of the weights when left out.')),
-    offset: number(-255, 255, 'Added at the end.', { default: 0 }),
+    width: integerParameter(3, MAX_KERNEL_EDGE, 'Width of the kernel.'),
+    height: integerParameter(3, MAX_KERNEL_EDGE, 'Height of the kernel.'),
+    kernel: numberListParameter(
+      9,
+      MAX_KERNEL_EDGE * MAX_KERNEL_EDGE,
+      'The weights, row by row: width × height of them.',
+    ),
+    scale: optionalParameter(
+      integerParameter(1, 1_000_000, 'Divisor of the sum; the sum of the weights when left out.'),
+    ),
+    offset: numberParameter(-255, 255, 'Added at the end.', { default: 0 }),
   },
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: ({ width, height }) => 5 + 2 * width * height,
   frames: 'each',
   rule({ width, height, kernel }) {
     if (kernel.length === width * height) return undefined;
     const message = `kernel has ${kernel.length} weights, but ${width} × ${height} are expected.`;
-    return new BadArgument('kernel', message);
+    return new BadArgumentError('kernel', message);
   },
   async apply(picture, { width, height, kernel, scale, offset }) {
     (await picture.at('convolve')).convolve({

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
-import { largestOfShape, sizeFault } from '../pixels/geometry.ts';
-import { anchorOf, scaleAndCrop } from './crop-to.ts';
-import { defineStep } from './operation.ts';
-import { FOCAL_POINT_PARAMETERS, gravity, optional } from './parameter.ts';
+import { largestSizeOfRatio, sizeLimitError } from '../pixels/geometry.ts';
+import { cropAnchorOf, scaleAndCrop } from './crop-to.ts';
+import { defineStepOperation } from './operation.ts';
+import { FOCAL_POINT_PARAMETERS, gravityParameter, optionalParameter } from './parameter.ts';
 
-export const crop = defineStep({
+export const cropOperation = defineStepOperation({
   description: 'Cuts out the largest rectangle of an aspect ratio.',
   parameters: {
     aspect: Type.String({
@@ -13,7 +13,7 @@ export const crop = defineStep({
       examples: ['16:9'],
       description: 'Width to height, such as 16:9.',
     }),
-    gravity: optional(gravity('The part that is kept; center when left out.')),
+    gravity: optionalParameter(gravityParameter('The part that is kept; center when left out.')),
     ...FOCAL_POINT_PARAMETERS,
   },
   grey: 'keeps',
@@ -21,15 +21,15 @@ export const crop = defineStep({
   alphaAfter: 'kept',
   cpuMsPerMegapixel: 20,
   commutesWithFlatten: true,
-  fits: (picture, { aspect }) => sizeFault(resultOf(picture, aspect), picture.frames),
+  fits: (picture, { aspect }) => sizeLimitError(resultOf(picture, aspect), picture.frames),
   size: (input, { aspect }) => resultOf(input, aspect),
   async apply(picture, { aspect, ...aim }) {
     const scaled = { width: picture.width, height: picture.height };
-    await scaleAndCrop(picture, { scaled, result: resultOf(picture, aspect) }, anchorOf(aim));
+    await scaleAndCrop(picture, { scaled, result: resultOf(picture, aspect) }, cropAnchorOf(aim));
   },
 });
 
 function resultOf(input: Size, aspect: string): Size {
   const [across = 1, down = 1] = aspect.split(':').map(Number);
-  return largestOfShape(input, across / down);
+  return largestSizeOfRatio(input, across / down);
 }

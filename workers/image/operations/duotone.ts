@@ -1,12 +1,15 @@
 import { parseColour } from '../colour/colour.ts';
 import { LUMA_WEIGHTS } from '../facts/brightness.ts';
-import { defineStep, IN_PLACE } from './operation.ts';
-import { colour } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { colourParameter } from './parameter.ts';
 
-export const duotone = defineStep({
+export const duotoneOperation = defineStepOperation({
   description: 'Draws the picture in two colours, one for the dark and one for the light tones.',
-  parameters: { dark: colour('Colour of the dark tones.'), light: colour('Colour of the light tones.') },
-  ...IN_PLACE,
+  parameters: {
+    dark: colourParameter('Colour of the dark tones.'),
+    light: colourParameter('Colour of the light tones.'),
+  },
+  ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 30,
   async apply(picture, { dark, light }) {
     const black = parseColour(dark, 'dark');

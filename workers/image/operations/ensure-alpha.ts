@@ -1,11 +1,11 @@
-import { defineStep, IN_PLACE } from './operation.ts';
-import { number } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { numberParameter } from './parameter.ts';
 
-export const ensureAlpha = defineStep({
+export const ensureAlphaOperation = defineStepOperation({
   description: 'Adds an alpha channel where there is none.',
-  parameters: { alpha: number(0, 1, 'Opacity of the new channel.', { default: 1 }) },
+  parameters: { alpha: numberParameter(0, 1, 'Opacity of the new channel.', { default: 1 }) },
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   alphaAfter: ({ alpha }) => (alpha < 1 ? true : undefined),
   cpuMsPerMegapixel: 1,
   async apply(picture, { alpha }) {

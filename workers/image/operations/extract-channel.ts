@@ -1,10 +1,10 @@
-import { BadArgument } from '../refusal.ts';
-import { defineStep } from './operation.ts';
-import { choice } from './parameter.ts';
+import { BadArgumentError } from '../refusal.ts';
+import { defineStepOperation } from './operation.ts';
+import { choiceParameter } from './parameter.ts';
 
-export const extractChannel = defineStep({
+export const extractChannelOperation = defineStepOperation({
   description: 'Shows one channel of the picture in shades of gray.',
-  parameters: { channel: choice(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
+  parameters: { channel: choiceParameter(['red', 'green', 'blue', 'alpha'], 'The channel to show.') },
   grey: 'makes',
   copies: 1,
   alphaAfter: 'dropped',
@@ -13,7 +13,7 @@ export const extractChannel = defineStep({
   fits({ hasAlpha }, { channel }) {
     if (channel !== 'alpha' || hasAlpha !== false) return undefined;
     const message = 'channel is alpha, but the picture has no transparency: ask for red, green or blue.';
-    return new BadArgument('channel', message);
+    return new BadArgumentError('channel', message);
   },
   async apply(picture, { channel }) {
     (await picture.at('extractChannel')).extractChannel(channel);

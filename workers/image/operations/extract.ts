@@ -1,17 +1,21 @@
-import { BadArgument } from '../refusal.ts';
-import { cropTo } from '../sizing.ts';
-import { defineStep } from './operation.ts';
-import { integer, optional } from './parameter.ts';
+import { BadArgumentError } from '../refusal.ts';
+import { cropToBox } from '../sizing.ts';
+import { defineStepOperation } from './operation.ts';
+import { integerParameter, optionalParameter } from './parameter.ts';
 
 const MAX_EDGE_PX = 100_000;
 
-export const extract = defineStep({
+export const extractOperation = defineStepOperation({
   description: 'Cuts out a rectangle given in pixels; it must lie within the picture.',
   parameters: {
-    left: optional(integer(0, MAX_EDGE_PX, 'Left edge of the rectangle in pixels; 0 when left out.')),
-    top: optional(integer(0, MAX_EDGE_PX, 'Top edge of the rectangle in pixels; 0 when left out.')),
-    width: integer(1, MAX_EDGE_PX, 'Width in pixels.'),
-    height: integer(1, MAX_EDGE_PX, 'Height in pixels.'),
+    left: optionalParameter(
+      integerParameter(0, MAX_EDGE_PX, 'Left edge of the rectangle in pixels; 0 when left out.'),
+    ),
+    top: optionalParameter(
+      integerParameter(0, MAX_EDGE_PX, 'Top edge of the rectangle in pixels; 0 when left out.'),
+    ),
+    width: integerParameter(1, MAX_EDGE_PX, 'Width in pixels.'),
+    height: integerParameter(1, MAX_EDGE_PX, 'Height in pixels.'),
   },
   grey: 'keeps',
   copies: 0,
@@ -24,7 +28,7 @@ export const extract = defineStep({
     edgeFault('left', left, 'width', width, picture.width) ??
     edgeFault('top', top, 'height', height, picture.height),
   async apply(picture, { left = 0, top = 0, width, height }) {
-    await cropTo(picture, { left, top, width, height });
+    await cropToBox(picture, { left, top, width, height });
   },
 });
 
@@ -34,14 +38,14 @@ function edgeFault(
   lengthKey: string,
   length: number,
   edge: number,
-): BadArgument | undefined {
+): BadArgumentError | undefined {
   if (start >= edge) {
     const message = `The rectangle begins at pixel ${start} from the ${startKey}, but the picture has ${edge}.`;
-    return new BadArgument(startKey, message, { received: start, limit: edge - 1 });
+    return new BadArgumentError(startKey, message, { received: start, limit: edge - 1 });
   }
   if (start + length > edge) {
     const message = `The rectangle reaches to pixel ${start + length} from the ${startKey}, but the picture has ${edge}: make its ${lengthKey} at most ${edge - start}.`;
-    return new BadArgument(lengthKey, message, { received: length, limit: edge - start });
+    return new BadArgumentError(lengthKey, message, { received: length, limit: edge - start });
   }
   return undefined;
 }

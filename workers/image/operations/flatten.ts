@@ -1,12 +1,12 @@
 import { parseColour } from '../colour/colour.ts';
-import { defineStep, IN_PLACE } from './operation.ts';
-import { colour } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { colourParameter } from './parameter.ts';
 
-export const flatten = defineStep({
+export const flattenOperation = defineStepOperation({
   description: 'Lays the picture on a solid colour and drops its transparency.',
-  parameters: { background: colour('The colour.', { default: '#ffffff' }) },
+  parameters: { background: colourParameter('The colour.', { default: '#ffffff' }) },
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   alphaAfter: 'dropped',
   cpuMsPerMegapixel: 10,
   async apply(picture, { background }) {

@@ -1,10 +1,10 @@
-import { defineSetting } from './operation.ts';
-import { choice } from './parameter.ts';
+import { defineSettingOperation } from './operation.ts';
+import { choiceParameter } from './parameter.ts';
 
-export const keepMetadata = defineSetting({
+export const keepMetadataOperation = defineSettingOperation({
   description: 'Sets which metadata the result carries.',
   parameters: {
-    metadata: choice(
+    metadata: choiceParameter(
       ['strip', 'keep', 'copyright'],
       'Nothing, all of EXIF, XMP, IPTC (in jpeg and tiff) and the ICC profile, or the rights fields alone.',
       { default: 'keep' },

@@ -1,11 +1,13 @@
-import { defineStep, IN_PLACE } from './operation.ts';
-import { integer } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { integerParameter } from './parameter.ts';
 
-export const median = defineStep({
+export const medianOperation = defineStepOperation({
   description: 'Removes speckles: each pixel becomes the middle value of those around it.',
-  parameters: { size: integer(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }) },
+  parameters: {
+    size: integerParameter(1, 25, 'Edge of the square that is looked at, in pixels.', { default: 3 }),
+  },
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   changesNothing: ({ size }) => size === 1,
   cpuMsPerMegapixel: ({ size }) => 160 + 1.2 * size,
   frames: 'each',

@@ -1,24 +1,24 @@
-import { defineStep, IN_PLACE } from './operation.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
 
 const MIRROR = {
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   parameters: {},
   grey: 'keeps',
   cpuMsPerMegapixel: 3,
   commutesWithFlatten: true,
 } as const;
 
-export const flip = defineStep({
+export const flipOperation = defineStepOperation({
   ...MIRROR,
   description: 'Mirrors the picture top to bottom.',
-  // A flipped strip would show its frames in reverse order.
+  // Flipping the whole strip would reverse the order of the frames.
   frames: 'each',
   async apply(picture) {
     (await picture.at('mirror')).flip();
   },
 });
 
-export const flop = defineStep({
+export const flopOperation = defineStepOperation({
   ...MIRROR,
   description: 'Mirrors the picture left to right.',
   async apply(picture) {

@@ -1,15 +1,15 @@
-import { defineStep, IN_PLACE } from './operation.ts';
-import { integer } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { integerParameter } from './parameter.ts';
 
-export const dilate = morphology('dilate', 'Grows the black shapes of a black and white picture.');
-export const erode = morphology('erode', 'Shrinks the black shapes of a black and white picture.');
+export const dilateOperation = morphology('dilate', 'Grows the black shapes of a black and white picture.');
+export const erodeOperation = morphology('erode', 'Shrinks the black shapes of a black and white picture.');
 
 function morphology(name: 'dilate' | 'erode', description: string) {
-  return defineStep({
+  return defineStepOperation({
     description,
-    parameters: { width: integer(1, 64, 'By how many pixels.', { default: 1 }) },
+    parameters: { width: integerParameter(1, 64, 'By how many pixels.', { default: 1 }) },
     grey: 'keeps',
-    ...IN_PLACE,
+    ...IN_PLACE_EFFECTS,
     cpuMsPerMegapixel: ({ width }) => 2 + 0.33 * width ** 2,
     frames: 'each',
     async apply(picture, { width }) {

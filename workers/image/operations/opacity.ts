@@ -1,12 +1,14 @@
 import { multiplyAlpha } from '../pixels/paint.ts';
-import { defineStep, IN_PLACE } from './operation.ts';
-import { number } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { numberParameter } from './parameter.ts';
 
-export const opacity = defineStep({
+export const opacityOperation = defineStepOperation({
   description: 'Makes the whole picture more transparent.',
-  parameters: { opacity: number(0, 1, 'What stays of the opacity: 0 is invisible, 1 changes nothing.') },
+  parameters: {
+    opacity: numberParameter(0, 1, 'What stays of the opacity: 0 is invisible, 1 changes nothing.'),
+  },
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   alphaAfter: 'added',
   changesNothing: ({ opacity }) => opacity === 1,
   cpuMsPerMegapixel: 13,

@@ -2,16 +2,16 @@ import type { TObject, TProperties } from '@sinclair/typebox';
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import type { Size } from '../../formats/size.ts';
-import type { Decode, Encode, PassWarning, PictureHashes } from '../../protocol.ts';
+import type { DecodeOptions, EncodeOptions, PassWarning, PlaceholderHashes } from '../../protocol.ts';
 import { isGreyColour, type Rgba } from '../colour/colour.ts';
-import type { Picture } from '../picture.ts';
-import type { Shape } from '../pixels/geometry.ts';
+import type { PassPicture } from '../picture.ts';
+import type { PictureShape } from '../pixels/geometry.ts';
 import type { Pixels } from '../pixels/pixels.ts';
-import type { BadArgument } from '../refusal.ts';
-import { argumentsSchema, defaultsFiller, type Filled } from './parameter.ts';
+import type { BadArgumentError } from '../refusal.ts';
+import { argumentsSchema, createDefaultsFiller, type FilledArguments } from './parameter.ts';
 
 /**
- * One operation of the registry: one file, one value. sharp is imported here as a type only, so that an API process
+ * One operation of the registry: one file, one value. Operations import sharp as a type only, so that an API process
  * reads names and schemas without loading libvips.
  */
 export type Operation = StepOperation | SettingOperation;
@@ -19,9 +19,12 @@ export type Operation = StepOperation | SettingOperation;
 interface OperationBase<P extends TProperties> {
   /** One sentence that describes the operation. */
   description: string;
-  /** The parameters as the operation's file declares them, for an op of the catalogue with the same parameters. */
+  /**
+   * The parameters as the operation's file declares them. An op of the catalogue with the same parameters uses them
+   * too.
+   */
   declared: P;
-  /** TypeBox schema of the arguments, an object without additional properties; every property has a description. */
+  /** TypeBox schema of the arguments: an object without additional properties. Every property has a description. */
   parameters: TObject;
 }
 
@@ -29,77 +32,86 @@ interface OperationBase<P extends TProperties> {
 export interface StepOperation<P extends TProperties = TProperties> extends OperationBase<P> {
   kind: 'step';
   /**
-   * CPU milliseconds per megapixel of the larger of the pictures before and after it, as measured on one core of a
-   * server of 2024. The estimated time of a pass decides where it runs.
+   * CPU milliseconds per megapixel of the larger picture, before or after the step, as measured on one core of a server
+   * of 2024. The estimated time of a pass decides where it runs.
    */
   cpuMsPerMegapixel(params: Readonly<Record<string, unknown>>): number;
   /**
-   * How it treats an animation: all frames at once as one strip; each frame as a separate picture; or only the first
-   * frame, in which case a pass with this step reads no other.
+   * How the step treats an animation: all frames at once as one strip; each frame as a separate picture; or only the
+   * first frame. A pass with a `first` step reads no other frame.
    */
   frames: 'strip' | 'each' | 'first';
   /**
-   * Whether flattening transparency before the step or after it gives the same picture. It does if the step moves or
-   * averages pixels and does not depend on colours. Other steps get 8-bit RGB pixels.
+   * Whether flattening the transparency before or after the step gives the same picture. It does if the step moves or
+   * averages pixels and does not depend on colours. All other steps get 8-bit RGB pixels.
    */
   commutesWithFlatten(params: Readonly<Record<string, unknown>>): boolean;
   /**
-   * The profile of the result, if it is not the picture's own: sRGB, to which the pixels are then converted before the
-   * step, or none, because the result is not RGB.
+   * The profile of the result, if it is not the picture's own: sRGB, to which the pixels are converted before the step,
+   * or none, because the result is not RGB.
    */
   profile?(params: Readonly<Record<string, unknown>>): 'srgb' | 'none' | undefined;
   /**
-   * Number of copies of the picture that it keeps in memory at once. The estimated memory of a pass decides when it is
-   * admitted.
+   * Number of copies of the picture that the step keeps in memory at once. The estimated memory of a pass decides when
+   * it is admitted.
    */
   copies(params: Readonly<Record<string, unknown>>): number;
   /**
-   * The size after it: `kept` as before, `given` by its arguments, dependent on anything else, or `found` in the
-   * pixels, so that `size` is only its upper bound.
+   * The size after the step: `kept` as before, `given` by its arguments, `depends` on anything else, or `found` in the
+   * pixels. If it is found, `size` returns only its upper bound.
    */
   sizeAfter: 'kept' | 'given' | 'depends' | 'found';
-  /** Whether transparency certainly stays unchanged. */
+  /** Whether the step certainly leaves transparency unchanged. */
   keepsAlpha(params: Readonly<Record<string, unknown>>): boolean;
   /**
    * Whether the picture is certainly transparent after the step (true), certainly opaque (false), or as before
    * (undefined).
    */
   transparentAfter(params: Readonly<Record<string, unknown>>): boolean | undefined;
-  /** Whether it certainly leaves every pixel unchanged; false when that depends on the picture. */
+  /** Whether the step certainly leaves every pixel unchanged; false when that depends on the picture. */
   changesNothing(params: Readonly<Record<string, unknown>>): boolean;
-  /** Whether the picture is certainly grey after the step, given whether it was before. */
+  /**
+   * Whether the picture is certainly grey after the step.
+   * @param wasGrey whether it was grey before.
+   */
   greyAfter(wasGrey: boolean, params: Readonly<Record<string, unknown>>): boolean;
   /** The parameter that holds the id of a second asset. */
   readsSecondAsset?: string;
-  /** Whether it hides content. Metadata that may hold a copy of the picture is then dropped. */
+  /** Whether the step hides content. Metadata that may hold a copy of the picture is then dropped. */
   conceals?: true;
   /**
-   * Checks rules over several arguments, which the schema cannot express and which hold for every picture. Returns the
-   * argument at fault. `apply` checks it too.
+   * Checks rules over several arguments that the schema cannot express and that hold for every picture. Returns the
+   * argument at fault. `apply` also checks these rules.
    */
-  rule(params: Readonly<Record<string, unknown>>): BadArgument | undefined;
+  rule(params: Readonly<Record<string, unknown>>): BadArgumentError | undefined;
   /**
-   * Checks whether the step can be done to a picture, by what is known of it without its pixels. Returns the argument
-   * at fault. It is asked before a pass takes a slot, and `apply` checks it too.
+   * Checks whether the step can be done to a picture, without its pixels. Returns the argument at fault. It is called
+   * before a pass takes a slot; `apply` also checks it.
    */
-  fits(picture: Shape, params: Readonly<Record<string, unknown>>): BadArgument | undefined;
-  /** Warnings about the step, by the size of the picture before it. */
+  fits(picture: PictureShape, params: Readonly<Record<string, unknown>>): BadArgumentError | undefined;
+  /**
+   * Warnings about the step.
+   * @param input the size of the picture before the step.
+   */
   warningsAbout(input: Size, params: Readonly<Record<string, unknown>>): PassWarning[];
   /** Size of a frame after the step; an upper bound if it depends on the pixels. */
   size(input: Size, params: Readonly<Record<string, unknown>>): Size;
   /**
-   * The size to which it scales the whole picture before all else, whatever size of it the decoder reads; undefined if
-   * it needs every pixel.
+   * The size to which the step scales the whole picture first, from whatever size the decoder reads. Undefined if the
+   * step needs every pixel.
    */
   scalesTo(input: Size, params: Readonly<Record<string, unknown>>): Size | undefined;
-  /** @throws BadArgument on a parameter that does not fit this picture. */
-  apply(picture: Picture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
+  /** @throws BadArgumentError on a parameter that does not fit this picture. */
+  apply(picture: PassPicture, params: Readonly<Record<string, unknown>>, pass: PassContext): Promise<void>;
 }
 
-/** Sets how the input is read or how the result is written, for presets that write a whole pass as steps. */
+/**
+ * An operation that sets how the input is read or how the result is written, for presets that write a whole pass as
+ * steps.
+ */
 export interface SettingOperation<P extends TProperties = TProperties> extends OperationBase<P> {
   kind: 'setting';
-  settings(params: Readonly<Record<string, unknown>>): { decode?: Decode; encode?: Encode };
+  settings(params: Readonly<Record<string, unknown>>): { decode?: DecodeOptions; encode?: EncodeOptions };
 }
 
 /** The context of a pass that a step may use besides the picture. */
@@ -108,60 +120,60 @@ export interface PassContext {
   /** Colour of new areas: the pass's background, else transparent or, if the output has no alpha, white. */
   fill: Rgba;
   /**
-   * The pixels of a second picture.
-   * @param id of it in the task.
-   * @param prepare processes the opened picture first; it knows its size.
-   * @throws BadArgument on `key`, the parameter that names it, when the task does not include it or it cannot be
-   * decoded.
+   * Reads the pixels of a second picture.
+   * @param id its id in the task.
+   * @param prepare processes the opened picture first; it is given its size.
+   * @throws BadArgumentError on `key`, the parameter that names the picture, when the task does not include it or it
+   *   cannot be decoded.
    */
   layer(id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels>;
-  /** Facts that steps collect about the picture, for the answer. */
-  found: { hashes?: PictureHashes; warnings: PassWarning[] };
+  /** What steps report about the picture: hashes and warnings. */
+  found: { hashes?: PlaceholderHashes; warnings: PassWarning[] };
 }
 
 type AlphaEffect = 'kept' | 'added' | 'dropped';
 
 interface StepSource<P extends TProperties> {
   description: string;
-  /** A property with a default may be left out and is then filled in. */
+  /** The parameters. One with a default may be left out, and is then filled in. */
   parameters: P;
-  cpuMsPerMegapixel: number | ((params: Filled<P>) => number);
+  cpuMsPerMegapixel: number | ((params: FilledArguments<P>) => number);
   frames?: StepOperation['frames'];
-  commutesWithFlatten?: true | ((params: Filled<P>) => boolean);
-  profile?(params: Filled<P>): 'srgb' | 'none' | undefined;
-  copies: number | ((params: Filled<P>) => number);
+  commutesWithFlatten?: true | ((params: FilledArguments<P>) => boolean);
+  profile?(params: FilledArguments<P>): 'srgb' | 'none' | undefined;
+  copies: number | ((params: FilledArguments<P>) => number);
   /** Absent: it depends on anything. */
   sizeAfter?: 'kept' | 'given' | 'found';
-  /** The effect on transparency; a function returns undefined if the rest of the pass decides, too. */
-  alphaAfter: AlphaEffect | ((params: Filled<P>) => AlphaEffect | boolean | undefined);
-  changesNothing?(params: Filled<P>): boolean;
+  /** The effect on transparency. A function returns undefined if the rest of the pass decides too. */
+  alphaAfter: AlphaEffect | ((params: FilledArguments<P>) => AlphaEffect | boolean | undefined);
+  changesNothing?(params: FilledArguments<P>): boolean;
   /**
    * The effect on grey. `keeps`: a grey picture stays grey if the colours among its arguments are grey. `makes`: any
    * picture becomes grey. `colours`, or nothing: a grey picture may get colours.
    */
-  grey?: 'keeps' | 'makes' | ((params: Filled<P>) => 'keeps' | 'makes' | 'colours');
+  grey?: 'keeps' | 'makes' | ((params: FilledArguments<P>) => 'keeps' | 'makes' | 'colours');
   readsSecondAsset?: string;
   conceals?: true;
-  rule?(params: Filled<P>): BadArgument | undefined;
-  fits?(picture: Shape, params: Filled<P>): BadArgument | undefined;
+  rule?(params: FilledArguments<P>): BadArgumentError | undefined;
+  fits?(picture: PictureShape, params: FilledArguments<P>): BadArgumentError | undefined;
   /** Absent: it warns of nothing. */
-  warningsAbout?(input: Size, params: Filled<P>): PassWarning[];
-  size?(input: Size, params: Filled<P>): Size;
+  warningsAbout?(input: Size, params: FilledArguments<P>): PassWarning[];
+  size?(input: Size, params: FilledArguments<P>): Size;
   /** Absent: it needs every pixel. */
-  scalesTo?(input: Size, params: Filled<P>): Size | undefined;
-  apply(picture: Picture, params: Filled<P>, pass: PassContext): Promise<void>;
+  scalesTo?(input: Size, params: FilledArguments<P>): Size | undefined;
+  apply(picture: PassPicture, params: FilledArguments<P>, pass: PassContext): Promise<void>;
 }
 
-/** Facts of an operation that works on one copy and keeps size and transparency. */
-export const IN_PLACE = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
+/** The properties that operations share if they work on one copy and keep size and transparency. */
+export const IN_PLACE_EFFECTS = { copies: 1, sizeAfter: 'kept', alphaAfter: 'kept' } as const;
 
 /**
- * Defines a step. By default it takes an animation as one strip, does not commute with flattening, may colour a grey
- * picture, may change something, and keeps the size, which is not relied on.
+ * Defines a step. Defaults: it takes an animation as one strip, does not commute with flattening, may colour a grey
+ * picture and may change something. It keeps the size, but nothing relies on that.
  */
-export function defineStep<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
+export function defineStepOperation<P extends TProperties>(source: StepSource<P>): StepOperation<P> {
   const { parameters, alphaAfter, changesNothing, rule, fits, size, scalesTo, profile, apply } = source;
-  const filled = defaultsFiller(parameters);
+  const filled = createDefaultsFiller(parameters);
   const warningsAbout: StepOperation['warningsAbout'] = (input, params) =>
     source.warningsAbout?.(input, filled(params)) ?? [];
   const alphaEffect = (params: Readonly<Record<string, unknown>>) =>
@@ -204,7 +216,7 @@ export function defineStep<P extends TProperties>(source: StepSource<P>): StepOp
   };
 }
 
-/** A fact of an operation that may depend on its arguments. */
+/** A property of an operation that may depend on the arguments. */
 function factOf<P, V extends number | string | boolean | undefined>(
   fact: V | ((params: P) => V),
   params: P,
@@ -218,13 +230,13 @@ function hasGreyColours(parameters: TProperties, params: Readonly<Record<string,
   );
 }
 
-export function defineSetting<P extends TProperties>(source: {
+export function defineSettingOperation<P extends TProperties>(source: {
   description: string;
   parameters: P;
-  settings(params: Filled<P>): { decode?: Decode; encode?: Encode };
+  settings(params: FilledArguments<P>): { decode?: DecodeOptions; encode?: EncodeOptions };
 }): SettingOperation<P> {
   const { description, parameters, settings } = source;
-  const filled = defaultsFiller(parameters);
+  const filled = createDefaultsFiller(parameters);
   return {
     kind: 'setting',
     description,

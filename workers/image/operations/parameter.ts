@@ -14,29 +14,34 @@ import {
   type TUnsafe,
   Type,
 } from '@sinclair/typebox';
-import { PLACE_NAMES, type Place } from '../pixels/geometry.ts';
+import { type NamedPlace, PLACE_NAMES } from '../pixels/geometry.ts';
 
-export { isTranslucent } from '../colour/colour.ts';
-export { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../colour/css-colour.ts';
-export { searchEffort, USUAL_EFFORT } from '../encode/effort.ts';
-export { alphaLevels, lossyReason } from '../encode/encoder.ts';
-export { movingEffort } from '../encode/moving-effort.ts';
+export { isTranslucentColour as isTranslucent } from '../colour/colour.ts';
+export {
+  CSS_COLOUR_EXAMPLES as COLOUR_NOTATIONS,
+  CSS_COLOUR_NAMES as COLOUR_NAMES,
+  parseCssColour as cssColour,
+} from '../colour/css-colour.ts';
+export { DEFAULT_EFFORT as USUAL_EFFORT, defaultSearchEffort as searchEffort } from '../encode/effort.ts';
+export { alphaLevelsOfOutput as alphaLevels, lossyReason } from '../encode/encoder.ts';
+export { animationEffort as movingEffort } from '../encode/moving-effort.ts';
 export { MAX_EDGE_PX, PLACE_NAMES } from '../pixels/geometry.ts';
 export { scalesOnLoad } from '../scale-on-load.ts';
 
 const MAX_MARGIN_PX = 4096;
 
 /**
- * The default of a parameter, or none. It is part of the schema's type, which says the arguments that may be left out.
+ * The default of a parameter, or none. It is part of the schema's type, so that the type tells which arguments may be
+ * left out.
  */
 type Default<T> = { readonly default: T } | NoDefault;
 type NoDefault = Readonly<Record<never, never>>;
 
-/** Arguments as an operation or op works with them, with defaults filled in. */
-export type Filled<P extends TProperties> = Readonly<Static<TObject<P>>>;
+/** Arguments with their defaults filled in, as an operation or op works with them. */
+export type FilledArguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
-/** Arguments as sent: optional ones, and ones with a default, may be left out. */
-export type SentParams<P extends TProperties> = {
+/** Arguments as sent. Those that are optional or have a default may be left out. */
+export type SentArguments<P extends TProperties> = {
   readonly [K in Exclude<keyof P, Omissible<P>>]: Static<P[K]>;
 } & { readonly [K in Omissible<P>]?: Static<P[K]> | undefined };
 
@@ -44,7 +49,7 @@ type Omissible<P extends TProperties> = {
   [K in keyof P]: P[K] extends TOptional<TSchema> | { readonly default: unknown } ? K : never;
 }[keyof P];
 
-/** The schema of the arguments: it allows no undeclared ones, and those with a default may be left out. */
+/** The schema of the arguments. It allows no undeclared ones, and arguments with a default may be left out. */
 export function argumentsSchema(properties: TProperties, options: { open?: boolean } = {}): TObject {
   const wire = Object.entries(properties).map(([name, schema]): [string, TSchema] => [
     name,
@@ -54,16 +59,16 @@ export function argumentsSchema(properties: TProperties, options: { open?: boole
 }
 
 /** Fills in the defaults of arguments that were left out. */
-export function defaultsFiller<P extends TProperties>(
+export function createDefaultsFiller<P extends TProperties>(
   properties: P,
-): (sent: Readonly<Record<string, unknown>>) => Filled<P> {
+): (sent: Readonly<Record<string, unknown>>) => FilledArguments<P> {
   const withDefault = Object.entries(properties).filter(([, schema]) => 'default' in schema);
   const defaults = Object.fromEntries(withDefault.map(([name, schema]) => [name, schema.default]));
-  return (sent) => ({ ...defaults, ...sent }) as Filled<P>;
+  return (sent) => ({ ...defaults, ...sent }) as FilledArguments<P>;
 }
 
-export const integer = bounded(Type.Integer);
-export const number = bounded(Type.Number);
+export const integerParameter = bounded(Type.Integer);
+export const numberParameter = bounded(Type.Number);
 
 function bounded<S extends TNumber | TInteger>(make: (options: NumberOptions) => S) {
   return <const D extends Default<number> = NoDefault>(
@@ -74,11 +79,15 @@ function bounded<S extends TNumber | TInteger>(make: (options: NumberOptions) =>
   ) => make({ minimum, maximum, description, ...options }) as S & D;
 }
 
-export function numbers(minItems: number, maxItems: number, description: string): TArray<TNumber> {
+export function numberListParameter(
+  minItems: number,
+  maxItems: number,
+  description: string,
+): TArray<TNumber> {
   return Type.Array(Type.Number({ minimum: -1e6, maximum: 1e6 }), { minItems, maxItems, description });
 }
 
-export function flag<const D extends Default<boolean> = NoDefault>(
+export function flagParameter<const D extends Default<boolean> = NoDefault>(
   description: string,
   options?: D,
 ): TBoolean & D {
@@ -86,7 +95,7 @@ export function flag<const D extends Default<boolean> = NoDefault>(
 }
 
 /** One of a fixed set of words. */
-export function choice<const T extends string, const D extends Default<NoInfer<T>> = NoDefault>(
+export function choiceParameter<const T extends string, const D extends Default<NoInfer<T>> = NoDefault>(
   values: readonly T[],
   description: string,
   options?: D,
@@ -95,7 +104,7 @@ export function choice<const T extends string, const D extends Default<NoInfer<T
 }
 
 /** Text of a bounded length, in characters. */
-export function text<const D extends Default<string> = NoDefault>(
+export function textParameter<const D extends Default<string> = NoDefault>(
   minLength: number,
   maxLength: number,
   description: string,
@@ -105,7 +114,7 @@ export function text<const D extends Default<string> = NoDefault>(
 }
 
 /** A CSS colour; the schema validator implements the format `css-color`. */
-export function colour<const D extends Default<string> = NoDefault>(
+export function colourParameter<const D extends Default<string> = NoDefault>(
   description: string,
   options?: D,
 ): TString & D {
@@ -113,21 +122,23 @@ export function colour<const D extends Default<string> = NoDefault>(
   return Type.String(schema) as TString & D;
 }
 
-export function assetId(description: string): TString {
-  return text(1, 64, description);
+export function assetIdParameter(description: string): TString {
+  return textParameter(1, 64, description);
 }
 
-export const optional = Type.Optional;
+export const optionalParameter = Type.Optional;
 
-export function position<const D extends Default<Place> = NoDefault>(
+export function positionParameter<const D extends Default<NamedPlace> = NoDefault>(
   description: string,
   options?: D,
-): TUnsafe<Place> & D {
-  return choice(PLACE_NAMES, description, options);
+): TUnsafe<NamedPlace> & D {
+  return choiceParameter(PLACE_NAMES, description, options);
 }
 
-/** The distance of a placed thing from the edges: in pixels, or as a share of the shorter side. See `marginPx`. */
-export function margin<const D extends { readonly default: number }>(
+/**
+ * The distance of a placed text or picture from the edges, in pixels or as a share of the shorter side. See `marginPx`.
+ */
+export function marginParameter<const D extends { readonly default: number }>(
   description: string,
   options: D,
 ): TUnion<[TInteger, TString]> & D {
@@ -141,8 +152,8 @@ export function margin<const D extends { readonly default: number }>(
   return schema as TUnion<[TInteger, TString]> & D;
 }
 
-/** The radius of round corners: in pixels, or as a share of both edges. See `cornerRadius`. */
-export function radius<const D extends Default<number> = NoDefault>(
+/** The radius of round corners, in pixels or as a share of both sides. See `cornerRadius`. */
+export function radiusParameter<const D extends Default<number> = NoDefault>(
   description: string,
   options?: D,
 ): TUnion<[TInteger, TString]> & D {
@@ -156,21 +167,29 @@ export function radius<const D extends Default<number> = NoDefault>(
   return schema as TUnion<[TInteger, TString]> & D;
 }
 
-export type Gravity = Place | 'attention' | 'entropy';
+export type Gravity = NamedPlace | 'attention' | 'entropy';
 
-/** A place, or the part that draws the eye (attention) or has the most detail (entropy). */
-export function gravity<const D extends Default<Gravity> = NoDefault>(
+/** A named place, the part that draws the eye (`attention`), or the part with the most detail (`entropy`). */
+export function gravityParameter<const D extends Default<Gravity> = NoDefault>(
   description: string,
   options?: D,
 ): TUnsafe<Gravity> & D {
-  return choice([...PLACE_NAMES, 'attention', 'entropy'] as const, description, options);
+  return choiceParameter([...PLACE_NAMES, 'attention', 'entropy'] as const, description, options);
 }
 
 export const FOCAL_POINT_PARAMETERS = {
-  focalX: optional(
-    number(0, 1, 'The point to keep in view, as a share of the width from the left; instead of gravity.'),
+  focalX: optionalParameter(
+    numberParameter(
+      0,
+      1,
+      'The point to keep in view, as a share of the width from the left; instead of gravity.',
+    ),
   ),
-  focalY: optional(
-    number(0, 1, 'The point to keep in view, as a share of the height from the top; instead of gravity.'),
+  focalY: optionalParameter(
+    numberParameter(
+      0,
+      1,
+      'The point to keep in view, as a share of the height from the top; instead of gravity.',
+    ),
   ),
 };

@@ -1,10 +1,10 @@
-import { mosaic } from '../pixels/paint.ts';
-import { defineStep } from './operation.ts';
-import { integer } from './parameter.ts';
+import { pixelateBox } from '../pixels/paint.ts';
+import { defineStepOperation } from './operation.ts';
+import { integerParameter } from './parameter.ts';
 
-export const pixelate = defineStep({
+export const pixelateOperation = defineStepOperation({
   description: 'Turns the picture into coarse blocks.',
-  parameters: { size: integer(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
+  parameters: { size: integerParameter(2, 512, 'Edge of a block in pixels.', { default: 16 }) },
   grey: 'keeps',
   copies: 1,
   alphaAfter: 'kept',
@@ -12,6 +12,6 @@ export const pixelate = defineStep({
   frames: 'each',
   async apply(picture, { size }) {
     const pixels = await picture.pixels();
-    mosaic(pixels, { left: 0, top: 0, width: pixels.width, height: pixels.height }, size);
+    pixelateBox(pixels, { left: 0, top: 0, width: pixels.width, height: pixels.height }, size);
   },
 });

@@ -1,10 +1,10 @@
-import { defineStep, IN_PLACE } from './operation.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
 
-export const removeAlpha = defineStep({
+export const removeAlphaOperation = defineStepOperation({
   description: 'Drops the transparency and shows the colours that lay under it.',
   parameters: {},
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   alphaAfter: 'dropped',
   cpuMsPerMegapixel: 8,
   async apply(picture) {

@@ -2,8 +2,8 @@ import type { Raw } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import type { PassContext } from './operation.ts';
 
-/** The second asset named in `assetId` as raw pixels with `channels` channels, stretched to a size. */
-export async function layerAs(
+/** The pixels of the second asset in `assetId`, with `channels` channels and stretched to a size. */
+export async function readStretchedLayer(
   channels: 1 | 3 | 4,
   { width, height }: Size,
   assetId: string,

@@ -1,22 +1,35 @@
 import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
 import { parseColour, type Rgba, TRANSPARENT } from '../colour/colour.ts';
-import { escaped, printable } from '../markup.ts';
-import { overlay } from '../overlay.ts';
-import { MAX_AREA_PX, marginPx, type Place, placeWithin, roomWithin } from '../pixels/geometry.ts';
+import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
+import { overlayPicture } from '../overlay.ts';
+import {
+  MAX_AREA_PX,
+  marginPx,
+  type NamedPlace,
+  placeBoxWithMargin,
+  sizeWithinMargin,
+} from '../pixels/geometry.ts';
 import { type Pixels, readPixels } from '../pixels/pixels.ts';
 import { turnPixels } from '../pixels/turn.ts';
-import { BadArgument } from '../refusal.ts';
-import { defineStep, type PassContext } from './operation.ts';
-import { colour, margin, number, optional, position, text as words } from './parameter.ts';
+import { BadArgumentError } from '../refusal.ts';
+import { defineStepOperation, type PassContext } from './operation.ts';
+import {
+  colourParameter,
+  marginParameter,
+  numberParameter,
+  optionalParameter,
+  positionParameter,
+  textParameter as words,
+} from './parameter.ts';
 
 const MAX_SIZE_PX = 1000;
 
-export const text = defineStep({
+export const textOperation = defineStepOperation({
   description: 'Writes a line or more onto the picture, as text and never as markup.',
   parameters: {
     text: words(1, 500, 'What to write; line breaks are kept.'),
-    font: optional(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
+    font: optionalParameter(words(1, 100, 'Family name of the font; a sans-serif one when left out.')),
     size: Type.Union(
       [
         Type.Integer({ minimum: 1, maximum: MAX_SIZE_PX }),
@@ -27,11 +40,15 @@ export const text = defineStep({
         default: 32 as const,
       },
     ) as TUnion<[TInteger, TString]> & { readonly default: 32 },
-    color: colour('Colour of the letters.', { default: '#ffffff' }),
-    position: position('Position of the text; its lines are aligned with it.', { default: 'southeast' }),
-    margin: margin('Distance from the edges, in pixels or as a share of the shorter side.', { default: 16 }),
-    opacity: number(0, 1, 'How solid the letters are.', { default: 1 }),
-    rotate: number(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
+    color: colourParameter('Colour of the letters.', { default: '#ffffff' }),
+    position: positionParameter('Position of the text; its lines are aligned with it.', {
+      default: 'southeast',
+    }),
+    margin: marginParameter('Distance from the edges, in pixels or as a share of the shorter side.', {
+      default: 16,
+    }),
+    opacity: numberParameter(0, 1, 'How solid the letters are.', { default: 1 }),
+    rotate: numberParameter(-360, 360, 'Degrees clockwise that the text is turned.', { default: 0 }),
   },
   grey: ({ text }) => (hasEmoji(text) ? 'colours' : 'keeps'),
   copies: 1,
@@ -54,7 +71,7 @@ export const text = defineStep({
       ? await drawColoured(written, layout, ink, pass)
       : inked(await drawMask(written, layout, pass), ink);
     const label = rotate % 360 === 0 ? flat : await turnPixels(flat, rotate, TRANSPARENT, pass.sharp);
-    await overlay(picture, label, placeWithin(label, picture, position, margin));
+    await overlayPicture(picture, label, placeBoxWithMargin(label, picture, position, margin));
   },
 });
 
@@ -67,30 +84,30 @@ function sizePx(asked: number | string, widthPx: number): number {
 
 /** The text without the characters that Pango cannot draw. */
 function drawable(text: string): string {
-  return printable(text.replace(/\r\n?/g, '\n'));
+  return withoutControlCharacters(text.replace(/\r\n?/g, '\n'));
 }
 
 type Align = 'left' | 'centre' | 'right';
 
 /** The alignment of several lines follows the position: right in the east, left in the west, otherwise centred. */
-function alignAt(position: Place): Align {
+function alignAt(position: NamedPlace): Align {
   if (position.endsWith('east')) return 'right';
   return position.endsWith('west') ? 'left' : 'centre';
 }
 
 /** The width at which lines break. */
 function lineWidth(sizePx: number, picture: Size, margin: number | string): number {
-  return Math.max(roomWithin(picture, marginPx(margin, picture)).width, sizePx);
+  return Math.max(sizeWithinMargin(picture, marginPx(margin, picture)).width, sizePx);
 }
 
-/** The fault of a text that needs more space than any picture has, wherever its lines break. */
-function linesFault(text: string, sizePx: number, width: number): BadArgument | undefined {
+/** The error about a text that needs more space than any picture has, wherever its lines break. */
+function linesFault(text: string, sizePx: number, width: number): BadArgumentError | undefined {
   if (text.trim() === '') return undefined;
   const linesOf = (line: string) => Math.ceil((line.length * sizePx * 2) / width) + 1;
   const linesAtMost = text.split('\n').reduce((lines, line) => lines + linesOf(line), 0);
   if (linesAtMost * sizePx * 2 * width <= MAX_AREA_PX) return undefined;
   const message = `size is ${sizePx}, at which the text does not fit any picture: send a smaller size or less text.`;
-  return new BadArgument('size', message);
+  return new BadArgumentError('size', message);
 }
 
 interface TextLayout {
@@ -99,13 +116,13 @@ interface TextLayout {
   align: Align;
 }
 
-/** Draws the letters as a mask: one channel, 255 for ink. */
+/** Draws the letters as a mask of one channel; 255 is ink. */
 async function drawMask(text: string, layout: TextLayout, { sharp }: PassContext): Promise<Pixels> {
   const letters = sharp({ text: { text: markupOf(text), ...layout, dpi: 72, wrap: 'word-char' } });
   return readPixels(letters.toColourspace('b-w'));
 }
 
-/** Draws letters in a colour, and emoji in their own. A mask would show emoji as flat shapes. */
+/** Draws letters in a colour, and emoji in their own colours. A mask would show emoji as flat shapes. */
 async function drawColoured(
   text: string,
   layout: TextLayout,
@@ -121,9 +138,9 @@ async function drawColoured(
   return drawn;
 }
 
-/** A broken word gets no hyphen that the caller did not send. */
+/** Builds the markup of a text. A word that is broken gets no hyphen that the caller did not send. */
 function markupOf(text: string): string {
-  return `<span insert_hyphens="false">${escaped(sided(text))}</span>`;
+  return `<span insert_hyphens="false">${escapeMarkup(sided(text))}</span>`;
 }
 
 /** Whether a font may draw a part of the text in colours of its own. */
@@ -136,8 +153,8 @@ const FROM_RIGHT =
   /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
 
 /**
- * Pango swaps left and right in a paragraph that begins from the right. Such a line is isolated (RLI to PDI) in a
- * paragraph that begins from the left (LRM), so that it is aligned as requested.
+ * Pango swaps left and right in a paragraph that begins with a right-to-left letter. Such a line is isolated (RLI to
+ * PDI) in a left-to-right paragraph (LRM), so that it is aligned as requested.
  */
 function sided(text: string): string {
   return text

@@ -1,14 +1,14 @@
-import { defineStep, IN_PLACE } from './operation.ts';
-import { flag, integer } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { flagParameter, integerParameter } from './parameter.ts';
 
-export const threshold = defineStep({
+export const thresholdOperation = defineStepOperation({
   description: 'Makes every pixel black or white.',
   parameters: {
-    threshold: integer(0, 255, 'Brightness from which a pixel becomes white.', { default: 128 }),
-    greyscale: flag('By brightness; false takes each channel separately.', { default: true }),
+    threshold: integerParameter(0, 255, 'Brightness from which a pixel becomes white.', { default: 128 }),
+    greyscale: flagParameter('By brightness; false takes each channel separately.', { default: true }),
   },
   grey: ({ greyscale }) => (greyscale ? 'makes' : 'keeps'),
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   copies: 3,
   cpuMsPerMegapixel: 8,
   async apply(picture, { threshold, greyscale }) {

@@ -1,11 +1,11 @@
 import { parseColour } from '../colour/colour.ts';
-import { defineStep, IN_PLACE } from './operation.ts';
-import { colour } from './parameter.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
+import { colourParameter } from './parameter.ts';
 
-export const tint = defineStep({
+export const tintOperation = defineStepOperation({
   description: 'Colours the picture in one tone and keeps its brightness.',
-  parameters: { color: colour('The tone.') },
-  ...IN_PLACE,
+  parameters: { color: colourParameter('The tone.') },
+  ...IN_PLACE_EFFECTS,
   cpuMsPerMegapixel: 16,
   async apply(picture, { color }) {
     (await picture.at('tint')).tint(parseColour(color, 'color'));

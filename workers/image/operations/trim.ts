@@ -1,22 +1,29 @@
 import type { Sharp, TrimOptions } from 'sharp';
 import { encodeOutput } from '../../transport/output.ts';
 import { parseColour } from '../colour/colour.ts';
-import { type Box, union } from '../pixels/geometry.ts';
-import { cropTo } from '../sizing.ts';
-import { defineStep } from './operation.ts';
-import { colour, number, optional } from './parameter.ts';
+import { type Box, boundingBoxOf } from '../pixels/geometry.ts';
+import { cropToBox } from '../sizing.ts';
+import { defineStepOperation } from './operation.ts';
+import { colourParameter, numberParameter, optionalParameter } from './parameter.ts';
 
 /** Smallest side of a picture in which sharp can search for edges, in pixels. */
 const MIN_EDGE_PX = 3;
 
-export const trim = defineStep({
+export const trimOperation = defineStepOperation({
   description:
     'Cuts away edges that look like the background, by default like the top left pixel. Of an animation it cuts what is background in every frame.',
   parameters: {
-    threshold: number(0, 255, 'How far a pixel may differ from the background and still be cut away.', {
-      default: 10,
-    }),
-    background: optional(colour('The colour to cut away; the top left pixel when left out.')),
+    threshold: numberParameter(
+      0,
+      255,
+      'How far a pixel may differ from the background and still be cut away.',
+      {
+        default: 10,
+      },
+    ),
+    background: optionalParameter(
+      colourParameter('The colour to cut away; the top left pixel when left out.'),
+    ),
   },
   grey: 'keeps',
   copies: 1,
@@ -38,9 +45,9 @@ export const trim = defineStep({
     let kept: Box | undefined;
     for (const frame of await picture.frameByFrame()) {
       const box = await findBox(frame, options);
-      kept = kept === undefined ? box : union(kept, box);
+      kept = kept === undefined ? box : boundingBoxOf(kept, box);
     }
-    if (kept !== undefined) await cropTo(picture, kept);
+    if (kept !== undefined) await cropToBox(picture, kept);
   },
 });
 

@@ -1,10 +1,10 @@
-import { defineStep, IN_PLACE } from './operation.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
 
-export const unflatten = defineStep({
+export const unflattenOperation = defineStepOperation({
   description: 'Makes white pixels transparent.',
   parameters: {},
   grey: 'keeps',
-  ...IN_PLACE,
+  ...IN_PLACE_EFFECTS,
   alphaAfter: 'added',
   cpuMsPerMegapixel: 10,
   async apply(picture) {

@@ -1,8 +1,8 @@
 import type { Pixels } from './pixels.ts';
 
 /**
- * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one value per channel.
- * libvips has them too, but applies the opacity of a translucent layer twice: multiplied at half opacity, white would
+ * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one formula per channel.
+ * libvips has them too, but applies the opacity of a translucent layer twice: multiplying by half-opaque white would
  * darken the picture below.
  */
 const FORMULAS = {
@@ -19,7 +19,7 @@ const FORMULAS = {
   exclusion: (below, above) => below + above - 2 * below * above,
 } satisfies Record<string, Formula>;
 
-/** Computes the blended value from those below and above, 0 to 1. */
+/** Computes the blended value from the values below and above, 0 to 1. */
 type Formula = (below: number, above: number) => number;
 
 export type BlendMode = keyof typeof FORMULAS;
@@ -37,9 +37,9 @@ function softLight(below: number, above: number): number {
 
 /**
  * Blends an RGBA layer into RGBA pixels of one frame, in place.
- * @param at upper left corner of the layer, which must lie completely within the pixels.
+ * @param at upper left corner of the layer. The layer must lie completely within the pixels.
  */
-export function blend(
+export function blendLayer(
   onto: Pixels,
   layer: Pixels,
   at: { left: number; top: number },
@@ -56,7 +56,7 @@ export function blend(
   }
 }
 
-/** The result of a formula for each pair of 8-bit values, 0 to 255. */
+/** The result of a formula for each pair of 8-bit values. Results are 0 to 255. */
 function tableOf(formula: Formula): Float32Array {
   return Float32Array.from(
     { length: 1 << 16 },

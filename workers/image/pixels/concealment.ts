@@ -1,22 +1,22 @@
-import { type Box, intersect, partsOf, union } from './geometry.ts';
-import { cut, fillWithBytes, meanOf, paste } from './paint.ts';
+import { type Box, boundingBoxOf, divideBox, intersectBox } from './geometry.ts';
+import { cutBox, fillBoxWithPixel, meanColourOf, pastePixels } from './paint.ts';
 import type { Pixels } from './pixels.ts';
-import { enlarged } from './resample.ts';
+import { enlargePixels } from './resample.ts';
 
 /**
- * Covers regions with a few of their mean colours. An attacker who knows the font of a covered text can draw every
- * character, cover it in the same way and compare: regions of single characters reveal their text as soon as each keeps
- * its own colour. So regions that lie near each other are covered as one, no side keeps more than three colours, and
- * groups that are too small for that are filled instead.
+ * Covers regions with a few of their mean colours. An attacker who knows the font of a covered text can cover every
+ * character in the same way and compare: single characters reveal their text as soon as each keeps its own colour. So
+ * regions that lie near each other are covered as one, a side keeps at most three colours, and groups that are too
+ * small for that are filled instead.
  */
 
-/** Regions with a gap below this, the space between two characters, are covered as one. */
+/** Regions with a smaller gap, such as the space between two characters, are covered as one. */
 const NEAR_PX = 24;
-/** Number of colours along a side, too few to read a word or recognise a face. */
+/** Number of colours along a side. It is too small to read a word or recognise a face. */
 const MAX_CELLS_PER_SIDE = 3;
 /**
- * Smallest side of a cell. The mean of a smaller cell could reveal its content: the ink of one character of a headline
- * is enough.
+ * Smallest side of a cell. The mean of a smaller cell could reveal its content, such as the ink of one character of a
+ * headline.
  */
 const MIN_CELL_PX = 96;
 /** Means are rounded to multiples of this, so that the amount of ink of a character cannot be measured either. */
@@ -32,14 +32,14 @@ interface RegionGroup {
 }
 
 /** Joins regions that touch, overlap or lie near each other. */
-export function groupsOf(regions: readonly Box[]): RegionGroup[] {
+export function groupNearRegions(regions: readonly Box[]): RegionGroup[] {
   const groups: RegionGroup[] = [];
   for (const region of regions) {
     let joined: RegionGroup = { regions: [region], box: region };
-    // A box that has grown may be near to other groups, so the search repeats until none is near.
+    // A box that has grown may now be near to other groups, so the search repeats until no group is near.
     for (let near = groups.findIndex((one) => isNear(one, joined)); near !== -1; ) {
       const [other] = groups.splice(near, 1) as [RegionGroup];
-      joined = { regions: [...other.regions, ...joined.regions], box: union(other.box, joined.box) };
+      joined = { regions: [...other.regions, ...joined.regions], box: boundingBoxOf(other.box, joined.box) };
       near = groups.findIndex((one) => isNear(one, joined));
     }
     groups.push(joined);
@@ -54,22 +54,23 @@ function isNear({ box }: RegionGroup, { box: other }: RegionGroup): boolean {
 }
 
 /** Whether a group is too small to keep any colour of its own. */
-export function mustBeFilled({ box }: RegionGroup): boolean {
+export function isTooSmallForColours({ box }: RegionGroup): boolean {
   return Math.min(box.width, box.height) < MIN_CELL_PX;
 }
 
-/** Covers a group in place. Only pixels in its regions are changed, and only those are read. */
-export function coarsen(
+/** Covers a group in place. Only pixels in its regions are read and changed. */
+export function coverWithMeanColours(
   pixels: Pixels,
   { regions, box }: RegionGroup,
   style: CoarseStyle,
   checkDeadline: () => void,
 ): void {
   const cells = cellsOf(pixels, regions, box);
-  const patch = style === 'blur' ? enlarged(cells, box, 'mitchell', checkDeadline) : mosaicOf(cells, box);
+  const patch =
+    style === 'blur' ? enlargePixels(cells, box, 'mitchell', checkDeadline) : mosaicOf(cells, box);
   for (const region of regions) {
     const inPatch = { ...region, left: region.left - box.left, top: region.top - box.top };
-    paste(pixels, cut(patch, inPatch), region);
+    pastePixels(pixels, cutBox(patch, inPatch), region);
   }
 }
 
@@ -77,10 +78,10 @@ export function coarsen(
 function cellsOf(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
   const along = (edgePx: number) => Math.min(MAX_CELLS_PER_SIDE, Math.floor(edgePx / MIN_CELL_PX));
   const [width, height] = [along(box.width), along(box.height)];
-  const overall = meanOf(pixels, regions);
-  const means = partsOf(box, width, height).map((cell) => {
+  const overall = meanColourOf(pixels, regions);
+  const means = divideBox(box, width, height).map((cell) => {
     const covered = regions.flatMap((region) => overlap(region, cell) ?? []);
-    return covered.length === 0 ? overall : meanOf(pixels, covered);
+    return covered.length === 0 ? overall : meanColourOf(pixels, covered);
   });
   const data = Uint8Array.from(means.flatMap((mean) => Array.from(mean, rounded)));
   return { data, width, height, channels: pixels.channels, frames: 1 };
@@ -92,7 +93,7 @@ function rounded(value: number): number {
 
 function overlap(region: Box, cell: Box): Box | undefined {
   const relative = { ...region, left: region.left - cell.left, top: region.top - cell.top };
-  const both = intersect(relative, cell);
+  const both = intersectBox(relative, cell);
   return both && { ...both, left: both.left + cell.left, top: both.top + cell.top };
 }
 
@@ -100,8 +101,8 @@ function overlap(region: Box, cell: Box): Box | undefined {
 function mosaicOf(cells: Pixels, { width, height }: Box): Pixels {
   const { channels } = cells;
   const mosaic = { ...cells, width, height, data: new Uint8Array(width * height * channels) };
-  const parts = partsOf({ left: 0, top: 0, width, height }, cells.width, cells.height);
+  const parts = divideBox({ left: 0, top: 0, width, height }, cells.width, cells.height);
   for (const [index, part] of parts.entries())
-    fillWithBytes(mosaic, part, cells.data.subarray(index * channels, (index + 1) * channels));
+    fillBoxWithPixel(mosaic, part, cells.data.subarray(index * channels, (index + 1) * channels));
   return mosaic;
 }

@@ -1,17 +1,17 @@
 import type { Size } from '../../formats/size.ts';
-import { BadArgument } from '../refusal.ts';
+import { BadArgumentError } from '../refusal.ts';
 
 export interface Box extends Size {
   left: number;
   top: number;
 }
 
-export type Fit = 'cover' | 'contain' | 'fill' | 'inside' | 'outside';
+export type FitMode = 'cover' | 'contain' | 'fill' | 'inside' | 'outside';
 
-/** Position of something in a larger area: nine named places, or a point as shares of width and height. */
-export type Anchor = Place | { x: number; y: number };
+/** A position in a larger area: nine named places, or a point as shares of width and height. */
+export type Anchor = NamedPlace | { x: number; y: number };
 
-/** Shares of the free space that lie to the left of and above the placed box. */
+/** The shares of the free space to the left of the placed box and above it. */
 const PLACES = {
   center: { x: 0.5, y: 0.5 },
   north: { x: 0.5, y: 0 },
@@ -24,67 +24,72 @@ const PLACES = {
   northwest: { x: 0, y: 0 },
 } as const;
 
-export type Place = keyof typeof PLACES;
-export const PLACE_NAMES = Object.keys(PLACES) as Place[];
+export type NamedPlace = keyof typeof PLACES;
+export const PLACE_NAMES = Object.keys(PLACES) as NamedPlace[];
 
-/** Largest side and area of a picture during a pass, because a few bytes of input could otherwise take gigabytes. */
+/** Largest side and area of a picture during a pass. Without limits, a few bytes of input could take gigabytes. */
 export const MAX_EDGE_PX = 16384;
 export const MAX_AREA_PX = 100_000_000;
 
-/** What is known of a picture without its pixels: the size of a frame, and the number of frames worked on at once. */
-export interface Shape extends Size {
+/**
+ * The shape of a picture as far as it is known without its pixels: the size of a frame, and the number of frames worked
+ * on at once.
+ */
+export interface PictureShape extends Size {
   frames: number;
-  /** Whether it has an alpha channel; absent if that is not known. */
+  /** Whether the picture has an alpha channel; absent if that is not known. */
   hasAlpha?: boolean | undefined;
 }
 
-/** The fault on `width` or `height` of a step that would make a picture of this size, if it exceeds the limits. */
-export function sizeFault({ width, height }: Size, frames = 1): BadArgument | undefined {
+/**
+ * The error on `width` or `height` of a step that would make a picture of this size, if the size exceeds the limits.
+ */
+export function sizeLimitError({ width, height }: Size, frames = 1): BadArgumentError | undefined {
   const key = width > MAX_EDGE_PX ? 'width' : 'height';
   if (Math.max(width, height) > MAX_EDGE_PX) {
     const message = `The step would make a picture of ${width} × ${height} pixels, but an edge has at most ${MAX_EDGE_PX}.`;
-    return new BadArgument(key, message, { limit: MAX_EDGE_PX });
+    return new BadArgumentError(key, message, { limit: MAX_EDGE_PX });
   }
   if (width * height * frames > MAX_AREA_PX) {
     const megapixels = Math.round((width * height * frames) / 1e6);
     const message = `The step would make a picture of ${megapixels} megapixels, but at most ${MAX_AREA_PX / 1e6} are worked on.`;
-    return new BadArgument('width', message, { limit: MAX_AREA_PX });
+    return new BadArgumentError('width', message, { limit: MAX_AREA_PX });
   }
   return undefined;
 }
 
-/** The fault of `sizeFault`, unless the picture has that size already and the step would leave it unchanged. */
-export function changedSizeFault(picture: Shape, size: Size): BadArgument | undefined {
+/** The error of `sizeFault`, unless the picture has that size already and the step would leave it unchanged. */
+export function changedSizeLimitError(picture: PictureShape, size: Size): BadArgumentError | undefined {
   const isSame = picture.width === size.width && picture.height === size.height;
-  return isSame ? undefined : sizeFault(size, picture.frames);
+  return isSame ? undefined : sizeLimitError(size, picture.frames);
 }
 
-/** @throws BadArgument as `sizeFault` returns it. */
-export function assertSize(size: Size, frames?: number): void {
-  const fault = sizeFault(size, frames);
+/** @throws BadArgumentError with the error that `sizeFault` returns. */
+export function assertWithinSizeLimits(size: Size, frames?: number): void {
+  const fault = sizeLimitError(size, frames);
   if (fault !== undefined) throw fault;
 }
 
-/** The position of a box of `inner` size in an area of `outer` size. A box larger than the area extends beyond it. */
-export function place(inner: Size, outer: Size, at: Anchor): Box {
+/** Places a box of `inner` size in an area of `outer` size. A box larger than the area extends beyond it. */
+export function placeBox(inner: Size, outer: Size, at: Anchor): Box {
   const free = { x: outer.width - inner.width, y: outer.height - inner.height };
   if (typeof at === 'string') {
     const share = PLACES[at];
     return { ...inner, left: Math.round(free.x * share.x), top: Math.round(free.y * share.y) };
   }
-  // The centre is as near to the point as the edges of the area allow.
+  // The centre of the box is as near to the point as the edges of the area allow.
   const left = fromZero(Math.round(at.x * outer.width - inner.width / 2), free.x);
   const top = fromZero(Math.round(at.y * outer.height - inner.height / 2), free.y);
   return { ...inner, left, top };
 }
 
 /**
- * The position of a box in an area, at a distance from the edges. In the centre the distance makes no difference.
+ * Places a box in an area at a distance from the edges. A centred box ignores the distance.
  * @param margin in pixels, or as a share of the shorter side, such as `5%`.
  */
-export function placeWithin(inner: Size, outer: Size, at: Place, margin: number | string): Box {
+export function placeBoxWithMargin(inner: Size, outer: Size, at: NamedPlace, margin: number | string): Box {
   const distance = marginPx(margin, outer);
-  const { left, top, ...size } = place(inner, roomWithin(outer, distance), at);
+  const { left, top, ...size } = placeBox(inner, sizeWithinMargin(outer, distance), at);
   return { ...size, left: left + distance, top: top + distance };
 }
 
@@ -94,13 +99,13 @@ export function marginPx(margin: number | string, { width, height }: Size): numb
   return Math.round((Number.parseFloat(margin) / 100) * Math.min(width, height));
 }
 
-/** What a margin leaves of an area, at least a pixel. */
-export function roomWithin({ width, height }: Size, distance: number): Size {
+/** The size that a margin leaves of an area, at least one pixel. */
+export function sizeWithinMargin({ width, height }: Size, distance: number): Size {
   return { width: Math.max(1, width - 2 * distance), height: Math.max(1, height - 2 * distance) };
 }
 
 /** The part of the box within the area; undefined if they do not overlap. */
-export function intersect(box: Box, area: Size): Box | undefined {
+export function intersectBox(box: Box, area: Size): Box | undefined {
   const left = Math.max(0, box.left);
   const top = Math.max(0, box.top);
   const width = Math.min(area.width, box.left + box.width) - left;
@@ -109,7 +114,7 @@ export function intersect(box: Box, area: Size): Box | undefined {
 }
 
 /** The smallest box around both. */
-export function union(a: Box, b: Box): Box {
+export function boundingBoxOf(a: Box, b: Box): Box {
   const left = Math.min(a.left, b.left);
   const top = Math.min(a.top, b.top);
   const right = Math.max(a.left + a.width, b.left + b.width);
@@ -118,7 +123,8 @@ export function union(a: Box, b: Box): Box {
 }
 
 /**
- * How a picture is fitted: the size that it is scaled to, then the size that is cut out of it or that it is padded to.
+ * How a picture is fitted: the size to which it is scaled, and then the size that is cut out of it or to which it is
+ * padded.
  */
 interface Fitting {
   scaled: Size;
@@ -126,13 +132,13 @@ interface Fitting {
 }
 
 /**
- * Fits a picture into a box that has one side or both. Without `enlarge` the picture is never scaled up: cover then
- * cuts the largest part with the box's shape, and contain pads the picture at its own size.
+ * Fits a picture into a box that has one side or both. Without `enlarge` the picture is never scaled up: `cover` then
+ * cuts the largest part with the box's shape, and `contain` pads the picture at its own size.
  */
-export function fitInto(
+export function fitIntoBox(
   source: Size,
   box: { width?: number | undefined; height?: number | undefined },
-  fit: Fit,
+  fit: FitMode,
   enlarge: boolean,
 ): Fitting {
   const { width, height } = box;
@@ -140,7 +146,7 @@ export function fitInto(
   const down = height === undefined ? undefined : height / source.height;
   const ceiling = enlarge ? Number.POSITIVE_INFINITY : 1;
   if (width === undefined || height === undefined || across === undefined || down === undefined) {
-    return exactly(scaledBy(source, Math.min(ceiling, across ?? down ?? 1)));
+    return exactly(scaleSize(source, Math.min(ceiling, across ?? down ?? 1)));
   }
   if (fit === 'fill') {
     return exactly({
@@ -149,9 +155,9 @@ export function fitInto(
     });
   }
   const factor = fit === 'cover' || fit === 'outside' ? Math.max(across, down) : Math.min(across, down);
-  const scaled = scaledBy(source, Math.min(ceiling, factor));
+  const scaled = scaleSize(source, Math.min(ceiling, factor));
   if (fit === 'contain') return { scaled, result: { width, height } };
-  if (fit === 'cover') return { scaled, result: scaledBy({ width, height }, Math.min(1, ceiling / factor)) };
+  if (fit === 'cover') return { scaled, result: scaleSize({ width, height }, Math.min(1, ceiling / factor)) };
   return exactly(scaled);
 }
 
@@ -159,27 +165,30 @@ function exactly(size: Size): Fitting {
   return { scaled: size, result: size };
 }
 
-/** The largest size of a shape (width to height) that fits into an area. */
-export function largestOfShape(area: Size, shape: number): Size {
+/**
+ * The largest size with a given aspect ratio that fits into an area.
+ * @param shape width divided by height.
+ */
+export function largestSizeOfRatio(area: Size, shape: number): Size {
   return area.width / area.height > shape
     ? { width: Math.max(1, Math.round(area.height * shape)), height: area.height }
     : { width: area.width, height: Math.max(1, Math.round(area.width / shape)) };
 }
 
-/** Size of the box around a picture turned by any angle in degrees. */
-export function turnedSize({ width, height }: Size, angle: number): Size {
+/** Size of the bounding box of a picture that is turned by any angle in degrees. */
+export function boundingSizeOfTurned({ width, height }: Size, angle: number): Size {
   const radians = (angle * Math.PI) / 180;
   const sin = Math.abs(Math.sin(radians));
   const cos = Math.abs(Math.cos(radians));
-  // The size is rounded up, because the outermost pixels are part of the picture. Floating-point errors above an
-  // integer are ignored.
+  // The size is rounded up, because the outermost pixels are part of the picture. Small floating-point errors are
+  // ignored.
   const whole = (edge: number) => Math.ceil(edge - 1e-6);
   return { width: whole(width * cos + height * sin), height: whole(width * sin + height * cos) };
 }
 
 /**
- * The radius of round corners in pixels. A number is the same on both axes, at most half of the shorter side; a share
- * such as `50%` is one of each side.
+ * The radius of round corners in pixels. A number is the same on both axes, at most half of the shorter side. A share
+ * such as `50%` is taken of each side.
  */
 export function cornerRadius(radius: number | string, { width, height }: Size): Size {
   if (typeof radius === 'string') {
@@ -190,13 +199,13 @@ export function cornerRadius(radius: number | string, { width, height }: Size): 
   return { width: most, height: most };
 }
 
-/** Whether corners of this radius are round at all. */
-export function isRound(radius: number | string): boolean {
+/** Whether a radius makes corners round: it is not zero. */
+export function isRoundRadius(radius: number | string): boolean {
   return Number.parseInt(String(radius), 10) > 0;
 }
 
-/** Divides a box into columns and rows of parts, as equal as whole pixels allow. */
-export function partsOf({ left, top, width, height }: Box, columns: number, rows: number): Box[] {
+/** Divides a box into columns and rows of parts that are as equal as whole pixels allow. */
+export function divideBox({ left, top, width, height }: Box, columns: number, rows: number): Box[] {
   const edge = (length: number, parts: number, part: number) => Math.round((length * part) / parts);
   return Array.from({ length: columns * rows }, (_, index) => {
     const [column, row] = [index % columns, Math.floor(index / columns)];
@@ -211,7 +220,7 @@ export function partsOf({ left, top, width, height }: Box, columns: number, rows
 }
 
 /** A size times a factor, in whole pixels. */
-export function scaledBy({ width, height }: Size, factor: number): Size {
+export function scaleSize({ width, height }: Size, factor: number): Size {
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) };
 }
 
@@ -219,7 +228,7 @@ function fromZero(value: number, high: number): number {
   return Math.min(high, Math.max(0, value));
 }
 
-/** How a picture is mirrored left to right, and then turned clockwise, to be upright; by its EXIF orientation. */
+/** How to make a picture upright, by its EXIF orientation: first mirror it left to right, then turn it clockwise. */
 export const TURNS_BY_ORIENTATION: Readonly<Record<number, { mirrored?: true; angle: number }>> = {
   2: { mirrored: true, angle: 0 },
   3: { angle: 180 },

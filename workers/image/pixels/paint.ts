@@ -3,12 +3,12 @@ import type { Box } from './geometry.ts';
 import type { Pixels, Rgba } from './pixels.ts';
 
 /**
- * Work on the pixels of a single frame in memory, in place. It is used when every covered byte must be overwritten, or
- * when only a few bytes change.
+ * Functions that change the pixels of a single frame in memory, in place. They are used when every covered byte must be
+ * overwritten, or when only a few bytes change.
  */
 
 /** Sets every pixel of a box to a colour; without an alpha channel the colour's alpha is ignored. */
-export function fill({ data, width, channels }: Pixels, box: Box, { r, g, b, alpha }: Rgba): void {
+export function fillBox({ data, width, channels }: Pixels, box: Box, { r, g, b, alpha }: Rgba): void {
   const grey = Math.round(0.2126 * r + 0.7152 * g + 0.0722 * b);
   const pixel = channels === 1 ? [grey] : [r, g, b, Math.round(alpha * 255)].slice(0, channels);
   const row = Uint8Array.from({ length: box.width * channels }, (_, index) => pixel[index % channels] ?? 0);
@@ -16,21 +16,21 @@ export function fill({ data, width, channels }: Pixels, box: Box, { r, g, b, alp
 }
 
 /**
- * Replaces each block of a box by its mean, with colours weighted by their alpha. Blocks at the right and lower edges
- * may be smaller.
+ * Replaces each block of a box by its mean colour, weighted by alpha. Blocks at the right and lower edges may be
+ * smaller.
  */
-export function mosaic(pixels: Pixels, box: Box, blockPx: number): void {
+export function pixelateBox(pixels: Pixels, box: Box, blockPx: number): void {
   for (let top = box.top; top < box.top + box.height; top += blockPx) {
     const height = Math.min(blockPx, box.top + box.height - top);
     for (let left = box.left; left < box.left + box.width; left += blockPx) {
       const block = { left, top, width: Math.min(blockPx, box.left + box.width - left), height };
-      fillWithBytes(pixels, block, meanOf(pixels, [block]));
+      fillBoxWithPixel(pixels, block, meanColourOf(pixels, [block]));
     }
   }
 }
 
-/** Replaces the value of each colour channel, 0 to 255, by the function's result; transparency stays. */
-export function recolour({ data, channels }: Pixels, answer: (value: number) => number): void {
+/** Replaces the value of each colour channel, 0 to 255, by the result of a function. Transparency stays. */
+export function mapColourChannels({ data, channels }: Pixels, answer: (value: number) => number): void {
   const answers = Uint8Array.from({ length: 256 }, (_, value) => answer(value));
   for (let at = 0; at < data.length; at++) {
     if (channels === 4 && at % 4 === 3) continue;
@@ -38,8 +38,8 @@ export function recolour({ data, channels }: Pixels, answer: (value: number) => 
   }
 }
 
-/** The mean of several boxes together, as bytes of one pixel; colours are weighted by their alpha. */
-export function meanOf({ data, width, channels }: Pixels, boxes: readonly Box[]): Uint8Array {
+/** The mean colour of several boxes together, as the bytes of one pixel. Colours are weighted by their alpha. */
+export function meanColourOf({ data, width, channels }: Pixels, boxes: readonly Box[]): Uint8Array {
   const sums = new Float64Array(channels);
   let weight = 0;
   let count = 0;
@@ -62,7 +62,7 @@ export function meanOf({ data, width, channels }: Pixels, boxes: readonly Box[])
 }
 
 /** Sets every pixel of a box to the bytes of one pixel. */
-export function fillWithBytes({ data, width, channels }: Pixels, box: Box, pixel: Uint8Array): void {
+export function fillBoxWithPixel({ data, width, channels }: Pixels, box: Box, pixel: Uint8Array): void {
   for (let y = box.top; y < box.top + box.height; y++) {
     const start = (y * width + box.left) * channels;
     for (let at = start; at < start + box.width * channels; at++)
@@ -71,7 +71,7 @@ export function fillWithBytes({ data, width, channels }: Pixels, box: Box, pixel
 }
 
 /** Copies a box out of the pixels. */
-export function cut({ data, width, channels }: Pixels, box: Box): Pixels {
+export function cutBox({ data, width, channels }: Pixels, box: Box): Pixels {
   const rowBytes = box.width * channels;
   const copy = new Uint8Array(rowBytes * box.height);
   for (let y = 0; y < box.height; y++) {
@@ -81,8 +81,8 @@ export function cut({ data, width, channels }: Pixels, box: Box): Pixels {
   return { data: copy, width: box.width, height: box.height, channels, frames: 1 };
 }
 
-/** Writes pixels over others with the same channels. */
-export function paste(onto: Pixels, piece: Pixels, at: { left: number; top: number }): void {
+/** Writes pixels over other pixels with the same number of channels. */
+export function pastePixels(onto: Pixels, piece: Pixels, at: { left: number; top: number }): void {
   const rowBytes = piece.width * piece.channels;
   for (let y = 0; y < piece.height; y++) {
     const row = piece.data.subarray(y * rowBytes, (y + 1) * rowBytes);
@@ -90,8 +90,11 @@ export function paste(onto: Pixels, piece: Pixels, at: { left: number; top: numb
   }
 }
 
-/** Repeats a tile in every direction from its position, over an area of that size. */
-export function repeat(tile: Pixels, at: { left: number; top: number }, { width, height }: Size): Pixels {
+/**
+ * Fills an area with a tile that is repeated in every direction.
+ * @param at the position of one tile.
+ */
+export function repeatTile(tile: Pixels, at: { left: number; top: number }, { width, height }: Size): Pixels {
   const { channels } = tile;
   const rowBytes = width * channels;
   const tileBytes = tile.width * channels;
@@ -115,7 +118,7 @@ function repeatPrefix(data: Uint8Array, lengthBytes: number): void {
 }
 
 /** Makes RGBA pixels outside of elliptic corners transparent, with a soft edge of one pixel. */
-export function roundCorners(pixels: Pixels, radius: Size): void {
+export function makeCornersTransparent(pixels: Pixels, radius: Size): void {
   const { data } = pixels;
   eachInCorners(pixels, radius, (at, kept) => {
     data[at + 3] = Math.round((data[at + 3] as number) * kept);
@@ -138,8 +141,8 @@ export function fillCorners(pixels: Pixels, radius: Size, { r, g, b, alpha }: Rg
 }
 
 /**
- * Calls back for each RGBA pixel of the corners that lies partly or completely outside, with its offset and the share
- * of it that lies within.
+ * Calls back for each RGBA pixel that lies partly or completely outside the round corners, with its offset and the
+ * share of it that lies inside.
  */
 function eachInCorners(
   { width, height }: Size,
@@ -159,7 +162,10 @@ function eachInCorners(
   }
 }
 
-/** The share of a pixel, at a distance from the centre of an ellipse, that lies within the ellipse, 0 to 1. */
+/**
+ * The share of a pixel, 0 to 1, that lies within an ellipse.
+ * @param dx and dy distance from the centre of the ellipse.
+ */
 function coverage(dx: number, dy: number, across: number, down: number): number {
   if (dx <= 0 || dy <= 0) return 1;
   const reach = Math.hypot(dx / across, dy / down);

@@ -18,7 +18,7 @@ export interface Pixels extends Size {
   frames: number;
 }
 
-/** Pixels with 16 bits per channel, which a pass hands on within a picture that keeps them. */
+/** Pixels with 16 bits per channel, for pictures that keep 16 bits. */
 export interface DeepPixels extends Omit<Pixels, 'data'> {
   data: Uint16Array<ArrayBuffer>;
 }
@@ -35,7 +35,7 @@ export async function readDeepPixels(pipeline: Sharp): Promise<DeepPixels> {
   return { data: new Uint16Array(data.buffer), ...factsOf(info, 1) };
 }
 
-export function isDeep(pixels: Pixels | DeepPixels): pixels is DeepPixels {
+export function isDeepPixels(pixels: Pixels | DeepPixels): pixels is DeepPixels {
   return pixels.data instanceof Uint16Array;
 }
 
@@ -43,8 +43,8 @@ function factsOf({ width, height, channels }: OutputInfo, frames: number): Omit<
   return { width, height: height / frames, channels: channels as Pixels['channels'], frames };
 }
 
-/** The pixels of each frame, as views on the strip. */
-export function framesOf(strip: Pixels): Pixels[] {
+/** The pixels of each frame, as views of the same memory. */
+export function splitFrames(strip: Pixels): Pixels[] {
   const frameBytes = strip.width * strip.height * strip.channels;
   return Array.from({ length: strip.frames }, (_, frame) => ({
     ...strip,
@@ -64,7 +64,7 @@ export function joinFrames(frames: Pixels[]): Pixels {
   return { ...first, data, frames: frames.length };
 }
 
-/** The number of values of alpha that a file must be able to hold for these pixels. */
+/** The number of alpha values that a format must support for these pixels. */
 export function alphaLevelsIn({ data, channels }: Pixels): 1 | 2 | 256 {
   if (channels !== 4) return 1;
   let levels: 1 | 2 = 1;
@@ -99,7 +99,7 @@ export function replaceColours(rgba: Pixels, { data: colours, channels }: Pixels
   return { ...rgba, data };
 }
 
-/** Whether every `step`-th value is 255, such as the alpha of every RGBA pixel with an offset of 3 and a step of 4. */
+/** Whether every `step`-th value is 255. For RGBA pixels, an offset of 3 and a step of 4 check the alpha. */
 export function isChannelFull(data: Uint8Array, offset: number, step: number): boolean {
   for (let at = offset; at < data.length; at += step) if (data[at] !== 255) return false;
   return true;

@@ -4,10 +4,10 @@ import type { Box } from './geometry.ts';
 import type { DeepPixels, Pixels } from './pixels.ts';
 
 /**
- * Enlarges pictures. libvips has no lanczos or mitchell kernel for it, uses bicubic whatever it is asked for, and
- * places the picture up to half a pixel off. Here each axis is resampled with the requested kernel, relative to the
- * centres of pixels; at the edges only the weights of existing pixels count. `nearest` is done here in both directions,
- * because libvips samples off-centre when it reduces a picture.
+ * Enlarges pictures. libvips has no lanczos or mitchell kernel for enlarging, always uses bicubic, and shifts the
+ * picture by up to half a pixel. Here each axis is resampled with the requested kernel, relative to the centres of
+ * pixels. At the edges only the weights of existing pixels count. `nearest` is done here in both directions, because
+ * libvips samples off-centre when it shrinks a picture.
  */
 
 type ResampleKernel = Exclude<keyof KernelEnum, 'nearest'>;
@@ -24,7 +24,7 @@ const spline = (b: number, c: number) => (x: number) =>
     : ((-b - 6 * c) * x ** 3 + (6 * b + 30 * c) * x ** 2 + (-12 * b - 48 * c) * x + (8 * b + 24 * c)) / 6;
 
 interface Weighing {
-  /** Radius of the kernel, in pixels of the smaller picture. */
+  /** Radius of the kernel in pixels of the smaller picture. */
   radius: number;
   /** The weight at a distance of 0 to `radius`. */
   weight(distance: number): number;
@@ -38,23 +38,23 @@ const KERNELS: Partial<Record<ResampleKernel, Weighing>> = {
 };
 const LANCZOS3: Weighing = { radius: 3, weight: lanczos(3) };
 
-/** The pixels along the smaller side that contribute to each pixel along the larger one. */
+/** The source pixels, along one side, that contribute to each result pixel. */
 interface Taps {
   /** Number of source pixels per result pixel. */
   count: number;
-  /** Index of the first source pixel, per result pixel. */
+  /** Index of the first source pixel for each result pixel. */
   first: Int32Array;
   /** `count` weights per result pixel; their sum is 1. */
   weights: Float32Array;
 }
 
 /**
- * Enlarges a picture to a size that is not smaller on any side. It takes two multiplications per tap, channel and
- * pixel: about 60 ms per megapixel of the result.
+ * Enlarges a picture to a size that is not smaller on any side. It takes about 60 ms per megapixel of the result: two
+ * multiplications per weight, channel and pixel.
  * @param checkDeadline is called regularly, and may throw to end the work.
- * @param part the part of the picture that is enlarged to that size; pixels around it still contribute.
+ * @param part the part of the picture that is enlarged to that size. Pixels around it still contribute.
  */
-export function enlarged<P extends Pixels | DeepPixels>(
+export function enlargePixels<P extends Pixels | DeepPixels>(
   pixels: P,
   { width, height }: Size,
   kernel: ResampleKernel,
@@ -85,7 +85,7 @@ export function enlarged<P extends Pixels | DeepPixels>(
   return { ...pixels, width, height, data: result };
 }
 
-/** An array for `length` values with the same number of bits. */
+/** An array for `length` values of the same type. */
 function roomFor({ BYTES_PER_ELEMENT: bytes }: Uint8Array | Uint16Array, length: number) {
   return bytes === 1 ? new Uint8Array(length) : new Uint16Array(length);
 }
@@ -119,8 +119,8 @@ function tapsOf(
 }
 
 /**
- * Returns rows resampled to the new width, with premultiplied colours. It caches the last rows, because neighbouring
- * rows need the same ones.
+ * Returns a function that resamples a row to the new width, with premultiplied colours. It caches the last rows,
+ * because neighbouring result rows need the same source rows.
  */
 function createRows(
   { data, width, channels }: Pixels | DeepPixels,
@@ -182,10 +182,10 @@ function scaleColours(row: Float32Array, at: number, factor: number): void {
 }
 
 /**
- * Scales to a size: each pixel becomes the source pixel in which its centre lies.
- * @param box the part of the scaled picture that is made.
+ * Scales to a size by nearest neighbour: each pixel becomes the source pixel in which its centre lies.
+ * @param box the part of the scaled picture that is computed.
  */
-export function sampled<P extends Pixels | DeepPixels>(
+export function scaleToNearest<P extends Pixels | DeepPixels>(
   pixels: P,
   scaled: Size,
   { left, top, width, height }: Box,

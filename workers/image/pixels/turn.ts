@@ -1,16 +1,16 @@
 import type sharp from 'sharp';
 import type { Size } from '../../formats/size.ts';
-import { turnedSize } from './geometry.ts';
-import { cut } from './paint.ts';
+import { boundingSizeOfTurned } from './geometry.ts';
+import { cutBox } from './paint.ts';
 import { type Pixels, type Rgba, readPixels } from './pixels.ts';
 
 /** Margin around the picture in which its edges blend with the background: the radius of the bicubic kernel. */
 const MARGIN_PX = 2;
 
 /**
- * Turns pixels of one frame clockwise by any angle, with bicubic interpolation and about their centre. The result
- * contains all of them; uncovered corners take the background. sharp's own rotation is bilinear, up to half a pixel
- * off, and cuts a row.
+ * Turns the pixels of one frame clockwise around their centre by any angle, with bicubic interpolation. The result
+ * contains the whole frame. Uncovered corners take the background. sharp's own rotation is bilinear, shifts by up to
+ * half a pixel, and cuts a row.
  * @param angle in degrees.
  * @param codec is passed in, so that a process that only reads the schemas of operations does not load it.
  */
@@ -21,7 +21,7 @@ export async function turnPixels(
   codec: typeof sharp,
 ): Promise<Pixels> {
   const { data, width, height, channels } = pixels;
-  const result = turnedSize(pixels, angle);
+  const result = boundingSizeOfTurned(pixels, angle);
   const padded = { width: width + 2 * MARGIN_PX, height: height + 2 * MARGIN_PX };
   const radians = (angle * Math.PI) / 180;
   const [cos, sin] = [Math.cos(radians), Math.sin(radians)];
@@ -38,12 +38,12 @@ export async function turnPixels(
       { odx: across.offset, ody: down.offset, background, interpolator: codec.interpolators.bicubic },
     ),
   );
-  return cut(wide, { ...result, left: across.start, top: down.start });
+  return cutBox(wide, { ...result, left: across.start, top: down.start });
 }
 
 /**
- * The offset of the result's edge in libvips' output, which is the box around the turned corners in whole pixels, and
- * the shift that brings the centre of the picture to that of the result.
+ * The offset of the result's edge in libvips' output, and the shift that brings the centre of the picture to the centre
+ * of the result. libvips' output is the bounding box of the turned corners in whole pixels.
  * @param a first element of the matrix row that gives the coordinate.
  * @param b second element of that row.
  */

@@ -1,24 +1,25 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { TooLate } from '../failure.ts';
-import { framesOf, joinFrames, type Pixels } from '../pixels/pixels.ts';
+import { DeadlineError } from '../failure.ts';
+import { joinFrames, type Pixels, splitFrames } from '../pixels/pixels.ts';
 import type { Quantity } from './settings.ts';
 import { LAST_CALL_MS } from './time.ts';
 import { type SettingSequence, type Trial, type TriedSetting, tryOut } from './trials.ts';
 
-/** Pixels below which a trial of the whole picture takes hardly longer than one of a sample. */
+/** A picture with fewer pixels is tried as a whole, because a sample would hardly be faster. */
 const SAMPLED_FROM_PX = 1_000_000;
 /**
- * A sample is 64 squares of 64 pixels from all over the picture, side by side. A reduced copy would have finer detail.
+ * Side of a sample tile. A sample is 64 such tiles from all over the picture, side by side. A scaled-down copy would
+ * have finer detail.
  */
 const TILE_PX = 64;
 const TILES_A_SIDE = 8;
 const MAX_TRIALS = 4;
-/** Number of trials of the whole picture for which there should be time, because the first may miss the target. */
+/** Number of trials of the whole picture that should fit into the time, because the first may miss the target. */
 const TRIALS_TO_FIT = 2;
 
 /**
- * Efforts from the default one down, on the scale of 0 to 9; undefined is the encoder's own default. The lowest takes a
- * quarter of the default time or less.
+ * Efforts from the default one downwards, 0 to 9. Undefined is the encoder's own default. The lowest effort takes at
+ * most a quarter of the default's time.
  */
 const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> = {
   jpeg: [undefined, 1, 0],
@@ -29,14 +30,14 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
   tiff: [undefined],
 };
 
-/** Ratio of the estimated time of a trial on the whole picture to the time left, above which the search is refused. */
+/** The search is refused if a trial of the whole picture is estimated to take this many times the time left. */
 const MAX_TIME_RATIO = 2;
 
 /** Estimates for the whole picture from trials on a sample. */
-export interface Rehearsed {
-  /** The value that a setting is expected to reach. */
+export interface SampleEstimates {
+  /** The value that the setting at `index` is expected to reach. */
   expected(index: number): number;
-  /** Effort whose trials fit into the time left; undefined for the default one. */
+  /** The effort whose trials fit into the time left; undefined for the default effort. */
   effort: number | undefined;
   /** Whether there is time for only one trial of the whole picture. */
   isRushed: boolean;
@@ -57,19 +58,22 @@ interface RehearsalInput {
 /** A sample of a picture. */
 export interface TrialSample {
   pixels: Pixels;
-  /** Of an animation in runs: the first frame of each. A file holds such a frame as a whole. */
+  /** The first frame of each run, for an animation that is sampled in runs. A file holds these frames completely. */
   heads?: Pixels;
 }
 
-/** The sample of a large animation is at most the first of so many frames, and has at most so many of them. */
+/** The sample of a large animation has at most one of this many frames. */
 const FRAMES_PER_SAMPLED = 8;
 const MIN_SAMPLED_FRAMES = 2;
 const MAX_SAMPLED_FRAMES = 24;
-/** Runs of frames by which a size is estimated: a file holds of each frame what has changed since the last one. */
+/**
+ * Runs of consecutive frames by which a file size is estimated. A file holds only what has changed in a frame since the
+ * last one.
+ */
 const RUNS = 3;
 
-/** A sample of a large picture by which a quantity is estimated; undefined for one that is tried as a whole. */
-export function sampleOf(pixels: Pixels, quantity: Quantity): TrialSample | undefined {
+/** A sample of a large picture by which a quantity is estimated. Undefined for a picture that is tried as a whole. */
+export function takeTrialSample(pixels: Pixels, quantity: Quantity): TrialSample | undefined {
   if (pixels.frames > 1) return framesSampleOf(pixels, quantity);
   const tiles = tilesSampleOf(pixels);
   return tiles && { pixels: tiles };
@@ -80,7 +84,7 @@ function framesSampleOf(pixels: Pixels, quantity: Quantity): TrialSample | undef
   const isSmall = width * height * frames < SAMPLED_FROM_PX;
   if (isSmall || frames < FRAMES_PER_SAMPLED * MIN_SAMPLED_FRAMES) return undefined;
   const framesIn = (isSampled: (frame: number) => boolean) =>
-    joinFrames(framesOf(pixels).filter((_, frame) => isSampled(frame)));
+    joinFrames(splitFrames(pixels).filter((_, frame) => isSampled(frame)));
   const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED), MAX_SAMPLED_FRAMES);
   const runLength = Math.floor(sampled / RUNS);
   if (quantity !== 'size' || runLength < 2) {
@@ -115,13 +119,13 @@ function placeOf(tile: number, sidePx: number): number {
 }
 
 /**
- * Searches for the setting on a sample, and estimates from the time of each trial how long the whole picture would take
- * at the moment, because the same work takes many times as long on a busy host. If the default effort would not finish
- * in time, a lower one is chosen.
- * @throws TooLate if even the lowest effort is far too slow, so that the caller is refused early and not after ten
- * seconds.
+ * Searches for the setting on a sample. The time of each trial predicts how long the whole picture would take now,
+ * because the same work takes many times as long on a busy host. If the default effort would not finish in time, a
+ * lower one is chosen.
+ * @throws DeadlineError if even the lowest effort is far too slow, so that the caller is refused early and not after
+ *   ten seconds.
  */
-export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
+export async function rehearse(rehearsal: RehearsalInput): Promise<SampleEstimates> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
   const efforts = EFFORTS[rehearsal.format];
   let found: TriedSetting[] = [];
@@ -147,7 +151,7 @@ export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
       }
     },
   });
-  if (wholeMs > MAX_TIME_RATIO * (leftMs() + LAST_CALL_MS)) throw new TooLate();
+  if (wholeMs > MAX_TIME_RATIO * (leftMs() + LAST_CALL_MS)) throw new DeadlineError();
   return {
     expected: expectationOf(found, row.expected),
     effort: efforts[level],
@@ -156,8 +160,8 @@ export async function rehearse(rehearsal: RehearsalInput): Promise<Rehearsed> {
 }
 
 /**
- * The value of the nearest trial, moved along the curve of the encoder; without a curve, interpolated between the
- * nearest two.
+ * The expected value of a setting: the value of the nearest trial, moved along the curve of the encoder. Without a
+ * curve, it is interpolated between the nearest two trials.
  */
 function expectationOf(found: TriedSetting[], curve: SettingSequence['expected']): (index: number) => number {
   const points = found.toSorted((one, other) => one.index - other.index);

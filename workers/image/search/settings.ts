@@ -7,18 +7,21 @@ export type CommonSettings = EncodeSettings & { format: OutputFormat };
 /** One of the settings of an encoder that a search tries. */
 export interface EncoderSetting extends EncodeSettings {
   /**
-   * Quality of a PNG palette to which a GIF is first reduced, because the GIF encoder has no palette sizes between 16
+   * Quality of the PNG palette to which a GIF is first reduced, because the GIF encoder has no palette sizes between 16
    * and 256.
    */
   paletteQuality?: number;
 }
 
 /**
- * Palettes of few colours. Without dithering a palette is smaller and more like the picture, but with few colours it
- * shows bands, so the search uses these only when nothing else is small enough.
+ * Palettes of few colours. Without dithering a palette is smaller and more like the picture, but few colours show
+ * bands. So the search uses them only when nothing else is small enough.
  */
 const FEW_COLOURS = [2, 4, 16].map((colors) => ({ colors, dither: 0 }));
-/** Qualities for which a palette of at most 256 colours is chosen: the fewer colours it needs, the smaller the file. */
+/**
+ * Qualities by which a palette of at most 256 colours is chosen. A lower quality needs fewer colours, and makes a
+ * smaller file.
+ */
 const PALETTE_QUALITIES = [1, 5, 10, 20, 30, 40, 50, 60, 70];
 const PNG = [...FEW_COLOURS, ...[...PALETTE_QUALITIES, 100].map((quality) => ({ colors: 256, quality }))];
 const STILL_GIF = [
@@ -27,7 +30,7 @@ const STILL_GIF = [
   { colors: 256, dither: 0 },
   { colors: 256 },
 ];
-/** Largest difference at which pixels count as equal to those of the frame before. */
+/** GIF settings with a growing difference at which pixels count as equal to those of the frame before. */
 const MOVING_GIF = [
   ...FEW_COLOURS,
   ...[32, 16, 8, 4].map((interFrameMaxError) => ({ colors: 256, dither: 0, interFrameMaxError })),
@@ -35,7 +38,10 @@ const MOVING_GIF = [
   { colors: 256 },
 ];
 
-/** An encoder's settings from its smallest file to its largest; the requested or default quality is the best one. */
+/**
+ * The settings of an encoder, ordered from the smallest file to the largest. The requested or default quality is the
+ * last one.
+ */
 export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: number): EncoderSetting[] {
   const { format, quality, lossless, colors = 256 } = encode;
   if (format === 'gif') return (frames > 1 ? MOVING_GIF : STILL_GIF).filter((one) => one.colors <= colors);
@@ -44,7 +50,7 @@ export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: 
     return encode.colors === undefined ? [...palettes, { effort: 9 }] : palettes;
   }
   if (lossless) return [{ effort: 9 }, { effort: 4 }];
-  // A likeness may need more than the default quality, but a size target is no reason to make a file larger.
+  // A likeness target may need more than the default quality. A size target is no reason to make a file larger.
   const isForLikeness = quantity !== 'size';
   const best = quality ?? (isForLikeness ? 100 : (defaultQuality(format) ?? 100));
   const lossy = Array.from({ length: best }, (_, index) => ({ quality: index + 1 }));
@@ -55,14 +61,14 @@ export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: 
 /**
  * Size and likeness as functions of an encoder's quality: the mean of six photographs of 768 × 512 pixels (sharp
  * 0.35.5; jpeg progressive, webp with smart subsampling, avif tuned for SSIM, or for visual quality if its score is
- * given). The values of a picture lie above or below a curve as a whole, and its slope differs by a tenth or two, so
- * two trials are enough to place it.
+ * given). The curve of a single picture runs above or below the mean as a whole, and its slope differs by a tenth or
+ * two, so two trials are enough to place it.
  */
 
 export type CurvedFormat = 'jpeg' | 'webp' | 'avif';
 /**
- * The natural logarithm of bytes per pixel, the negative one of 1 - SSIM, or SSIMULACRA 2. On these scales the curves
- * of different pictures run in parallel.
+ * The quantity of a curve: the natural logarithm of bytes per pixel, the negative logarithm of 1 - SSIM, or SSIMULACRA
+ * 2. On these scales the curves of different pictures run in parallel.
  */
 export type Quantity = 'size' | 'likeness' | 'score';
 

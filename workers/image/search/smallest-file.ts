@@ -1,41 +1,42 @@
-import type { Encode, OutputFormat } from '../../protocol.ts';
-import type { Shape } from '../pixels/geometry.ts';
+import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
+import type { PictureShape } from '../pixels/geometry.ts';
 import { invalidArgument } from '../refusal.ts';
 
-/** The least that a file of a format contains, as for a picture of one colour. */
+/** The minimum content of a file of a format, as for a picture of one colour. */
 interface Least {
   /** Bytes of the headers and tables. */
   headerBytes: number;
-  /** Bits of each square of `squarePx` along an edge, even if the picture has one colour. */
+  /** Bits for each square of `squarePx` along a side, even in a picture of one colour. */
   bits: number;
   squarePx: number;
 }
 
-/** The least of a file with JPEG data. A Huffman code has at least one bit, and each block has the code of its mean. */
+/** The minimum of a file with JPEG data: each block has the Huffman code of its mean, at least one bit. */
 const JPEG: Least = { headerBytes: 100, bits: 1, squarePx: 8 };
-/** The least of a file whose length for a picture of one colour hardly depends on the size of the picture. */
+/** The minimum of a file whose length, for a picture of one colour, hardly depends on the size of the picture. */
 const headersOnly = (headerBytes: number): Least => ({ headerBytes, bits: 0, squarePx: 1 });
 
-/** Each value is below what the format needs, so that no target is refused that an encoder may reach. */
+/** Each value is below what the format needs, so that no reachable target is refused. */
 const MIN_FILE: Record<OutputFormat, Least> = {
   jpeg: JPEG,
   tiff: JPEG,
   // Deflate repeats 258 bytes by two bits, and a byte holds eight pixels of two colours.
   png: { headerBytes: 57, bits: 1 / 1032, squarePx: 1 },
-  // A code of 12 bits stands for fewer than 4,096 pixels.
+  // A 12-bit code stands for fewer than 4,096 pixels.
   gif: { headerBytes: 27, bits: 12 / 4096, squarePx: 1 },
-  // The modes of a macroblock have fixed probabilities, by which the likeliest ones take more than 3 bits.
+  // The modes of a macroblock have fixed probabilities. Even the likeliest modes take more than 3 bits.
   webp: { headerBytes: 30, bits: 3, squarePx: 16 },
   avif: headersOnly(200),
 };
 
 /**
- * @throws Refusal invalid_param on `maxBytes` if even a picture of one colour needs more bytes in that format and size.
+ * @throws PassRefusal invalid_param on `maxBytes` if even a picture of one colour needs more bytes in that format and
+ *   size.
  */
 export function assertReachable(
   maxBytes: number,
-  encode: Encode & { format: OutputFormat },
-  shape: Shape,
+  encode: EncodeOptions & { format: OutputFormat },
+  shape: PictureShape,
 ): void {
   const leastBytes = smallestFileBytes(encode, shape);
   if (maxBytes >= leastBytes) return;
@@ -45,10 +46,13 @@ export function assertReachable(
   throw invalidArgument('maxBytes', message, { limit: leastBytes });
 }
 
-/** A number of bytes that every file of that format and size exceeds or equals. */
-function smallestFileBytes({ format, lossless }: Encode & { format: OutputFormat }, shape: Shape): number {
+/** A lower bound, in bytes, of every file of that format and size. */
+function smallestFileBytes(
+  { format, lossless }: EncodeOptions & { format: OutputFormat },
+  shape: PictureShape,
+): number {
   const { headerBytes, bits, squarePx } = MIN_FILE[format];
-  // A lossless WebP of one colour takes no bits per pixel, and an animation may hold only a part of its frames.
+  // A lossless WebP of one colour takes no bits per pixel, and an animation may hold only parts of its frames.
   if (shape.frames > 1 || (lossless && format === 'webp')) return headerBytes;
   const squares = Math.ceil(shape.width / squarePx) * Math.ceil(shape.height / squarePx);
   return headerBytes + Math.ceil((squares * bits) / 8);

@@ -1,13 +1,19 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
-import type { Encode, OutputFormat, PassWarning, SearchDetails, TargetResult } from '../../protocol.ts';
+import type {
+  EncodeOptions,
+  OutputFormat,
+  PassWarning,
+  SearchDetails,
+  TargetSearchResult,
+} from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
-import { searchEffort } from '../encode/effort.ts';
-import { encodeWith, type Motion } from '../encode/encoder.ts';
-import { TooLate } from '../failure.ts';
-import { achievedOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
+import { defaultSearchEffort } from '../encode/effort.ts';
+import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
+import { DeadlineError } from '../failure.ts';
+import { achievedLikenessOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalidArgument } from '../refusal.ts';
-import { type Rehearsed, rehearse, sampleOf, type TrialSample } from './rehearsal.ts';
+import { rehearse, type SampleEstimates, type TrialSample, takeTrialSample } from './rehearsal.ts';
 import {
   type CommonSettings,
   type CurvedFormat,
@@ -20,7 +26,7 @@ import { assertReachable } from './smallest-file.ts';
 import { LAST_CALL_MS, TrialTime } from './time.ts';
 import { type SettingSequence, type Trial, tryOut } from './trials.ts';
 
-/** A file; its height is that of all frames together. */
+/** An encoded file. Its height is that of all frames together. */
 export interface Written {
   data: Uint8Array<ArrayBuffer>;
   info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
@@ -29,12 +35,15 @@ export interface Written {
 /** A file, and the values that it reaches. */
 interface Reached {
   written: Written;
-  achieved: TargetResult;
-  /** Says so where the time did not allow every trial: the same call may reach a better file with more of it. */
+  achieved: TargetSearchResult;
+  /**
+   * Warnings of the search, such as that the time did not allow every trial: the same call may reach a better file with
+   * more time.
+   */
   warnings: PassWarning[];
 }
 
-/** The input, if the pass writes the same picture in the same format. */
+/** The input file, if the pass writes the same picture in the same format. */
 export interface Original {
   bytes: number;
   /** The input itself, if it may be the answer. */
@@ -44,20 +53,20 @@ export interface Original {
 /** The input of a search. */
 export interface Search {
   pixels: Pixels;
-  encode: CommonSettings & { target: NonNullable<Encode['target']> };
-  motion: Motion;
+  encode: CommonSettings & { target: NonNullable<EncodeOptions['target']> };
+  motion: AnimationPlayback;
   original: Original | undefined;
   deadlineMs: number;
   /** The current time in epoch milliseconds. */
   nowMs(): number;
   /**
-   * Returns a pipeline on the pixels, with everything that a trial carries besides its settings.
+   * Returns a pipeline over the pixels, with everything that each trial carries besides its settings.
    * @param timeoutMs after which the pipeline fails.
    */
   prepare(timeoutMs: number): Promise<Sharp>;
-  /** Returns a pipeline on the pixels of a sample, without metadata or a profile. */
+  /** Returns a pipeline over the pixels of a sample, without metadata or a profile. */
   prepareSample(sample: Pixels): Sharp;
-  /** Adds to a file the metadata that the encoder cannot write. */
+  /** Adds the metadata that the encoder cannot write to a file. */
   finish(written: Written): Promise<Written>;
 }
 
@@ -69,27 +78,27 @@ interface TriedFile {
   effort: number | undefined;
 }
 
-/** The aim of a search, and how a file is judged by it. */
+/** The aim of a search, and how it judges a file. */
 interface Goal<J extends Trial> {
   quantity: Quantity;
   row: Omit<SettingSequence, 'hasTime' | 'attempt'>;
-  /** Judges a file of the whole picture, or of a sample, by which the whole has so many `bytes`. */
+  /** Judges a file of the whole picture, or a file of a sample whose whole picture is estimated to take `bytes`. */
   judge(file: Written, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
 }
 
-/** A file that is below the limit by no more than this, in natural logarithms, ends the search: 3 %. */
+/** A file that is below the limit by at most this difference of natural logarithms (3 %) ends the search. */
 const NEAR_SIZE = 0.03;
-/** A palette of two colours takes at most a bit per pixel. With fewer, even the smallest setting may be too large. */
+/**
+ * A palette of two colours takes at most a bit per pixel. If the target allows fewer bytes, even the smallest setting
+ * may be too large.
+ */
 const SURE_BYTES_PER_PX = 1 / 8;
 /**
- * How far a setting may be from what a sample lets expect of it, once the expectation fits a trial of the whole
- * picture: 10 % of the size, or of the difference that the likeness leaves.
+ * How far a setting may differ from its expectation, once the expectation is fitted to a trial of the whole picture: 10
+ * % of the size, or of the remaining difference in likeness.
  */
 const SAMPLE_MARGIN = 0.1;
-/**
- * Factor on the tolerance if there is time for only one trial, because a sample's estimate is sometimes wrong by a
- * tenth.
- */
+/** Factor on the tolerance if there is time for only one trial. A sample's estimate is sometimes wrong by a tenth. */
 const RUSHED_TOLERANCE_FACTOR = 10;
 
 /**
@@ -104,7 +113,7 @@ export async function reachTarget(search: Search): Promise<Reached> {
   return 'maxBytes' in target ? withinBytes(target.maxBytes, search) : likeOriginal(target, search);
 }
 
-/** The best picture: the largest file that is small enough, and no larger than the original. */
+/** Finds the best picture: the largest file that is small enough, and no larger than the original. */
 async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
   const { encode, original, pixels } = search;
   const { width, height, frames } = pixels;
@@ -125,16 +134,16 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
     },
   });
   const reached = best ?? nearest;
-  if (reached === undefined) throw new TooLate();
+  if (reached === undefined) throw new DeadlineError();
   const { size } = reached.written.info;
   if (size <= maxBytes) return reachedBy(reached, encode, { trials, isThorough });
   const details = nearestDetails(size, reached, encode, achievedBy(reached, encode, trials));
-  if (!isThorough) throw new TooLate(details);
+  if (!isThorough) throw new DeadlineError(details);
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller.`;
   throw invalidArgument('maxBytes', message, { ...details });
 }
 
-/** The smallest file that reaches the likeness. */
+/** Finds the smallest file that reaches the likeness. */
 async function likeOriginal(target: LikenessTarget, search: Search): Promise<Reached> {
   const { pixels, original } = search;
   const metric = similarityMeter(pixels, target);
@@ -157,24 +166,24 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
   });
   const { file } = original ?? {};
   if (file !== undefined && (best === undefined || file.info.size < best.written.info.size)) {
-    return untouched(file, trials, achievedOf(metric, metric.same));
+    return untouched(file, trials, achievedLikenessOf(metric, metric.same));
   }
   if (best !== undefined)
-    return reachedBy(best, encode, { trials, isThorough }, achievedOf(metric, best.likeness));
-  if (nearest === undefined) throw new TooLate();
+    return reachedBy(best, encode, { trials, isThorough }, achievedLikenessOf(metric, best.likeness));
+  if (nearest === undefined) throw new DeadlineError();
   const closest = rounded(nearest.likeness);
-  const achieved = achievedBy(nearest, encode, trials, achievedOf(metric, nearest.likeness));
+  const achieved = achievedBy(nearest, encode, trials, achievedLikenessOf(metric, nearest.likeness));
   const details = nearestDetails(closest, nearest, encode, achieved);
-  if (!isThorough) throw new TooLate(details);
+  if (!isThorough) throw new DeadlineError(details);
   const message = `${param} is ${least}, but the closest that was reached is ${closest}: allow less, or ask for a lossless format.`;
   throw invalidArgument(param, message, { ...details });
 }
 
 /**
- * Tries settings on a sample, then on the whole picture with the effort for which the rehearsal found time.
- * @returns `best`, the last file that reached the target; `nearest`, the closest other file; the number of trials; and
- * `isThorough`: the search ended by itself and at the default effort, so that a target it did not reach cannot be
- * reached.
+ * Tries settings on a sample, then on the whole picture with an effort that fits into the time.
+ * @returns `best`: the last file that reached the target; `nearest`: the closest other file; the number of trials;
+ *   and `isThorough`: whether the search ended by itself at the default effort, so that a missed target cannot be
+ *   reached.
  */
 async function tried<J extends Trial>(search: Search, settings: readonly EncoderSetting[], goal: Goal<J>) {
   const { row, judge } = goal;
@@ -209,15 +218,15 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
 }
 
 /**
- * Searches for the setting on a sample first; undefined for a picture that is tried as a whole, or with an effort that
+ * Searches for the setting on a sample first. Undefined for a picture that is tried as a whole, and for an effort that
  * the caller chose.
  */
 async function rehearsed(
   { pixels, encode, deadlineMs, nowMs, prepareSample }: Search,
   settings: readonly EncoderSetting[],
   { quantity, row, judge }: Goal<Trial>,
-): Promise<Rehearsed | undefined> {
-  const sample = sampleOf(pixels, quantity);
+): Promise<SampleEstimates | undefined> {
+  const sample = takeTrialSample(pixels, quantity);
   if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
   const ratio = sizeOf(pixels) / sizeOf(sample.pixels);
   return rehearse({
@@ -242,8 +251,8 @@ async function rehearsed(
 }
 
 /**
- * The bytes of the whole picture by those of a file of its sample: of an animation, one frame as a whole, and of all
- * others what changes.
+ * Estimates the bytes of the whole picture from a file of its sample. In an animation, one frame is stored completely,
+ * and of all others only what changes.
  */
 function wholeBytes(whole: Pixels, { pixels, heads }: TrialSample, file: Written, ofHeads?: Written): number {
   if (heads === undefined || ofHeads === undefined) return (file.info.size * sizeOf(whole)) / sizeOf(pixels);
@@ -266,19 +275,22 @@ async function encoded(
   return encodeOutput(encodeWith(pipeline, options, motion, pixels));
 }
 
-/** A still picture reduced to the colours that a palette of that quality needs. */
+/** A still picture, reduced to the colours that a palette of that quality needs. */
 async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
   const { data } = await encodeOutput(pipeline.png({ palette: true, quality, compressionLevel: 0 }));
   return sharp(data, { limitInputPixels: false });
 }
 
-/** The effort of a search if the caller chose none. */
-function effortOf({ format, effort: asked }: CommonSettings, { width, height, frames }: Pixels): Encode {
-  const effort = asked ?? searchEffort(format, (width * height * frames) / 1e6);
+/** The effort of a search: the caller's, or a default. */
+function effortOf(
+  { format, effort: asked }: CommonSettings,
+  { width, height, frames }: Pixels,
+): EncodeOptions {
+  const effort = asked ?? defaultSearchEffort(format, (width * height * frames) / 1e6);
   return effort === undefined ? {} : { effort };
 }
 
-function untouched(file: Written, trials: number, likeness: Partial<TargetResult> = {}): Reached {
+function untouched(file: Written, trials: number, likeness: Partial<TargetSearchResult> = {}): Reached {
   return { written: file, achieved: { ...likeness, bytes: file.info.size, trials }, warnings: [] };
 }
 
@@ -286,7 +298,7 @@ function reachedBy(
   tried: TriedFile,
   encode: CommonSettings,
   { trials, isThorough }: { trials: number; isThorough: boolean },
-  likeness?: Partial<TargetResult>,
+  likeness?: Partial<TargetSearchResult>,
 ): Reached {
   return {
     written: tried.written,
@@ -299,8 +311,8 @@ function achievedBy(
   { written, setting }: TriedFile,
   { quality, lossless }: CommonSettings,
   trials: number,
-  likeness: Partial<TargetResult> = {},
-): TargetResult {
+  likeness: Partial<TargetSearchResult> = {},
+): TargetSearchResult {
   const isLossless = setting.lossless ?? lossless ?? false;
   const reached = isLossless ? undefined : (setting.quality ?? quality);
   return {
@@ -316,7 +328,7 @@ function nearestDetails(
   reached: number,
   { setting, effort = setting.effort }: TriedFile,
   { format, lossless }: CommonSettings,
-  achieved: TargetResult,
+  achieved: TargetSearchResult,
 ): SearchDetails {
   const { colors } = setting;
   const isLossless = setting.lossless ?? lossless;
@@ -332,7 +344,7 @@ function nearestDetails(
   };
 }
 
-/** The expected values of settings that are one quality each; empty for any other settings. */
+/** The expected values of settings that are one quality each; empty for other settings. */
 function expectedOf(
   quantity: Quantity,
   { encode: { format }, pixels }: Search,

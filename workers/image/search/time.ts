@@ -1,13 +1,13 @@
-import { TooLate } from '../failure.ts';
+import { DeadlineError } from '../failure.ts';
 
-/** Time kept for the answer once the target is reached; a search for a better file ends before it. */
+/** Time that is kept for the response once the target is reached. A search for a better file ends before it. */
 export const LAST_CALL_MS = 2_000;
-/** Time kept for the answer by a search that has not reached its target yet. */
+/** Time that is kept for the response by a search that has not reached its target yet. */
 const ANSWER_MS = 500;
 
 /**
- * Limits the time of a search. A search whose file meets the target ends LAST_CALL_MS before the deadline. A search
- * without one goes on until ANSWER_MS before it.
+ * Limits the time of a search. A search that has reached its target ends LAST_CALL_MS before the deadline. Any other
+ * search goes on until ANSWER_MS before it.
  */
 export class TrialTime {
   readonly #deadlineMs: number;
@@ -40,7 +40,7 @@ export class TrialTime {
 
   /**
    * Runs a search, and ends it if one of its trials exceeds its time.
-   * @returns whether it ended by itself, and not for lack of time.
+   * @returns whether the search ended by itself, and not for lack of time.
    */
   async within(search: () => Promise<void>): Promise<boolean> {
     try {
@@ -59,5 +59,5 @@ export class TrialTime {
 
 /** Whether a trial failed because its time was over. */
 function isTooLate(error: unknown): boolean {
-  return error instanceof TooLate || (error instanceof Error && error.message.startsWith('timeout:'));
+  return error instanceof DeadlineError || (error instanceof Error && error.message.startsWith('timeout:'));
 }

@@ -1,30 +1,32 @@
 /** The result of a trial. */
 export interface Trial {
-  /** The measured value, on a scale on which it grows evenly. */
+  /** The measured value, on a scale that is about linear in the logarithm of the file size. */
   value: number;
   reaches: boolean;
 }
 
 /**
- * A list of settings, from the smallest file to the largest, in which the last or the first that reaches a target is
- * searched.
+ * A list of settings, from the smallest file to the largest. The search looks for the last or the first setting that
+ * reaches a target.
  */
 export interface SettingSequence {
   count: number;
-  /** The last setting that reaches it (`size` grows towards the target), or the first (`likeness` does). */
+  /** Whether the last setting that reaches the target is wanted (for `size`), or the first one (for `likeness`). */
   pick: 'last' | 'first';
   /** The target, on the scale of the values. */
   target: number;
-  /** How far on the safe side of the target a value is close enough. */
+  /** How far on the safe side of the target a value may be and still count as close enough. */
   tolerance: number;
   /** The value that a setting is expected to reach, on the same scale; undefined if there is no estimate. */
   expected?: (index: number) => number;
   /**
-   * How far beyond the target, on the same scale, a setting has to be expected for it to be left untried. Absent: a
-   * search goes on until a setting fails.
+   * How far beyond the target a setting must be expected, on the same scale, to be left untried. Absent: a search goes
+   * on until a setting fails.
    */
   margin?: number;
-  /** Whether even the first setting may fail. Without an expectation, it is then tried before any other. */
+  /**
+   * Whether even the first setting may fail. Without an expectation, the first setting is then tried before any other.
+   */
   isDoubtful?: boolean;
   /** Whether there is time for another trial. */
   hasTime(): boolean;
@@ -37,7 +39,7 @@ export interface TriedSetting {
   value: number;
 }
 
-/** Number of trials that follow the expectation; every later one bisects the rest. */
+/** Number of trials that follow the expectation. Every later trial bisects the remaining settings. */
 const GUIDED_TRIALS = 5;
 
 /**
@@ -64,7 +66,7 @@ export async function tryOut(row: SettingSequence): Promise<void> {
   }
 }
 
-/** The setting between two others that is expected to be nearest to the centre of the tolerance. */
+/** The setting between two others whose expected value is nearest to the centre of the tolerance. */
 function guess(
   { expected, pick, target, tolerance, isDoubtful = false }: SettingSequence,
   found: TriedSetting[],
@@ -81,7 +83,7 @@ function guess(
   return best;
 }
 
-/** Whether the fitted expectation of a setting is beyond the target by more than the margin. */
+/** Whether the fitted expectation of a setting misses the target by more than the margin. */
 function isSureToFail(
   { expected, pick, target, margin }: SettingSequence,
   found: TriedSetting[],
@@ -92,7 +94,7 @@ function isSureToFail(
   return (pick === 'last' ? beyond : -beyond) > margin;
 }
 
-/** The expectation, shifted to the last result, and tilted if two trials show by how much. */
+/** The expectation, shifted to the last result, and tilted if two trials show its slope. */
 function fitted(expected: (index: number) => number, found: TriedSetting[]): (index: number) => number {
   const [last, before] = [found.at(-1), found.at(-2)];
   if (last === undefined) return expected;

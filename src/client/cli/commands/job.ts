@@ -23,7 +23,7 @@ const RUN_OPTIONS = {
   'dry-run': { type: 'boolean' },
 } as const;
 
-/** The parameters in the contract of an op that are fields of the job itself. */
+/** Parameters of an op that are sent as fields of the job itself. */
 const JOB_FIELDS = ['prompt', 'count', 'templateId', 'items'];
 
 type Action = (args: readonly string[], context: Context) => Promise<number>;
@@ -109,7 +109,7 @@ async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobReq
   };
 }
 
-/** The ids of the inputs, each as an asset of the account. */
+/** Uploads the inputs, and returns the asset id of each. */
 async function uploadAll(
   client: Darkroom,
   inputs: readonly InputImage[],
@@ -128,7 +128,7 @@ async function uploadAll(
   return ids;
 }
 
-/** Waits for the end of a job, and shows how far it is. An interrupt ends the wait; the job goes on. */
+/** Waits for the end of a job, and shows its progress. An interrupt ends the wait, but not the job. */
 async function waitFor(client: Darkroom, jobId: string, terminal: Terminal): Promise<Job> {
   const job = await client.jobs.wait(jobId, {
     onProgress: ({ completedItems, failedItems, cancelledItems, totalItems, status }) =>
@@ -138,7 +138,7 @@ async function waitFor(client: Darkroom, jobId: string, terminal: Terminal): Pro
   return job;
 }
 
-/** Tells how a job stands. A job with failed items is a failure, of the kind that the job names. */
+/** Prints how a job ended. A job with failed items is a failure, whose kind the job names. */
 function ended(job: Job, terminal: Terminal): number {
   terminal.result(job, textOf(job));
   if (job.status !== 'FAILED') return EXIT_CODES.done;
@@ -175,7 +175,7 @@ function extensionOf(contentType: string): string {
   return contentType.replace('image/', '').replace('jpeg', 'jpg').replace('svg+xml', 'svg');
 }
 
-/** An action on the job that the only argument names. */
+/** Wraps an action on the job that the only argument names. */
 function withJob(act: (client: Darkroom, jobId: string, terminal: Terminal) => Promise<Job>): Action {
   return async (args, context) => {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true });

@@ -51,7 +51,7 @@ sent again.
   },
 };
 
-/** The status of the receiver, or why there is none. */
+/** Delivers an event. Returns the status of the receiver, or why there is none. */
 async function deliver(
   address: string,
   headers: Record<string, string>,

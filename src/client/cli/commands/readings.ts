@@ -5,7 +5,11 @@ import type { Command } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 
-/** Makes a command that reads something of each image. @param read reads one. @param textOf the answer for people. */
+/**
+ * Makes a command that reads something from each image.
+ * @param read reads one image.
+ * @param textOf formats the answer for people.
+ */
 function reading<T extends object>(
   usage: string,
   option: string | undefined,

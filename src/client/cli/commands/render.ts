@@ -89,7 +89,7 @@ function numberIn(values: RenderValues, name: 'width' | 'height' | 'quality' | '
   return value;
 }
 
-/** The row: that of --data, with the values of --set over it. */
+/** The row of data: that of --data, overridden by the values of --set. */
 async function readData({ data, set = [] }: RenderValues): Promise<Record<string, unknown>> {
   const row =
     data === undefined

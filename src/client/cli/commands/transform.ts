@@ -31,10 +31,10 @@ const OPTIONS = {
 } as const;
 
 const MAX_CONCURRENCY = 64;
-/** Errors after which no call of the account can succeed: the other images are left out. */
+/** Errors after which no call of the account can succeed. The remaining images are left out. */
 const ENDS_ALL = [UnauthorizedError, ForbiddenError, InsufficientCreditError];
 
-/** The files of a folder: how they are named, and whether those that are there are made again. */
+/** The output files of a folder: how they are named, and whether existing files are made again. */
 interface FolderTarget {
   folder: string;
   names: string;
@@ -96,7 +96,7 @@ async function isFolder(output: string | undefined): Promise<boolean> {
   return (await stat(output).catch(() => null))?.isDirectory() ?? false;
 }
 
-/** A picture of an image, or why there is none; with its name where there are several. */
+/** A picture of an image, or why there is none. It has a name if there are several. */
 type OutputResult = { name?: string; picture: Picture } | { name: string; error: DarkroomError };
 
 async function make(
@@ -136,7 +136,10 @@ async function transformOne(
   return EXIT_CODES.done;
 }
 
-/** Works on all images, whatever happens to one. @returns the highest exit code. */
+/**
+ * Works on all images, even if one fails.
+ * @returns the highest exit code.
+ */
 async function transformAll(
   context: Context,
   inputs: readonly InputImage[],

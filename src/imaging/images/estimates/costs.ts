@@ -1,5 +1,5 @@
 import type { Size } from '../../../../workers/formats/size.ts';
-import { isMoving, rangeOf } from '../../../../workers/image/frames.ts';
+import { isAnimationFormat, parseFrameRange } from '../../../../workers/image/frames.ts';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import {
   movingEffort,
@@ -7,7 +7,7 @@ import {
   searchEffort,
   USUAL_EFFORT,
 } from '../../../../workers/image/operations/parameter.ts';
-import type { Encode, OutputFormat, Pass } from '../../../../workers/protocol.ts';
+import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { Header } from '../header/header.ts';
 import {
@@ -26,7 +26,7 @@ import {
  * durations of a host correct them: see pools/work-history.ts.
  */
 
-/** Opening a picture, and sending the task to its worker. */
+/** CPU milliseconds for opening a picture and sending the task to its worker. */
 const BASE_MS = 5;
 /** The cost of a frame, without its pixels. */
 const FRAME_MS = 5;
@@ -40,21 +40,24 @@ const DECODE_MS: Readonly<Record<string, number>> = {
 };
 /** A page whose samples are converted first. */
 const REWRITE_MS = 80;
-/** A pixel that a step reads and drops, as a resize does to a smaller size. */
+/** CPU milliseconds per megapixel that a step reads but does not keep, as when it resizes to a smaller size. */
 const READ_MS = 5;
-/** A progressive or interlaced file, and one of 16 bits per channel, takes this many times as long to decode. */
+/** How many times longer a progressive, interlaced or 16-bit file takes to decode. */
 const COSTLY_DECODE_FACTOR = 2;
-/** A description reads all pixels once or twice, and looks at a small copy. */
+/** CPU milliseconds per megapixel of a description. It reads all pixels once or twice, and examines a small copy. */
 const DESCRIBE_MS = 30;
-/** A trial of a search is decoded again and compared; SSIMULACRA 2 looks at it in six sizes. */
+/** CPU milliseconds per megapixel to decode and compare the result of a trial. SSIMULACRA 2 compares six sizes. */
 const COMPARE_MS = 60;
 const SCORE_MS = 450;
-/** As counted over photographs: qualities are found in 3 trials in the mean and in 5 at most, palettes in 4. */
+/**
+ * The trials of a search, as counted with photographs: a quality is found in 3 trials on average and in at most 5, a
+ * palette in 4.
+ */
 const QUALITY_TRIALS = 4;
 const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
-type ResolvedEncode = Encode & { format: OutputFormat };
+type ResolvedEncode = EncodeOptions & { format: OutputFormat };
 type EffortTime = readonly [effort: number, ms: number];
 const NOTHING: EffortTime = [0, 0];
 
@@ -71,24 +74,24 @@ const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>
   webp: byEffort({ 0: 155, 5: 670, 9: 1_000 }),
   avif: byEffort({ 0: 430, 5: 900, 9: 1_600 }),
 };
-/** The effort of palettes and lossless files if the caller chose none: about that of the encoder. */
+/** The assumed effort of palettes and lossless files if the caller chose none, about the encoder's own default. */
 const FALLBACK_EFFORT = 5;
 const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...USUAL_EFFORT, png: 3 };
-/** Above this the AVIF encoder is kept to little effort: see workers/image/encode/effort.ts. */
+/** Size from which the effort of the AVIF encoder is limited; see workers/image/encode/effort.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
 
-/** The cost of some efforts from 0 to 9, in rising order; between two of them it is interpolated. */
+/** The costs of some efforts from 0 to 9, in rising order. Costs in between are interpolated. */
 function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
   return Object.entries(costsMs).map(([effort, ms]) => [Number(effort), ms]);
 }
 
 /**
- * CPU time that passes over one file may take, in milliseconds; none is a description. The file is decoded once for all
- * that read the same pixels.
- * @param layers the second pictures that they read, each decoded for each step that reads it.
+ * Estimated CPU milliseconds of passes over one file; without passes, those of a description. The file is decoded once
+ * for all passes that read the same pixels.
+ * @param layers the second pictures. Each is decoded for each step that reads it.
  */
-export function estimatedMs(header: Header, passes: readonly Pass[], layers: LayerHeaders = {}): number {
+export function estimatedMs(header: Header, passes: readonly ImagePass[], layers: LayerHeaders = {}): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
   const readings = Map.groupBy(passes, (pass) => readingOf(header, pass));
   const decodings = Array.from(readings.values(), (same) =>
@@ -98,13 +101,13 @@ export function estimatedMs(header: Header, passes: readonly Pass[], layers: Lay
   return sumOf(decodings) + sumOf(layerMs) + sumOf(passes.map((pass) => changingMs(header, pass)));
 }
 
-/** CPU time of a score of SSIMULACRA 2, in milliseconds. */
+/** Estimated CPU milliseconds of a SSIMULACRA 2 score. */
 export function scoringMs({ width, height }: Pick<Header, 'width' | 'height'>): number {
   return ((width * height) / 1e6) * SCORE_MS;
 }
 
-/** A value that passes have in common if they read the same pixels, as workers/image/branches.ts says. */
-function readingOf(header: Header, pass: Pass): unknown {
+/** A value that is equal for passes that read the same pixels; see workers/image/branches.ts. */
+function readingOf(header: Header, pass: ImagePass): unknown {
   const { metadata, format } = encodeOf(header, pass);
   const keepsFile =
     (metadata === 'keep' && header.format !== 'jpeg') || (header.format === 'gif' && format === 'gif');
@@ -116,7 +119,7 @@ function readingOf(header: Header, pass: Pass): unknown {
 }
 
 /** CPU time of a pass after its decoding. */
-function changingMs(header: Header, pass: Pass): number {
+function changingMs(header: Header, pass: ImagePass): number {
   const megapixels = megapixelsOf(header, pass);
   const written = { frames: framesOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
   return stepsMs(pass, megapixels, ofResult) + encodingMs(encodeOf(header, pass), written);
@@ -127,19 +130,20 @@ function sumOf(values: readonly number[]): number {
 }
 
 /**
- * The frames that are decoded. A frame of a GIF or WebP is drawn over all that are before it, so that each part of a
- * file is decoded from its first frame on.
+ * The number of frames that are decoded. A frame of a GIF or WebP is drawn over all frames before it, so decoding
+ * always starts at the first frame.
  */
-function readFrames(header: Header, pass: Pass): number {
+function readFrames(header: Header, pass: ImagePass): number {
   const { frame, frames } = pass.decode;
-  if (isMoving(header.format) && typeof frame === 'number') return Math.min(frame + 1, header.frames);
+  if (isAnimationFormat(header.format) && typeof frame === 'number')
+    return Math.min(frame + 1, header.frames);
   const batches = skippingBatches(header, pass);
   if (batches !== undefined) return batches.reduce((sum, { first, count }) => sum + first + count, 0);
-  const [before] = rangeOf(frames) ?? [0];
+  const [before] = parseFrameRange(frames) ?? [0];
   return before + framesOf(header, pass);
 }
 
-/** The whole file is read for a description, and for a pass over all its frames. */
+/** CPU milliseconds of decoding. A description reads the whole file, and so does a pass over all frames. */
 function decodingMs(
   { format, progressive, bitDepth, pixels, frames, rewritten }: Header,
   framesRead: number,
@@ -150,28 +154,28 @@ function decodingMs(
 }
 
 /**
- * CPU milliseconds of the steps of a pass, which libvips can divide among threads. A picture that shrinks is mostly
+ * CPU milliseconds of the steps of a pass that libvips can divide among threads. A picture that shrinks is mostly
  * shrunk by its decoder, which is one thread.
  */
-export function divisibleMs(header: Header, pass: Pass): number {
+export function divisibleMs(header: Header, pass: ImagePass): number {
   const ofSmaller: StepCost = (perMegapixel, before, after) => perMegapixel * Math.min(before, after);
   return stepsMs(pass, megapixelsOf(header, pass), ofSmaller);
 }
 
 /** Megapixels of all frames, before the first step and after each. */
-function megapixelsOf(header: Header, pass: Pass): number[] {
+function megapixelsOf(header: Header, pass: ImagePass): number[] {
   const frames = framesOf(header, pass);
   return sizesOf(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
 }
 
-/** Milliseconds of a step by its cost, and by the megapixels before and after it. */
+/** Milliseconds of a step, computed from its cost and the megapixels before and after it. */
 type StepCost = (perMegapixel: number, before: number, after: number) => number;
 
-/** A step makes the pixels of its result, and reads those that it drops. */
+/** The usual cost: a step computes the pixels of its result, and reads the pixels that it drops. */
 const ofResult: StepCost = (perMegapixel, before, after) =>
   perMegapixel * after + READ_MS * Math.max(0, before - after);
 
-function stepsMs({ steps }: Pass, megapixels: readonly number[], cost: StepCost): number {
+function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: StepCost): number {
   return steps.reduce((total, { operation: name, params }, index) => {
     const operation = stepNamed(name);
     if (operation === undefined) return total;
@@ -189,7 +193,7 @@ function encodingMs(encode: ResolvedEncode, written: { frames: number; megapixel
   return trialsOf(encode) * (once + megapixels * compareMs);
 }
 
-/** Trials of the searches of workers/image/search/target.ts. */
+/** The number of trials of a search in workers/image/search/target.ts. */
 function trialsOf({ format, lossless }: ResolvedEncode): number {
   if (lossless) return LOSSLESS_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
@@ -231,7 +235,7 @@ function scaleOf({ format, lossless, palette, colors, target }: ResolvedEncode):
 const BASE_BYTES = 16 * MEGABYTE;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
 const DESCRIBE_BYTES_PER_PIXEL = 4;
-/** A file that is done, which most encoders keep below this. */
+/** Size of a finished file. Most encoders stay below it. */
 const FILE_BYTES_PER_PIXEL = 1;
 const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   jpeg: 7,
@@ -242,21 +246,26 @@ const ENCODE_BYTES_PER_PIXEL: Readonly<Record<OutputFormat, number>> = {
   tiff: 2,
 };
 
-/** A second picture is decoded as a whole, with transparency. */
+/** A second picture is decoded completely, with transparency. */
 const LAYER_BYTES_PER_PIXEL = 4;
 
 /**
- * Memory that passes over one file, one after another, are estimated to take at their peak; none is a description.
+ * The estimated peak of memory of passes over one file, one after another, in bytes. Without passes, that of a
+ * description.
  * @param layers the second pictures that they read.
  */
-export function estimatedBytes(header: Header, passes: readonly Pass[], layers: LayerHeaders = {}): number {
+export function estimatedBytes(
+  header: Header,
+  passes: readonly ImagePass[],
+  layers: LayerHeaders = {},
+): number {
   if (passes.length === 0) return BASE_BYTES + decodeBytes(header) + header.pixels * DESCRIBE_BYTES_PER_PIXEL;
   const peak = Math.max(...passes.map((pass) => peakBytes(header, pass) + layerBytes(pass, layers)));
   return passes.length === 1 ? peak : peak + sharedBytes(header, passes);
 }
 
-/** What several passes hold beside the running one: the shared picture, and the files that are done. */
-function sharedBytes(header: Header, passes: readonly Pass[]): number {
+/** The bytes that several passes hold besides the running one: the shared picture, and the finished files. */
+function sharedBytes(header: Header, passes: readonly ImagePass[]): number {
   const files = passes.map((pass) => {
     const { width, height } = sizesOf(header, pass).at(-1) ?? header;
     return width * height * framesOf(header, pass) * FILE_BYTES_PER_PIXEL;
@@ -266,7 +275,7 @@ function sharedBytes(header: Header, passes: readonly Pass[]): number {
   return shared + files.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-function peakBytes(header: Header, pass: Pass): number {
+function peakBytes(header: Header, pass: ImagePass): number {
   const decode = BASE_BYTES + decodeBytes(header);
   const skipping = skippingBytes(header, pass);
   const sizes = sizesOf(header, pass);
@@ -275,8 +284,8 @@ function peakBytes(header: Header, pass: Pass): number {
   return decode + skipping + largestCopies(header, pass, sizes) + encode;
 }
 
-/** The largest second picture while it is decoded: the others are laid over before it or after it. */
-function layerBytes(pass: Pass, layers: LayerHeaders): number {
+/** The bytes of the largest second picture while it is decoded. Second pictures are processed one at a time. */
+function layerBytes(pass: ImagePass, layers: LayerHeaders): number {
   const each = layerHeadersOf(pass, layers).map(
     (layer) => decodeBytes(layer) + layer.width * layer.height * LAYER_BYTES_PER_PIXEL,
   );
@@ -285,13 +294,16 @@ function layerBytes(pass: Pass, layers: LayerHeaders): number {
 
 function decodeBytes(header: Header): number {
   if (header.format === 'avif') return header.pixels * AVIF_DECODE_BYTES_PER_PIXEL;
-  // A page that is rewritten is held as its samples, as its pixels, and as a file.
+  // A page that is rewritten is held three times: as its samples, as its pixels, and as a file.
   if (header.rewritten) return 3 * header.pixels * bytesPerPixel(header);
   return header.progressive ? header.pixels * bytesPerPixel(header) : 0;
 }
 
-/** The kept frames, twice while they are joined, and the batch that is decoded, if frames in between are left out. */
-function skippingBytes(header: Header, pass: Pass): number {
+/**
+ * The bytes of the kept frames, twice while they are joined, and of the batch that is decoded if frames in between are
+ * dropped.
+ */
+function skippingBytes(header: Header, pass: ImagePass): number {
   const batches = skippingBatches(header, pass);
   if (batches === undefined) return 0;
   const largest = Math.max(...batches.map(({ count }) => count));
@@ -302,10 +314,10 @@ function bytesPerPixel({ channels, bitDepth }: Header): number {
   return Math.max(3, channels) * Math.max(1, bitDepth / 8);
 }
 
-/** The most bytes of copies of pixels that exist at once between decoding and encoding. */
-function largestCopies(header: Header, pass: Pass, sizes: readonly Size[]): number {
+/** The most bytes of pixel copies that exist at the same time between decoding and encoding. */
+function largestCopies(header: Header, pass: ImagePass, sizes: readonly Size[]): number {
   const { steps } = pass;
-  // A page of a document is rewritten beside the others.
+  // A page of a document is rewritten while the others are in memory.
   const frames = header.animated ? framesOf(header, pass) : header.frames;
   const bytesOf = ({ width, height }: Size, copies: number) =>
     copies * width * height * frames * bytesPerPixel(header);
@@ -316,10 +328,10 @@ function largestCopies(header: Header, pass: Pass, sizes: readonly Size[]): numb
 }
 
 /**
- * The copies that it takes to turn the picture upright. A still picture can be made smaller before it is turned; an
- * animation is taken apart, turned frame by frame, and put together again.
+ * The number of copies needed to turn the picture upright. A still picture can be shrunk before it is turned. An
+ * animation is taken apart, turned frame by frame, and joined again.
  */
-function turnedCopies(header: Header, pass: Pass): number {
+function turnedCopies(header: Header, pass: ImagePass): number {
   if (header.orientation === 1) return 0;
   if (framesOf(header, pass) > 1) return 3;
   return pass.steps[0]?.operation === 'resize' ? 0 : 1;

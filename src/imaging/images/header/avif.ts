@@ -1,35 +1,38 @@
 import {
-  type ByteSpan,
+  type ByteRangeInFile,
+  findIsoBox,
   type IsoBox,
-  isoBox,
   isoBoxes,
   isoBrands,
 } from '../../../../workers/formats/boxes.ts';
-import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import {
+  findHeifMetaBox,
   type HeifReference,
   heifItems,
-  heifMeta,
   heifProperties,
   heifReferences,
-  primaryItem,
+  primaryItemId,
 } from '../../../../workers/formats/heif.ts';
 import { type Header, headerOf } from './facts.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
 /** The brands of pictures that are not coded as AV1. */
 export const HEIF_BRANDS = ['heic', 'heix', 'hevc', 'hevx', 'heim', 'heis', 'mif1', 'msf1', 'mif2'];
-/** No decoder of the service reads an animation without its own still picture. */
+/** The message for an animation without a still picture. No decoder of the service reads such a file. */
 const STILL_MISSING =
   'This AVIF is an animation, which is not supported; send a GIF or WebP, or its first frame.';
 const ALPHA = /^urn:mpeg:(mpegB:cicp:systems:auxiliary:alpha|hevc:2015:auxid:1)/;
 const IMAGE_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2k1', 'unci', 'vvc1'];
 
-/** A still picture is the primary item and its properties; a sequence is a track whose samples are the frames. */
-export function readAvif(bytes: Bytes): Header | null {
+/**
+ * Reads the header of an AVIF. A still picture is the primary item and its properties. A sequence is a track whose
+ * samples are the frames.
+ */
+export function readAvif(bytes: ByteReader): Header | null {
   const format = readBrand(bytes);
   if (format === null) return null;
-  const meta = heifMeta(bytes);
+  const meta = findHeifMetaBox(bytes);
   const items = meta === undefined ? null : readItemProperties(bytes, meta);
   const still = items === null ? null : readPrimary(bytes, items.primaryProperties);
   const sequence = readSequence(bytes);
@@ -49,27 +52,27 @@ export function readAvif(bytes: Bytes): Header | null {
   });
 }
 
-function readBrand(bytes: Bytes): 'avif' | 'heif' | null {
+function readBrand(bytes: ByteReader): 'avif' | 'heif' | null {
   const brands = isoBrands(bytes);
   if (brands.some((brand) => AVIF_BRANDS.includes(brand))) return 'avif';
   return brands.some((brand) => HEIF_BRANDS.includes(brand)) ? 'heif' : null;
 }
 
 /**
- * The properties of all items, those of the primary one in the order in which they are applied, and the number of
- * pictures; null when the box says nothing about a picture.
+ * The properties of all items, those of the primary item in the order in which they are applied, and the number of
+ * pictures. Null when the box describes no picture.
  */
-function readItemProperties(bytes: Bytes, meta: ByteSpan) {
-  const primaryId = primaryItem(bytes, meta);
-  const list = isoBox(bytes, meta, 'iprp', 'ipco');
+function readItemProperties(bytes: ByteReader, meta: ByteRangeInFile) {
+  const primaryId = primaryItemId(bytes, meta);
+  const list = findIsoBox(bytes, meta, 'iprp', 'ipco');
   if (primaryId === undefined || list === undefined) return null;
   const properties = [...isoBoxes(bytes, list)];
   const primaryProperties = heifProperties(bytes, meta, primaryId);
   return { primaryProperties, properties, pages: countPages(bytes, meta) };
 }
 
-/** Separate pictures: neither hidden, nor a thumbnail or a plane of another. */
-function countPages(bytes: Bytes, meta: ByteSpan): number {
+/** Counts the separate pictures: items that are neither hidden, nor a thumbnail or a plane of another item. */
+function countPages(bytes: ByteReader, meta: ByteRangeInFile): number {
   const parts = new Set([...heifReferences(bytes, meta)].flatMap(dependentItemIds));
   const pages = heifItems(bytes, meta).filter(
     ({ id, type, isHidden }) => !isHidden && !parts.has(id) && IMAGE_TYPES.includes(type),
@@ -77,14 +80,14 @@ function countPages(bytes: Bytes, meta: ByteSpan): number {
   return Math.max(1, [...pages].length);
 }
 
-/** Items that are a thumbnail or an auxiliary plane (alpha, depth) of another, or a tile of a grid. */
+/** The ids of items that are a thumbnail or an auxiliary plane (alpha, depth) of another item, or a tile of a grid. */
 function dependentItemIds({ type, from, to }: HeifReference): readonly number[] {
   if (type === 'thmb' || type === 'auxl') return [from];
   return type === 'dimg' ? to : [];
 }
 
-/** Decoders turn and mirror the picture by its own properties, so the size is the one after that. */
-function readPrimary(bytes: Bytes, properties: readonly IsoBox[]) {
+/** Reads the primary item. Decoders turn and mirror it by its own properties, so its size is the one after that. */
+function readPrimary(bytes: ByteReader, properties: readonly IsoBox[]) {
   let size: { width: number; height: number } | null = null;
   let bitDepth = 8;
   for (const { type, start } of properties) {
@@ -97,17 +100,17 @@ function readPrimary(bytes: Bytes, properties: readonly IsoBox[]) {
   return size && { ...size, bitDepth };
 }
 
-function isAlpha(bytes: Bytes, { type, start, end }: IsoBox): boolean {
+function isAlpha(bytes: ByteReader, { type, start, end }: IsoBox): boolean {
   return type === 'auxC' && ALPHA.test(bytes.text(start + 4, Math.min(end - start, 64)));
 }
 
-/** Size and samples of the first track that has a picture. */
-function readSequence(bytes: Bytes): { width: number; height: number; count: number } | null {
-  const movie = isoBox(bytes, { start: 0, end: bytes.length }, 'moov');
+/** Size and number of samples of the first track with a picture. */
+function readSequence(bytes: ByteReader): { width: number; height: number; count: number } | null {
+  const movie = findIsoBox(bytes, { start: 0, end: bytes.length }, 'moov');
   if (movie === undefined) return null;
   for (const track of isoBoxes(bytes, movie)) {
-    const head = track.type === 'trak' ? isoBox(bytes, track, 'tkhd') : undefined;
-    const samples = head && isoBox(bytes, track, 'mdia', 'minf', 'stbl', 'stsz');
+    const head = track.type === 'trak' ? findIsoBox(bytes, track, 'tkhd') : undefined;
+    const samples = head && findIsoBox(bytes, track, 'mdia', 'minf', 'stbl', 'stsz');
     if (head === undefined || samples === undefined) continue;
     const [width, height] = [bytes.u32(head.end - 8) >>> 16, bytes.u32(head.end - 4) >>> 16];
     if (width > 0 && height > 0) return { width, height, count: bytes.u32(samples.start + 8) };

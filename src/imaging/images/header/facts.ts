@@ -1,5 +1,10 @@
-import { Bytes } from '../../../../workers/formats/bytes.ts';
-import { exifDirectories, firstNumber, SHORT, withoutExifPrefix } from '../../../../workers/formats/tiff.ts';
+import { ByteReader } from '../../../../workers/formats/bytes.ts';
+import {
+  exifDirectories,
+  firstEntryValue,
+  TIFF_TYPE_SHORT,
+  withoutExifPrefix,
+} from '../../../../workers/formats/tiff.ts';
 
 const ORIENTATION_TAG = 0x0112;
 
@@ -7,7 +12,7 @@ const ORIENTATION_TAG = 0x0112;
 export interface Header {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
   mimeType: string;
-  /** As stored, of the canvas or of the first page. 0 when a drawing has no size. */
+  /** Width as stored, of the canvas or of the first page; 0 when a drawing has no size. */
   width: number;
   height: number;
   /** Frames of an animation or pages of a document. */
@@ -19,22 +24,24 @@ export interface Header {
   bitDepth: number;
   channels: number;
   hasAlpha: boolean;
-  /** Interlaced or progressive: a decoder needs the whole picture before it has the first line of it. */
+  /**
+   * Whether the picture is interlaced or progressive: a decoder needs the whole picture before it has the first line.
+   */
   progressive: boolean;
   animated: boolean;
   /** Display time of each frame of an animation, in milliseconds; absent where it was not read. */
   delays?: number[];
-  /** Its pixels are indexes into a palette, or have fewer than 8 bits of grey. */
+  /** Whether the pixels are indexes into a palette, or have fewer than 8 bits of grey. */
   indexed?: true;
-  /** Why no pixel of the file is read, and what to send instead, as a sentence. */
+  /** A sentence that says why the service does not read the pixels, and what to send instead. */
   unread?: string;
-  /** The worker writes its pixels again before it reads them. */
+  /** Whether the worker must rewrite the pixels before it can read them. */
   rewritten?: true;
 }
 
 type KnownFacts = Pick<Header, 'format' | 'width' | 'height' | 'channels'> & Partial<Header>;
 
-/** A header with these facts; in all others it is that of one upright, opaque picture of 8 bits a channel. */
+/** A header with these facts. All other facts are those of one upright, opaque picture with 8 bits per channel. */
 export function headerOf(facts: KnownFacts): Header {
   const { format, width, height, frames = 1 } = facts;
   return {
@@ -50,16 +57,19 @@ export function headerOf(facts: KnownFacts): Header {
   };
 }
 
-/** The orientation of an EXIF block (a TIFF structure, with or without the "Exif" prefix), or 1 when it has none. */
+/**
+ * The orientation in an EXIF block, or 1 when it has none. The block is a TIFF structure, with or without the "Exif"
+ * prefix.
+ */
 export function exifOrientation(block: Uint8Array): number {
-  const bytes = new Bytes(withoutExifPrefix(block));
+  const bytes = new ByteReader(withoutExifPrefix(block));
   const [directory] = exifDirectories(bytes);
   const entry = directory?.entries.find(({ tag }) => tag === ORIENTATION_TAG);
-  if (directory === undefined || entry?.type !== SHORT) return 1;
-  return validOrientation(firstNumber(bytes, directory, entry) ?? 1);
+  if (directory === undefined || entry?.type !== TIFF_TYPE_SHORT) return 1;
+  return validOrientation(firstEntryValue(bytes, directory, entry) ?? 1);
 }
 
-/** A decoder ignores a value that is not an orientation. */
+/** A valid orientation, 1 to 8. Any other value becomes 1, because decoders ignore it. */
 export function validOrientation(value: number): number {
   return value >= 1 && value <= 8 ? value : 1;
 }

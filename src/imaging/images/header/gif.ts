@@ -1,9 +1,9 @@
-import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { type GifBlock, gifBlocks } from '../../../../workers/formats/gif.ts';
 import { type Header, headerOf } from './facts.ts';
 
 const GRAPHIC_CONTROL = 0xf9;
-/** In the flags of a graphic control, after the length of its sub-block. */
+/** The transparency bit in the flags of a graphic control, which follow the length of its sub-block. */
 const TRANSPARENT = 0x01;
 /** Offset of the delay of the next image in a graphic control, in hundredths of a second. */
 const DELAY_AT = 2;
@@ -11,14 +11,15 @@ const DELAY_AT = 2;
 const INTERLACED = 0x40;
 const SCREEN_AT = 6;
 
-/** Screens that broken encoders wrote instead of the picture's size: the decoder takes the first frame's then. */
+/**
+ * Screen sizes that broken encoders wrote instead of the picture's size. The decoder then takes the size of the first
+ * frame.
+ */
 const BROKEN_SCREENS = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
 const MAX_TRUSTED_SIDE = 2048;
 
-/**
- * Walks the blocks; a frame counts when its data end inside the file. The decoder would draw what there is of one more.
- */
-export function readGif(bytes: Bytes): Header | null {
+/** Reads the header of a GIF by walking its blocks. A frame counts when its data ends inside the file. */
+export function readGif(bytes: ByteReader): Header | null {
   let frames = 0;
   /** Where the first frame ends on the screen. */
   let [right, bottom] = [0, 0];
@@ -33,7 +34,7 @@ export function readGif(bytes: Bytes): Header | null {
     if (isGraphicControl(block)) delayMs = readDelayMs(bytes, block);
     if (kind === 'image') endsInFrame = truncated;
     if (kind !== 'image' || truncated) continue;
-    // The image descriptor has its position and its size on the screen, then its flags.
+    // The image descriptor holds position, size and flags.
     frames += 1;
     delays.push(delayMs);
     delayMs = 0;
@@ -54,7 +55,7 @@ export function readGif(bytes: Bytes): Header | null {
     progressive,
     animated: frames > 1,
     ...(frames > 1 && { delays }),
-    // The decoder would take the frame as complete.
+    // The decoder would take the incomplete frame as complete.
     ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
   });
 }
@@ -72,13 +73,13 @@ function isGraphicControl(block: GifBlock): boolean {
   return block.kind === 'extension' && block.label === GRAPHIC_CONTROL;
 }
 
-/** The delay of a graphic control; 0 when it ends before. */
-function readDelayMs(bytes: Bytes, { start, end }: GifBlock): number {
+/** The delay in a graphic control; 0 when the block ends before it. */
+function readDelayMs(bytes: ByteReader, { start, end }: GifBlock): number {
   const at = start + DELAY_AT;
   return at + 2 <= Math.min(end, bytes.length) ? bytes.u16(at, true) * 10 : 0;
 }
 
-function isTransparent(bytes: Bytes, block: GifBlock): boolean {
+function isTransparent(bytes: ByteReader, block: GifBlock): boolean {
   return (
     isGraphicControl(block) && block.start + 2 <= block.end && (bytes.u8(block.start + 1) & TRANSPARENT) !== 0
   );

@@ -1,4 +1,4 @@
-import { Bytes } from '../../../../workers/formats/bytes.ts';
+import { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { readAvif } from './avif.ts';
 import type { Header } from './facts.ts';
 import { readGif } from './gif.ts';
@@ -10,8 +10,11 @@ import { readWebp } from './webp.ts';
 
 export type { Header };
 
-/** A reader answers null for a file that is not of its format; it may read past the end, which ends the reading. */
-const READERS: readonly ((bytes: Bytes) => Header | null)[] = [
+/**
+ * The readers of each format. A reader returns null for a file of another format. It may read past the end of the file,
+ * which ends the reading.
+ */
+const READERS: readonly ((bytes: ByteReader) => Header | null)[] = [
   readJpeg,
   readPng,
   readWebp,
@@ -22,11 +25,11 @@ const READERS: readonly ((bytes: Bytes) => Header | null)[] = [
 ];
 
 /**
- * The header of an image file, or null when the bytes are not of a known format. Never throws; costs at most one walk
- * over the file's blocks.
+ * The header of an image file, or null for a file of no known format. It never throws, and costs at most one walk over
+ * the file's blocks.
  */
 export function readHeader(file: Uint8Array): Header | null {
-  const bytes = new Bytes(file);
+  const bytes = new ByteReader(file);
   for (const read of READERS) {
     try {
       const header = read(bytes);

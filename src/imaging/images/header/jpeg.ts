@@ -1,25 +1,30 @@
-import type { Bytes } from '../../../../workers/formats/bytes.ts';
-import { APP1, type JpegSegment, jpegSegments, START_OF_SCAN } from '../../../../workers/formats/jpeg.ts';
+import type { ByteReader } from '../../../../workers/formats/bytes.ts';
+import {
+  APP1_MARKER,
+  type JpegSegment,
+  jpegSegments,
+  START_OF_SCAN_MARKER,
+} from '../../../../workers/formats/jpeg.ts';
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
 import { exifOrientation, type Header, headerOf } from './facts.ts';
 
-/** Start of frame: C0 to CF without the tables DHT, JPG and DAC. */
+/** Whether a marker starts a frame: C0 to CF, except the tables DHT, JPG and DAC. */
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-/** The second, third and fourth of each group of four are sequential-extended, progressive, lossless. */
+/** Whether a frame is progressive: the third of each group of four markers. */
 const isProgressive = (marker: number) => marker % 4 === 2;
 
 /** Walks the segments up to the first scan. */
-export function readJpeg(bytes: Bytes): Header | null {
+export function readJpeg(bytes: ByteReader): Header | null {
   let header: Header | null = null;
   let orientation: number | undefined;
   let firstScanChannels = 0;
   for (const segment of jpegSegments(bytes)) {
     const { marker, start, end } = segment;
-    if (marker === START_OF_SCAN) {
+    if (marker === START_OF_SCAN_MARKER) {
       firstScanChannels = bytes.u8(start);
       break;
     }
-    if (marker === APP1 && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
+    if (marker === APP1_MARKER && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
       // The decoder reads the first block of several.
       orientation ??= exifOrientation(bytes.slice(start, end));
     } else if (isFrame(marker) && header === null) {
@@ -31,8 +36,8 @@ export function readJpeg(bytes: Bytes): Header | null {
   return { ...header, orientation: orientation ?? 1, progressive: header.progressive || isMultiScan };
 }
 
-/** Bits of a sample, height, width and components. */
-function readFrame(bytes: Bytes, { marker, start }: JpegSegment): Header {
+/** Reads bits per sample, height, width and the number of components. */
+function readFrame(bytes: ByteReader, { marker, start }: JpegSegment): Header {
   return headerOf({
     format: 'jpeg',
     width: bytes.u16(start + 3),

@@ -1,4 +1,4 @@
-import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
 import { exifOrientation, type Header, headerOf } from './facts.ts';
 
@@ -6,8 +6,11 @@ import { exifOrientation, type Header, headerOf } from './facts.ts';
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
 const PALETTE = 3;
 
-/** IHDR comes first; transparency and EXIF are chunks after it. An animated PNG is read as its still picture. */
-export function readPng(bytes: Bytes): Header | null {
+/**
+ * Reads the header of a PNG: IHDR comes first, transparency and EXIF are later chunks. An animated PNG is read as its
+ * still picture.
+ */
+export function readPng(bytes: ByteReader): Header | null {
   const [head, ...others] = pngChunks(bytes);
   if (head?.type !== 'IHDR') return null;
   const { start } = head;
@@ -29,7 +32,7 @@ export function readPng(bytes: Bytes): Header | null {
   });
 }
 
-function readAncillaryChunks(bytes: Bytes, chunks: readonly PngChunk[]) {
+function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   let orientation: number | undefined;
   let isKeyed = false;
   for (const { type, start, end } of chunks) {

@@ -1,13 +1,13 @@
-import type { InputHeader, Readings } from '../../../../workers/protocol.ts';
+import type { HeaderReadings, InputHeader } from '../../../../workers/protocol.ts';
 import type { Header } from './facts.ts';
 
 /** Facts that the codec reports wrongly. */
-export function readingsOf({ format, frames, animated }: Header): Readings {
-  // An animation is read as the still picture that stands for it.
+export function readingsOf({ format, frames, animated }: Header): HeaderReadings {
+  // An AVIF animation is read as its still picture.
   return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
 }
 
-/** The header of a still picture, which spares the thread its own reading. */
+/** The header of a still picture for the thread, which then need not read it. */
 export function hintOf(header: Header): { header?: InputHeader } {
   const {
     format,

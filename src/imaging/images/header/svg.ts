@@ -1,15 +1,21 @@
-import { Bytes } from '../../../../workers/formats/bytes.ts';
-import { naturalSizeOf, wholePixels } from '../../../../workers/formats/svg.ts';
+import { ByteReader } from '../../../../workers/formats/bytes.ts';
+import { naturalSvgSizeOf, wholePixels } from '../../../../workers/formats/svg.ts';
 import { type Header, headerOf } from './facts.ts';
 
 /** The most bytes that are searched for the root element. Comments and a DOCTYPE may come before it. */
 const MAX_PROLOGUE_BYTES = 65_536;
-/** The text that may stand before the root element; each alternative begins differently, so the match is linear. */
+/**
+ * Matches the text that may precede the root element. Each alternative begins differently, so matching takes linear
+ * time.
+ */
 const PROLOGUE = /^\ufeff?(?:\s|<\?[\s\S]*?\?>|<!--[\s\S]*?-->|<!DOCTYPE[^[>]*(?:\[[^\]]*\]\s*)?>)*/;
 const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
 
-/** The natural size of a drawing is in its root element; 0 if it depends on the content. Text is UTF-8 or UTF-16. */
-export function readSvg(bytes: Bytes): Header | null {
+/**
+ * Reads the header of an SVG. Its natural size is in its root element; 0 if it depends on the content. Text is UTF-8 or
+ * UTF-16.
+ */
+export function readSvg(bytes: ByteReader): Header | null {
   const root = rootOf(bytes);
   if (root === undefined) return null;
   const size = sizeIn(root);
@@ -24,19 +30,19 @@ export function readSvg(bytes: Bytes): Header | null {
 
 /** The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content. */
 export function naturalSizeIn(file: Uint8Array): { width: number; height: number } | null {
-  const root = rootOf(new Bytes(file));
+  const root = rootOf(new ByteReader(file));
   return root === undefined ? null : sizeIn(root);
 }
 
 /** The start tag of the root element. */
-function rootOf(bytes: Bytes): string | undefined {
+function rootOf(bytes: ByteReader): string | undefined {
   const text = decode(bytes.slice(0, MAX_PROLOGUE_BYTES));
   const prologue = PROLOGUE.exec(text)?.[0] ?? '';
   return ROOT.exec(text.slice(prologue.length))?.[0];
 }
 
 function sizeIn(root: string) {
-  return naturalSizeOf((name) => attributeOf(root, name));
+  return naturalSvgSizeOf((name) => attributeOf(root, name));
 }
 
 function decode(start: Uint8Array): string {

@@ -1,25 +1,25 @@
-import type { Bytes } from '../../../../workers/formats/bytes.ts';
-import { tiffPages } from '../../../../workers/formats/tiff.ts';
+import type { ByteReader } from '../../../../workers/formats/bytes.ts';
+import { tiffPageDirectories } from '../../../../workers/formats/tiff.ts';
 import {
-  coloursOf,
-  isConvertible,
-  isForeign,
-  PAGE_TAGS,
-  SAMPLE_FORMAT,
+  areSamplesConvertible,
+  colourSampleCountOf,
+  needsSampleConversion,
+  readTiffPage,
+  SAMPLE_FORMATS,
+  TIFF_PAGE_TAGS,
   type TiffPage,
-  tiffPage,
 } from '../../../../workers/formats/tiff-page.ts';
 import { present } from '../../../platform/values/present.ts';
 import { type Header, headerOf, validOrientation } from './facts.ts';
 
-/** Null when the directory of a page is truncated: its size is then unknown. */
-export function readTiff(bytes: Bytes): Header | null {
+/** Reads the header of a TIFF. Null when the directory of a page is truncated, because its size is then unknown. */
+export function readTiff(bytes: ByteReader): Header | null {
   let first: Header | null = null;
   let frames = 0;
   let pixels = 0;
-  for (const directory of tiffPages(bytes)) {
+  for (const directory of tiffPageDirectories(bytes)) {
     if (directory.truncated) return null;
-    const page = headerOfPage(tiffPage(bytes, directory));
+    const page = headerOfPage(readTiffPage(bytes, directory));
     first ??= page;
     frames += 1;
     pixels += page.pixels;
@@ -35,13 +35,13 @@ function headerOfPage(page: TiffPage): Header {
     orientation: validOrientation(page.orientation),
     bitDepth: page.bits,
     channels: page.samples,
-    hasAlpha: page.entries.has(PAGE_TAGS.extraSamples),
+    hasAlpha: page.entries.has(TIFF_PAGE_TAGS.extraSamples),
     ...present({ unread: unreadTiff(page) }),
-    ...(isForeign(page) && { rewritten: true }),
+    ...(needsSampleConversion(page) && { rewritten: true }),
   });
 }
 
-/** Names of schemes of compression that are not read. */
+/** Compression schemes that are not supported, with their names. */
 const UNREAD_COMPRESSIONS: Readonly<Record<number, string>> = {
   22610: 'JPEG XR',
   33003: 'JPEG 2000',
@@ -59,11 +59,14 @@ const UNREAD_COMPRESSIONS: Readonly<Record<number, string>> = {
   50002: 'JPEG XL',
   52546: 'JPEG XL',
 };
-/** None, CCITT, LZW, JPEG, Deflate, NeXT, PackBits, ThunderScan, PixarLog, SGILog and WebP. */
+/**
+ * Supported compression schemes: none, CCITT, LZW, JPEG, Deflate, NeXT, PackBits, ThunderScan, PixarLog, SGILog and
+ * WebP.
+ */
 const READ_COMPRESSIONS: readonly number[] = [
   1, 2, 3, 4, 5, 6, 7, 8, 32_766, 32_771, 32_773, 32_809, 32_909, 32_946, 34_676, 34_677, 50_001,
 ];
-/** Photometric interpretations that are not read. */
+/** Photometric interpretations that are not supported, with their names. */
 const UNREAD_COLOURS: Readonly<Record<number, string>> = {
   10: 'ITU L*a*b* colours',
   32803: 'the raw samples of a camera (CFA)',
@@ -72,7 +75,7 @@ const UNREAD_COLOURS: Readonly<Record<number, string>> = {
 const SAVE_LOSSLESSLY = 'save it with LZW or Deflate compression, or as PNG';
 const EIGHT_OR_SIXTEEN = 'save it with 8 or 16 bits per sample';
 
-/** A sentence that says why a page is not read, and what to send instead; undefined for a page that is read. */
+/** A sentence that says why a page cannot be read, and what to send instead; undefined for a readable page. */
 function unreadTiff(page: TiffPage): string | undefined {
   const reason = reasonOf(page);
   return reason && `This TIFF ${reason[0]}, which is not supported: ${reason[1]}.`;
@@ -89,18 +92,18 @@ function reasonOf(page: TiffPage): [is: string, instead: string] | undefined {
     return ['has tiles with one plane per sample', 'save it with interleaved samples, or as PNG'];
   const colours = UNREAD_COLOURS[photometric];
   if (colours !== undefined) return [`holds ${colours}`, 'export it as RGB'];
-  if (sampleFormat > SAMPLE_FORMAT.undefined) return ['holds complex numbers', 'export it as RGB or grey'];
+  if (sampleFormat > SAMPLE_FORMATS.undefined) return ['holds complex numbers', 'export it as RGB or grey'];
   const isPacked = samples > 1 && bits < 8;
   if (isPacked || ![1, 2, 4, 8, 16, 32].includes(bits))
     return [`has ${bits} bits per sample`, EIGHT_OR_SIXTEEN];
-  if (isForeign(page)) return isConvertible(page) ? undefined : foreignReasonOf(page);
-  const most = (coloursOf(page) ?? samples) + 1;
+  if (needsSampleConversion(page)) return areSamplesConvertible(page) ? undefined : foreignReasonOf(page);
+  const most = (colourSampleCountOf(page) ?? samples) + 1;
   return samples > most
     ? [`has ${samples} samples per pixel`, 'save it with at most one channel beside its colours']
     : undefined;
 }
 
-/** Why samples that libvips takes for others are not converted. */
+/** The reason why samples that libvips misreads cannot be converted. */
 function foreignReasonOf({
   bits,
   isPlanar,

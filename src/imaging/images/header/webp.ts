@@ -1,4 +1,4 @@
-import type { Bytes } from '../../../../workers/formats/bytes.ts';
+import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
 import { exifOrientation, type Header, headerOf } from './facts.ts';
 
@@ -16,8 +16,10 @@ interface Canvas {
   hasExif: boolean;
 }
 
-/** The first chunk has the canvas; in the extended form the frames and EXIF are chunks behind it. */
-export function readWebp(bytes: Bytes): Header | null {
+/**
+ * Reads the header of a WebP. The first chunk has the canvas. In the extended form, frames and EXIF are later chunks.
+ */
+export function readWebp(bytes: ByteReader): Header | null {
   const chunks = [...webpChunks(bytes)];
   const canvas = readCanvas(bytes, chunks[0]);
   if (canvas === null) return null;
@@ -35,13 +37,13 @@ export function readWebp(bytes: Bytes): Header | null {
   });
 }
 
-/** Display time of a frame; 0 when its chunk ends before. */
-function durationMs(bytes: Bytes, { start, end }: RiffChunk): number {
+/** Display time of a frame; 0 when its chunk ends before it. */
+function durationMs(bytes: ByteReader, { start, end }: RiffChunk): number {
   const at = start + DURATION_AT;
   return at + 3 <= Math.min(end, bytes.length) ? bytes.u24(at, true) : 0;
 }
 
-function readCanvas(bytes: Bytes, chunk: RiffChunk | undefined): Canvas | null {
+function readCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): Canvas | null {
   if (chunk === undefined) return null;
   const { type, start: data } = chunk;
   switch (type) {

@@ -8,26 +8,29 @@ interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
   clock: Clock;
   /** Called when a process ends by itself. */
   onLost: (error: Error) => void;
-  /** The result of a task that itself ended its process: the same call would do it again. */
+  /** The result of a task that ended its own process, because the same task would do so again. */
   deathResult: Result;
-  /** Joins the reply of a process and its bytes, which own the whole of their memory. */
+  /** Joins the reply of a process and its bytes. The bytes own their whole memory. */
   resultOf: (reply: Reply, data: Uint8Array<ArrayBuffer>) => Result;
 }
 
-/** A process whose task was larger is replaced: memory that it has not freed would count against the next task. */
+/**
+ * A process is replaced after a task that took more memory, because memory that it has not freed would count against
+ * the next task.
+ */
 const LARGE_BYTES = 256 * MEGABYTE;
-/** A process whose result was larger is replaced too. */
+/** A process is also replaced after a larger result. */
 const LARGE_RESULT_BYTES = 64 * MEGABYTE;
 /** How long a process may be idle before it is ended. */
 const IDLE_MS = 60_000;
 
 /**
- * Child processes with a clean environment and bounded memory, which are killed at the deadline: for work that nothing
- * stops but a kill. Each runs one task at a time; one is started when none is idle.
+ * Child processes with a clean environment and bounded memory, for work that only a kill can stop. They are killed at
+ * the deadline. Each runs one task at a time, and one is started when none is idle.
  */
 export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements PoolWorkers<Task, Result> {
   readonly #options: ChildProcessesOptions<Reply, Result>;
-  /** Processes without work, each with the function that cancels its end. */
+  /** Idle processes, each with the function that cancels its end. */
   readonly #idle = new Map<TaskProcess, () => void>();
 
   constructor(options: ChildProcessesOptions<Reply, Result>) {
@@ -59,7 +62,9 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Po
     }
   }
 
-  /** Processes are started one by one as they are needed, and a surplus one ends when it has been idle for a while. */
+  /**
+   * Does nothing: processes are started one by one when they are needed, and an idle one ends by itself after a while.
+   */
   resize(): void {}
 
   async close(): Promise<void> {

@@ -2,41 +2,41 @@ import { Admission } from '../admission.ts';
 import type { Deadline } from '../deadline.ts';
 import type { AdmissionOptions, AdmissionStats, IncomingCall, SlotRequest } from '../slots.ts';
 
-/** A call to a pool, as one object: what its queue has to know of it, and its deadline. */
+/** A call to a pool: the facts that its queue needs, and its deadline. */
 export interface PoolCall extends Omit<SlotRequest, 'signal'> {
   deadline: Pick<Deadline, 'signal' | 'waiting' | 'deadlineMs'>;
 }
 
 /**
- * How work ended. `done`: with a result. `failed`: with a refusal or a lost worker. `abandoned`: after its deadline, or
+ * How work ended. `done`: with a result. `failed`: with an error or a lost worker. `abandoned`: after its deadline, or
  * after its client had gone.
  */
 export type WorkEnding = 'done' | 'failed' | 'abandoned';
 
 /** Work that has its slot. */
 export interface StartedWork<Result> {
-  /** Time that it waited for its slot, in milliseconds. */
+  /** Milliseconds that the work waited for its slot. */
   queueMs: number;
   /**
-   * Settles when the work has ended, which after a deadline is later than its caller waits.
-   * Rejects with provider_unavailable or unsupported_format; with what kept the task from being made; with the reason
+   * Settles when the work has ended, which may be after the deadline, when its caller no longer waits. Rejects with
+   * provider_unavailable or unsupported_format; with the error that kept the task from being made; or with the reason
    * of the deadline's signal.
    */
   result: Promise<Result>;
-  /** Resolves when no worker runs for the call any more, and its slot is free. Never rejects. */
+  /** Resolves when no worker works for the call any more, and its slot is free. Never rejects. */
   ended: Promise<WorkEnding>;
-  /** CPU time of the worker in milliseconds, known when the work has ended; null if none began. Never rejects. */
+  /** CPU milliseconds of the worker, known when the work has ended; null if no work began. Never rejects. */
   busyMs: Promise<number | null>;
 }
 
-/** The result of a task, or the error with which its worker was lost, and the CPU time until then in milliseconds. */
+/** The result of a task, or the error with which its worker was lost, and the CPU milliseconds until then. */
 export type Finished<Result> = { busyMs: number | null } & ({ result: Result } | { error: unknown });
 
-/** What runs the tasks of a pool: threads of this process, or child processes. */
+/** The workers that run the tasks of a pool: threads of this process, or child processes. */
 export interface PoolWorkers<Task, Result> {
   /**
-   * Resolves when the work has really ended. The task's input is handed over.
-   * @param signal ends the work, where the worker can be stopped.
+   * Runs a task. Resolves when the work has really ended. The task's input is transferred.
+   * @param signal ends the work, if the worker can be stopped.
    * @param bytes estimated memory of the work.
    */
   run(task: Task, signal: AbortSignal, bytes: number): Promise<Finished<Result>>;
@@ -51,7 +51,7 @@ interface WorkerAnswer {
   details?: Record<string, unknown>;
 }
 
-/** Workers whose slots the accounts take in turn. */
+/** A pool of workers whose slots are given to the accounts in turn. */
 export class Pool<Task, Result extends WorkerAnswer> {
   readonly #admission: Admission;
   readonly #workers: PoolWorkers<Task, Result>;
@@ -99,13 +99,13 @@ export class Pool<Task, Result extends WorkerAnswer> {
     return this.#admission.stats();
   }
 
-  /** Changes the number of slots and their memory in all. No call fails. */
+  /** Changes the number of slots and their total memory. No call fails. */
   resize(size: { slots: number; budgetBytes: number }): void {
     this.#workers.resize(size.slots);
     this.#admission.resize(size);
   }
 
-  /** Waits for the work under way, then ends the workers. */
+  /** Waits for the work in progress, then ends the workers. */
   async close(): Promise<void> {
     await this.#admission.idle();
     await this.#workers.close();
@@ -133,7 +133,7 @@ function takeResult<Result>(work: Finished<Result>): Result {
 function endingOf(work: Finished<WorkerAnswer>, { aborted }: AbortSignal): WorkEnding {
   if (aborted) return 'abandoned';
   if ('result' in work && work.result.kind !== 'failure') return 'done';
-  // A worker may notice the deadline before the clock here does.
+  // A worker may notice the deadline before this process does.
   const isLate = 'result' in work && work.result.details?.reason === 'deadline_exceeded';
   return isLate ? 'abandoned' : 'failed';
 }

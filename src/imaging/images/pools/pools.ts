@@ -1,4 +1,9 @@
-import type { Branched, ImageResult, ImageTask, Pass } from '../../../../workers/protocol.ts';
+import type {
+  BranchTaskResult,
+  ImagePass,
+  ImageTask,
+  ImageTaskResult,
+} from '../../../../workers/protocol.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
@@ -26,15 +31,15 @@ import { ImageThreads } from './threads.ts';
 import { LATE_SECONDS, type LateWork, Pace, type WorkerTime } from './work-history.ts';
 
 /**
- * `quick` runs passes that take a moment. `slow` those that take longer: they yield the cores to quick ones. `heavy`
- * those that may take seconds, and those of accounts past their budget. `batch` items of large jobs that take at most
- * as long as slow passes.
+ * `quick` runs passes that take a moment. `slow` runs longer passes, which yield the CPU to quick ones. `heavy` runs
+ * passes that may take seconds, and those of accounts past their budget. `batch` runs items of large jobs that take at
+ * most as long as slow passes.
  */
 export type PoolName = 'quick' | 'slow' | 'heavy' | 'batch';
 
 /**
- * Why work gets the lowest priority: it is estimated to take long, its account has used up its budget of worker time,
- * or the same work of the account has just met its deadline.
+ * Why work gets the lowest priority: its estimate is long, its account has used up its budget of worker time, or the
+ * same work of the account has just exceeded its deadline.
  */
 type LowReason = 'estimate' | 'budget' | 'deadline';
 
@@ -43,7 +48,7 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   kind: ImageTask['kind'];
   header: Header;
   /** None for a description and a comparison. */
-  passes: readonly Pass[];
+  passes: readonly ImagePass[];
   /** CPU time that is not told by the passes. */
   measuringMs?: number;
   /** The headers of the second pictures that the passes read. */
@@ -51,16 +56,16 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   /** Whether it is an item of a large job. */
   inBatch: boolean;
   deadline: Deadline;
-  /** What to send instead, where the work takes too long. */
+  /** What to send instead if the work takes too long. */
   alternatives(): Alternatives;
 }
 
-/** The pool of a call, and what its choice was based on. */
+/** The pool of a call, and the reasons for this choice. */
 interface Choice {
   name: PoolName;
   /** Present in the pool `heavy`. */
   reason: LowReason | undefined;
-  /** Work of one kind has about the same ratio of time to estimate. */
+  /** A text that names work with about the same ratio of real time to estimate. */
   paceKind: string;
   estimateMs: number;
 }
@@ -73,7 +78,7 @@ export interface PoolsOptions {
   workerTime: WorkerTime;
   lateWork: LateWork;
   onLost: (error: Error) => void;
-  /** Counts work that has ended. In the metrics, the pool of quick passes is named `image`. */
+  /** Measures work that has ended. In the metrics, the pool of quick passes is named `image`. */
   meter?: Pick<PoolMeter, 'ended'> | undefined;
   threadFile?: URL | undefined;
   processFile?: URL | undefined;
@@ -81,28 +86,30 @@ export interface PoolsOptions {
   processCpuMs?: TaskProcessOptions['processCpuMs'];
 }
 
-type ImagePool = Pool<ImageTask, ImageResult>;
+type ImagePool = Pool<ImageTask, ImageTaskResult>;
 
-/** A quick pass of another account waits for about this long at most until a thread is free. */
+/**
+ * From this estimate a pass is slow. A quick pass of another account waits at most about this long for a free thread.
+ */
 const SLOW_FROM_MS = 300;
-/** A slow pass of another account waits for about this long at most. */
+/** From this estimate a pass is heavy. A slow pass of another account waits at most about this long. */
 const HEAVY_FROM_MS = 2_000;
-/** Grants a third of a core that quick passes contend for, and all idle time. */
+/** Grants a third of a core that quick passes compete for, and all idle time. */
 const SLOW_NICENESS = 3;
-/** Grants a tenth of a contended core, and all idle time: less would starve the pass on a busy host. */
+/** Grants a tenth of a core that others compete for, and all idle time. Less would starve the pass on a busy host. */
 const HEAVY_NICENESS = 10;
 /**
- * Grants a quarter of a contended core, so that a batch always advances, and all idle time. The threads of a call are
- * scheduled some six times within its few milliseconds: at equal priority, each time waits for the end of a batch's
- * time slice.
+ * Grants a quarter of a core that others compete for, so that a batch always advances, and all idle time. The threads
+ * of a call are scheduled some six times within its few milliseconds. At equal priority, they would wait for the end of
+ * a batch's time slice each time.
  */
 const BATCH_NICENESS = 5;
 /**
- * Steps from which a second thread shortens a pass: at 2 megapixels, rotate and modulate take 0.7 of the time, sharpen
- * 0.6, median 0.5. Below it, starting the thread costs more than it saves.
+ * CPU milliseconds of its steps from which a second thread shortens a pass. At 2 megapixels, rotate and modulate take
+ * 0.7 of the time, sharpen 0.6, median 0.5. Below it, starting the thread costs more than it saves.
  */
 const DIVIDED_FROM_MS = 20;
-/** The bodies of waiting calls may take one part of the quick budget in so many. */
+/** The bodies of waiting calls may take this part of the quick budget: a quarter. */
 const HELD_DIVISOR = 4;
 const IMAGE_THREAD = new URL('../../../../workers/image/perform.ts', import.meta.url);
 const IMAGE_PROCESS = new URL('../../../../workers/image/process.ts', import.meta.url);
@@ -112,10 +119,10 @@ const PROCESS_DIED_MESSAGE =
   'The image needs more memory for this than a pass may take, or broke its decoder; send a smaller one.';
 
 /**
- * Nothing stops a thread inside libvips: a pass that takes longer than a moment runs in a process that can be killed,
- * and that has a priority of its own, so that no account's pass holds up the calls of the others. A thread cannot have
- * one, because libuv's threads are shared by all that a process does. A call does not wait for an item of a job in a
- * thread or in a process of long work: both run beside each other and share the cores, as far as the memory goes.
+ * The pools for image work. A thread inside libvips cannot be stopped and has no priority of its own, because libuv's
+ * threads are shared by the whole process. So a pass that takes longer than a moment runs in a process that can be
+ * killed and has a lower priority, and no account's pass holds up the calls of others. A call does not wait for a job's
+ * item in a thread or in a process of long work: both run at the same time, as far as memory allows.
  */
 export class Pools {
   readonly #options: PoolsOptions;
@@ -137,14 +144,14 @@ export class Pools {
   }
 
   /**
-   * Starts the work of a call in the pool that its estimated duration and its account assign it to. Resolves when it
-   * has its slot. All that is learnt of the work is recorded before its result settles.
-   * @throws what Pool.start throws; deadline_exceeded where the same work has just taken too long.
+   * Starts the work of a call in the pool that suits its estimated duration and its account. Resolves when the work has
+   * its slot. Measurements of the work are recorded before its result settles.
+   * @throws what Pool.start throws; deadline_exceeded if the same work has just taken too long.
    */
   async start(
     call: PassCall,
     makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<StartedWork<ImageResult>> {
+  ): Promise<StartedWork<ImageTaskResult>> {
     const { header, passes, layers, accountId, work, deadline } = call;
     const { clock, lateWork } = this.#options;
     const retryAfterSeconds = lateWork.waitSeconds(accountId, () => lateNameOf(call), header.pixels);
@@ -162,14 +169,17 @@ export class Pools {
       makeTask,
     );
     deadline.begin(() => tookTooLong(LATE_SECONDS, call.alternatives()));
-    // The wait of a call is a part of its time, that of a job is not.
+    // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
     const ended = this.#recorded(call, choice, run, allowedMs);
     return { ...run, ended, result: run.result.finally(() => ended) };
   }
 
-  /** Threads of libvips for a pass that begins now: two if it is alone in this process and gains from the second. */
-  threadsFor(header: Header, passes: readonly Pass[]): number {
+  /**
+   * The number of libvips threads for a pass that begins now: two if the pass is alone in this process and gains from a
+   * second one.
+   */
+  threadsFor(header: Header, passes: readonly ImagePass[]): number {
     const { capacity } = this.#options;
     const granted = capacity.processes() * capacity.imageThreads();
     // The bytes that the AVIF encoder writes depend on its number of threads.
@@ -178,12 +188,12 @@ export class Pools {
     return granted > 1 && gains && this.#isAlone() ? 2 : 1;
   }
 
-  /** Lets in a call whose body is still to be received. Most calls are quick, so it counts in that pool. */
+  /** Lets in a call whose body is still to be received. It counts in the quick pool, because most calls are quick. */
   expect(accountId: string, heldBytes: number): IncomingCall {
     return this.#pools.quick.expect(accountId, heldBytes);
   }
 
-  /** Seconds after which a call may be sent again that was refused before its pool was chosen. */
+  /** Seconds after which a call that was refused before its pool was chosen may be sent again. */
   retryAfterSeconds(): number {
     return this.#pools.quick.retryAfterSeconds();
   }
@@ -197,12 +207,15 @@ export class Pools {
     await Promise.all(Object.values(this.#pools).map((pool) => pool.close()));
   }
 
-  /** A call whose deadline passed before it had a slot of a process is refused for lack of capacity. */
+  /**
+   * Starts work in a pool of processes. A call whose deadline passes before it has a slot is refused for lack of
+   * capacity.
+   */
   async #startIn(
     name: PoolName,
     call: PoolCall,
     makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<StartedWork<ImageResult>> {
+  ): Promise<StartedWork<ImageTaskResult>> {
     const pool = this.#pools[name];
     try {
       return await pool.start(call, makeTask);
@@ -230,11 +243,11 @@ export class Pools {
     return work !== 'job' && this.#options.workerTime.isSpent(accountId) ? 'budget' : undefined;
   }
 
-  /** Learns from work when it has ended, whatever its pool: its pace, its account's time, and whether it was late. */
+  /** Records ended work of any pool: its pace, its account's time, and whether it was late. */
   async #recorded(
     call: PassCall,
     choice: Choice,
-    started: StartedWork<ImageResult>,
+    started: StartedWork<ImageTaskResult>,
     allowedMs: number,
   ): Promise<WorkEnding> {
     const { accountId, header, inBatch, work } = call;
@@ -243,7 +256,7 @@ export class Pools {
     const outcome = await started.ended;
     const cpuMs = await started.busyMs;
     if (cpuMs === null) return outcome;
-    // Work that was refused or abandoned ended early, and is not a measure of the pace unless it was slow.
+    // Refused or abandoned work ended early, so it only tells the pace if it was slow.
     if (outcome === 'done' || cpuMs > estimateMs) this.#pace.record(paceKind, estimateMs, cpuMs);
     if (work !== 'job') workerTime.spent(accountId, cpuMs);
     if (outcome === 'abandoned')
@@ -256,7 +269,7 @@ export class Pools {
     return outcome;
   }
 
-  /** Whether the calling pass is the only one that has a slot, and none waits. */
+  /** Whether the calling pass holds the only slot, and no other work waits. */
   #isAlone(): boolean {
     let passes = 0;
     for (const { busy, waiting, jobsWaiting } of Object.values(this.stats()))
@@ -273,13 +286,13 @@ export class Pools {
 
   #processPool(name: PoolName, niceness: number): ImagePool {
     const { processFile: file = IMAGE_PROCESS, settings, clock, onLost, processCpuMs } = this.#options;
-    const processes = new ChildProcesses<ImageTask, ImageResult, ImageResult>({
+    const processes = new ChildProcesses<ImageTask, ImageTaskResult, ImageTaskResult>({
       ...{ file, niceness, clock, onLost, processCpuMs },
       memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
       resultOf: withBytes,
     });
-    // An item of a job has a minute there, which no call can wait for.
+    // An item of a job may take a minute there, for which no call can wait.
     return new Pool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
   }
 
@@ -312,12 +325,15 @@ export class Pools {
 }
 
 /** The answer of a child process with the bytes that it sent separately. */
-function withBytes(reply: ImageResult, data: Uint8Array<ArrayBuffer>): ImageResult {
+function withBytes(reply: ImageTaskResult, data: Uint8Array<ArrayBuffer>): ImageTaskResult {
   if (reply.kind === 'branched') return withFiles(reply, data);
   return reply.kind === 'transformed' ? { ...reply, data } : reply;
 }
 
-function withFiles({ outputs, sizes = [], ...reply }: Branched, bytes: Uint8Array<ArrayBuffer>): Branched {
+function withFiles(
+  { outputs, sizes = [], ...reply }: BranchTaskResult,
+  bytes: Uint8Array<ArrayBuffer>,
+): BranchTaskResult {
   const left = sizes.values();
   let end = 0;
   const filled = outputs.map((output) => {
@@ -331,12 +347,15 @@ function withFiles({ outputs, sizes = [], ...reply }: Branched, bytes: Uint8Arra
 
 const POOL_NAMES: readonly PoolName[] = ['quick', 'slow', 'heavy', 'batch'];
 
-/** A text that the same work over other files has in common. */
+/** A text that is the same for the same work on other files. */
 function lateNameOf({ kind, header, passes }: PassCall): string {
   return `${kind} ${header.format} ${JSON.stringify(passes)}`;
 }
 
-/** Work with the same decoder, steps and encoder has about the same ratio of time to estimate. */
+/**
+ * A text that is the same for work with the same decoder, steps and encoder, whose ratio of real time to estimate is
+ * about the same.
+ */
 function paceKindOf({ kind, header, passes, measuringMs = 0 }: PassCall): string {
   const [pass, ...others] = passes;
   if (pass === undefined || others.length > 0)

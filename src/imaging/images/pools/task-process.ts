@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ChildProcessTask, ProcessAnswer, RasterInput } from '../../../../workers/protocol.ts';
+import type { ChildProcessAnswer, ChildProcessTask, RasterInput } from '../../../../workers/protocol.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/oom-score.ts';
 import { DATA_PIPE, freeNow, readBytes } from '../../../../workers/transport/pipe.ts';
 
 /** A process ended before its answer. */
 export class ProcessDeath extends Error {
   override readonly name = 'ProcessDeath';
-  /** Whether the task is at fault: the memory limit and native crashes abort a process from inside. */
+  /** Whether the task itself ended the process: the memory limit and native crashes abort a process from inside. */
   readonly byTask: boolean;
-  /** CPU time of its task until it was killed, in milliseconds; null if the system does not tell. */
+  /** CPU milliseconds of its task until the process was killed; null if the system does not tell. */
   readonly cpuMs: number | null;
   constructor(ending: ProcessEnd, cpuMs: number | null) {
     super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);
@@ -27,11 +27,14 @@ export interface TaskProcessOptions {
   memoryMegabytes: number;
   /** 0 is the usual priority, 19 the lowest. */
   niceness: number;
-  /** CPU milliseconds of a process by its id, null if they are not known; absent: as the system reports them. */
+  /**
+   * Returns the CPU milliseconds of a process by its id, or null if they are unknown. Absent: as the system reports
+   * them.
+   */
   processCpuMs?: ((pid: number) => number | null) | undefined;
 }
 
-/** The bytes of a task, which are sent apart from the rest of it. */
+/** The bytes of a task, which are sent apart from its other fields. */
 export interface TaskFiles {
   input: Uint8Array;
   layers?: Readonly<Record<string, RasterInput>>;
@@ -44,7 +47,7 @@ interface ProcessEnd {
 
 const UNCAUGHT_EXCEPTION = 1;
 const OWN_DEATHS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGSEGV', 'SIGBUS', 'SIGILL'];
-/** The environment of the process: no credential of a store, no secret of the operator. */
+/** The environment variables that the process gets. None holds a credential of a store or a secret of the operator. */
 const ENVIRONMENT = [
   'PATH',
   'HOME',
@@ -59,11 +62,11 @@ const ENVIRONMENT = [
   'LD_PRELOAD',
   'MALLOC_ARENA_MAX',
   'MALLOC_CONF',
-  // Halves the time that a process takes to start, which on a busy host is seconds of a call's ten.
+  // The code cache halves the start time of a process, which on a busy host takes seconds of a call's ten.
   'NODE_COMPILE_CACHE',
 ];
 
-/** A process for work that nothing stops but a kill. */
+/** A child process for work that only a kill can stop. */
 export class TaskProcess {
   readonly #processCpuMs: (pid: number) => number | null;
   readonly #child: ChildProcess;
@@ -71,7 +74,7 @@ export class TaskProcess {
   readonly #died = new AbortController();
   /** Resolves when it is gone. */
   readonly gone: Promise<void>;
-  /** CPU time of the process when its task began, and of the task when the process was killed. */
+  /** CPU milliseconds of the process at the start of its task. */
   #begunAtMs: number | null = null;
   #killedAfterMs: number | null = null;
 
@@ -80,7 +83,7 @@ export class TaskProcess {
     this.#child = forkLimited(options);
     if (this.#child.pid !== undefined) endFirstWithoutMemory(this.#child.pid);
     this.#pipe = this.#child.stdio[DATA_PIPE] as Duplex;
-    // A write to a process that died fails here; the death itself is reported by its exit.
+    // A write to a dead process fails here. The death itself is reported by its exit.
     this.#pipe.on('error', () => {});
     this.gone = waitForEnding(this.#child).then((ending) =>
       this.#died.abort(new ProcessDeath(ending, this.#killedAfterMs)),
@@ -88,8 +91,8 @@ export class TaskProcess {
   }
 
   /**
-   * Sends a task and reads its answer. One at a time. The task's input and its second pictures are handed over, and
-   * freed once they are written.
+   * Sends a task and reads its answer, one at a time. The input and the second pictures are transferred, and freed once
+   * they are written.
    * @throws ProcessDeath
    */
   async ask<Task extends TaskFiles, Reply>({ input, layers = {}, ...task }: Task) {
@@ -100,7 +103,7 @@ export class TaskProcess {
       this.#child.send(message, (error) => error !== null && this.#child.kill('SIGKILL'));
       for (const file of [input, ...Object.values(layers).map((layer) => layer.input)])
         this.#pipe.write(file, (error) => (error ? undefined : freeNow(file)));
-      const [answer] = (await once(this.#child, 'message', { signal })) as [ProcessAnswer<Reply>];
+      const [answer] = (await once(this.#child, 'message', { signal })) as [ChildProcessAnswer<Reply>];
       const { reply, sizeBytes, cpuMs } = answer;
       return { reply, data: await readBytes(this.#pipe, sizeBytes, signal), cpuMs };
     } catch (error) {
@@ -130,8 +133,8 @@ function sizesOf(layers: Readonly<Record<string, RasterInput>>): ChildProcessTas
 }
 
 /**
- * A shell sets the limits before Node starts, so that they hold for every thread; RLIMIT_DATA counts the memory that is
- * written to, where a limit of the address space would count all that V8 reserves.
+ * Starts a process through a shell, which sets the limits before Node starts, so that they hold for every thread.
+ * RLIMIT_DATA counts memory that is written to. A limit on the address space would also count what V8 only reserves.
  */
 function forkLimited({ file, memoryMegabytes, niceness }: TaskProcessOptions): ChildProcess {
   const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
@@ -146,7 +149,7 @@ function forkLimited({ file, memoryMegabytes, niceness }: TaskProcessOptions): C
   });
 }
 
-/** A process that cannot even start has ended, too. */
+/** Resolves when a process has ended. A process that cannot start counts as ended too. */
 function waitForEnding(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((resolve) => {
     child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
@@ -157,8 +160,8 @@ function waitForEnding(child: ChildProcess): Promise<ProcessEnd> {
 const TICK_MS = 10;
 
 /**
- * CPU milliseconds of a process since its start; null without /proc, or when it has ended. The name of the program is
- * in brackets, so fields begin after the last bracket.
+ * CPU milliseconds of a process since its start; null without /proc, or when it has ended. Fields are counted after the
+ * last bracket, because the name of the program is in brackets.
  */
 function cpuMsOf(pid: number): number | null {
   try {

@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { ImageResult, ImageTask } from '../../../../workers/protocol.ts';
+import type { ImageTask, ImageTaskResult } from '../../../../workers/protocol.ts';
 import { shareOnce } from '../../../../workers/transport/once.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { workerUnreachable } from '../failures.ts';
 import type { Finished, PoolWorkers } from './pool.ts';
 
-/** A call and an item of a job at the same time: sharp works on threads of libuv, so neither holds up the other. */
+/**
+ * A thread runs a call and an item of a job at the same time. sharp works on threads of libuv, so neither holds up the
+ * other.
+ */
 const TASKS_A_THREAD = 2;
-/** Longer than any task: one that still runs then hangs inside libvips. */
+/** Longer than any task. A task that runs longer hangs inside libvips. */
 const RETIRE_MS = 180_000;
 
 interface ThreadsOptions {
@@ -22,19 +25,18 @@ interface ThreadsOptions {
   workersCpuMs?: (() => number) | undefined;
 }
 
-type ThreadPool = Piscina<ImageTask, ImageResult>;
+type ThreadPool = Piscina<ImageTask, ImageTaskResult>;
 
 /**
- * Threads of this process that run image tasks, one each, or a call beside the item of a job. They are the fastest
- * workers, but nothing stops a thread inside libvips. The first task starts them. The caller never runs more tasks at
- * once than the threads take: calls wait in admission, where accounts take turns and clients may leave. A dead thread
- * is replaced.
+ * Threads of this process that run image tasks: one each, or a call and the item of a job. They are the fastest
+ * workers, but nothing stops a thread inside libvips. The first task starts them. Tasks never queue here: calls wait in
+ * admission, where accounts take turns and clients may leave. A dead thread is replaced.
  */
-export class ImageThreads implements PoolWorkers<ImageTask, ImageResult> {
+export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   readonly #options: ThreadsOptions;
   readonly #cpuMeter: CpuMeter;
   readonly #running = new WeakMap<ThreadPool, Set<Promise<unknown>>>();
-  /** Pools of another size, until their last task has ended. */
+  /** The ends of pools of a former size, each until its last task has ended. */
   readonly #retiring = new Set<Promise<void>>();
   #count: number;
   #pool: ThreadPool | undefined;
@@ -47,11 +49,11 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageResult> {
     shareOnce('closeOtherLoaders');
   }
 
-  async run(task: ImageTask): Promise<Finished<ImageResult>> {
+  async run(task: ImageTask): Promise<Finished<ImageTaskResult>> {
     const { clock, onLost } = this.#options;
     const begunMs = clock.elapsedMs();
     const cpuMs = this.#cpuMeter.begin();
-    // Other threads of the process, such as those that collect garbage, are measured too.
+    // Other threads of the process, such as the garbage collector's, are measured too.
     const busyMs = () => Math.min(cpuMs(), (clock.elapsedMs() - begunMs) * vipsThreadsOf(task));
     try {
       const result = await this.#ask(task);
@@ -62,7 +64,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageResult> {
     }
   }
 
-  /** New tasks go to new threads, and the old ones end with the tasks that they have. */
+  /** Changes the number of threads. New tasks go to new threads. The old threads end with their tasks. */
   resize(count: number): void {
     if (count === this.#count || this.#isClosed) return;
     this.#count = count;
@@ -78,7 +80,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageResult> {
   }
 
   /** Rejects when its thread died. */
-  #ask(task: ImageTask): Promise<ImageResult> {
+  #ask(task: ImageTask): Promise<ImageTaskResult> {
     this.#pool ??= this.#start();
     const layers = 'layers' in task ? Object.values(task.layers ?? {}) : [];
     const files = [task.input, ...layers.map(({ input }) => input)];
@@ -105,8 +107,8 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageResult> {
   }
 
   /**
-   * Piscina gives up on a pool whose thread dies while it starts, and would keep its queued tasks for ever. They are
-   * rejected here, and the next task finds a new pool.
+   * Replaces a pool whose thread died while it started. Piscina gives up on such a pool, and would keep its queued
+   * tasks for ever. They are rejected here, and the next task makes a new pool.
    */
   readonly #renewIfEmpty = (started: ThreadPool): void => {
     if (started !== this.#pool || started.threads.length > 0 || this.#isClosed) return;
@@ -114,7 +116,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageResult> {
     void started.destroy();
   };
 
-  /** Piscina's own closing would reject what has not begun: its tasks are waited for here. */
+  /** Closes a pool after its tasks. Piscina's own closing would reject tasks that have not begun. */
   async #retire(old: ThreadPool): Promise<void> {
     const tasks = Promise.allSettled(this.#running.get(old) ?? []);
     await Promise.race([tasks, sleep(RETIRE_MS, undefined, { ref: false })]);
@@ -128,25 +130,24 @@ function vipsThreadsOf(task: ImageTask): number {
 }
 
 /**
- * Measures passes in threads of this process by CPU time, because on a host whose cores other processes take, the wall
- * time of a pass says nothing about the pass. libvips works on threads of libuv, whose time Node does not report by
- * task. What the process uses beside its main thread is the passes, and little else: it is divided evenly among those
- * that run at the time. So the time of a pass that runs alone is exact, and passes that run together have about the
- * right sum.
+ * Measures the CPU time of passes in threads of this process. Wall time says nothing about a pass if other processes
+ * take the CPU. libvips works on threads of libuv, whose time Node does not report per task. Besides its main thread,
+ * the process spends CPU time on passes and little else. So this time is divided evenly among the passes that run. It
+ * is exact for a pass that runs alone, and passes that run together have about the right sum.
  */
 export class CpuMeter {
   readonly #workersMs: () => number;
   #running = 0;
-  /** CPU time that each running pass was given since the process started. */
+  /** The CPU time that each running pass got since the process started, in milliseconds. */
   #sharedMs = 0;
   #seenMs = 0;
 
-  /** @param workersMs CPU milliseconds that its workers have used until now. A look takes about 2 µs. */
+  /** @param workersMs returns the CPU milliseconds that its workers have used so far. A call takes about 2 µs. */
   constructor(workersMs = cpuMsBesideThisThread) {
     this.#workersMs = workersMs;
   }
 
-  /** Starts the measure of a pass; the returned function ends it and answers its CPU time in milliseconds. */
+  /** Starts to measure a pass. The returned function ends the measurement and returns the CPU milliseconds. */
   begin(): () => number {
     this.#share();
     this.#running += 1;

@@ -1,20 +1,20 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { SpacedTimes } from '../spaced-times.ts';
 
-/** The time of shorter passes is mostly not spent on pixels. */
+/** Shorter passes are not recorded, because most of their time is not spent on pixels. */
 const MIN_MEASURED_MS = 25;
 const MIN_FACTOR = 0.4;
-/** Bounds the effect of a few pictures that were made to be slow on the others of the same kind. */
+/** Limits the effect that a few deliberately slow pictures have on others of the same kind. */
 const MAX_FACTOR = 4;
-/** Weights of the latest pass: a few quick ones make up for one that was slower than estimated. */
+/** Weight of the latest pass if it was slower than expected. A few quick passes make up for a slow one. */
 const SLOWER_WEIGHT = 0.5;
 const QUICKER_WEIGHT = 0.25;
-/** Kinds that are remembered; the one that was recorded least recently is forgotten first. */
+/** The number of kinds that are remembered. The least recently recorded kind is forgotten first. */
 const MAX_KINDS = 1_000;
 
 /**
- * The ratio of measured to estimated CPU time of each kind of pass. Photographs take 0.15 to 1.4 of the estimate, by
- * decoder, steps and encoder: without the correction most of those that are large would wait for the few processes of
+ * The ratio of measured to estimated CPU time of each kind of pass. Photographs take 0.15 to 1.4 of the estimate,
+ * depending on decoder, steps and encoder. Without this correction most large ones would wait for the few processes of
  * long work.
  */
 export class Pace {
@@ -45,24 +45,27 @@ export class Pace {
 /** The minute slides in slices. */
 const SLICE_MS = 10_000;
 const SLICES = 6;
-/** How long an account counts as present after its latest work arrived. */
+/** How long an account counts as present after its latest work has arrived. */
 const PRESENT_MS = 1_000;
 
 /**
- * The CPU time that workers of this process spent on the calls of each account in the last minute. Time is counted and
- * not money: a refused, failed or late pass costs the caller nothing, but the host as much as any other. Items of jobs
- * are not counted, because jobs give way by themselves.
+ * The CPU time that workers of this process spent on the calls of each account in the last minute. Time is counted
+ * instead of money: a refused, failed or late pass costs the caller nothing, but costs the host as much as any other.
+ * Items of jobs are not counted, because jobs yield anyway.
  */
 export class WorkerTime {
   readonly #clock: Clock;
   readonly #budgetMs: () => number;
-  /** Milliseconds of each account, by the number of the slice. */
+  /** Milliseconds of each account, by the number of the time slice. */
   readonly #slices = new Map<number, Map<string, number>>();
   /** The two accounts whose work arrived last. */
   #latest = { accountId: '', atMs: Number.NEGATIVE_INFINITY };
   #before = this.#latest;
 
-  /** @param budgetMs the time of an account in a minute. It is read each time, because an operator may change it. */
+  /**
+   * @param budgetMs returns the time of an account per minute. It is read each time, because an operator may change
+   *   it.
+   */
   constructor({ clock, budgetMs }: { clock: Clock; budgetMs: () => number }) {
     this.#clock = clock;
     this.#budgetMs = budgetMs;
@@ -74,7 +77,7 @@ export class WorkerTime {
     this.#latest = { accountId, atMs: this.#clock.elapsedMs() };
   }
 
-  /** Records time that was spent on a call, whatever its answer was. */
+  /** Records time that was spent on a call, whatever its result. */
   spent(accountId: string, cpuMs: number): void {
     const number = this.#sliceNow();
     const slice = this.#slices.get(number) ?? new Map<string, number>();
@@ -82,8 +85,8 @@ export class WorkerTime {
   }
 
   /**
-   * Whether an account has used up its budget while other accounts are served, too: it then gives way to them. An
-   * account that has the process for itself never does.
+   * Whether an account has used up its budget while other accounts are served too. It then gives way to them. An
+   * account that has the process to itself never gives way.
    */
   readonly isSpent = (accountId: string): boolean =>
     this.#usedMs(accountId) > this.#budgetMs() && !this.#isAlone(accountId);
@@ -111,9 +114,12 @@ export class WorkerTime {
 /** How long late work is not started again. */
 export const LATE_SECONDS = 60;
 const LATE_MS = LATE_SECONDS * 1_000;
-/** Work that is estimated at less than this share of the late work may be in time. */
+/** Work that is estimated at less than this share of late work may be in time. */
 const AS_MUCH = 0.8;
-/** Work that used less than this part of its time waited for a core, and may be in time on a host that is less busy. */
+/**
+ * Work that used less than this share of its time on a core was delayed by other work, and may be in time on a less
+ * busy host.
+ */
 const OWN_SHARE = 0.5;
 /** Time between two refusals of an account, so that it sends few bodies in vain. */
 const REFUSAL_SPACE_MS = 1_000;
@@ -121,12 +127,15 @@ const REFUSAL_SPACE_MS = 1_000;
 const MAX_HOLD_MS = 5_000;
 
 /**
- * Work that has met its deadline in the last minute, by account. The same over as much would meet it again, unless it
- * was late because other programs had the cores: that work is not kept here.
+ * Work that has exceeded its deadline in the last minute, by account. The same work on an equally large file would
+ * exceed it again. Work that was late because other programs took the CPU is not recorded.
  */
 export class LateWork {
   readonly #clock: Clock;
-  /** By account: when its work last met its deadline, and the smallest work that did. The earliest comes first. */
+  /**
+   * When an account's work last exceeded its deadline, and the size of the smallest such work. The earliest comes
+   * first.
+   */
   readonly #late = new Map<string, { sinceMs: number; size: number }>();
   readonly #refusals: SpacedTimes;
 
@@ -136,9 +145,9 @@ export class LateWork {
   }
 
   /**
-   * @param name a text that work of the same kind has in common.
-   * @param size how much is worked on, in any unit that work of this name is measured in.
-   * @param time the CPU time that it used, and the time that it had, in milliseconds.
+   * @param name a text that is the same for work of the same kind.
+   * @param size of the work, in any unit that is used for this name.
+   * @param time the CPU time that the work used, and the time that it had, in milliseconds.
    */
   record(accountId: string, name: string, size: number, time: { cpuMs: number; allowedMs: number }): void {
     if (time.cpuMs < OWN_SHARE * time.allowedMs) return;
@@ -150,9 +159,9 @@ export class LateWork {
   }
 
   /**
-   * Seconds until work of the account may begin, rounded up; 0 if it may begin now, as work may that is smaller by a
-   * fifth than all late work.
-   * @param nameOf answers a text that work of the same kind has in common. It is called only if there is late work.
+   * Seconds until work of the account may begin, rounded up; 0 if it may begin now. Work that is smaller by a fifth
+   * than all late work may begin now.
+   * @param nameOf returns a text that is the same for work of the same kind. It is called only if there is late work.
    */
   waitSeconds(accountId: string, nameOf: () => string, size: number): number {
     this.#forgetOld();
@@ -163,8 +172,8 @@ export class LateWork {
   }
 
   /**
-   * Milliseconds for which the refusal of work that may not begin yet is held back: 0 where the account had none in the
-   * last second. A client that sends such work again at once would otherwise keep the cores busy with the bodies alone.
+   * Milliseconds for which the refusal of late work is held back; 0 if the account had no refusal in the last second. A
+   * client that repeats such work at once would otherwise occupy the CPU with its bodies alone.
    */
   holdMs(accountId: string): number {
     return this.#refusals.next(accountId, { waitMs: 0, spaceMs: REFUSAL_SPACE_MS });

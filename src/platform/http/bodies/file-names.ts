@@ -1,7 +1,7 @@
 import type { BusboyInstance } from '@fastify/busboy';
 import { partParserOf } from './part-parser.ts';
 
-/** Longer headers keep the name that the parser reads. The longest file name takes a quarter of it. */
+/** For longer headers, the name that the parser reads is kept. The longest file name takes a quarter of it. */
 const MAX_HEADER_CHARACTERS = 8_192;
 const PARAMETER = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
 const EXTENDED = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
@@ -10,7 +10,7 @@ const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
 
 /**
  * Makes the parser read the full name of a file: `filename*` (RFC 8187) wins over `filename` in either order, and
- * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone takes the one that it reads first or last.
+ * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone would take the first or the last name.
  */
 export function readFullNames(parser: BusboyInstance): void {
   partParserOf(parser).on('part', (part) => {
@@ -21,7 +21,7 @@ export function readFullNames(parser: BusboyInstance): void {
   });
 }
 
-/** A Content-Disposition with one file name: the full one if it has several. */
+/** A Content-Disposition with one file name: the full name, if there are several. */
 export function withFullName(disposition: string): string {
   const isCandidate = disposition.length <= MAX_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
   if (!isCandidate) return disposition;
@@ -35,13 +35,13 @@ export function withFullName(disposition: string): string {
   return name === null ? rest : `${rest}; filename*=UTF-8''${encodeURIComponent(name)}`;
 }
 
-/** The text of an extended value, `charset'language'percent-encoded`; null for any other value. */
+/** The text of an extended value, `charset'language'percent-encoded`; null for a value of another form. */
 function extendedIn(value: string | undefined): string | null {
   const [, charset = '', encoded] = EXTENDED.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
   return encoded === undefined ? null : decoded(percentDecoded(encoded, '%'), charset);
 }
 
-/** The text of encoded words; null for any other text. */
+/** The text of encoded words (RFC 2047); null for other text. */
 function encodedIn(value: string | undefined): string | null {
   const words = (value ?? '').trim().replace(/^"(.*)"$/, '$1');
   if (!ENCODED_WORDS.test(words)) return null;
@@ -53,7 +53,10 @@ function encodedIn(value: string | undefined): string | null {
   return texts.includes(null) ? null : texts.join('');
 }
 
-/** @param sign what stands before two hexadecimal digits. */
+/**
+ * Decodes percent encoding.
+ * @param sign the character before two hexadecimal digits.
+ */
 function percentDecoded(text: string, sign: '%' | '='): Buffer {
   const hex = new RegExp(`${sign}([0-9a-f]{2})`, 'gi');
   return Buffer.from(
@@ -63,8 +66,8 @@ function percentDecoded(text: string, sign: '%' | '='): Buffer {
 }
 
 /**
- * Decodes a file name and removes line breaks from it. Returns null for an empty name, an unknown charset, and bytes
- * that are not valid in the charset.
+ * Decodes a file name and removes line breaks. Null for an empty name, an unknown charset, and bytes that are invalid
+ * in the charset.
  */
 function decoded(bytes: Buffer, charset: string): string | null {
   try {

@@ -9,8 +9,8 @@ export function mediaTypeOf({ headers }: FastifyRequest): string {
 }
 
 /**
- * Refuses a body that carries no image by its Content-Type alone, before it is read.
- * @throws ApiError 415 unsupported_media_type, or 400 unsupported_format for bytes of no named format.
+ * Refuses a body that cannot be an image according to its Content-Type, before it is read.
+ * @throws ApiError 415 unsupported_media_type, or 400 unsupported_format for bytes without a media type.
  */
 export function checkImageBody(request: FastifyRequest): void {
   const type = mediaTypeOf(request);

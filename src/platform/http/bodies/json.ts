@@ -6,21 +6,24 @@ import { type SentField, sentAs } from '../errors/sent-field.ts';
 
 /** Largest JSON body, in bytes. */
 export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE;
-/** The most levels of nested lists and objects, because recursive code could exceed its stack. */
+/** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
 const MAX_JSON_DEPTH = 200;
-/** From this size on, a body is counted before it is parsed; any smaller body is parsed within a few milliseconds. */
+/**
+ * From this size on, the values of a body are counted before it is parsed. A smaller body is parsed within a few
+ * milliseconds.
+ */
 export const LARGE_JSON_BYTES = 256 * 1024;
 /**
- * The most names and values of a large body. Every list and object counts as a value too, so a row with two fields
- * counts as five. Parsing this many takes 50 ms.
+ * The most names and values of a large body. A list or an object counts as a value too, so a row with two fields counts
+ * as five. Parsing this many takes 50 ms.
  */
 const MAX_VALUES = 1_000_000;
-/** The most different names of a large body. Each costs the parser 600 ns, ten times as much as a value. */
+/** The most different names of a large body. Each name costs the parser 600 ns, ten times as much as a value. */
 const MAX_NAMES = 20_000;
 
 const formatted = (count: number) => count.toLocaleString('en');
 
-/** The bounds of a JSON body, for the pages that clients read. */
+/** The limits of a JSON body, as text for the documentation. */
 export const JSON_BOUNDS = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatted(MAX_VALUES)} names and values (${formatted(MAX_VALUES / 5)} rows of two fields) and ${formatted(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
 /** A body of JSON, as refusals name it. */
@@ -40,11 +43,11 @@ export function parseJson(raw: Buffer, sent = BODY): unknown {
   return parseText(text, undefined, sent);
 }
 
-/** The bytes that are counted before the event loop serves other calls. */
+/** Number of bytes that are counted before the event loop serves other calls. */
 const COUNTED_SLICE_BYTES = 512 * 1024;
 
 /**
- * Refuses, before it is parsed, a body that is costly to parse. It yields when it has counted a slice.
+ * Refuses a body that is too costly to parse, before it is parsed. It yields after each slice of bytes.
  * @throws ApiError as `parseJson`, except for errors that only the parser finds.
  */
 export function* checkInSlices(raw: Buffer, sent = BODY): Generator<void, void> {
@@ -64,8 +67,8 @@ export function* checkInSlices(raw: Buffer, sent = BODY): Generator<void, void> 
 }
 
 /**
- * Parses JSON text within the bounds.
- * @param startsAt the offset of a piece in its body, in bytes.
+ * Parses JSON text within the limits.
+ * @param startsAt the byte offset of the text in its body, if it is a piece.
  * @throws ApiError invalid_param for malformed text, and for values that are not allowed in a call.
  */
 export function parseText(text: string, startsAt?: number, sent = BODY): unknown {
@@ -81,7 +84,7 @@ export function parseText(text: string, startsAt?: number, sent = BODY): unknown
   return value;
 }
 
-/** Converts a position in a piece to one in the body. */
+/** Converts a position in a piece to a position in the body. */
 function inBody(message: string, text: string, startsAt: number): string {
   return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {
     const at = startsAt + Buffer.byteLength(text.slice(0, Number(position)));
@@ -89,23 +92,26 @@ function inBody(message: string, text: string, startsAt: number): string {
   });
 }
 
-/** @param message the message of JSON.parse, or one of the same form. */
+/**
+ * The error for malformed JSON.
+ * @param message the message of JSON.parse, or one of the same form.
+ */
 export function malformedJson(message: string, remedy = '', sent = BODY): ApiError {
   const reason = message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
   return sent.refuse(`${sent.name} is not valid JSON: ${reason}.${remedy}`);
 }
 
-/** Some shells and editors put a byte order mark before every text, which JSON does not allow. */
+/** Removes a byte order mark. Some shells and editors write one, but JSON does not allow it. */
 function withoutByteOrderMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** Texts without any of these contain no forbidden value: the forbidden name, and the escapes that can spell one. */
+/** Matches the forbidden name, and escapes that can spell it. Text without a match has no forbidden value. */
 const POSSIBLY_FORBIDDEN = /__proto__|\\u/;
 
 /**
- * `__proto__` as a key is an own property after JSON.parse, but sets the prototype in code that copies it. Half of a
- * surrogate pair is not a character, and cannot be stored as UTF-8 or used in a URL.
+ * Refuses values that are not allowed. `__proto__` is an own property after JSON.parse, but sets the prototype in code
+ * that copies it. Half of a surrogate pair is not a character, and cannot be stored as UTF-8 or used in a URL.
  */
 function refuseForbidden(value: unknown, sent: SentField): void {
   if (typeof value === 'string') refuseHalfPairs(value, sent);
@@ -138,7 +144,7 @@ export function emptyBody(schema?: unknown, { name, refuse } = BODY): ApiError {
   return refuse(`${name} is empty: send a JSON document${suchAs}.`);
 }
 
-/** The sizes of a JSON text, counted from the characters outside its strings. */
+/** The sizes of JSON text, counted from the characters outside its strings. */
 interface JsonSizes {
   /** Levels of nested lists and objects. */
   deepest: number;
@@ -149,13 +155,13 @@ interface JsonSizes {
 }
 
 /**
- * Names are hashed by FNV-1a with a secret start value, because otherwise a caller could choose names with equal
+ * The start value of the FNV-1a hashes of names. It is secret, because a caller could otherwise choose names with equal
  * hashes.
  */
 const HASH_START = randomInt(2 ** 31);
 const FNV_PRIME = 16_777_619;
 
-/** The upper 17 bits of a hash after mixing, so that they depend on all of its bits. */
+/** The slot of a hash: its upper 17 bits after mixing, which depend on all of its bits. */
 function slotOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 15;
 }
@@ -164,8 +170,8 @@ export const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
   Buffer.from('"\\[]{},:');
 
 /**
- * Counts a JSON text in one pass over its bytes, which may be interrupted.
- * @returns a function that continues where its last call ended, and returns the sizes of everything before `end`.
+ * Counts JSON text in one pass over its bytes, which can be interrupted.
+ * @returns a function that continues from its last end, and returns the sizes of everything before `end`.
  */
 function createJsonCount(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonSizes> {
   const sizes: JsonSizes = { deepest: 0, values: 0, names: 0 };

@@ -14,20 +14,19 @@ import {
   QUOTE,
 } from './json.ts';
 
-/** How long a body may block the event loop; the piece that exceeds it is finished first. */
+/** How long parsing may block the event loop, in milliseconds. The piece that exceeds it is finished first. */
 const SLICE_MS = 5;
-/** The length of the pause after a slice, relative to the slice. */
+/** The length of the pause after a slice, as a multiple of the slice. */
 const PAUSES_LONGER = 2;
-/** The longest pause, because a slice may have been slow only because the machine is busy. */
+/** The longest pause. It is limited, because a slice may have been slow only because the machine is busy. */
 const MAX_PAUSE_MS = 400;
 
 const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, MAX_PAUSE_MS);
 
 /**
- * Parses large JSON bodies one at a time per process, with owners in turn, and in slices between which the event loop
- * serves other calls. A pause of twice its length follows each slice, which leaves two thirds of the event loop to
- * small calls. A thread would not help, because copying its result takes longer than parsing, and cannot be done in
- * slices.
+ * Parses large JSON bodies one at a time per process. Owners take turns, and the event loop serves other calls between
+ * slices. A pause of twice its length follows each slice, which leaves two thirds of the event loop to small calls. A
+ * thread would not help: copying its result takes longer than parsing, and cannot be done in slices.
  */
 export class LargeBodies {
   readonly #turns = new OneAtATime();
@@ -46,7 +45,10 @@ export class LargeBodies {
   }
 }
 
-/** Runs a generator that yields where it may be interrupted, and pauses whenever it has used its slice of time. */
+/**
+ * Runs a generator that yields where it may be interrupted. It pauses whenever the generator has used up its slice of
+ * time.
+ */
 async function inSlices<T>(work: Generator<void, T>): Promise<T> {
   let startedMs = performance.now();
   for (let step = work.next(); ; step = work.next()) {
@@ -57,9 +59,9 @@ async function inSlices<T>(work: Generator<void, T>): Promise<T> {
   }
 }
 
-/** A larger list or object is parsed in pieces of this size, in bytes. */
+/** Size in bytes of the pieces in which a larger list or object is parsed. */
 const PIECE_BYTES = 64 * 1024;
-/** The bytes that are scanned before the event loop serves other calls. */
+/** Number of bytes that are scanned before the event loop serves other calls. */
 const SCANNED_BYTES = 512 * 1024;
 
 /** A list or an object whose end is not reached yet. */
@@ -80,8 +82,8 @@ interface Open {
 }
 
 /**
- * Parses a JSON text like `parseJson`, but in pieces, and yields between two of them. The text must be within the
- * limits of `checkInSlices`.
+ * Parses JSON text like `parseJson`, but in pieces, and yields between them. The text must be within the limits of
+ * `checkJsonInSlices`.
  * @throws ApiError invalid_param on `body`, as `parseJson` does.
  */
 function* parseInSlices(raw: Buffer): Generator<void, unknown> {
@@ -195,7 +197,7 @@ function isBlank(raw: Buffer, from: number, to: number): boolean {
 
 const BLANKS = Buffer.from(' \t\n\r');
 
-/** The refusal of the first character, at or after a position, that is not whitespace. */
+/** The error about the first character, at or after a position, that is not whitespace. */
 function unexpected(raw: Buffer, from: number): Error {
   let index = from;
   while (BLANKS.includes(raw[index] as number)) index += 1;

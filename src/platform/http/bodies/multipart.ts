@@ -16,10 +16,10 @@ const MAX_HEADERS = 32;
 /** The most files of other names. */
 const MAX_OTHER_FILES = 31;
 
-/** The stream of a `file` part. When it is disposed of early, the rest of the part is read and dropped. */
+/** The stream of a `file` part. Disposing of it early reads and drops the rest of the part. */
 export interface FilePart extends Disposable {
   bytes: AsyncIterable<Buffer>;
-  /** The Content-Type of the part in lower case; null when it is not of an image. */
+  /** The Content-Type of the part in lower case; null if it is not an image type. */
   declaredType: string | null;
   filename: string | null;
 }
@@ -36,20 +36,20 @@ interface MultipartOptions {
   /** For each file of the body. */
   bodyLimitBytes: number;
   fileLimitBytes: number;
-  /** The most parts named `file`; one unless told. */
+  /** The most parts named `file`. Absent: one. */
   maxFiles?: number;
-  /** The files that are kept besides `file`. Absent: none. */
+  /** The additional files that are kept besides `file`. Absent: none. */
   further?: {
-    /** What the refusal of a second `file` says to do. */
+    /** What the error about a second `file` advises. */
     remedy: string;
     keeps(name: string): boolean;
   };
 }
 
 /**
- * A multipart body whose first file has begun; the rest is read while that file is read. Files of other names are
- * skipped, except for those to keep. When it is disposed of early, the rest is read and dropped, so that the client
- * gets its response.
+ * A multipart body whose first file has begun. The rest is read while that file is read. Files with other names are
+ * skipped, unless they are to be kept. Disposing of it early reads and drops the rest, so that the client gets its
+ * response.
  */
 export class Multipart implements Disposable {
   readonly #body: Readable;
@@ -74,7 +74,7 @@ export class Multipart implements Disposable {
     this.#options = options;
     this.#maxFiles = options.maxFiles ?? 1;
     this.#parser = openParser(request, options.fileLimitBytes, this.#maxFiles);
-    // Without a listener, an error would end the process. Those who read the files get it.
+    // Without a listener, an error would end the process. The readers of the files get the error anyway.
     this.#otherFiles.on('error', () => undefined);
     // After an error of the file, the caller does not await the fields.
     this.#ended.promise.catch(() => undefined);
@@ -102,15 +102,15 @@ export class Multipart implements Disposable {
     return this.#file;
   }
 
-  /** The further parts named `file`. Each has to be read, or disposed of, before the next one comes. */
+  /** The further parts named `file`. Each must be read, or disposed of, before the next one arrives. */
   get otherFiles(): AsyncIterable<FilePart> {
     return this.#otherFiles;
   }
 
   /**
-   * The text fields by name, before or after the file. Resolves at the end of the body, so its files have to be read
-   * first.
-   * @throws ApiError for a fault after the file.
+   * The text fields by name, whether before or after the file. Resolves at the end of the body, so its files must be
+   * read first.
+   * @throws ApiError for an error after the file.
    */
   async fields(): Promise<Record<string, string>> {
     await this.#ended.promise;
@@ -118,8 +118,8 @@ export class Multipart implements Disposable {
   }
 
   /**
-   * The files that are kept, in the order sent, before or after the first. Resolves like `fields`.
-   * @throws ApiError payload_too_large on the name of one, or as `fields`.
+   * The kept files in the order sent, whether before or after the first `file`. Resolves like `fields`.
+   * @throws ApiError payload_too_large on the name of a file, or as `fields`.
    */
   async further(): Promise<AdditionalFile[]> {
     await this.#ended.promise;
@@ -222,7 +222,7 @@ export class Multipart implements Disposable {
   }
 }
 
-/** Joins chunks to one buffer with its own memory. */
+/** Joins chunks to one array with its own memory. */
 export function concatenated(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
@@ -257,7 +257,10 @@ function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: n
   }
 }
 
-/** @param otherNames the names of the other files in the body. */
+/**
+ * The error for a body without a file.
+ * @param otherNames the names of the other files in the body.
+ */
 function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   const [other] = otherNames;
   const found = isText

@@ -15,18 +15,18 @@ declare module 'fastify' {
     body?: 'json' | 'optional' | 'stream';
     /**
      * The schema of the JSON form of a route that also accepts the bytes of an image and a multipart `file`. Absent:
-     * only bytes, and a form if `formFields` is there.
+     * the route accepts only bytes, and a form if `formFields` is set.
      */
     reference?: TSchema;
     /** The text fields of the multipart form, for OpenAPI. */
     formFields?: Record<string, TSchema>;
-    /** The name of the second file of the multipart form. The route accepts only this form and JSON then. */
+    /** The name of the second file of the multipart form. The route then accepts only this form and JSON. */
     secondFile?: string;
-    /** The names of files that the multipart form may have besides the first one, for OpenAPI. */
+    /** The names of files that the multipart form may have besides the first file, for OpenAPI. */
     furtherFiles?: readonly string[];
     /**
-     * The route that accepts the bytes of an image, as `METHOD /path`, for the refusal of bytes that are sent to this
-     * one.
+     * The route that accepts the bytes of an image, as `METHOD /path`. The error about bytes that are sent to this
+     * route names it.
      */
     uploadsAt?: string;
   }
@@ -86,10 +86,10 @@ export function installBodyReading(app: FastifyInstance): void {
 const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /**
- * Parses the kept bytes to `request.body`; for large bodies, accounts take turns. It runs after idempotency has
- * compared them, and before validation.
+ * Parses the stored bytes to `request.body`. For large bodies, accounts take turns. It runs after the hook for
+ * idempotency, which compares the bytes, and before validation.
  * @param ownerOf the account of a call.
- * @throws ApiError invalid_param on `body` for malformed JSON; payload_too_large for more values than a body may have.
+ * @throws ApiError invalid_param on `body` for malformed JSON; payload_too_large for a body with too many values.
  */
 export function installBodyParsing(app: FastifyInstance, ownerOf: (request: FastifyRequest) => string): void {
   const large = new LargeBodies();

@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidParam } from '../errors/errors.ts';
 
 /**
- * Streams a body up to a limit. A body that is abandoned early stays open, so that the client can receive a response.
+ * Streams a body up to a limit. If reading stops early, the connection stays open, so that the client can receive a
+ * response.
  * @param param the part that may be too large: the image, another part by its name, or the whole body.
  * @throws ApiError payload_too_large on `param`, invalid_param on `body` when the client disconnected.
  */
@@ -26,9 +27,9 @@ export async function* limitBody(
 }
 
 /**
- * Reads a body to one buffer with its own memory. With a Content-Length, each byte is copied once; without one, the
+ * Reads a body into one buffer with its own memory. With a Content-Length, each byte is copied once; without one, the
  * buffer is doubled when it is full. The buffer is not cleared, because that would take a fifth of the time of
- * receiving a large body; its unwritten part is cut off. A refused body stays open, as with `limitBody`.
+ * receiving a large body; its unused part is cut off. A refused body stays open, as with `limitBody`.
  * @throws ApiError as `limitBody`.
  */
 export async function collectBody(
@@ -52,9 +53,9 @@ export async function collectBody(
 }
 
 /**
- * Passes on the chunks of a body. An async iterator would cost as much CPU for its promises as the chunks do. A body
- * whose chunk is refused is paused and stays open.
- * @throws the error of `take`, or invalid_param on `body` when it was cut off.
+ * Passes each chunk of a body to `take`. An async iterator would spend as much CPU on promises as the chunks themselves
+ * take. If `take` refuses a chunk, the body is paused and stays open.
+ * @throws the error of `take`, or invalid_param on `body` when the body was cut off.
  */
 function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -93,9 +94,9 @@ export function announcedBytes({ headers }: FastifyRequest): number | null {
 }
 
 /**
- * 413 payload_too_large, with the limit in bytes.
+ * The error 413 payload_too_large, with the limit in bytes.
  * @param part what is too large: the file, another part by its name, or the body.
- * @param param the field of the call that a part stands in, where its name is another one.
+ * @param param the field of the call that holds the part, if its name differs.
  */
 export function bodyTooLarge(part: string, limitBytes: number, param = part): ApiError {
   return new ApiError('payload_too_large', `The ${part} is over ${limitBytes} bytes: send a smaller one.`, {

@@ -21,7 +21,7 @@ export function networkOf(address: string): string {
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
 }
 
-/** Expands an address to eight groups; a dotted end counts as two groups and is not parsed. */
+/** Expands an address to eight groups. A dotted end counts as two groups and is not parsed. */
 function expanded(address: string): string[] {
   const [bare = ''] = address.split('%');
   const [head = '', tail = ''] = bare.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');
@@ -30,7 +30,7 @@ function expanded(address: string): string[] {
   return [...groupsOf(head), ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...groupsOf(tail)];
 }
 
-/** Warns once per process when a proxy seems to stand before a service that trusts none. */
+/** Warns once per process when a proxy seems to stand in front of a service that trusts no proxy. */
 export function warnOfUntrustedProxy(app: FastifyInstance, trustProxy: string): void {
   if (trustProxy !== '') return;
   let hasWarned = false;

@@ -17,8 +17,8 @@ interface ReleasingOptions {
 }
 
 /**
- * Counts concurrent calls, and releases connections with their responses: a client that receives `Connection: close`
- * sends its next call over a new connection, which any process may accept. No call fails by it.
+ * Counts concurrent calls, and releases connections: a client that receives a response with `Connection: close` sends
+ * its next call over a new connection, which any process may accept. No call fails because of this.
  */
 export class ReleasableConnections {
   readonly #clock: Clock;
@@ -58,7 +58,7 @@ export class ReleasableConnections {
     });
   }
 
-  /** The mean number of concurrent calls since the last call of this function. */
+  /** The mean number of concurrent calls since `load` was last called. */
   load(): number {
     this.#count(0);
     const passedMs = this.#countedMs - this.#measuredMs;

@@ -17,7 +17,7 @@ interface SocketError extends Error {
   code?: string;
 }
 
-/** For Fastify's `clientErrorHandler`: a request that cannot be parsed is refused in the error envelope as well. */
+/** Refuses a request that cannot be parsed, in the error envelope. It is Fastify's `clientErrorHandler`. */
 export function answerUnparsableRequest(error: SocketError, socket: Socket): void {
   const answering = (socket as { _httpMessage?: ServerResponse })._httpMessage;
   // If a response has begun, a second one would be read as a part of it.
@@ -40,7 +40,7 @@ export function refuseSecondHost(app: FastifyInstance): void {
   });
 }
 
-/** An unsupported Expect header is refused like any other unreadable request. */
+/** Refuses an unsupported Expect header, like any other unreadable request. */
 export function refuseExpectations(server: Server): void {
   server.on('checkExpectation', ({ headers, socket }: IncomingMessage) => {
     const message = `"Expect: ${headers.expect}" is not supported here: leave it out.`;
@@ -48,7 +48,7 @@ export function refuseExpectations(server: Server): void {
   });
 }
 
-/** Node closes a connection with a CONNECT request without a response, so it is refused here. */
+/** Refuses CONNECT requests. Node would close their connection without a response. */
 export function refuseTunnels(server: Server): void {
   server.on('connect', (_request, socket) => {
     const message = 'CONNECT is not a method of this server, which is not a proxy: call its paths directly.';

@@ -39,7 +39,10 @@ export interface ApiErrorContext {
   param?: string | undefined;
   /** Context that a program can act on: limits, allowed values, the sub-reason. */
   details?: Record<string, unknown> | undefined;
-  /** What certainly mends this fault. `details.fix` has it if it can be proven, with the mends of all other faults. */
+  /**
+   * Changes that certainly correct this fault. `details.fix` contains them if they can be proven, together with those
+   * for all other faults.
+   */
   mends?: readonly Mend[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */
   retryAfterSeconds?: number | undefined;
@@ -51,9 +54,9 @@ export interface ApiErrorContext {
 }
 
 /**
- * A refusal with everything that its response needs. The message is one sentence for a person and says how to correct
- * the call. It repeats long values of the caller only in part, so that the size of a response does not depend on the
- * refused value.
+ * An error of the API with everything that its response needs. The message is one sentence for a person and says how to
+ * correct the call. It repeats long values of the caller only in part, so that the size of a response does not depend
+ * on the refused value.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -83,7 +86,7 @@ export class ApiError extends Error {
     this.headers = context.headers;
   }
 
-  /** The same refusal with the mends that make its call pass, unless they are too long for its details. */
+  /** The same error with the changes that make the call pass, unless they are too long for its details. */
   withFix(fix: readonly Mend[]): ApiError {
     if (JSON.stringify(fix).length > MAX_DETAIL_CHARACTERS) return this;
     return new ApiError(this.code, this.message, { ...this, details: { ...this.details, fix } });
@@ -100,7 +103,7 @@ export function invalidParam(
   return new ApiError('invalid_param', message, { param, details, mends });
 }
 
-/** A refusal for a temporary reason: the same call may succeed after the given time. */
+/** An error with a temporary reason: the same call may succeed after the given time. */
 export function temporarilyUnavailable(
   reason: string,
   message: string,

@@ -11,7 +11,7 @@ import { RefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';
 
 /**
- * Maps every thrown error to a response. An ApiError already contains its response; errors of Fastify and of the stores
+ * Maps every thrown error to a response. An ApiError already contains its response. Errors of Fastify and of the stores
  * get a code from the closed set here.
  */
 export function installFailures(app: FastifyInstance): void {
@@ -35,20 +35,21 @@ async function pauseUnlessGone(response: ServerResponse, timeMs: number): Promis
 }
 
 /**
- * The two schemes of the interface; every 401 names them. @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
+ * The two authentication schemes of the API. Every 401 names both.
+ * @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
  */
 const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
 const MAX_DROPPED_BYTES = 64 * MEGABYTE;
-/** The disk is full: the Retry-After is long, because an operator has to free space. */
+/** The Retry-After for a full disk. It is long, because an operator has to free space. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusals = new WeakMap<FastifyRequest, ApiError>();
 
-/** The refusal of a request, for the log and the metrics; undefined when it was not refused. */
+/** The error with which a request was refused, for the log and the metrics; undefined when it was not refused. */
 export function refusalOf(request: FastifyRequest): ApiError | undefined {
   return refusals.get(request);
 }
 
-/** Sends a refusal in the envelope, with its headers. */
+/** Sends an error in the envelope, with its headers. */
 export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
   refusals.set(request, failure);
   // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
@@ -94,7 +95,7 @@ export function failureBody(failure: ApiError, requestId: string) {
   };
 }
 
-/** Maps any thrown value to a refusal of the closed set. */
+/** Maps any thrown value to an error of the closed set. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof StoreUnavailableError) {
@@ -118,7 +119,7 @@ export function asApiError(error: unknown): ApiError {
   return fromFastify(error as Partial<FastifyError>);
 }
 
-/** The refusals of Fastify by error code; its own parsers of bodies, which have more, are not used. */
+/** Fastify's own errors by code. Its body parsers, which have more, are not used. */
 const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorContext?]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',

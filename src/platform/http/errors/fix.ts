@@ -9,8 +9,9 @@ import { checkInput } from './validation.ts';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Checks a call as the route does, after its schemas and without any effect, so that a refusal that has a certain
-     * mend lists in `details.fix` all that the call needs. Absent where the schemas are all that is checked.
+     * Checks a call as the route does, after its schemas and without any effect. With it, an error that can certainly
+     * be corrected lists in `details.fix` all changes that the call needs. Absent if the route checks no more than its
+     * schemas.
      * @throws ApiError as the route refuses the call.
      */
     recheck?: (request: FastifyRequest, call: SentCall) => unknown;
@@ -18,13 +19,13 @@ declare module 'fastify' {
 }
 
 const MAX_MENDS = 20;
-/** Largest query and body that are mended, as JSON: they are checked again after each mend. */
+/** The largest query and body that are corrected, in characters of JSON. They are checked again after each change. */
 const MAX_CHARACTERS = 65_536;
 
 /**
- * Adds `details.fix` to a refusal: the mends, in order, that make the call pass as far as its parameters go. They are
- * proven by the checks of the route itself: each mend is made in a copy of the call, until nothing is refused.
- * Without such a list the refusal stays as it is.
+ * Adds `details.fix` to an error: the changes, in order, after which the parameters of the call are accepted. The
+ * checks of the route itself prove them: each change is made in a copy of the call, until nothing is refused. Without a
+ * proven list the error stays as it is.
  */
 export async function withFix(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck } = request.routeOptions.config;
@@ -50,14 +51,14 @@ function sentCallOf(request: FastifyRequest): SentCall {
   };
 }
 
-/** The mends after which the check passes; null if there is no certain one for one of its refusals. */
+/** The changes after which the check passes; null if one of its errors cannot be corrected with certainty. */
 async function findFix(
   first: ApiError,
   sent: SentCall,
   check: (call: SentCall) => Promise<void>,
 ): Promise<Mend[] | null> {
   const fix: Mend[] = [];
-  /** Fields that a mend has named. A mend that takes such a name back shows that one of the two was wrong. */
+  /** The fields that a change has renamed. If a later change renames one back, one of the two was wrong. */
   const named = new Set<string>();
   let call = sent;
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await refusalBy(check, call)) {
@@ -73,7 +74,7 @@ async function findFix(
   return fix;
 }
 
-/** The refusal of a call for one of its parameters; null for one that passes, or fails for another reason. */
+/** The error of a call about one of its parameters. Null for a call that passes, or fails for another reason. */
 async function refusalBy(check: (call: SentCall) => Promise<void>, call: SentCall): Promise<ApiError | null> {
   try {
     await check(call);

@@ -1,27 +1,27 @@
 import { isObject, parsedJson } from '../../values/json.ts';
 
 /**
- * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`, also into a
- * field that is JSON text: of the query if it has the first name, else of the body.
+ * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. They may
+ * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body.
  */
 export type Mend = { param: string } & ({ rename: string } | { replace: unknown } | { remove: true });
 
 /** A call as it was sent. */
 export interface SentCall {
   query: Readonly<Record<string, unknown>>;
-  /** JSON, or the texts of form fields by their names; undefined without either. */
+  /** JSON, or the text of form fields by name; undefined without either. */
   body: unknown;
   /** Whether the body is a form. */
   isForm: boolean;
 }
 
-/** The path of a field beside another: `steps[2].parameters.width` for `width` beside `steps[2].parameters.widht`. */
+/** The path of a sibling field: `steps[2].parameters.width` for `width` beside `steps[2].parameters.widht`. */
 export function besideIn(path: string, name: string): string {
   const dot = path.lastIndexOf('.');
   return dot === -1 ? name : `${path.slice(0, dot)}.${name}`;
 }
 
-/** The call with the change; null if it has no such field, or has the field of the new name already. */
+/** The call with the change; null if it lacks the field, or already has a field with the new name. */
 export function mendedCall(call: SentCall, mend: Mend): SentCall | null {
   const [root = ''] = partsOf(mend.param);
   if (Object.hasOwn(call.query, root)) {
@@ -32,7 +32,10 @@ export function mendedCall(call: SentCall, mend: Mend): SentCall | null {
   return body === null ? null : { ...call, body };
 }
 
-/** @param isText whether the values of the container are texts, as those of a query. */
+/**
+ * The container with the change.
+ * @param isText whether the values of the container are text, as in a query.
+ */
 function changed(container: unknown, mend: Mend, isText: boolean): unknown {
   const path = partsOf(mend.param);
   const sent = valueAt(container, path);
@@ -56,7 +59,7 @@ function valueAt(container: unknown, [name, ...rest]: readonly string[]): unknow
   return valueAt((opened as Record<string, unknown>)[name], rest);
 }
 
-/** A copy of the container with another value at a path, or with nothing there if the value is undefined. */
+/** A copy of the container with another value at a path. If the value is undefined, the field is removed. */
 function withValue(
   container: unknown,
   [name, ...rest]: readonly string[],

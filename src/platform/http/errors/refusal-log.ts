@@ -3,17 +3,18 @@ import type { ApiError } from './errors.ts';
 
 /** The interval between two summaries of refusals in the log. */
 const SUMMARY_MS = 1_000;
-/** Reasons that are summed up, in addition to rate limits: they are caused by a loaded host or a full disk. */
+/** Reasons that are summarised besides rate limits. A loaded host or a full disk causes them in large numbers. */
 const SUMMED_REASONS = ['capacity', 'deadline_exceeded', 'storage_full'];
 
-/** The reason of a refusal that is summed up; undefined for other refusals. */
+/** The reason of an error that is summarised; undefined for other errors. */
 export function summedReasonOf({ code, details }: ApiError): string | undefined {
   const reason = String(details?.reason ?? code);
   return code === 'rate_limited' || SUMMED_REASONS.includes(reason) ? reason : undefined;
 }
 
 /**
- * Sums up refusals that a loaded host sends by the thousand: one log line per second and reason contains their number.
+ * Summarises refusals that a loaded host sends by the thousand: one log line per second and reason contains their
+ * number.
  */
 export class RefusalLog {
   readonly #log: FastifyBaseLogger;
@@ -24,7 +25,7 @@ export class RefusalLog {
     this.#log = log;
   }
 
-  /** Counts a refusal; false for one that gets a separate log line. */
+  /** Counts a refusal. False for a refusal that gets its own log line. */
   counts(request: FastifyRequest, failure: ApiError): boolean {
     const reason = summedReasonOf(failure);
     if (reason === undefined) return false;

@@ -1,7 +1,7 @@
 import { type ApiError, invalidParam } from './errors.ts';
 import type { Mend } from './mends.ts';
 
-/** A field that a call sent, or that it named by what it sent. */
+/** A field of a call: its name, and where it was sent. */
 export interface SentField {
   /** The parameter that a refusal names. */
   param: string;
@@ -14,7 +14,7 @@ export interface SentField {
 
 /**
  * A field of the call itself, by its full name, such as `steps[1].model`.
- * @param path where it was sent, if it is named otherwise.
+ * @param path where it was sent, if that differs from its name.
  */
 export function sentAs(param: string, path = param): SentField {
   return {
@@ -24,8 +24,9 @@ export function sentAs(param: string, path = param): SentField {
 }
 
 /**
- * Mends of a part of the call as mends of the call. A new name is beside the old one, wherever that was sent.
- * @param at a field of the part.
+ * Converts changes of a part of the call to changes of the call. A new name is placed beside the old one, wherever the
+ * old one was sent.
+ * @param at finds a field of the part.
  */
 export function mendsAt(mends: readonly Mend[], at: (param: string) => SentField): Mend[] {
   return mends.map((mend) => {

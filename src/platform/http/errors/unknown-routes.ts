@@ -9,7 +9,7 @@ declare module 'fastify' {
   }
 }
 
-/** A served path, and the methods of one declaration of it. */
+/** A served path, and the methods of one of its declarations. */
 interface Route {
   url: string;
   matches: RegExp;
@@ -65,21 +65,21 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   }
 }
 
-/** The segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
+/** The number of segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
 const NAMED_FROM_SEGMENTS = 4;
 
-/** The served routes, for the refusals of calls that match none of them. */
+/** The table of served routes, for errors about calls that match none of them. */
 function createRouteTable() {
   const routes: Route[] = [];
 
-  /** The method to recommend for a path: the preferred one, if it is served. */
+  /** The method to recommend for a path: the preferred one, if the path has it. */
   function methodOf(url: string, preferred: string): string | undefined {
     const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
     if (methods.includes(preferred)) return preferred;
     return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
   }
 
-  /** The routes below a path: the rest of each, and its whole path. */
+  /** The routes below a path: the rest of each path, and its whole path. */
   function below(path: string): Map<string, string> {
     const found = new Map<string, string>();
     const { length } = path.split('/');
@@ -162,7 +162,7 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?')[0] ?? '';
 }
 
-/** `/templates/:id/versions` as a pattern over whole paths. */
+/** A regular expression for the paths of a route such as `/templates/:id/versions`. */
 function patternOf(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part === '*') return '.*';

@@ -15,20 +15,20 @@ import {
   type ViolationSubject,
 } from './violations.ts';
 
-/** Formats are only documentation for OpenAPI; the rules of the slices check the values. */
+/** Formats that only document a field in OpenAPI. The rules of the slices check the values. */
 const FORMATS = ['date-time', 'date', 'uri', 'email', 'int32', 'int64', 'double', 'binary'];
 
 const AJV_OPTIONS: Options = {
   allErrors: false,
   // The schema of schemas is not compiled, which would cost the first call of each process a tenth of a second.
   validateSchema: false,
-  // The errors contain the value and the schema of its field, for the message of the refusal.
+  // Errors then contain the value and the schema of its field, for the message.
   verbose: true,
   strict: true,
   strictTypes: false,
-  // `elsewhere`, `instead` and `within` describe where fields belong that callers send to the wrong call, or to the
-  // wrong level of it. `clamped` has the bounds to which a value is moved. `documented` is the part of a schema that
-  // only OpenAPI contains.
+  // `elsewhere`, `instead` and `within` say where a misplaced field belongs: to another call, or to another level of
+  // this one. `clamped` has the bounds to which a value is moved. `documented` is the part of a schema that only
+  // OpenAPI contains.
   keywords: ['example', 'elsewhere', 'instead', 'within', 'clamped', 'documented'],
   formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
 };
@@ -87,7 +87,7 @@ export function checkInput(request: FastifyRequest, { query, body }: { query: ob
 }
 
 /**
- * The refusal of a schema violation.
+ * The error for a schema violation.
  * @param context which part was checked: body, querystring, params, headers.
  */
 export function validationFailure(

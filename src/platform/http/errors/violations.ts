@@ -6,14 +6,14 @@ import { expectationOf, type FormatWords } from './expectation.ts';
 import { besideIn, type Mend } from './mends.ts';
 
 /**
- * Words all violations of schemas, in bodies, queries, paths, and the parameters of ops, and says how they are mended.
+ * Words all violations of schemas, in bodies, queries, paths, and the parameters of ops, and says how to correct them.
  * Ajv must be `verbose`, so that its errors contain the value and the schema.
  */
 
 /** What is wrong with a field. */
 export interface Diagnosis {
   message: string;
-  /** What certainly mends it. Paths are relative to what was checked. */
+  /** Changes that certainly correct it. Paths are relative to the checked value. */
   mends?: Mend[];
   /** Words of which one was probably meant. */
   suggest?: string[];
@@ -27,15 +27,15 @@ export interface ViolationSubject {
   formats?: FormatWords;
 }
 
-/** Where the fields of another level belong, in the `within` of a schema. */
+/** Where fields of another level belong, for the `within` of a schema. */
 export interface Within {
   /** The field that takes them. */
   field: string;
-  /** The names that it takes, by the other fields of the object. */
+  /** The field names that belong there, depending on the other fields of the object. */
   names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
 }
 
-/** What to send in place of a field, in the `instead` of a schema: a sentence, or another name for it. */
+/** What to send instead of a field, for the `instead` of a schema: a sentence, or another name of the field. */
 export type Instead = string | { says: string; rename: string };
 
 /** The path of a value in JSON: `/steps/0/op` is `['steps', '0', 'op']`. */
@@ -49,7 +49,7 @@ export function pathOf({ instancePath, params }: ErrorObject): string[] {
   return last === undefined ? path : [...path, last];
 }
 
-/** `['regions', '0', 'x']` becomes `regions[0].x`. */
+/** Writes a path as text: `['regions', '0', 'x']` becomes `regions[0].x`. */
 export function spell(path: readonly string[]): string {
   return path.reduce((text, part) => {
     if (/^\d+$/.test(part) && text !== '') return `${text}[${part}]`;
@@ -58,6 +58,7 @@ export function spell(path: readonly string[]): string {
 }
 
 /**
+ * The diagnosis of a missing field.
  * @param param the path of the missing field.
  * @param sent the object that lacks it, and its schema.
  */
@@ -83,7 +84,7 @@ export function missingField(
   };
 }
 
-/** The first sentence of the description of a text without a format, in parentheses; empty for everything else. */
+/** The first sentence of a description in parentheses, for text without a format; empty for everything else. */
 function descriptionHint({ type, enum: words, pattern, examples, format, description }: TSchema): string {
   const isPlain =
     type === 'string' && [words, pattern, examples, format].every((limit) => limit === undefined);
@@ -91,7 +92,7 @@ function descriptionHint({ type, enum: words, pattern, examples, format, descrip
   return isPlain && sentence ? ` (${sentence})` : '';
 }
 
-/** Fields that an object has and its schema does not. */
+/** Fields of an object that its schema does not have. */
 export interface Undeclared {
   /** The path of the first. */
   param: string;
@@ -100,8 +101,8 @@ export interface Undeclared {
   /** The object with these fields. */
   sent: unknown;
   /**
-   * Its schema. `instead` names what to send in place of a field, `elsewhere` says where a field of another call
-   * belongs, and `within` names the field that takes those of another level.
+   * The schema of the object. `instead` says what to send instead of a field, `elsewhere` says in which other call a
+   * field belongs, and `within` names the field to which those of another level belong.
    */
   schema: Partial<TSchema>;
 }
@@ -145,7 +146,10 @@ function replacedBy(param: string, instead: Instead): Diagnosis {
   return { message: `${param} is not a field here: ${instead.says}.`, mends };
 }
 
-/** The names for which a wrong one probably stands: within the field that takes it, else of the object itself. */
+/**
+ * The names that were probably meant by a wrong name: names within the field where it belongs, else names of the object
+ * itself.
+ */
 function wordsFor(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
   const within: Within | undefined = schema.within;
   if (within !== undefined && isObject(sent)) {
@@ -155,7 +159,7 @@ function wordsFor(wrong: string, sent: unknown, schema: Partial<TSchema>): strin
   return likelyNames(wrong, Object.keys(schema.properties ?? {}));
 }
 
-/** The end of a message about several wrong names: ` Send x for left, y for top.`, or nothing. */
+/** The end of a message about several wrong names: ` Send x for left, y for top.`, or empty text. */
 function replacements(meant: readonly { wrong: string; words: readonly string[] }[]): string {
   const pairs = meant.flatMap(({ wrong, words: [word] }) =>
     word === undefined ? [] : [`${word} for ${wrong}`],
@@ -163,7 +167,10 @@ function replacements(meant: readonly { wrong: string; words: readonly string[] 
   return pairs.length === 0 ? '' : ` Send ${pairs.join(', ')}.`;
 }
 
-/** @param path of the value, '' for all that was checked; `name` stands for it in the sentence. */
+/**
+ * The diagnosis of a value that does not match its schema.
+ * @param path of the value, '' for the whole checked value, which the sentence calls `name`.
+ */
 export function mismatchedValue(
   { path, name = path }: { path: string; name?: string },
   value: unknown,
@@ -182,7 +189,7 @@ function mendsBy(param: string, value: unknown, replace: unknown): Mend[] {
   return replace === undefined ? [] : [{ param, replace }];
 }
 
-/** How a wrong value is mended: as a sentence, and the value that was certainly meant, or the words for it. */
+/** How to correct a wrong value: a sentence, and the value that was certainly meant, or the words to choose from. */
 interface Remedy {
   says: string;
   replace?: unknown;
@@ -190,8 +197,8 @@ interface Remedy {
 }
 
 /**
- * The probable meaning of a nearly valid value: null for a missing one, a share for per cent, a number as text or with
- * a unit, a word that is misspelt.
+ * The probable meaning of a nearly valid value: null for a missing one, a percentage for a share, a number as text or
+ * with a unit, a misspelt word.
  */
 function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (value === null) return { says: ' Leave it out instead of sending null.' };
@@ -227,7 +234,10 @@ function wordRemedy(value: string, known: readonly string[]): Remedy {
     : { says, ...(words.length > 1 && { suggest: words }) };
 }
 
-/** A list of words in place of one, of which some are misspelt. A longer list than there are words is none of them. */
+/**
+ * The remedy for a list of words, some of them misspelt, where one word is expected. A list that is longer than the
+ * number of known words gets none.
+ */
 function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remedy {
   if (value.length === 0 || value.length > known.length) return { says: '' };
   const meant = value.map((word) => likelyNames(String(word), known));
@@ -237,7 +247,7 @@ function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remed
     : { says: '' };
 }
 
-/** What was meant by a word that is not known: the end of a message, and the mend if it is certain. */
+/** What an unknown word probably means: the end of a message, and the change if it is certain. */
 export interface SuggestedWord {
   hint: string;
   mends: Mend[];
@@ -274,7 +284,7 @@ const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
 /** Signs that patterns have between two numbers. */
 const SEPARATORS = [':', '..', 'x'];
 
-/** Two numbers with another sign between them, such as 16/9 for 16:9. A ratio is never a size in pixels. */
+/** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
 function separatorRemedy(value: string, pattern: string): Remedy {
   const [, first, sent = '', second] = TWO_NUMBERS.exec(value) ?? [];
   const accepted = new RegExp(pattern);
@@ -289,7 +299,7 @@ const NUMBERS = ['integer', 'number'];
 const MAX_NUMBER_CHARACTERS = 64;
 const NUMBER_AS_TEXT =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?\s*$/i;
-/** A whole number with a point between its thousands, or one with three decimals. */
+/** Matches a whole number with a point between its thousands, which may also be a number with three decimals. */
 const THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
 const BYTES_OF: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -325,7 +335,7 @@ function isAtMost(value: number, { maximum = Number.POSITIVE_INFINITY }: TSchema
   return value <= maximum;
 }
 
-/** What to send for a number with a per cent sign. A whole number above 100 is one of pixels, and never a share. */
+/** The remedy for a number with a per cent sign. A whole number above 100 is a number of pixels, and never a share. */
 function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): Remedy {
   if (maximum === 100) return { says: ` Send ${percent} without the unit.`, replace: percent };
   if (maximum === 1) return { says: ` Send ${percent / 100}.`, replace: percent / 100 };
@@ -342,7 +352,7 @@ function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): b
 
 const MAX_EXCERPT_CHARACTERS = 60;
 
-/** The beginning of a value as JSON. What is behind it is not written, because a body may have megabytes of it. */
+/** The beginning of a value as JSON. The rest is not written, because a body may have megabytes. */
 function excerptOf(value: unknown): string {
   const text = startOfJson(value, MAX_EXCERPT_CHARACTERS + 1);
   return text.length <= MAX_EXCERPT_CHARACTERS ? text : `${text.slice(0, MAX_EXCERPT_CHARACTERS)}…`;

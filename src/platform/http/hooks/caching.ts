@@ -16,7 +16,7 @@ export function installCaching(app: FastifyInstance): void {
   });
 }
 
-/** Whether the request reached the interface, also by a path in percent-encoding. */
+/** Whether the request reached the API, even by a percent-encoded path. */
 function isOfInterface(request: FastifyRequest): boolean {
   // Reading the options of a route copies them.
   return request.url.startsWith('/api/') || request.routeOptions.url?.startsWith('/api/') === true;

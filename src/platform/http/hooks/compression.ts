@@ -19,11 +19,11 @@ const CODERS = {
   gzip: (text: string) => promisify(gzip)(text),
 };
 type Coding = keyof typeof CODERS;
-/** What clients keep for ever is worth the dearer coding, which saves a seventh more. */
+/** Codings of content that clients cache for ever. Brotli costs more than gzip, but saves a seventh more. */
 const LASTING: readonly Coding[] = ['br', 'gzip'];
 const PASSING: readonly Coding[] = ['gzip'];
 const MIN_COMPRESSED_BYTES = 1_024;
-/** Compressed static responses by coding and ETag; each is compressed once per process. */
+/** Limit on cached compressed responses. Each static response is compressed once per process and coding. */
 const MAX_CACHED_BODIES = 600;
 const compressedTexts = new Map<string, Buffer>();
 
@@ -55,8 +55,9 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
 };
 
 /**
- * Sends a static content with an ETag of it.
- * @param cacheControl how long a cache may keep it: without it, a cache asks each time whether it has changed.
+ * Sends static content with its ETag.
+ * @param cacheControl how long a cache may keep it. Without it, a cache asks each time whether the content has
+ *   changed.
  */
 export function sendStatic(
   reply: FastifyReply,
@@ -88,7 +89,7 @@ async function compressedText(text: string, coding: Coding, etag: string | undef
   return body;
 }
 
-/** The first of our codings that the client takes. */
+/** The first of these codings that the client accepts. */
 function codingFor(request: FastifyRequest, codings: readonly Coding[]): Coding | undefined {
   const taken = new Negotiator(request).encodings(codings);
   return codings.find((coding) => taken.includes(coding));

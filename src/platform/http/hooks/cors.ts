@@ -17,7 +17,7 @@ const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range, MCP-Protocol-Version, Mcp-Method, Mcp-Name';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const DAY_SECONDS = 86_400;
-/** Routes whose answers need a credential, unless they say otherwise. A path may spell them in percent-encoding. */
+/** Matches routes whose responses need a credential, unless they say otherwise. A path may be percent-encoded. */
 const PRIVATE = /^\/(api\/|metrics|operator\/)/;
 
 type IsSigned = (request: FastifyRequest) => boolean;

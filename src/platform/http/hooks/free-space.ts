@@ -12,7 +12,7 @@ declare module 'fastify' {
 
 /**
  * Refuses calls that store documents while the disk is full, before their bodies are parsed. Install it after the hook
- * that replays answers under an Idempotency-Key, because a replay stores nothing.
+ * that replays responses for an Idempotency-Key, because a replay stores nothing.
  * @param checkFreeSpace throws StorageFullError while only the reserve of the disk is free.
  */
 export function installFreeSpaceCheck(app: FastifyInstance, checkFreeSpace: () => Promise<void>): void {

@@ -19,11 +19,11 @@ type ResponseKeeping = 'kept' | 'unkept';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * `kept`: the response to an Idempotency-Key is stored and replayed. `unkept`: the key is used, but the response
+     * `kept`: the response for an Idempotency-Key is stored and replayed. `unkept`: the key is used, but the response
      * contains a new secret and is never stored. Absent: the header is ignored. A function decides by the request.
      */
     idempotency?: ResponseKeeping | ((request: FastifyRequest) => ResponseKeeping | undefined);
-    /** Updates the stored response of a repeat with what has changed since then. */
+    /** Updates a stored response that is replayed with what has changed since it was stored. */
     replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredResponse) => Promise<unknown>;
   }
 }
@@ -37,8 +37,8 @@ interface IdempotentRun {
 
 /**
  * Implements Idempotency-Key: of equal requests with one key, one runs, and the others get its response. Keys belong to
- * an owner. Install it after the hook that determines the owner and before the one that parses bodies, so that refusals
- * of malformed bodies are replayed too.
+ * an owner. Install it after the hook that determines the owner and before the hook that parses bodies, so that errors
+ * about malformed bodies are replayed too.
  * @param ownerOf the account, or the address of an anonymous caller.
  */
 export function installIdempotency(
@@ -70,7 +70,7 @@ export function installIdempotency(
     const sent = request.headers['idempotency-key'];
     if (sent === undefined || request.routeOptions.config.idempotency === undefined) return;
     const wellFormed = checkedKey(sent);
-    // A dry run does not use the key, but refuses one that its run would refuse.
+    // A dry run does not use up the key, but refuses a key that the real run would refuse.
     if (keepingOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${wellFormed}`;
     const answer = await coordination.beginIdempotent(key, fingerprintOf(request), UNANSWERED_MS, KEEP_MS);
@@ -93,8 +93,8 @@ export function installIdempotency(
       if (reply.statusCode >= 500 || run.isToRepeat) await coordination.forgetIdempotent(run.key, run.token);
       else await coordination.keepIdempotent(run.key, run.token, storable(request, reply, payload));
     } catch (error) {
-      // The call has taken effect, so its response is sent although it cannot be stored; the key has no stored response
-      // for five minutes.
+      // The call has taken effect, so its response is sent although it cannot be stored. A repeat is refused for five
+      // minutes.
       request.log.warn({ err: error }, 'The answer under an Idempotency-Key could not be kept');
     }
     return payload;
@@ -108,7 +108,7 @@ export function keyOf(request: FastifyRequest): { key: string; fingerprint: stri
   return { key: checkedKey(sent), fingerprint: fingerprintOf(request) };
 }
 
-/** The refusals of repeats that cannot be replayed, also for calls that store their key in a document. */
+/** The errors of repeats that cannot be replayed. Calls that store their key in a document use them too. */
 export function inProgress(): ApiError {
   return new ApiError(
     'request_in_progress',

@@ -5,9 +5,9 @@ import type { Warning } from './warnings.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Media type that the endpoint answers besides JSON, such as `image/*`; several as a list. */
+    /** A media type that the endpoint returns besides JSON, such as `image/*`. Several are a list. */
     responseType?: string | readonly string[];
-    /** Whether no call is refused for its Accept header, because a page cannot see the refusal. */
+    /** Whether the Accept header of a call is ignored, because a page could not see the error. */
     ignoresAccept?: true;
   }
 }
@@ -45,8 +45,8 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
 }
 
 /**
- * Warns of an answer of a type that the Accept header does not name, though it names others of the endpoint: the type
- * follows from the call alone.
+ * Warns that the type of the response is not in the Accept header, though another type of the endpoint is. The call
+ * alone decides the type.
  */
 export function acceptWarnings(request: FastifyRequest, contentType: string): Warning[] {
   const { accept = '' } = request.headers;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { RequestSpan, Tracing } from '../../tracing/tracing.ts';
 
-/** Gives each request a span, below the caller's traceparent if there is one. Without tracing, it installs nothing. */
+/** Gives each request a span, below the caller's traceparent if there is one. It does nothing without tracing. */
 export function installTracing(app: FastifyInstance, tracing: Tracing): void {
   if (!tracing.isOn) return;
   const spans = new WeakMap<FastifyRequest, RequestSpan>();

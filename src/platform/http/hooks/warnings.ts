@@ -29,8 +29,8 @@ export function addWarnings(reply: FastifyReply, warnings: readonly Warning[]): 
 }
 
 /**
- * A comma-separated list of `code`, `code:name` or `code:name=value`, each once; names and values are percent-encoded.
- * Entries beyond 1,000 characters are replaced by a last entry `more:<count>`.
+ * Warnings as a comma-separated list of `code`, `code:name` or `code:name=value`, each once. Names and values are
+ * percent-encoded. Entries beyond 1,000 characters are replaced by a last entry `more:<count>`.
  */
 export function warningsText(warnings: readonly Warning[]): string {
   const entries = [...new Set(warnings.map(entryOf))];
@@ -60,14 +60,17 @@ function unreserved(name: string): string {
   );
 }
 
-/** The least and the greatest value of a field whose schema has them as `clamped`: others are replaced by these. */
+/**
+ * The smallest and the largest value of a field with the schema keyword `clamped`. Values outside are replaced by the
+ * nearer bound.
+ */
 export type Clamped = readonly [min: number, max: number];
 
 export function clampedTo([min, max]: Clamped, value: number): number {
   return Math.min(Math.max(value, min), max);
 }
 
-/** Names the fields whose value was replaced by the nearest one that is served, as `clamped:<name>`. */
+/** Adds a warning `clamped:<name>` for each field whose value was replaced by a bound. */
 export function installClampedFields(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const inQuery = clampedIn(route.schema?.querystring);
@@ -105,10 +108,10 @@ function warningsAbout(sent: unknown, fields: readonly ClampedField[]): Warning[
 const FIRST_FAILURE_STATUS = 400;
 
 /**
- * Names the fields that the route does not read, as `ignored_parameter:<name>` in `X-Service-Warnings` of a successful
- * response, followed by `did_you_mean:<name>` if a field of the route has a similar name. Routes that check their query
- * themselves refuse such fields. Fields of a response are accepted in a body without a warning, because clients send
- * responses back.
+ * Adds a warning for each field that the route does not read: `ignored_parameter:<name>` in `X-Service-Warnings` of a
+ * successful response, followed by `did_you_mean:<name>` if a field of the route has a similar name. Routes that check
+ * their query themselves refuse such fields. Fields of a response are accepted in a body without a warning, because
+ * clients send responses back.
  */
 export function installIgnoredFields(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -128,7 +131,9 @@ export function installIgnoredFields(app: FastifyInstance): void {
   });
 }
 
-/** Refuses a query field that the body of the same call has: it would do nothing, though its name is right. */
+/**
+ * Refuses a query field that belongs to the body of the same call. It would have no effect, although its name is right.
+ */
 function refuseMisplaced(route: RouteOptions): void {
   const inQuery = namesOf(route.schema?.querystring);
   const misplaced = [...namesOf(route.schema?.body)].filter((name) => !inQuery.has(name));

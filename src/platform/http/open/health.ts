@@ -3,11 +3,13 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 
 interface HealthOptions {
-  /** The checks of all parts that must work before traffic is sent here; a check rejects when its part fails. */
+  /**
+   * The checks of all parts that must work before traffic is sent to this process. A check rejects when its part fails.
+   */
   checks: Record<string, () => Promise<unknown>>;
   /** Warnings for the operator although every part works, one sentence each. */
   remarks: () => Promise<string[]>;
-  /** The difference between the clock of this host and the shared one, in whole milliseconds. */
+  /** The difference between the clock of this host and the shared clock, in whole milliseconds. */
   clockDifferenceMs: () => number;
   /** Why this process takes no calls now, such as "is draining"; null when it takes them. */
   closedBecause: () => string | null;
@@ -35,7 +37,9 @@ const HealthReport = Type.Object({
 });
 type HealthReport = Static<typeof HealthReport>;
 
-/** /healthz: whether the process answers. /readyz: whether every part works; 503 names the failing ones. */
+/**
+ * Serves /healthz: whether the process responds, and /readyz: whether every part works; a 503 names the failing parts.
+ */
 export async function healthRoutes(app: FastifyInstance, options: HealthOptions): Promise<void> {
   app.get(
     '/healthz',

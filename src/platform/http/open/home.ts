@@ -12,7 +12,7 @@ const LINKS = {
   health: '/healthz',
 };
 
-/** GET /: leads a browser to the documentation, and gives a program the links. */
+/** Serves GET /: a browser is redirected to the documentation, and a program gets the links. */
 export async function homeRoutes(
   app: FastifyInstance,
   { publicUrl }: { publicUrl: () => string },

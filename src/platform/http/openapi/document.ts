@@ -82,7 +82,7 @@ const IDEMPOTENCY_KEY = {
 };
 
 /**
- * Completes the generated document: shared parts become components, and every operation gets its headers and refusals.
+ * Completes the generated document: shared parts become components, and every operation gets its headers and errors.
  * @param document is modified.
  * @param webhooks the calls that the service makes.
  */
@@ -106,7 +106,7 @@ export function completeDocument(document: Node, webhooks: Node): Node {
   return document;
 }
 
-/** Puts /api/ paths before the paths of links and probes, each in the order of their declaration. */
+/** Puts /api/ paths before the paths of links and probes. Each group keeps the order of its declarations. */
 function callsFirst(paths: Node): Node {
   const isCall = ([path]: [string, unknown]) => path.startsWith('/api/');
   const entries = Object.entries(paths);
@@ -143,7 +143,7 @@ function takesJson({ requestBody }: Node): boolean {
   return 'application/json' in content;
 }
 
-/** Adds an example to each path parameter, so that the documentation page can send the call without input. */
+/** Adds an example to each path parameter, so that the call can be sent from the documentation page without input. */
 function exemplify(method: string, operation: Node): void {
   for (const parameter of (operation.parameters ?? []) as Node[]) {
     const example = parameter.in === 'path' ? pathExampleOf(method, String(parameter.name)) : undefined;

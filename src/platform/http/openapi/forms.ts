@@ -8,9 +8,9 @@ type MediaTypes = Record<string, { schema: unknown }>;
 const BINARY = { type: 'string', format: 'binary' };
 
 /**
- * The document for generators that use the first of several media types, or know only how OpenAPI 3.0 describes bytes:
- * files are sent as multipart, and pictures are returned as bytes. The alternative JSON forms and unused components are
- * left out, and so is the default answer, which such generators take for that of a success.
+ * The document for generators that use the first of several media types, or know only OpenAPI 3.0: files are sent as
+ * multipart, and pictures are returned as bytes. JSON alternatives and unused components are left out. So is the
+ * default response, which such generators take for the response of a success.
  */
 export function multipartForm(document: Node): Node {
   const copy = structuredClone(document);
@@ -33,7 +33,7 @@ export function multipartForm(document: Node): Node {
   return { ...rest, components: componentsOf(rest, components as Record<string, Node>) };
 }
 
-/** A part of the document with bytes in their older form. */
+/** A part of the document with bytes in the form of OpenAPI 3.0. */
 function withBinary(value: unknown): unknown {
   if (isBytes(value)) {
     const { contentMediaType: _, ...rest } = value;
@@ -54,7 +54,7 @@ const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;
 /**
  * A document with only some operations and their components.
  * @param ids operationIds, comma-separated.
- * @throws ApiError invalid_param on `ops` when it names none, or one that does not exist.
+ * @throws ApiError invalid_param on `ops` when it names no operation, or one that does not exist.
  */
 export function onlyOperations(document: Node, ids: string): Node {
   const requested = ids

@@ -8,7 +8,7 @@ import { operationIdOf } from './names.ts';
 
 interface OpenApiOptions {
   version: string;
-  /** Returns the base of the addresses, which is known when the server listens. */
+  /** Returns the base of the service's addresses, which is known only when the server listens. */
   publicUrl: () => string;
   /** The schemas of the bodies that webhook endpoints receive, by the type of the event. */
   webhookPayloads: Readonly<Record<string, object>>;
@@ -149,7 +149,7 @@ function describe(route: RouteOptions, url: string): Node {
 
 const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
 
-/** The forms of a body that a route reads itself. */
+/** The forms of a body that a route accepts, if the route reads the body itself. */
 function bodyOf({ config = {} }: RouteOptions): Node {
   if (config.body !== 'stream') return {};
   const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES_SCHEMA }]));

@@ -20,10 +20,10 @@ export function importResultOf<T extends TSchema>(title: string, entry: T) {
 }
 
 /**
- * The response to an import.
+ * Sends the response to an import.
  * @param data the imported entries, as the API shows them.
  * @param sent the number of sent entries.
- * @param of their name in the plural, which is their path too: 'presets'.
+ * @param of their plural name, which is also their path: 'presets'.
  */
 export function sendImported(
   reply: FastifyReply,

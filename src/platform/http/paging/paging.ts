@@ -28,8 +28,8 @@ export const PagingQuery = {
 export type PagingQuery = Static<TObject<typeof PagingQuery>>;
 
 /**
- * A listing: its name, its account and its filters (a cursor is bound to all three), and its total order, with a unique
- * field last.
+ * A listing: its name, its account and its filters, and its total order, whose last field is unique. A cursor is bound
+ * to name, account and filters.
  */
 export interface Listing {
   name: string;
@@ -44,8 +44,9 @@ export interface ListPage<T> {
 }
 
 /**
- * Reads one page of a collection, by page number (with the total) or after a cursor (a keyset, without it).
- * @throws ApiError invalid_param on `cursor`: sent with page, not ours, or of another listing, account or filter.
+ * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
+ * @throws ApiError invalid_param on `cursor` that is sent with page, is not of this service, or is of another
+ *   listing, account or filter.
  */
 export async function readPage<T extends Document>(
   collection: Collection<T>,
@@ -73,12 +74,12 @@ export function pageSize(query: PagingQuery): number {
   return clampedTo(PAGE_SIZES, query.perPage ?? MAX_PAGE_SIZE);
 }
 
-/** The number of the requested page, clamped to the pages that can be reached by skipping rows. */
+/** The number of the requested page, limited to pages that can be reached by skipping rows. */
 export function pageNumber(query: PagingQuery): number {
   return clampedTo(PAGES, query.page ?? 0);
 }
 
-/** Cursor that continues after a row: its sort values, bound to the listing. */
+/** A cursor that continues after a row. It holds the row's sort values, and is bound to the listing. */
 function cursorAfter(row: object, listing: Listing): string {
   const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
   return Buffer.from(JSON.stringify([fingerprint(listing), ...values])).toString('base64url');
@@ -105,7 +106,7 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
 
 /**
  * One page of rows, with its paging fields.
- * @param found up to one row more than a page: the extra row shows that there is a next page.
+ * @param found up to one row more than a page. The extra row shows that there is a next page.
  */
 export function cut<T extends object>(
   found: T[],
@@ -143,7 +144,7 @@ function decode(cursor: string): unknown[] {
   return [];
 }
 
-/** The text that a cursor is bound to: the listing's name, its account and its filters, in any order. */
+/** The text to which a cursor is bound: the listing's name, its account and its filters, in any order. */
 function fingerprint({ name, accountId, ...listing }: Listing): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);

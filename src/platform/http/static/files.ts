@@ -43,7 +43,7 @@ export class StaticFiles {
 
   /**
    * @param prefix the path below which the files are served, such as `/docs/static`.
-   * @param files every file that may be asked for by its base name; these differ.
+   * @param files every file that may be requested by its base name. Base names are unique.
    * @param packages the files that modules import by the name of a package.
    */
   constructor(prefix: string, files: readonly URL[], packages: Readonly<Record<string, URL>> = {}) {
@@ -54,8 +54,8 @@ export class StaticFiles {
 
   /**
    * The path of a file.
-   * @param name its base name, as in the folder.
-   * @throws Error if it is none of the files.
+   * @param name its base name.
+   * @throws Error if there is no such file.
    */
   addressFor(name: string): string {
     const source = this.#sources.get(name);
@@ -70,7 +70,7 @@ export class StaticFiles {
     return [this.addressFor(name), ...imports];
   }
 
-  /** The file with this served name; undefined for a name that no address has. */
+  /** The file with this served name; undefined if no address has that name. */
   find(served: string): StaticFile | undefined {
     const found = this.#files.get(served);
     if (found !== undefined) return found;

@@ -10,7 +10,7 @@ interface StaticOptions {
 
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
-/** GET {prefix}/{file}: a file for browsers, which they keep, because its name has its hash. */
+/** Serves GET {prefix}/{file}: a file that browsers may cache for ever, because its name contains its hash. */
 export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions): Promise<void> {
   app.get<{ Params: { file: string } }>(
     '/:file',

@@ -2,10 +2,10 @@ import TinyQueue from 'tinyqueue';
 import type { DueClaims } from './port.ts';
 
 interface DueEntry {
-  /** When the member may be claimed: its due instant, or the end of its claim. */
+  /** When the member can be claimed: its due time, or the end of its claim. */
   claimableMs: number;
   holder: string | null;
-  /** The earliest instant that was scheduled while it was claimed. */
+  /** The earliest time that was scheduled while the member was claimed. */
   scheduledMs: number | null;
 }
 
@@ -14,7 +14,7 @@ interface HeapEntry {
   claimableMs: number;
 }
 
-/** Members with their due instants, as the port promises them (Coordination.schedule and what follows it). */
+/** Members with their due times, as Coordination.schedule and the methods after it promise. */
 export class DueSet {
   readonly #now: () => number;
   readonly #entries = new Map<string, DueEntry>();
@@ -96,7 +96,7 @@ function isAnothers({ holder }: DueEntry, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
-/** The instant that another process scheduled for a member, also if it did so after the claim was lost. */
+/** The time that another process scheduled for a member, even if it did so after the claim was lost. */
 function otherInstant(entry: DueEntry | undefined): number | null {
   if (entry === undefined) return null;
   return entry.holder === null ? entry.claimableMs : entry.scheduledMs;

@@ -16,14 +16,14 @@ import type {
 } from './port.ts';
 import { LeasedSlots } from './slots.ts';
 
-/** The remaining requests of a window for each one that a process may count in advance. */
+/** How many requests must remain in a window for each request that a process may count in advance. */
 const REMAINING_PER_AHEAD = 1_000;
 
 type IdempotencyRecords = Awaited<ReturnType<typeof openIdempotencyRecords>>;
 
 /**
- * Coordination of one host in the memory of its primary. Steps are atomic because they run in one turn of the event
- * loop, so `admit` must not await. Everything except for the idempotency records is lost with a restart.
+ * Coordination of one host in the memory of its primary. Steps are atomic because each runs in one turn of the event
+ * loop, so `admit` must not await. Everything except the idempotency records is lost with a restart.
  */
 export class EmbeddedCoordination implements Coordination {
   readonly beginIdempotent: Coordination['beginIdempotent'];
@@ -36,7 +36,7 @@ export class EmbeddedCoordination implements Coordination {
   readonly #flags: ExpiringMap<true>;
   readonly #slots: LeasedSlots;
   readonly #leases: ExpiringMap<string>;
-  /** By key. Keys are few and known, so none is ever removed. */
+  /** Due sets by key. Keys are few and known, so none is ever removed. */
   readonly #dueSets = new Map<string, DueSet>();
   readonly #listeners: Listeners;
   readonly #observers: Array<(channel: string, message: string) => number> = [];
@@ -150,7 +150,7 @@ export class EmbeddedCoordination implements Coordination {
     return this.#listeners.add(channel, listener);
   }
 
-  /** Passes the messages of all channels on to other processes; `pass` returns the number of receiving processes. */
+  /** Passes the messages of all channels to other processes. `pass` returns the number of receiving processes. */
   observe(pass: (channel: string, message: string) => number): void {
     this.#observers.push(pass);
   }
@@ -177,7 +177,7 @@ export class EmbeddedCoordination implements Coordination {
   }
 }
 
-/** Counts by key, each in a window that starts with the first count and ends by itself. */
+/** Counters by key. Each counts in a window that starts with its first count and ends by itself. */
 class Windows {
   readonly #now: () => number;
   readonly #counts: ExpiringMap<number>;
@@ -247,7 +247,7 @@ interface Message {
   message: string;
 }
 
-/** The side of an API process: coordination in its primary. Closing it does not close the primary's. */
+/** Coordination in the primary, as an API process uses it. Closing it does not close the primary's coordination. */
 export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Coordination {
   const listeners = new Listeners(log);
   const unsubscribe = channel.on(SERVICE, (event) => {

@@ -5,7 +5,7 @@ import type { Coordination, IdempotencyAnswer, StoredResponse } from './port.ts'
 const TOKEN_CHARACTERS = 16;
 const SWEEP_EVERY_MS = 60_000;
 const SWEEP_BATCH = 100;
-/** The most attempts to begin, because a key can change its owner between two queries. */
+/** The most attempts to begin a request, because a key can change its owner between two queries. */
 const BEGIN_ATTEMPTS = 3;
 
 interface IdempotencyRecord {
@@ -14,9 +14,9 @@ interface IdempotencyRecord {
   token: string;
   fingerprint: string | null;
   answered: boolean;
-  /** Null without a response, and when the response could not be stored. */
+  /** The stored response; null without a response, and when the response could not be stored. */
   response: StoredResponse | null;
-  /** When a record without a response releases its key. */
+  /** When a record without a response frees its key. */
   pendingUntil: string;
   /** When the record expires. */
   expiresAt: string;
@@ -25,7 +25,7 @@ interface IdempotencyRecord {
 /**
  * Stores idempotency records as documents, so that they survive a restart of the embedded store. The unique `_id` lets
  * exactly one of several racing requests begin. The record is on disk before its request runs, so that after a crash
- * the key is still held, and no retry runs at the same time as the first request.
+ * the key is still taken, and no retry runs at the same time as the first request.
  */
 export async function openIdempotencyRecords(
   documents: Documents,
@@ -43,7 +43,7 @@ export async function openIdempotencyRecords(
     return (answered ? expiresAt : pendingUntil) <= instantIn(0);
   }
 
-  /** Deletes one small batch of expired records; if there are more, the next batch is deleted at the next beginning. */
+  /** Deletes one small batch of expired records. If there are more, the next request deletes the next batch. */
   function sweepWhenDue(): void {
     if (sweeping !== null || now() < sweepDueMs) return;
     sweepDueMs = now() + SWEEP_EVERY_MS;

@@ -5,7 +5,7 @@ export interface ListenerLog {
   error(context: object, message: string): void;
 }
 
-/** The default without a log of the service, as in an operator's command: Node prints the error with its stack. */
+/** The log for callers without one, such as an operator's command: Node prints the error with its stack. */
 const PRINTING_LOG: ListenerLog = {
   error: (context, message) => process.emitWarning(message, { detail: String(Reflect.get(context, 'err')) }),
 };

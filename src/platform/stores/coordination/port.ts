@@ -6,8 +6,8 @@
  * Limits that all processes of a host share, by key and time, are counted here: rate windows, failures, slots. Two
  * kinds of limits are counted elsewhere. Calls that wait for a thread wait in its process
  * (src/imaging/images/admission.ts), which knows when one is free. Stored things of an account are counted in its
- * documents (src/product/assets/quota/asset-quota.ts, src/product/named/documents.ts), because these
- * counts must survive a restart.
+ * documents (src/product/assets/asset-quota.ts, src/product/versioned-resources/documents.ts), because these counts
+ * must survive a restart.
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
@@ -16,8 +16,8 @@ export interface RateRequest {
   limit: number;
   windowMs: number;
   /**
-   * The requests to count in advance, which the process will make before the window ends: 0 by default, and at most a
-   * thousandth of the remaining ones, so that the requests that are counted but not made stay few against the limit.
+   * The requests to count in advance, which the process will make before the window ends. Default 0; at most a
+   * thousandth of the remaining ones, because requests that are counted but not made are lost.
    */
   ahead?: number;
 }
@@ -32,8 +32,8 @@ export interface RateAnswer {
 }
 
 /**
- * Takes one of `limit` slots of `key`. The slot is returned by `release`, or by itself after `leaseMs`. `holder`
- * identifies one slot of one process, `<hostId>/<processId>/<n>`; a repeated request of the same holder renews the
+ * Takes one of `limit` slots of `key`. The slot is freed by `releaseSlot`, or by itself after `leaseMs`. `holder`
+ * identifies one slot of one process, `<hostId>/<processId>/<n>`. A repeated request of the same holder renews the
  * slot.
  */
 export interface SlotTerms {
@@ -49,7 +49,7 @@ export interface SlotTerms {
  * while another owner has been seen recently. So every owner gets a turn, and a single owner can have all slots.
  */
 export interface SharedSlotTerms extends SlotTerms {
-  /** Ends with the owner: `<hostId>/<processId>/<n>/<owner>`. */
+  /** The holder, whose last part is the owner: `<hostId>/<processId>/<n>/<owner>`. */
   holder: string;
   /** An owner counts as seen for this time after its request. */
   seenMs: number;
@@ -61,31 +61,29 @@ export interface SharedSlotTerms extends SlotTerms {
 export type HeldSlot = Pick<SlotTerms, 'key' | 'holder'>;
 
 export interface AdmitRequest {
-  /** Slots to return first, regardless of the result. */
+  /** Slots to release first, regardless of the result. */
   returned?: readonly HeldSlot[];
   /** Refuses the request while this window (see `strike`) is full. */
   blocked?: { key: string; limit: number };
   /** Refuses the request while this flag (see `setFlag`) is set, such as after the revocation of a credential. */
   flag?: string;
   rate?: RateRequest;
-  /** Checked only when none of the others refused. */
+  /** The slot to take. It is taken only when no other check refused the request. */
   slot?: SlotTerms;
 }
 
 export interface AdmitAnswer {
   /** Milliseconds until the block ends; 0 when not blocked. A blocked request is not counted. */
   blockedMs: number;
-  /** True when the flag is set. A flagged request is not counted either. */
+  /** True when the flag is set. A flagged request is not counted. */
   flagged: boolean;
-  /**
-   * Null when no window was given, or when an earlier check refused. A request over its limit is not counted either.
-   */
+  /** Null when no window was given, or when an earlier check refused. A request over its limit is not counted. */
   rate: RateAnswer | null;
   /** True when the slot was taken, or none was requested; false when an earlier check refused. */
   slot: boolean;
 }
 
-/** The stored response to an idempotent request. `body` is the text that was sent, verbatim. */
+/** The stored response to an idempotent request. `body` is exactly the text that was sent. */
 export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
@@ -93,7 +91,7 @@ export interface StoredResponse {
 }
 
 export type IdempotencyAnswer =
-  /** The caller runs the request, then calls `keep` or `forget` with this token. */
+  /** The caller must run the request, and then call `keep` or `forget` with this token. */
   | { state: 'new'; token: string }
   /** The first request with this key has no response yet. */
   | { state: 'running' }
@@ -102,17 +100,17 @@ export type IdempotencyAnswer =
   /** The key belongs to another request, or its response could not be stored. */
   | { state: 'reused' };
 
-/** A member of a due set with its due time in milliseconds from now; 0 or less is due at once. */
+/** A member of a due set with its due time in milliseconds from now. 0 or less is due at once. */
 export interface Due {
   member: string;
   afterMs: number;
 }
 
 export interface DueClaims {
-  /** The members that have been due for longest come first. */
+  /** The claimed members. Those that have been due for longest come first. */
   members: string[];
   /**
-   * Milliseconds until another member can be claimed: 0 when more are due than were requested, null when the set is
+   * Milliseconds until another member can be claimed. 0 when more are due than were requested; null when the set is
    * empty.
    */
   nextInMs: number | null;
@@ -120,8 +118,8 @@ export interface DueClaims {
 
 export interface Coordination {
   /**
-   * Checks the blocked window, the flag, the rate window and the slot of a request, and returns earlier slots, in one
-   * round trip.
+   * Checks a request in one round trip: the blocked window, the flag, the rate window and the slot. It also releases
+   * earlier slots.
    */
   admit(request: AdmitRequest): Promise<AdmitAnswer>;
   /** Counts a failure (a wrong credential) in its window. Returns the new count and the remaining time. */
@@ -131,24 +129,24 @@ export interface Coordination {
   /** Sets a flag for `lifeMs`, which every later `admit` on this key checks. */
   setFlag(key: string, lifeMs: number): Promise<void>;
   /**
-   * Takes a shared slot, or registers the owner as waiting; true when it was taken. It is returned and renewed like any
-   * other slot.
+   * Takes a shared slot, or registers the owner as waiting. True when the slot was taken. It is released and renewed
+   * like any other slot.
    */
   takeShared(request: SharedSlotTerms): Promise<boolean>;
-  /** Returns a slot. For a slot that was already returned or has expired, it does nothing. */
+  /** Releases a slot. It does nothing for a slot that was released before or has expired. */
   releaseSlot(key: string, holder: string): Promise<void>;
   /** Extends a slot that is still held; false when it expired. */
   renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
-   * Returns every slot of holders that begin with `prefix` (those of a dead process). It walks all slots and is meant
-   * for rare use.
+   * Releases every slot of holders that begin with `prefix`, which are those of a dead process. It walks all slots and
+   * is meant for rare use.
    */
   releaseSlotsByPrefix(prefix: string): Promise<void>;
 
   /**
-   * Begins a request under an idempotency key. `fingerprint` is null for a body that is too large for one; a repeat
-   * after its response is then `reused`. A first request without a response holds its key for `pendingMs`; a response
-   * is stored until `keepMs` after the beginning.
+   * Begins a request under an idempotency key. A first request without a response holds its key for `pendingMs`. A
+   * response is stored until `keepMs` after the beginning. `fingerprint` is null for a body that is too large for one;
+   * a repeat after its response is then `reused`.
    */
   beginIdempotent(
     key: string,
@@ -164,13 +162,13 @@ export interface Coordination {
   /** Frees the key, so that a retry runs. */
   forgetIdempotent(key: string, token: string): Promise<void>;
 
-  /** Takes or renews a named lease for one owner at a time (the sweeper). True while `owner` holds it. */
+  /** Takes or renews a named lease for one owner at a time, such as the sweeper. True while `owner` holds it. */
   lease(name: string, owner: string, leaseMs: number): Promise<boolean>;
   endLease(name: string, owner: string): Promise<void>;
 
   /**
-   * Schedules members of a due set, each with the instant at which it is due. The earlier of two instants counts. An
-   * instant that is scheduled while the member is claimed takes effect when the claim ends, so none is lost.
+   * Schedules members of a due set, each with its due time. The earlier of two times counts. A time that is scheduled
+   * while the member is claimed takes effect when the claim ends, so none is lost.
    */
   schedule(key: string, dues: readonly Due[]): Promise<void>;
   /**
@@ -180,11 +178,12 @@ export interface Coordination {
   /** Extends a claim, and takes it again if the set was lost; false when another holder has the member. */
   renewDue(key: string, member: string, holder: string, leaseMs: number): Promise<boolean>;
   /**
-   * Ends a claim. Without a next instant (null) and without one scheduled meanwhile, the member is removed. Returns the
-   * milliseconds until it is due next; null when it is removed, or held by another.
+   * Ends a claim, and schedules its member again after `afterMs`. Without a next time (null) and without one that was
+   * scheduled meanwhile, the member is removed. Returns the milliseconds until it is due next; null when it is removed,
+   * or claimed by another holder.
    */
   settleDue(key: string, member: string, holder: string, afterMs: number | null): Promise<number | null>;
-  /** Makes all members due at once that are claimed by holders with this prefix (of a dead process). */
+  /** Ends the claims of holders with this prefix, which are those of a dead process. Their members are due at once. */
   releaseDueByPrefix(key: string, prefix: string): Promise<void>;
 
   /**
@@ -192,7 +191,7 @@ export interface Coordination {
    * depends on them. Returns the number of receiving processes; a process that is starting or ending may not listen.
    */
   publish(channel: string, message: string): Promise<number>;
-  /** Returns a function that ends the subscription. */
+  /** Subscribes to a channel. Returns a function that ends the subscription. */
   subscribe(channel: string, listener: (message: string) => void): Promise<() => void>;
 
   /** The clock of the store, which all hosts share, in epoch milliseconds. */

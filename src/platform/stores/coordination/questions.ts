@@ -34,7 +34,7 @@ export async function askEveryProcess<Answer>(
   }
 }
 
-/** Answers the questions on a channel in this process. Resolves with a function that ends this. */
+/** Answers the questions on a channel in this process. Resolves with a function that stops answering. */
 export function answerQuestions<Question, Answer>(
   coordination: Channels,
   channel: string,
@@ -45,7 +45,7 @@ export function answerQuestions<Question, Answer>(
     await coordination.publish(`${channel}/${id}`, JSON.stringify(await answer(question)));
   }
   return coordination.subscribe(channel, (message) => {
-    // Whoever asked goes on without a lost answer, and can ask again.
+    // The asking process does without a lost answer, and can ask again.
     reply(message).catch(() => undefined);
   });
 }

@@ -38,8 +38,8 @@ function loadScripts(): Record<string, { lua: string }> {
 
 const RECONNECT_DELAY_MS = 100;
 /**
- * The pause between two attempts of a command, because the client reports a connection as ready for a moment after it
- * broke.
+ * The pause between two attempts of a command. It is needed because the client reports a connection as ready for a
+ * moment after it broke.
  */
 const RETRY_DELAY_MS = 10;
 
@@ -79,7 +79,7 @@ export class RedisConnection {
     this.#scripts = this.client as unknown as Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
   }
 
-  /** Runs a command within the deadline (an attempt that is under way at its end may finish). */
+  /** Runs a command within the deadline. An attempt that is under way at the deadline may still finish. */
   async run<T>(command: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.#deadlineMs;
     for (;;) {

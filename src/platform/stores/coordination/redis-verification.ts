@@ -19,7 +19,7 @@ export async function verifyRedis(url: string): Promise<void> {
 }
 
 /**
- * Opens a connection that does not reconnect, for one examination.
+ * Opens a connection that does not reconnect, for one check.
  * @throws StoreUnavailableError with the reason of the socket.
  */
 export async function askRedis<T>(url: string, ask: (client: Redis) => Promise<T>): Promise<T> {
@@ -47,8 +47,8 @@ export async function askRedis<T>(url: string, ask: (client: Redis) => Promise<T
 }
 
 /**
- * The first fault of a connected server; null when there is none. The client goes on with database 0 if the server
- * refuses the number of the URL, so it is selected here once more.
+ * The first fault of a connected server; null when there is none. The database is selected here once more, because the
+ * client silently continues with database 0 if the server refuses the number in the URL.
  */
 export async function findFault(client: Redis): Promise<RedisFault | null> {
   const { db } = client.options;

@@ -5,7 +5,7 @@ import type { SharedSlotTerms, SlotTerms } from './port.ts';
 interface SlotOwner {
   /** When it last requested a slot. */
   requestedMs: number;
-  /** When it began to wait; absent when it has been served since. */
+  /** When the owner began to wait; absent when it has been served since. */
   waitsSinceMs?: number;
 }
 
@@ -66,7 +66,7 @@ export class LeasedSlots {
     return this.#hold(request, (holders) => holders.has(request.holder) || holders.size < request.limit);
   }
 
-  /** False when every slot is taken, or when another owner is served first. */
+  /** Takes a shared slot. False when every slot is taken, or when another owner must be served first. */
   takeShared(request: SharedSlotTerms): boolean {
     const owners = this.#ownersOf.get(request.key) ?? new SlotOwners();
     this.#ownersOf.set(request.key, owners, this.#now() + request.seenMs);

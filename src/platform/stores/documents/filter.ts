@@ -10,7 +10,7 @@ export function checkFilter(filter: unknown, path = 'filter'): void {
   for (const [key, value] of Object.entries(filter)) checkFilter(value, `${path}.${key}`);
 }
 
-/** The fields that a filter fixes to one value; an upsert begins with them. */
+/** The fields for which a filter requires one value. An upsert begins with them. */
 export function fixedFieldsOf(filter: Filter): Record<string, unknown> {
   const fixed: Record<string, unknown> = {};
   for (const [field, condition] of Object.entries(filter)) {

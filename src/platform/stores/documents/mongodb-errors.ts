@@ -32,7 +32,10 @@ export async function withPortErrors<T>(
   }
 }
 
-/** A bulk write without a refused document failed as a whole, mostly because of a broken connection. */
+/**
+ * The cause of a failed bulk write. One without refused documents failed as a whole, mostly because of a broken
+ * connection.
+ */
 function causeOfBulk(error: unknown): unknown {
   if (!(error instanceof MongoBulkWriteError) || writeErrorsOf(error).length > 0) return error;
   return error.errorResponse instanceof Error ? error.errorResponse : error;
@@ -80,8 +83,8 @@ function isUnavailable(error: unknown): error is Error {
 }
 
 /**
- * The index that refused a write: by the fields that the server names (MongoDB 4.4 and later), else by its message,
- * "E11000 duplicate key error collection: db.items index: email dup key: …".
+ * The index that refused a write. It is found by the fields that the server names (MongoDB 4.4 and later), else in its
+ * message, "E11000 duplicate key error collection: db.items index: email dup key: …".
  */
 function indexOf(error: MongoServerError, indexes: readonly IndexSpec[]): string {
   const { keyPattern } = error.errorResponse as { keyPattern?: Record<string, unknown> };

@@ -32,8 +32,8 @@ const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
 interface MongoOptions {
   /**
-   * Whether the declaration of a collection creates its indexes (default), or relies on the primary of the host, which
-   * has created them before it started its processes.
+   * Whether declaring a collection creates its indexes (default). If not, the primary of the host has created them
+   * before it started its processes.
    */
   makesIndexes?: boolean;
   /** Default 5,000: see DEADLINE_MS. */
@@ -41,8 +41,9 @@ interface MongoOptions {
 }
 
 /**
- * Documents in the database of the URL (`darkroom` by default). It connects at the first call, and reconnects by
- * itself; meanwhile each call ends with StoreUnavailableError at its timeout. Throws for a URL that is not of MongoDB.
+ * Documents in the database of the URL (`darkroom` by default). It connects at the first call and reconnects by itself.
+ * Without a connection, each call fails with StoreUnavailableError at its timeout. Throws for a URL that is not of
+ * MongoDB.
  */
 export async function connectMongoDocuments(
   url: string,
@@ -63,10 +64,10 @@ export async function connectMongoDocuments(
   const databaseOf = (client: MongoClient) => client.db(NAMES_DATABASE.test(url) ? undefined : 'darkroom');
   const client = connect(deadlineMs);
   const database = databaseOf(client);
-  /** Building the index of a large collection takes minutes, so this connection has no timeout. */
+  /** A connection without a timeout, because building the index of a large collection takes minutes. */
   let builder: MongoClient | null = null;
 
-  /** Repeats once, because two processes that create the same index may cause a deadlock. */
+  /** Creates indexes. It tries twice, because two processes that create the same index may cause a deadlock. */
   async function makeIndexes(spec: CollectionSpec): Promise<void> {
     if (spec.indexes.length === 0) return;
     builder ??= connect(0);
@@ -197,8 +198,8 @@ function mongoCollection<T extends Document>(
 }
 
 /**
- * MongoDB may refuse the later of two racing upserts of a document as a duplicate; a second attempt then finds and
- * updates the document. A key of another document is refused again.
+ * Runs a write, an upsert up to twice. MongoDB may refuse the later of two racing upserts of a document as a duplicate;
+ * a second attempt then finds and updates the document. A key of another document is refused again.
  */
 async function retried<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
   for (let tried = 1; upsert && tried < MAX_UPSERT_TRIES; tried += 1) {

@@ -14,17 +14,17 @@ export interface Document {
 }
 
 /**
- * A field, dotted if it is within an object, equals text, a number, true, false or null; or $eq $ne $gt $gte $lt $lte
- * $in $exists $not. Null is equal to missing. A list is searched by $elemMatch alone: `{$elemMatch: {id: 'a'}}` for the
- * fields of an entry, `{$elemMatch: {$eq: 'a'}}` for the entry itself. Filters are joined by $and and $or. $expr
- * compares, by $gt $gte $lt or $lte, two sums of numbers and fields, by $add and $subtract. A filter that holds
- * `undefined`, or anything else, is refused with a TypeError by the embedded documents.
+ * A filter of documents. A field, dotted if it is within an object, equals text, a number, true, false or null, or
+ * fulfils $eq $ne $gt $gte $lt $lte $in $exists $not. Null is equal to missing. Only $elemMatch searches a list:
+ * `{$elemMatch: {id: 'a'}}` for the fields of an entry, `{$elemMatch: {$eq: 'a'}}` for the entry itself. Filters are
+ * joined by $and and $or. $expr compares, by $gt $gte $lt or $lte, two sums of numbers and fields, by $add and
+ * $subtract. The embedded documents refuse a filter that holds `undefined`, or anything else, with a TypeError.
  */
 export type Filter = Record<string, unknown>;
 
 /**
- * Supported: $set $unset $inc $max $push (with $each, $slice), $pull of the entries that equal a value or have the
- * fields of an object, and $setOnInsert. Never a whole document.
+ * Update operators: $set $unset $inc $max $push (with $each, $slice), $pull of the entries that equal a value or have
+ * the fields of an object, and $setOnInsert. An update never replaces a whole document.
  */
 export type Update = {
   [operator in '$set' | '$unset' | '$inc' | '$max' | '$push' | '$pull' | '$setOnInsert']?: Record<
@@ -33,20 +33,20 @@ export type Update = {
   >;
 };
 
-/** Order of several fields, first one first: 1 ascending, -1 descending. Missing sorts before any value. */
+/** The fields to sort by, the first field first: 1 ascending, -1 descending. Missing values sort before all others. */
 export type Sort = ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
 
-/** The order of these fields: ascending, or descending after a minus, as in `order('accountId', '-updatedAt')`. */
+/** Sorts by these fields: ascending, or descending after a minus, as in `order('accountId', '-updatedAt')`. */
 export function order(...fields: readonly string[]): Sort {
   return fields.map((field) => (field.startsWith('-') ? [field.slice(1), -1] : [field, 1]));
 }
 
 export interface IndexSpec {
-  /** Stable name, which a DuplicateKeyError carries. */
+  /** Stable name, which a DuplicateKeyError contains. */
   name: string;
   /**
-   * Each field has a text, a number, true, false or null, or is missing; it is never a list or an object, and never
-   * within a list.
+   * The indexed fields. A field holds text, a number, true, false or null, or is missing. It is never a list or an
+   * object, and never within a list.
    */
   fields: Sort;
   unique?: boolean;
@@ -61,7 +61,7 @@ export interface CollectionSpec {
   indexes: readonly IndexSpec[];
 }
 
-/** A collection as the store that owns it declares it. `src/host/collections.ts` gathers them all. */
+/** A collection as its store declares it. `src/host/collections.ts` lists all of them. */
 export interface DeclaredCollection extends CollectionSpec {
   /**
    * What happens to an account's documents, found by their `accountId`, when the account is deleted. `expire` makes
@@ -81,8 +81,8 @@ export interface FindOptions {
 
 export interface UpdateOptions {
   /**
-   * Insert when nothing matches: the equality fields of the filter, then $setOnInsert and the update. One of the first
-   * two names the `_id`.
+   * Whether to insert when nothing matches: the equality fields of the filter, then $setOnInsert and the update. The
+   * filter or $setOnInsert must name the `_id`.
    */
   upsert?: boolean;
 }
@@ -100,9 +100,11 @@ export interface UpdateResult {
 
 export interface GroupSpec {
   filter: Filter;
-  /** The key fields of the result by name, each with the document field that it reads. */
+  /** The key fields of the result: for each name, the document field that it reads. */
   by: Record<string, string>;
-  /** The sums of the result by name: the field to add up (a missing one counts as 0), or 1 to count documents. */
+  /**
+   * The sums of the result: for each name, the field to add up (a missing one counts as 0), or 1 to count documents.
+   */
   sums: Record<string, string | 1>;
 }
 
@@ -110,8 +112,8 @@ export interface Collection<T extends Document> {
   /** Throws DuplicateKeyError when `_id` or a unique index is taken. */
   insertOne(document: T): Promise<void>;
   /**
-   * Inserts all that can be inserted (unordered). Resolves with the indexes into `documents` that broke a unique
-   * index; the others are stored.
+   * Inserts all documents that can be inserted, in any order. Resolves with the positions in `documents` of those that
+   * a unique index refused. The others are stored.
    */
   insertMany(documents: readonly T[]): Promise<{ duplicates: number[] }>;
   findOne(filter: Filter, options?: Pick<FindOptions, 'sort' | 'fields'>): Promise<T | null>;
@@ -123,8 +125,8 @@ export interface Collection<T extends Document> {
   /** Each document is updated atomically, but not all of them together. */
   updateMany(filter: Filter, update: Update): Promise<UpdateResult>;
   /**
-   * Selects a document by sort, updates it and returns it as updated, in one atomic step, as queues do to claim an
-   * item; null without a match.
+   * Selects one document by the sort, updates it and returns the updated document, in one atomic step. Queues claim an
+   * item in this way. Null without a match.
    */
   findOneAndUpdate(filter: Filter, update: Update, options?: FindOneAndUpdateOptions): Promise<T | null>;
   /** Replaces the whole document when the filter (which may carry a version) matches it. */
@@ -132,7 +134,7 @@ export interface Collection<T extends Document> {
   deleteOne(filter: Filter): Promise<number>;
   deleteMany(filter: Filter): Promise<number>;
   count(filter: Filter): Promise<number>;
-  /** One row per distinct key, in no promised order. */
+  /** Sums by group: one row per distinct key, in no particular order. */
   group(spec: GroupSpec): Promise<Array<Record<string, string | number | null>>>;
 }
 
@@ -147,13 +149,13 @@ export interface Documents {
   close(): Promise<void>;
 }
 
-/** Documents that list their collections, for copies of a whole store. */
+/** Documents whose collections can be listed, to copy a whole store. */
 export interface ListedDocuments extends Documents {
   /** Every collection that was ever declared, with its indexes, sorted by name. */
   collections(): Promise<CollectionSpec[]>;
 }
 
-/** The error of a write that a unique index refused. */
+/** Thrown when a unique index refused a write. */
 export class DuplicateKeyError extends Error {
   override readonly name = 'DuplicateKeyError';
   /** The name of the index, `_id_` for the primary key. */
@@ -164,15 +166,12 @@ export class DuplicateKeyError extends Error {
   }
 }
 
-/** The error of a full disk. Reads and deletes still work; the HTTP response is 500 with reason storage_full. */
+/** Thrown when the disk is full. Reads and deletes still work. The HTTP response is 500 with reason storage_full. */
 export class StorageFullError extends Error {
   override readonly name = 'StorageFullError';
 }
 
-/**
- * The error of a store that did not respond within its timeout. The HTTP response is 500 internal_error with
- * Retry-After.
- */
+/** Thrown when a store did not respond within its timeout. The HTTP response is 500 internal_error with Retry-After. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }

@@ -7,8 +7,8 @@ const SLOW_MS = 2_000;
 const REPEATED_MS = 30_000;
 
 /**
- * Creates all collections and their indexes in sequence. The index of a large collection takes minutes, and the log
- * names the one that the start waits for.
+ * Creates all collections and their indexes one by one. The index of a large collection takes minutes, so the log names
+ * the index that the start waits for.
  */
 export async function prepareCollections(
   documents: Documents,

@@ -2,14 +2,14 @@ import type { Channel, ChannelHost } from '../embedded/channel.ts';
 import { checkFilter } from './filter.ts';
 import type { Collection, CollectionSpec, Document, Documents } from './port.ts';
 
-/** Calls a method of a collection in the thread or process that has it. */
+/** Calls a method of a collection in the thread or process that owns it. */
 type CallMethod = (
   collection: string,
   method: keyof Collection<Document>,
   args: unknown[],
 ) => Promise<unknown>;
 
-/** A collection that lives elsewhere: in the documents thread, or in the primary. */
+/** A collection that is owned by another thread or process: the documents thread, or the primary. */
 export function remoteCollection<T extends Document>(name: string, call: CallMethod): Collection<T> {
   // Only the last argument of a method is optional. It is left out when it is undefined, which would arrive as null.
   const send = async <R>(method: keyof Collection<T>, ...args: unknown[]): Promise<R> =>
@@ -43,7 +43,7 @@ export function remoteCollection<T extends Document>(name: string, call: CallMet
 
 const SERVICE = 'documents';
 
-/** The documents of the primary, for an API process. Closing them does not close the primary's. */
+/** The primary's documents, as an API process uses them. Closing them does not close those of the primary. */
 export function documentsOverChannel(channel: Channel): Documents {
   return {
     async collection<T extends Document>(spec: CollectionSpec) {

@@ -1,22 +1,25 @@
 import { randomInt } from 'node:crypto';
 import { type Collection, type Document, type IndexSpec, order } from './port.ts';
 
-/** A document in one of the numbered slots of an account, whose number limits how many of them it may have. */
+/**
+ * A document in one of the numbered slots of its account. The number of slots limits how many such documents an account
+ * may have.
+ */
 interface Slotted extends Document {
   accountId: string;
   /** From 0. */
   slot: number;
 }
 
-/** The index that enforces the limit, also against writers at the same time. */
+/** The unique index that enforces the limit, even for concurrent writers. */
 export const SLOT_INDEX: IndexSpec = { name: 'slot', fields: order('accountId', 'slot'), unique: true };
 
-/** The number of slots of an account, and the errors of a document that gets none. */
+/** The number of slots of an account, and the errors for a document that gets none. */
 interface SlotLimit {
   limit: number;
   /** Every slot is taken. */
   tooMany: () => Error;
-  /** Other writers took every slot that was tried. */
+  /** The error when other writers took every slot that was tried. */
   tooContended: () => Error;
 }
 

@@ -2,14 +2,14 @@ import { StoreUnavailableError } from '../documents/port.ts';
 import { batchFrames, type Channel, type Frame, framesOf } from './channel.ts';
 import { PendingCalls } from './pending-calls.ts';
 
-/** The API process's end of a link to the primary. */
+/** The end of a link to the primary, in an API process. */
 interface PrimaryLink {
   send(message: unknown): void;
   onMessage(listener: (message: unknown) => void): void;
   onGone(listener: () => void): void;
 }
 
-/** Calls over this process's own IPC. For processes that cluster.fork() started. */
+/** A channel over this process's own IPC, for processes that cluster.fork() started. */
 export function channelToPrimary(): Channel {
   return channelOver({
     // With a callback, the end of the primary is reported by onGone and not by an uncaught error.

@@ -9,7 +9,7 @@ import {
 } from './channel.ts';
 import { serializeError } from './pending-calls.ts';
 
-/** The primary's end of the links to all its API processes. */
+/** The ends of the links to all API processes, in the primary. */
 interface ProcessLinks {
   /** Sends to one process, unless it has ended. */
   send(processId: number, message: unknown): void;
@@ -19,7 +19,7 @@ interface ProcessLinks {
   ids(): number[];
 }
 
-/** Serves every process that cluster.fork() started or will start. */
+/** A channel host for every process that cluster.fork() started or will start. */
 export function clusterChannelHost(): ChannelHost {
   return channelHostOver({
     send(processId, message) {

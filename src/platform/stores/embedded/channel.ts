@@ -1,8 +1,9 @@
 import type { CallReply } from './pending-calls.ts';
 
 /**
- * The protocol of embedded mode: an API process calls services in the primary through the messages of the cluster
- * module. Arguments and results are plain JSON. DuplicateKeyError and StoreUnavailableError keep their classes.
+ * The channel between an API process and the services in its primary, for the embedded stores. It uses the messages of
+ * the cluster module. Arguments and results are plain JSON. DuplicateKeyError and StoreUnavailableError keep their
+ * classes.
  */
 export interface Channel {
   /** Rejects with StoreUnavailableError when the primary ends before or during the call. */
@@ -15,7 +16,7 @@ export interface Channel {
 
 /** The primary's end. */
 export interface ChannelHost {
-  /** The results of calls of a dead process are dropped. `processId` is the cluster's worker id. */
+  /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
   provide(service: string, handler: ServiceHandler): void;
   /** Returns the number of receiving processes. */
   broadcast(service: string, event: unknown): number;
@@ -27,7 +28,7 @@ export type ServiceHandler = (
   processId: number,
 ) => Promise<unknown>;
 
-/** The messages of the channel. Everything sent within one turn of the event loop travels as one message. */
+/** A message of the channel. Everything sent within one turn of the event loop travels together. */
 export type Frame = CallFrame | AnswerFrame | EventFrame;
 
 export interface CallFrame {
@@ -48,12 +49,12 @@ interface EventFrame {
   event: unknown;
 }
 
-/** The envelope distinguishes the channel's messages from others that the same processes exchange. */
+/** The envelope by which the channel recognises its messages among others of the same processes. */
 interface Envelope {
   channelFrames: Frame[];
 }
 
-/** The frames of a message; none when the message is not of the channel. */
+/** The frames in a message; none when the message is not of the channel. */
 export function framesOf(message: unknown): Frame[] {
   const frames = (message as Partial<Envelope> | null)?.channelFrames;
   return Array.isArray(frames) ? frames : [];

@@ -20,19 +20,19 @@ export class DataDirectory {
     held.add(this.#lock);
   }
 
-  /** Releases the directory for another server. The end of the process does the same. */
+  /** Unlocks the directory for another server. The end of the process does the same. */
   close(): void {
     held.delete(this.#lock);
     this.#lock.close();
   }
 }
 
-/** The locks, referenced here because the garbage collector would release them otherwise. */
+/** The held locks. Without these references, the garbage collector would release them. */
 const held = new Set<DatabaseSync>();
 
 /**
- * An exclusive lock of SQLite on an empty database. It is a lock of the operating system and ends with the process in
- * any case. It does not work between hosts that share the directory over a network.
+ * Takes an exclusive lock of SQLite on an empty database. It is a lock of the operating system, and ends with the
+ * process in any case. It does not work between hosts that share the directory over a network.
  */
 function takeLock(path: string): DatabaseSync {
   let lock: DatabaseSync | undefined;

@@ -49,7 +49,7 @@ export function serializeError(error: unknown): SerializedError {
     : { name: 'Error', message: String(error) };
 }
 
-/** Restores an error: those of the store with their class, any other as an Error with the same name and message. */
+/** Restores an error: errors of the stores with their class, any other as an Error with the same name and message. */
 function deserializeError(serialized: SerializedError): Error {
   if (serialized.name === 'DuplicateKeyError') return new DuplicateKeyError(serialized.index ?? '');
   if (serialized.name === 'StoreUnavailableError') return new StoreUnavailableError(serialized.message);

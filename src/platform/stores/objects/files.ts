@@ -43,7 +43,7 @@ export class FileObjects implements Objects {
   #prepared: Promise<void> | null = null;
 
   /**
-   * @param directory created when it is first needed.
+   * @param directory is created when it is first needed.
    * @param reserveBytes the space to keep free on the disk; puts that would use it are refused.
    */
   constructor(directory: string, reserveBytes = 0) {
@@ -223,7 +223,7 @@ function nullWhenMissing(error: unknown): null {
 /** The error codes of a full disk or quota. */
 const FULL_DISK_CODES = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Maps errors of the file system to those of the store. */
+/** Runs work, and maps errors of the file system to those of the store. */
 function stored<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
     throw unavailable(error);
@@ -252,7 +252,7 @@ async function moveDurably(from: string, to: string): Promise<void> {
   await syncDirectories(directory, firstMade === undefined ? directory : dirname(firstMade));
 }
 
-/** Syncs from the innermost directory up to `outermost`, because a directory contains the names in it. */
+/** Syncs directories from the innermost up to `outermost`, because a directory holds the names in it. */
 async function syncDirectories(innermost: string, outermost: string): Promise<void> {
   for (let directory = innermost; ; directory = dirname(directory)) {
     const handle = await open(directory, 'r');
@@ -271,8 +271,8 @@ async function readFully(handle: FileHandle, bytes: Uint8Array, position: number
 }
 
 /**
- * The directories that fan objects out: `a/b/name` is the file `a/b/~3f/name`, with two digits of the name's hash, so
- * that no directory grows too large to be listed. Keys contain no `~`, so these names never collide with keys.
+ * The directories by which objects are spread: `a/b/name` is the file `a/b/~3f/name`, with two hex digits of the name's
+ * hash, so that no directory grows too large to be listed. Keys contain no `~`, so these names never collide with keys.
  */
 const FAN_OUT_DIRECTORY = /^~[0-9a-f]{2}$/;
 

@@ -18,20 +18,25 @@ export interface Objects {
     recorded?: Promise<unknown>,
   ): Promise<{ sizeBytes: number }>;
   /**
-   * Null when there is no such object. `range` is inclusive on both ends and cut at the object's end; a range that
-   * begins past it is a RangeError. The caller must read the body to its end or destroy it, because it holds a file or
-   * a connection.
+   * Opens an object; null when there is none. `range` is inclusive on both ends and cut at the object's end. A range
+   * that begins past the end is a RangeError. The caller must read the body to its end or destroy it, because it holds
+   * a file or a connection.
    */
   get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null>;
-  /** The whole object in one owned ArrayBuffer, for a worker; null when there is none. RangeError when it is larger. */
+  /**
+   * Reads a whole object into one ArrayBuffer of its own, for a worker; null when there is none. RangeError when it is
+   * larger than the limit.
+   */
   read(key: string, limitBytes: number): Promise<Uint8Array | null>;
   /** Deletes an object; does nothing if there is none. */
   delete(key: string): Promise<void>;
-  /** Keys that begin with `prefix`, stored before an instant (epoch ms), at most `limit`, for the sweeper. */
+  /**
+   * Lists keys that begin with `prefix` and were stored before an instant (epoch ms), at most `limit`, for the sweeper.
+   */
   listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]>;
-  /** Every object whose key begins with `prefix`, in no order. */
+  /** Lists every object whose key begins with `prefix`, in no particular order. */
   list(prefix: string): Promise<ListedObject[]>;
-  /** @throws StorageFullError while the store takes no more puts, though it can be read. */
+  /** @throws StorageFullError while the store accepts no more puts. It can still be read. */
   checkFreeSpace(): Promise<void>;
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -39,9 +44,9 @@ export interface Objects {
 
 export interface ListedObject {
   key: string;
-  /** What it takes, which may be some bytes more than its content. */
+  /** Bytes that the object takes, which may be slightly more than its content. */
   bytes: number;
-  /** Epoch milliseconds of its last put, by the clock of the store. */
+  /** When the object was last put, in epoch milliseconds by the clock of the store. */
   storedMs: number;
 }
 
@@ -68,7 +73,8 @@ export function assertKey(key: string): void {
 }
 
 /**
- * The requested bytes, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past it.
+ * The requested range, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past the
+ * end.
  */
 export function clippedRange(
   range: { start: number; end: number } | undefined,

@@ -3,10 +3,12 @@ import { LRUCache } from 'lru-cache';
 import { MEGABYTE } from '../../values/units.ts';
 
 const MAX_CACHE_BYTES = 16 * MEGABYTE;
-/** The largest cached object. Larger ones are read from the system's page cache as fast as they are copied. */
+/**
+ * The largest object that is cached. Larger objects are read from the system's page cache as fast as they are copied.
+ */
 const MAX_OBJECT_BYTES = 128 * 1024;
 
-/** The identity of a file among others under the same path. */
+/** The facts that tell a file from others under the same path. */
 type FileIdentity = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>;
 
 interface CachedObject {
@@ -16,9 +18,9 @@ interface CachedObject {
 }
 
 /**
- * A cache of small objects that a process read recently, such as a logo that is laid over every picture. A cached read
- * needs one file operation instead of five, which checks that the file still exists and is the same. The cache has at
- * most 16 MiB and keeps the most recently read objects.
+ * A cache of small objects that a process read recently, such as a logo that is drawn over every picture. A cached read
+ * takes one file operation instead of five: it checks that the file still exists and is the same. The cache has at most
+ * 16 MiB and keeps the most recently read objects.
  */
 export class ReadCache {
   readonly #stat: (path: string) => Promise<Stats | null>;

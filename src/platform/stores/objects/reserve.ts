@@ -42,15 +42,15 @@ export class DiskReserve {
   }
 
   /**
-   * Counts the bytes that were written since the last measurement, because many uploads within a second could use up
-   * the reserve.
+   * Counts bytes that were written since the last measurement. Many uploads within a second could otherwise use up the
+   * reserve.
    */
   spend(bytes: number): void {
     this.#spareBytes -= bytes;
   }
 }
 
-/** The bytes of a disk that are kept free: those of the setting, or a share of a small disk. */
+/** The bytes of a disk that are kept free: the configured number, or a share of a small disk. */
 export function reservedBytes(
   setBytes: number,
   { totalBytes }: Space,

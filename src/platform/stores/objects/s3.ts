@@ -11,11 +11,11 @@ const REQUEST_TIMEOUT_MS = 5_000;
 /** The timeout of a request that uploads up to 8 MB: enough at 4 Mbit/s. */
 const UPLOAD_TIMEOUT_MS = 20_000;
 /**
- * The number of attempts: the second one handles a broken connection; more would only wait longer for an unavailable
+ * The number of attempts. The second one handles a broken connection. More would only wait longer for an unavailable
  * bucket.
  */
 const MAX_TRIES = 2;
-/** The idle timeout within a response. It is long, because a slow reader looks like a dead server. */
+/** The longest pause within a response. It is long, because a slow reader looks like a dead server. */
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
 const LIST_PAGE = 1000;
@@ -37,7 +37,7 @@ interface S3Credentials {
   sessionToken?: string;
 }
 
-/** The credentials of a bucket in a settings file; null without any. */
+/** The credentials of a bucket in a settings file; null if it has none. */
 export function credentialsIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): S3Credentials | null {
@@ -159,7 +159,7 @@ export class S3Objects implements Objects {
     return { Bucket: this.#options.bucket, Key: key };
   }
 
-  /** Awaits the headers of a response with a timeout; its body has no timeout here. */
+  /** Waits for the headers of a response, with a timeout. The body has no timeout here. */
   async #reached<T>(
     request: (signal: AbortSignal) => Promise<T>,
     timeoutMs = REQUEST_TIMEOUT_MS,
@@ -188,7 +188,7 @@ export class S3Objects implements Objects {
   }
 
   /**
-   * Uploads a stream: in one request if it fits into a part, otherwise part by part; the object becomes visible when
+   * Uploads a stream: in one request if it fits into a part, otherwise part by part. The object becomes visible when
    * the last part is confirmed. A slow sender does no harm, because each request has its own timeout. After a failure
    * the upload is aborted, if S3 can be reached. Otherwise its parts stay invisible, and the bucket's rule for
    * incomplete uploads removes them.

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { AccountCalls } from '../../../platform/metrics/load.ts';
 
-/** The accounts that are counted at once; the one that has not called for the longest is forgotten first. */
+/** The number of accounts that are counted. The account that has not called for the longest time is forgotten first. */
 const MAX_ACCOUNTS = 100;
 const REFUSED_FOR_LOAD = [429, 503];
 
-/** The calls of the latest callers by account, for the operator. They are kept in this process alone. */
+/** The call counts of the latest callers by account, for the operator. They are kept in this process only. */
 export class AccountCallCounts {
   readonly #counts = new LRUCache<string, AccountCalls>({ max: MAX_ACCOUNTS });
 

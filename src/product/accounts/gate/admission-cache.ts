@@ -4,49 +4,49 @@ import type { AdmitAnswer, RateAnswer } from '../../../platform/stores/coordinat
 import type { Caller } from '../authentication.ts';
 import { ADMISSION_TTL_MS } from '../revocations.ts';
 
-/** The most requests that one query counts ahead for later calls. */
+/** The most requests that one query counts in advance. */
 const MAX_REQUESTS_AHEAD = 100;
 const MAX_CACHED_ACCOUNTS = 10_000;
 
-/** Asks coordination when the cache has no answer. */
+/** Asks coordination if the cache has no answer. */
 interface AdmissionLoader {
-  /** @param ahead how many requests to count ahead. */
+  /**
+   * Asks coordination.
+   * @param ahead how many requests to count in advance.
+   */
   load: (ahead: number) => Promise<AdmitAnswer>;
-  /** Whether the cached answer is not enough, because the call needs a slot as well. */
+  /** Whether the cached answer is not sufficient, because the call also needs a slot. */
   bypassesCache?: boolean;
 }
 
-/** Requests counted ahead for one account, until its rate window resets. */
+/** The requests that were counted in advance for one account, until its rate window resets. */
 interface Counted {
   ahead: number;
-  /** Requests left in the window when coordination was last asked. */
+  /** Requests that remained in the window when coordination was last asked. */
   remaining: number;
   endsMs: number;
 }
 
 /**
- * Recent admission answers of coordination, so that most calls of a busy caller need no query. A call passes when
- * its caller was admitted from the same network within the last tenth of a second, and a request of its account was
- * counted ahead for it. Requests are counted before they are made, so no limit is ever exceeded. Requests that a
- * process counted ahead and does not use, because it ends or its callers use other processes, are lost until the window
- * resets: see RateRequest for their number.
+ * Recent admission answers of coordination, so that most calls of a busy caller need no query. A call passes if its
+ * caller was admitted from the same network within the last tenth of a second, and a request of its account was counted
+ * in advance. Requests are counted before they are made, so no limit is ever exceeded. Requests that a process counts
+ * in advance but does not use are lost until the window resets; see RateRequest for their number.
  *
- * A query costs 0.2 to 0.45 ms of CPU. GET /credits takes 54 µs in all without one, and a transform of 200 px 2 ms.
+ * A query costs 0.2 to 0.45 ms of CPU. Without one, GET /credits takes 54 µs in all, and a transform to 200 px 2 ms.
  */
 export class AdmissionCache {
   readonly #clock: Pick<Clock, 'elapsedMs'>;
   readonly #admitted = new WeakMap<Caller, { network: string; untilMs: number }>();
   readonly #windows = new LRUCache<string, Counted>({ max: MAX_CACHED_ACCOUNTS });
-  /** Accounts whose requests are being counted ahead now: of simultaneous calls, only one counts ahead. */
+  /** Accounts for which a query is counting requests in advance. Of concurrent calls, only one does so. */
   readonly #counting = new Set<string>();
 
   constructor(clock: Pick<Clock, 'elapsedMs'> = systemClock) {
     this.#clock = clock;
   }
 
-  /**
-   * The cached answer while it is valid, with the call counted against it; null when coordination has to be asked.
-   */
+  /** The cached answer while it is valid, with this call counted. Null when coordination must be asked. */
   pass(caller: Caller, network: string): RateAnswer | null {
     const last = this.#admitted.get(caller);
     const nowMs = this.#clock.elapsedMs();
@@ -57,7 +57,7 @@ export class AdmissionCache {
     return { allowed: true, remaining: window.remaining, resetMs: window.endsMs - nowMs, ahead: 0 };
   }
 
-  /** Requests already charged to the rate window but not received yet. */
+  /** Requests that are already counted in the rate window but not received yet. */
   prepaidRequests(accountId: string): number {
     return this.#liveWindow(accountId)?.ahead ?? 0;
   }
@@ -88,7 +88,7 @@ export class AdmissionCache {
     return window !== undefined && nowMs < window.endsMs ? window : undefined;
   }
 
-  /** Lifetimes start before the query was sent: coordination answered later, so no entry outlives the answer. */
+  /** Stores an answer. Its lifetime starts before the query was sent, so that no entry outlives the answer. */
   #note(caller: Caller, network: string, askedMs: number, rate: RateAnswer, isAhead: boolean): void {
     this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_TTL_MS });
     const { ahead, remaining, resetMs } = rate;

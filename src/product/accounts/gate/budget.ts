@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** The rate window of an account, as the response headers show it. */
+/** The state of an account's rate window, as the response headers show it. */
 export interface RateBudget {
   limit: number;
   windowMs: number;
@@ -9,8 +9,7 @@ export interface RateBudget {
 }
 
 /**
- * Sends a caller the rest of its rate window: in the three headers of the interface, and in the two of the draft
- * standard.
+ * Sends the rest of the caller's rate window: in the three headers of the API, and in the two of the draft standard.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export function sendBudget(reply: FastifyReply, { limit, windowMs, remaining, resetMs }: RateBudget): void {

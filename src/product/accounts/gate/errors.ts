@@ -4,7 +4,7 @@ import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
 import { AS_API_KEY, unauthorized } from '../authentication.ts';
 import type { SlotKind } from './slots.ts';
 
-/** Runs a route's own check, and returns its refusal instead of throwing it, so that the rate limits come first. */
+/** Runs a route's own check. It returns the error instead of throwing it, so that the rate limits are applied first. */
 export function findRefusal(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
   try {
     check?.(request);
@@ -15,7 +15,7 @@ export function findRefusal(request: FastifyRequest, { check }: FastifyContextCo
   }
 }
 
-/** Headers that carry the key at other services. */
+/** Headers in which other services expect the key. */
 const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
 const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
 

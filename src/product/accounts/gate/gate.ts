@@ -30,7 +30,7 @@ export const MAX_JOB_WAITS = 8;
 
 /** The most downloads of many files that an account may have at once. */
 export const MAX_DOWNLOADS = 2;
-/** The most of these downloads that may go by links. */
+/** The most of these downloads that may use links. */
 const MAX_LINK_DOWNLOADS = 1;
 
 const WINDOW_MS = 60_000;
@@ -38,11 +38,11 @@ const WINDOW_MS = 60_000;
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Who may call; default `any`: a key or a console session. A credential sent to a public route must still be good;
-     * the cookie of a session that is over counts as none there.
+     * Who may call the route. Default `any`: an API key or a console session. A credential sent to a public route must
+     * still be valid; there, the cookie of an expired session counts as no credential.
      */
     access?: 'public' | 'any' | 'session';
-    /** Whether a public route ignores a credential that the request carries. */
+    /** Whether a public route ignores the credential of a request. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
     /** The kind of slot that the call takes; null for a call that takes none. */
     slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
@@ -70,19 +70,19 @@ interface GateOptions {
   now: () => number;
 }
 
-/** A credential that is counted as wrong until it is known to be right. */
+/** A credential that is counted as wrong until it is verified. */
 interface Strike {
-  /** Uncounts the credential: it was right, or was not verified. */
+  /** Uncounts the credential, because it was right or was not verified. */
   giveBack(): Promise<void>;
-  /** Returns the error to throw: the credential was wrong. */
+  /** Returns the error to throw for a wrong credential. */
   failed(refusal: ApiError): ApiError;
 }
 
 /**
- * The gate of /api, which checks every request in this order: the failed-authentication window of the address, the
- * credential, the rate window, the route's own check, the slot. Windows and slot are asked in one round trip. A call
- * asks nothing while the cached answer about its caller is valid (see admission-cache.ts) and a slot, if it takes one,
- * has just been returned.
+ * The gate of /api. It checks every request in this order: the failed-authentication window of the address, the
+ * credential, the rate window, the route's own check, the slot. Windows and slot take one round trip to coordination. A
+ * call needs no round trip while the cached answer about its caller is valid (see admission-cache.ts) and a slot, if it
+ * takes one, has just been returned.
  */
 export class Gate {
   /** The calls of each account, for the operator. */
@@ -110,15 +110,15 @@ export class Gate {
 
   /** Puts the gate before every route of `app` and of the plugins registered in it. */
   install(app: FastifyInstance): void {
-    // This hook is asynchronous only when something has to be asked.
+    // This hook is asynchronous only when coordination has to be asked.
     app.addHook('onRequest', (request, reply, done) => {
-      // Reading the options of a route copies them.
+      // Reading the options of a route copies them, so they are read once.
       const { config } = request.routeOptions;
       if (!this.#passesAtOnce(request, reply, config)) return this.#admit(request, reply, config);
       done();
     });
     app.addHook('onError', (request, _reply, error, done) => {
-      // The response is held back, and the account may send other calls meanwhile.
+      // The response is held back. Meanwhile the account may send other calls.
       if (error instanceof ApiError && error.holdMs !== undefined) this.#slots.end(request);
       done();
     });
@@ -142,9 +142,9 @@ export class Gate {
   }
 
   /**
-   * Takes a slot for a request whose account is known by its link alone, or that may take longer than the lease of a
-   * slot. The slot is held until the connection is done with the request.
-   * @throws ApiError 429 rate_limited when the account has none left.
+   * Takes a slot for a request whose account is known only from its link, or that may take longer than a slot's lease.
+   * The slot is held until the connection has finished the request.
+   * @throws ApiError 429 rate_limited when the account has no slot left.
    */
   async takeSlot(
     request: FastifyRequest,
@@ -161,14 +161,14 @@ export class Gate {
     this.#slots.holdLong(request, reply, slot);
   }
 
-  /** Keeps the account's slot until `work` has ended, though the response may be sent earlier. */
+  /** Keeps the account's slot until `work` has ended, even if the response is sent earlier. */
   keepSlotUntil(request: FastifyRequest, work: Promise<unknown>): void {
     this.#slots.keepUntil(request, work);
   }
 
   /**
-   * Revokes a credential. When this resolves, it is refused wherever its flag is read (at least on this host);
-   * elsewhere within 30 s.
+   * Revokes a credential. When this resolves, the credential is refused wherever its flag is read (at least on this
+   * host); elsewhere within 30 s.
    */
   async revoke(credentialId: string): Promise<void> {
     this.#options.authentication.forget(credentialId);
@@ -193,15 +193,14 @@ export class Gate {
     };
   }
 
-  /** Whether the address has sent as many wrong credentials as it may, as far as this process knows. */
+  /** Whether this process knows that the address has sent too many wrong credentials. */
   isBlocked(request: FastifyRequest): boolean {
     return this.#blockedMsOf(networkOf(request.ip)) > 0;
   }
 
   /**
-   * Counts what a route checks itself, such as a signed address, as a wrong credential; nothing is asked while the
-   * address is blocked.
-   * @returns the error to throw: the given refusal, or 429 once the window is full.
+   * Counts a wrong credential that a route checks itself, such as the signature of an address.
+   * @returns the error to throw: the given one, or 429 once the window is full.
    */
   async refuseWrong(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
     const blockedMs = this.#blockedMsOf(networkOf(request.ip));
@@ -209,8 +208,8 @@ export class Gate {
   }
 
   /**
-   * Admits a call without a question and synchronously, as most calls of a busy caller. Every other decision, each
-   * refusal included, is left to `admit`.
+   * Admits a call at once from cached answers, as for most calls of a busy caller. Every other decision, including each
+   * refusal, is left to `admit`.
    */
   #passesAtOnce(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): boolean {
     if (config.ignoresCredential || config.check || config.slot) return false;
@@ -254,15 +253,13 @@ export class Gate {
       return await this.#options.authentication.findCaller(request);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'unauthorized') throw error;
-      // A browser sends the cookie of a session that is over by itself.
+      // A browser sends the cookie of an expired session by itself.
       if (isByCookie(request) && needsNoCredential(config)) return null;
       throw await this.#strike(request, error);
     }
   }
 
-  /**
-   * Asks the windows and, for a call that is not refused, takes its slot, after further attempts when none is free.
-   */
+  /** Asks coordination for the windows and the slot. If no slot is free, it tries again a few times. */
   async #ask(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -310,7 +307,7 @@ export class Gate {
     return `${this.#options.hostId}/${network}`;
   }
 
-  /** The budget of a caller, which includes the requests that were counted ahead and not made yet. */
+  /** The state of a caller's rate window. It includes requests that were counted in advance and not made yet. */
   #budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): RateBudget {
     return {
       limit: this.#options.settings.REQUESTS_PER_MINUTE,
@@ -328,7 +325,7 @@ export class Gate {
     this.#blockedUntil.set(networkOf(request.ip), this.#options.now() + resetMs);
   }
 
-  /** How long the address is still blocked in milliseconds, as far as this process knows. */
+  /** Milliseconds for which the address is still blocked, as far as this process knows. */
   #blockedMsOf(network: string): number {
     if (this.#blockedUntil.size === 0) return 0;
     return Math.max(0, (this.#blockedUntil.get(network) ?? 0) - this.#options.now());
@@ -338,7 +335,7 @@ export class Gate {
     if (blockedMs > 0) throw addressBlocked(blockedMs);
   }
 
-  /** Counts a wrong credential; 429 instead of the given refusal once the window is full. */
+  /** Counts a wrong credential. Returns 429 instead of the given error once the window is full. */
   async #strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
     const counted = await this.#options.coordination.strike(
       this.#strikeKey(networkOf(request.ip)),
@@ -351,7 +348,7 @@ export class Gate {
   }
 }
 
-/** The key or the session that a caller proved; none without a caller. */
+/** The id of the caller's key or session; none without a caller. */
 function credentialIdOf(caller: Caller | null): string | null | undefined {
   return caller?.apiKeyId ?? caller?.sessionId;
 }

@@ -12,39 +12,41 @@ import { retryUntil } from '../../../platform/stores/outages.ts';
 
 /** Longer than any synchronous call can take, upload included. */
 const MAX_CALL_MS = 120_000;
-/** How long a slot may pass from call to call before coordination is asked for it again. */
+/** How long a slot may pass from call to call before coordination must grant it again. */
 const KEPT_MS = 30_000;
-/** A call keeps its slot until it ends; the lease expires only to free the slots of a dead process. */
+/** The lease of a slot. A call keeps its slot until it ends; the lease only frees the slots of a dead process. */
 const SLOT_LEASE_MS = MAX_CALL_MS + KEPT_MS;
 /** How often the slot of a call that may take longer than its lease is renewed. */
 const RENEW_MS = 60_000;
 /** Pauses before each further attempt to take a slot. */
 const RETRY_PAUSES_MS = [10, 30];
 /**
- * How long a returned slot waits for the account's next call in this process, which takes it over, or for a request to
- * coordination that it can be sent with: a separate round trip costs 0.2 to 0.45 ms of CPU, and a transform of 200 px
- * takes 2 ms. It is given back before the last of the further attempts.
+ * How long a returned slot waits for the account's next call in this process, which takes it over, or for another
+ * request to coordination that can carry its release. A separate round trip costs 0.2 to 0.45 ms of CPU, while a
+ * transform to 200 px takes 2 ms. The slot is released before the last retry of a call that found none.
  */
 const PIGGYBACK_MS = 20;
 
 /**
- * The kinds of slots of an account: for synchronous image calls, for calls that wait for a job, for downloads of many
- * files, and for those of them that come by a link.
+ * The kinds of slots of an account: for synchronous image calls (`calls`), for calls that wait for a job (`waits`), for
+ * downloads of many files, and for those downloads that use a link.
  */
 export type SlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
 
 /** A slot that serves calls in sequence. */
 interface CallSlot extends SlotTerms {
-  /** Elapsed milliseconds until which it may be taken over; null before coordination has granted it. */
+  /**
+   * Until when another call may take over the slot, in elapsed milliseconds; null before coordination has granted it.
+   */
   keptUntilMs: number | null;
 }
 
-/** The slots of this process's calls: requested, held until their work has ended, and given back. */
+/** The slots of this process's calls. They are requested, held until the work has ended, and released. */
 export class CallSlots {
   readonly #coordination: Coordination;
   readonly #holder: string;
   readonly #clock: Pick<Clock, 'elapsedMs' | 'after'>;
-  /** The slots of each request, and the work that has to end before they are returned. A link takes two. */
+  /** The slots of each request, and the work that must end before they are released. A link takes two slots. */
   readonly #held = new WeakMap<FastifyRequest, { slots: CallSlot[]; work: Promise<unknown> }>();
   /** Returned slots, the latest last. */
   #returning: { slot: CallSlot; sinceMs: number }[] = [];
@@ -62,7 +64,10 @@ export class CallSlots {
     this.#clock = clock;
   }
 
-  /** Sends a request; slots that were just returned go with it, so that they cost no separate round trip. */
+  /**
+   * Sends an admission request. It also carries the releases of returned slots, which so cost no round trip of their
+   * own.
+   */
   async admit(terms: AdmitRequest, slot: CallSlot | null = null): Promise<AdmitAnswer> {
     const returned = this.#takeReturning();
     const full = returned.length === 0 ? terms : { ...terms, returned };
@@ -70,14 +75,14 @@ export class CallSlots {
       return await (slot === null ? this.#coordination.admit(full) : this.#admitWith(slot, full));
     } catch (error) {
       for (const given of returned) this.#release(given);
-      // It is unknown whether the slot was taken.
+      // The slot may have been taken, so it is released.
       if (slot !== null) this.#release(slot);
       throw error;
     }
   }
 
   /**
-   * Tries again to take a slot that is about to be given back. A client may receive its response and send its next call
+   * Tries again to take a slot that is about to be released. A client may receive its response and send its next call
    * through another process before the slot of its previous call is free.
    */
   async retryTake(slot: CallSlot): Promise<boolean> {
@@ -89,7 +94,7 @@ export class CallSlots {
     return false;
   }
 
-  /** A slot that another call of the account has just returned, or a new one that has to be requested. */
+  /** A slot that another call of the account has just returned, or a new slot that must be requested. */
   slotFor(key: string, limit: number): CallSlot {
     const at = this.#returning.findLastIndex(({ slot }) => slot.key === key);
     const [returned] = at === -1 ? [] : this.#returning.splice(at, 1);
@@ -104,12 +109,12 @@ export class CallSlots {
     };
   }
 
-  /** Whether the call may have the slot without a request. */
+  /** Whether the call may use the slot without asking coordination. */
   isHeld({ keptUntilMs }: CallSlot): boolean {
     return keptUntilMs !== null && this.#clock.elapsedMs() < keptUntilMs;
   }
 
-  /** Gives the slot back when the connection has finished the call and its work has ended. */
+  /** Returns the slot when the connection has finished the call and its work has ended. */
   hold(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
     const held = this.#held.get(request);
     if (held === undefined) this.#held.set(request, { slots: [slot], work: Promise.resolve() });
@@ -119,7 +124,7 @@ export class CallSlots {
     else reply.raw.once('close', () => this.end(request));
   }
 
-  /** Gives the slots of a request back when its work has ended. A second call does nothing. */
+  /** Returns the slots of a request when its work has ended. A second call does nothing. */
   end(request: FastifyRequest): void {
     const held = this.#held.get(request);
     if (held === undefined) return;
@@ -130,13 +135,16 @@ export class CallSlots {
     held.work.then(giveBack, giveBack);
   }
 
-  /** As `hold`, for a call that may take longer than the lease, such as a download: the slot is renewed meanwhile. */
+  /**
+   * Does the same as `hold` for a call that may take longer than the lease, such as a download: the slot is renewed
+   * meanwhile.
+   */
   holdLong(request: FastifyRequest, reply: FastifyReply, slot: CallSlot): void {
     this.hold(request, reply, slot);
     if (!reply.raw.destroyed) this.#renewUntilClosed(reply, slot);
   }
 
-  /** Gives back the slot of a call that was refused, if it had one. */
+  /** Returns the slot of a call that was refused, if it had one. */
   giveBack(slot: CallSlot): void {
     if (slot.keptUntilMs === null) return;
     this.#returning.push({ slot, sinceMs: this.#clock.elapsedMs() });
@@ -154,7 +162,7 @@ export class CallSlots {
     this.#clock.after(delayMs, () => this.#releaseDue());
   }
 
-  /** Releases the slots that neither a call took over nor a request carried. */
+  /** Releases the returned slots that no call took over and no request carried. */
   #releaseDue(): void {
     this.#isTimed = false;
     const dueMs = this.#clock.elapsedMs() - PIGGYBACK_MS;
@@ -178,7 +186,7 @@ export class CallSlots {
     retryUntil(() => this.#coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
   }
 
-  /** Requests a slot. The time for which it may pass from call to call starts before the request. */
+  /** Requests a slot. The time for which the slot may pass from call to call starts before the request. */
   async #admitWith(slot: CallSlot, terms: AdmitRequest): Promise<AdmitAnswer> {
     const keptUntilMs = this.#clock.elapsedMs() + KEPT_MS;
     const { key, holder, limit, leaseMs } = slot;

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 
-/** The name of a cookie, the form of the tokens in it, and the header that programs send in its place. */
+/** A kind of cookie: its name, the form of its tokens, and the header that programs send instead of it. */
 interface CookieKind {
   name: string;
   token: RegExp;
@@ -13,13 +13,13 @@ const OF_AN_ACCOUNT: CookieKind = {
   token: /^ses_[0-9A-Za-z]+$/,
   header: 'Authorization: ApiKey <API_KEY>',
 };
-/** Browsers take a cookie with this prefix over https alone, and from no other host of the same domain. */
+/** With this prefix, browsers accept a cookie over https only, and from no other host of the same domain. */
 const SECURE_PREFIX = '__Host-';
 const READS = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * A console session as a cookie, which scripts of the page cannot read. A browser sends it by itself, so that it counts
- * only where the page is of this service: no request of another page is made with it, and a write needs a header that
+ * A console session as a cookie, which scripts of the page cannot read. Browsers send cookies by themselves, so the
+ * cookie counts only for pages of this service: requests of other pages do not use it, and a write needs a header that
  * no form and no other page can send.
  */
 export class SessionCookie {
@@ -27,7 +27,7 @@ export class SessionCookie {
   readonly #kind: CookieKind;
 
   /**
-   * @param publicUrl where the service is reached: behind https, the cookie is for https alone.
+   * @param publicUrl the address of the service. Behind https, the cookie is sent over https only.
    * @param kind default: the session of an account.
    */
   constructor(publicUrl: () => string, kind = OF_AN_ACCOUNT) {
@@ -59,21 +59,25 @@ export class SessionCookie {
   isOfOwnPage(request: FastifyRequest): boolean {
     const { 'x-console': mark, 'sec-fetch-site': site, origin } = request.headers;
     if (mark !== '1') return false;
-    // Browsers leave the site out where neither https nor a loopback address proves it.
+    // Browsers send no Sec-Fetch-Site without https or a loopback address.
     if (site !== undefined) return site === 'same-origin';
     if (origin === undefined) return true;
     const host = URL.parse(origin)?.host;
     return host !== undefined && (host === request.host || host === URL.parse(this.#publicUrl())?.host);
   }
 
-  /** @param maxAgeSeconds how long the session lives. */
+  /**
+   * Sets the cookie.
+   * @param maxAgeSeconds the lifetime of the session.
+   */
   set(request: FastifyRequest, reply: FastifyReply, token: string, maxAgeSeconds: number): void {
     reply.header('set-cookie', this.#textOf(request, token, maxAgeSeconds));
   }
 
   /**
-   * The header that ends the cookie in the browser after a sign-out. A refusal never has it: the browser may have got
-   * the cookie of a new session meanwhile, which this would end. What is over ends with its age, or is replaced.
+   * The header that removes the cookie from the browser after a sign-out. Refusals never have it: the browser may have
+   * got the cookie of a new session meanwhile, which it would remove. An expired cookie ends with its age, or is
+   * replaced.
    */
   ending(request: FastifyRequest): { 'set-cookie': string } {
     return { 'set-cookie': this.#textOf(request, '', 0) };

@@ -12,7 +12,7 @@ const MAX_DELAY_MS = 60_000;
 /** How long a network stays familiar after a sign-in: guesses from elsewhere do not delay it. */
 const FAMILIAR_MS = 30 * DAY_MS;
 
-/** The time between two guesses at one account, by the number of wrong ones: 0, then 1, 2, 4 … 60 s. */
+/** The delay between two guesses at one account, by the number of wrong ones: 0, then 1, 2, 4 … 60 s. */
 export function delayMsAfter(wrongGuesses: number): number {
   if (wrongGuesses < FREE_GUESSES) return 0;
   return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), MAX_DELAY_MS);
@@ -20,15 +20,15 @@ export function delayMsAfter(wrongGuesses: number): number {
 
 /** A password that is about to be verified. */
 interface Guess {
-  /** Uncounts the guess, because it was right, and remembers its network. */
+  /** Uncounts the guess, because it was right, and remembers its network as familiar. */
   succeeded(): Promise<void>;
   /** Uncounts the guess, because it was not verified. */
   unverified(): Promise<void>;
 }
 
 /**
- * Slows down guesses at one account, regardless of the number of addresses they come from. It never locks an account: a
- * person who signed in from a network before signs in there at once. An unknown e-mail is treated like any other.
+ * Slows down guesses at one account, however many addresses they come from. It never locks an account: a person who has
+ * signed in from a network before can sign in there at once. An unknown e-mail address is treated like any other.
  */
 export class Guesses {
   readonly #coordination: Coordination;
@@ -37,7 +37,10 @@ export class Guesses {
     this.#coordination = coordination;
   }
 
-  /** @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts. */
+  /**
+   * Begins a guess.
+   * @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts.
+   */
   async begin(email: string, network: string): Promise<Guess> {
     const account = secretHash(email);
     const counted = `guesses/${account}`;
@@ -56,7 +59,7 @@ export class Guesses {
     };
   }
 
-  /** Counts a guess before it is verified, so that simultaneous guesses do not all pass. */
+  /** Counts a guess before it is verified, so that concurrent guesses do not all pass the limit. */
   async #countGuess(account: string, counted: string): Promise<void> {
     const { count } = await this.#coordination.strike(counted, WINDOW_MS);
     const delayMs = delayMsAfter(count - 1);

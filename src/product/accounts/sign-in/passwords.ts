@@ -18,8 +18,9 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
 /**
- * Hashes a password as `scrypt$N$r$p$salt$hash`, so that the cost can rise while stored hashes stay valid.
- * @param cost scrypt's parameters; other values than the default are for tests, which create dozens of accounts.
+ * Hashes a password as `scrypt$N$r$p$salt$hash`. The parameters are stored, so that the cost can rise while existing
+ * hashes stay valid.
+ * @param cost scrypt's parameters. Other values than the default are for tests, which create dozens of accounts.
  */
 export async function hashPassword(password: string, cost: ScryptCost = COST): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
@@ -32,8 +33,8 @@ function encoded({ N, r, p }: ScryptCost, salt: Buffer, hash: Buffer): string {
 }
 
 /**
- * Compares in constant time. It takes 128 MB and a thread of libuv, so callers must limit how many run at once. A null
- * hash (no such account) costs the same and never matches.
+ * Compares a password with a hash in constant time. It takes 128 MB and a thread of libuv, so callers must limit how
+ * many run at once. A null hash (no such account) costs the same and never matches.
  */
 export async function passwordMatches(password: string, stored: string | null): Promise<boolean> {
   const [, n, r, p, salt, hash] = (stored ?? NOBODY).split('$');

@@ -7,7 +7,7 @@ interface SignInQueueOptions {
   mostWaiting: number;
   /** The most sign-ins of one network that wait. */
   mostOfNetwork: number;
-  /** Milliseconds until a sign-in that still waits is given up. */
+  /** Milliseconds after which a sign-in that still waits is refused. */
   mostWaitMs: number;
 }
 
@@ -24,8 +24,8 @@ interface NetworkLine {
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * A bounded queue before the costly check of passwords. The network that arrived last is served first: a flood that
- * waits already does not delay a newcomer. A network that was served moves to the end.
+ * A bounded queue in front of the costly check of passwords. The network that arrived last is served first, so that a
+ * flood that already waits does not delay a newcomer. A network that was served moves to the end.
  */
 export class SignInQueue {
   readonly #options: SignInQueueOptions;
@@ -82,8 +82,8 @@ export class SignInQueue {
   }
 
   /**
-   * Makes sure that one more sign-in of the network may wait: a full queue refuses the last waiter of the line that is
-   * served last, but only for a network without a waiter.
+   * Makes room for one more waiting sign-in of the network. A full queue refuses the last waiter of the network that
+   * would be served last, but only for a network that has no waiter yet.
    */
   #makeRoom(network: string): void {
     const line = this.#lineOf(network);

@@ -17,17 +17,17 @@ interface SessionRoutesOptions {
   gate: Gate;
   cookie: SessionCookie;
   coordination: Coordination;
-  /** Describes an account with its money, which the billing slice knows. */
+  /** Describes an account with its credits, which the billing slice knows. */
   describe: (accountId: string) => Promise<Account>;
   now: () => Date;
 }
 
-/** A new session is public, and its response carries a secret. */
+/** The route of a new session is public, and its response contains a secret. */
 const SIGNS_IN = { access: 'public', ignoresCredential: () => true, idempotency: 'unkept' } as const;
 
 /**
- * The routes of console sessions: an e-mail and a password are exchanged for 12 hours, as a bearer token or, for the
- * pages of this service, as a cookie.
+ * The routes of console sessions. An e-mail address and a password are exchanged for a session of 12 hours, as a bearer
+ * token or, for the pages of this service, as a cookie.
  */
 export async function sessionRoutes(
   app: FastifyInstance,

@@ -6,7 +6,7 @@ import type { Gate } from '../gate/gate.ts';
 import { Session, SessionParams } from '../schema.ts';
 import type { AccountsStore } from '../store.ts';
 
-/** The console sessions of an account: its owner lists them, and ends one that is not its own any more. */
+/** The routes by which an account's owner lists its console sessions, and ends one of them. */
 export async function sessionListRoutes(
   app: FastifyInstance,
   { store, gate, now }: { store: AccountsStore; gate: Gate; now: () => Date },

@@ -26,7 +26,7 @@ export async function openSession(
 
 /**
  * Makes a token that opens one console session within ten minutes. It is stored as a session that no call can use, and
- * ends with the sessions of its account.
+ * ends together with the sessions of its account.
  */
 async function createSignInLink(store: AccountsStore, accountId: string, now: Date): Promise<string> {
   const token = `lnk_${randomText(SECRET_CHARACTERS)}`;
@@ -35,8 +35,8 @@ async function createSignInLink(store: AccountsStore, accountId: string, now: Da
 }
 
 /**
- * Takes the token of a link, which no call after this one gets.
- * @returns the id of its account; null for a token that is wrong, over, or was taken.
+ * Uses up the token of a sign-in link.
+ * @returns the id of its account; null for a token that is wrong, expired or used.
  */
 export async function takeSignInLink(store: AccountsStore, token: string, now: Date): Promise<string | null> {
   const link = await store.findLinkByHash(secretHash(token));
@@ -45,7 +45,8 @@ export async function takeSignInLink(store: AccountsStore, token: string, now: D
 }
 
 /**
- * An address that signs in the owner of the service once: the oldest account, or the one with this id.
+ * Makes an address that signs in the owner of the service once. The owner is the oldest account, or the one with the
+ * given id.
  * @returns null if there is no such account.
  */
 export async function createSignInAddress(
@@ -60,7 +61,7 @@ export async function createSignInAddress(
   return account === undefined ? null : signInAddress(url, await createSignInLink(store, account._id, now));
 }
 
-/** The address that signs in who opens it. The token follows #, so that no server gets it by the address. */
+/** The address that signs in whoever opens it. The token follows #, so that no server receives it with the address. */
 function signInAddress(url: string, token: string): string {
   return `${url}/console/sign-in#${token}`;
 }

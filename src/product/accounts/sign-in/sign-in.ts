@@ -12,15 +12,15 @@ import { passwordMatches } from './passwords.ts';
 import { SignInQueue } from './queue.ts';
 
 /**
- * Limits of the sign-in queue. A derivation takes 128 MB, 0.3 s and a thread of libuv: a flood of sign-ins waits in its
- * own queue, so image work does not wait for it. Every sign-in is answered within 5 s: it is given up after a wait of 4
- * s, and a derivation takes less than the rest.
+ * Limits of the sign-in queue. A derivation takes 128 MB, 0.3 s and a thread of libuv, so sign-ins have a queue of
+ * their own and do not delay image work. Every sign-in is answered within 5 s: it waits at most 4 s, and a derivation
+ * takes less than the rest.
  */
 const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 };
 
 /**
- * Verifies an e-mail and a password. A guess is counted before it is verified, for its address and for its account, and
- * is uncounted when it was right: of simultaneous guesses, no more are verified than may be wrong.
+ * Verifies an e-mail address and a password. A guess is counted for its network and its account before it is verified,
+ * and is uncounted if it was right. So of concurrent guesses, no more are verified than may be wrong.
  * @returns the account.
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
@@ -49,7 +49,7 @@ export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coo
   ): Promise<AccountDocument> => {
     const network = networkOf(request.ip);
     const strike = await gate.strikeFirst(request);
-    // A guess that arrives too early stays counted for its address.
+    // A guess that arrives during the delay stays counted for its network.
     const guess = await guesses.begin(request.body.email.toLowerCase(), network);
     const account = await verified(request.body, network, clientGoneSignal(reply)).catch(async (error) => {
       await Promise.all([strike.giveBack(), guess.unverified()]);
@@ -62,7 +62,10 @@ export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coo
   };
 }
 
-/** An unknown e-mail and a wrong password get this same answer, after the same work. */
+/**
+ * The error for an unknown e-mail address and for a wrong password. Both take the same work, so that callers cannot
+ * tell them apart.
+ */
 function wrongPassword(): ApiError {
   return new ApiError('unauthorized', 'The e-mail or the password is wrong: check both and sign in again.');
 }

@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import type { PutQuery } from '../schema.ts';
 
-/** The right that a link grants: to read the content of an asset, or to put it. */
+/** The right that a link grants: to read the content of an asset, or to upload it. */
 type Grant = 'asset-content' | 'asset-put';
 
-/** Signed links to the content of an asset, which need no credential: the account is a signed part of each. */
+/** Signed links to the content of an asset. They need no credential, because the account is a signed part of them. */
 export class AssetLinks {
   readonly #signatures: Signatures;
   readonly #publicUrl: () => string;
@@ -23,7 +23,7 @@ export class AssetLinks {
   }
 
   /**
-   * The account that a link was made for.
+   * The account for which a link was made.
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
    */
   ownerOf(grant: Grant, assetId: string, query: PutQuery): string {
@@ -31,7 +31,7 @@ export class AssetLinks {
   }
 }
 
-/** What a link leads to: something of an account, and the right that the link grants. */
+/** The target of a link: something of an account, and the right that the link grants. */
 interface Linked {
   grant: string;
   id: string;
@@ -43,7 +43,7 @@ export function isLink({ query }: FastifyRequest): boolean {
   return signature !== undefined || expires !== undefined;
 }
 
-/** The query of a link, which names the account that it is made for. */
+/** The query of a link. It names the account for which the link is made. */
 export function linkQuery(
   signatures: Signatures,
   { grant, id }: Linked,
@@ -54,7 +54,7 @@ export function linkQuery(
 }
 
 /**
- * The account that a link was made for.
+ * The account for which a link was made.
  * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
  */
 export function verifyLink(

@@ -20,7 +20,7 @@ interface PreviewsOptions {
 const PREVIEW_TIMEOUT_MS = 20_000;
 const QUALITY = 72;
 
-/** Small pictures of assets, for lists of them: a WebP of the first frame, upright. They are free, and not kept. */
+/** Small previews of assets, for lists: a WebP of the first frame, upright. They are free of charge and not stored. */
 export class Previews {
   readonly #options: PreviewsOptions;
 
@@ -30,8 +30,8 @@ export class Previews {
 
   /**
    * Sends the preview of an asset, or 304 if the client has it.
-   * @param edge the longest that its edges may be, in pixels.
-   * @throws ApiError of the asset and of the image pool; invalid_param on preview for the holder of a link.
+   * @param edge the longest side in pixels.
+   * @throws ApiError of the asset and of the image pool; invalid_param on preview if the request uses a link.
    */
   async send(request: FastifyRequest, reply: FastifyReply, assetId: string, edge: number) {
     if (isLink(request)) throw notByLink();

@@ -29,9 +29,10 @@ export class AssetReader {
   }
 
   /**
-   * Finds an asset. Its `read` reads the bytes later, and throws asset_not_found or provider_unavailable with reason
-   * storage_read.
-   * @param param the field of the call that names the asset. Absent: assetId, and `file` for one that is too large.
+   * Finds an asset. The `read` of the result reads its bytes later, and throws asset_not_found or provider_unavailable
+   * with reason storage_read.
+   * @param param the field of the call that names the asset. Absent: assetId, and `file` for an asset that is too
+   *   large.
    * @throws ApiError asset_not_found, invalid_state, payload_too_large
    */
   readonly find = async (accountId: string, assetId: string, param?: string): Promise<AssetFile> => {
@@ -42,7 +43,7 @@ export class AssetReader {
       ...{ facts, name, digest, expiresAt },
       length: facts.bytes,
       read: async () => {
-        // The asset may have been deleted a moment ago: the second look-up then throws asset_not_found.
+        // The asset may have just been deleted. The second look-up then throws asset_not_found.
         const bytes =
           (await this.#readBytes(asset)) ??
           (await this.#readBytes(await this.#records.findStored(accountId, assetId, param)));
@@ -52,12 +53,15 @@ export class AssetReader {
     };
   };
 
-  /** Whether an asset was found 20 s ago at most, and its end was not announced since. Reads nothing. */
+  /** Whether an asset was found at most 20 s ago, and its deletion was not announced since. It reads nothing. */
   knows(accountId: string, assetId: string): boolean {
     return this.#records.knows(accountId, assetId);
   }
 
-  /** The bytes of an asset, in their own memory, and their media type. Throws as `find` and its `read`. */
+  /**
+   * Reads the bytes of an asset into their own memory, and returns them with their media type. Throws as `find` and its
+   * `read`.
+   */
   readonly read = async (
     accountId: string,
     assetId: string,
@@ -85,7 +89,7 @@ export async function openContent(
   return object;
 }
 
-/** Maps a failure of the object store to a refusal; any other error is passed on. */
+/** Converts a failure of the object store to an API error; any other error is passed on. */
 export function unreadable(cause: unknown): never {
   throw cause instanceof StoreUnavailableError ? storageUnreadable(cause) : cause;
 }

@@ -22,10 +22,13 @@ interface ContentRoutesOptions {
   now: () => Date;
 }
 
-/** This policy prevents an uploaded SVG from running scripts or loading resources when a browser opens it. */
+/**
+ * The content policy of an asset. It prevents an uploaded SVG from running scripts or loading resources when a browser
+ * opens it.
+ */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/** GET /assets/{id}/content: the bytes, for their owner and for the holder of a signed link. */
+/** Serves GET /assets/{id}/content: the bytes, for their owner and for the holder of a signed link. */
 export async function contentRoutes(
   app: FastifyInstance,
   { gate, store, objects, links, previews, now }: ContentRoutesOptions,
@@ -77,7 +80,7 @@ export async function contentRoutes(
     },
   );
 
-  /** The account whose asset may be read: the link's, else the caller's. */
+  /** The account whose asset may be read: that of the link, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: AssetParams; Querystring: ContentQuery }>): string {
     const { params, query } = request;
     if (!isLink(request)) return gate.requireCaller(request).accountId;
@@ -95,7 +98,9 @@ const IMAGE_PARAMETERS = new Set(
   ['resize', 'convert'].flatMap((op) => Object.keys(findOp(op)?.parameters.properties ?? {})),
 );
 
-/** @throws ApiError invalid_param on a field that asks for another picture: this call answers the original. */
+/**
+ * @throws ApiError invalid_param on a field that asks for a changed picture, because this route returns the original.
+ */
 function refuseImageParameters(query: object): void {
   const name = Object.keys(query).find((field) => IMAGE_PARAMETERS.has(field));
   if (name === undefined) return;
@@ -103,7 +108,7 @@ function refuseImageParameters(query: object): void {
   throw invalidParam(name, message);
 }
 
-/** The earlier end of the asset and of the link. */
+/** When the response must no longer be used: at the end of the asset, or of the link. */
 function endsOf(
   { expiresAt }: { expiresAt: string | null },
   { expires }: ContentQuery,

@@ -12,17 +12,17 @@ interface SentFile {
   type: string;
   sizeBytes: number;
   etag: string;
-  /** Epoch milliseconds after which no copy may be used; null for no such time. */
+  /** Epoch milliseconds after which no copy may be used. Null means no such time. */
   ends: ReadonlyArray<number | null>;
   /** Headers of its own. */
   headers: Record<string, string>;
-  /** Opens the bytes, or a range of them. Not called where none are sent: for a 304 and for a HEAD. */
+  /** Opens the bytes, or a range of them. It is not called if no bytes are sent: for a 304 and for a HEAD. */
   open(range: ByteRange | null): Readable | Promise<Readable>;
 }
 
 /**
  * Sends a file: whole, or the single range that the request asks for, or 304 when the client has it already. The
- * headers are set once the file is open, so that the response to a failure is not taken for the file.
+ * headers are set once the file is open, so that they never describe the response to a failure.
  */
 export async function sendRanged(
   request: FastifyRequest,
@@ -32,7 +32,7 @@ export async function sendRanged(
 ): Promise<FastifyReply> {
   const isKnown = isFresh(request.headers['if-none-match'], etag);
   const range = rangeOf(request, { sizeBytes, etag });
-  // For a HEAD the server would read the whole stream, only to discard it.
+  // For a HEAD, the server would read the whole stream only to discard it.
   const body = isKnown || request.method === 'HEAD' ? Readable.from([]) : await open(range);
   reply
     .type(type)
@@ -47,8 +47,8 @@ export async function sendRanged(
 }
 
 /**
- * The single range that a GET asks for. Null when it asks for none, for several or for one outside the content: the
- * whole content is sent then. Range means nothing to other methods (RFC 9110, 14.2). With If-Range, it applies only to
+ * The single range that a GET asks for. Null when it asks for none, for several, or for one outside the content: the
+ * whole content is sent then. Other methods ignore Range (RFC 9110, 14.2). With If-Range, the range applies only to
  * content with that ETag.
  */
 function rangeOf(
@@ -75,8 +75,8 @@ const MAX_AGE_SECONDS = 31_536_000;
 
 /**
  * The Cache-Control header. The bytes of an asset never change, so a copy is valid until the asset or the link expires.
- * A browser asks for those that the console shows each time: after a sign-out, it may be somebody else's.
- * @param ends epoch milliseconds after which no copy may be used; null for no such time.
+ * A browser must revalidate pictures that the console shows, because another person may use it after a sign-out.
+ * @param ends epoch milliseconds after which no copy may be used. Null means no such time.
  */
 export function cacheControl(
   request: FastifyRequest,
@@ -89,14 +89,14 @@ export function cacheControl(
   return `private, max-age=${seconds}, immutable`;
 }
 
-/** Whether a page of the console may have asked, by its cookie or by a key that was pasted. */
+/** Whether the request may come from a page of the console, by its cookie or by a pasted key. */
 function isByBrowser(request: FastifyRequest): boolean {
   return isByCookie(request) || request.headers['x-console'] !== undefined;
 }
 
 /**
- * The name of a file for its reader, with an extension.
- * @param name as it was given, which may have the extension of another format.
+ * The name of a downloaded file, with an extension.
+ * @param name as it was given, possibly with the extension of another format.
  */
 export function fileNameOf(name: string, format: string, keepsExtension: boolean): string {
   const safe = name.replace(UNSAFE_IN_NAMES, '_');

@@ -17,21 +17,21 @@ import {
 import { filenameIn } from '../rules.ts';
 import { UrlUpload } from '../schema.ts';
 
-/** An image that is being received. It has to be disposed of in every case. */
+/** An image that is being received. It must be disposed of in every case. */
 export interface IncomingImage extends Disposable {
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /** The file name that the client sent. */
   filename: string | null;
 }
 
-/** A body with images that is being received. It has to be disposed of in every case. */
+/** A body with images that is being received. It must be disposed of in every case. */
 export interface IncomingBody extends Disposable {
-  /** At least one. Each has to be disposed of before the next one comes. */
+  /** The images, at least one. Each must be disposed of before the next one arrives. */
   images: Iterable<IncomingImage> | AsyncIterable<IncomingImage>;
   /**
-   * Must be called when the images have been read: reads the rest of the body.
+   * Must be called when the images have been read: it reads the rest of the body.
    * @returns the names of its parts that are not images.
-   * @throws ApiError for a fault in the rest of the body.
+   * @throws ApiError for an error in the rest of the body.
    */
   end(): Promise<string[]>;
 }
@@ -42,7 +42,7 @@ export const checkUrlUpload = createCheck(UrlUpload, 'body');
 /** Opens the images of a request's body as streams: raw bytes, multipart `file` parts, or the URL in a JSON body. */
 export class IncomingImages {
   readonly #outbound: Outbound;
-  // A fetched image is held in memory as a whole, so fetches are limited, and accounts take turns.
+  // A fetched image is held completely in memory, so fetches are limited, and accounts take turns.
   readonly #fetches = new Admission({
     slots: MAX_URL_FETCHES,
     budgetBytes: MAX_URL_FETCHES * MAX_URL_BYTES,

@@ -27,13 +27,13 @@ function sizeOf({ imageThreads }: Capacity) {
   return { slots, budgetBytes: slots * MAX_UPLOAD_BYTES };
 }
 
-/** Receives the bytes of uploads: they are streamed to the object store first, and then identified in a thread. */
+/** Receives the bytes of uploads. They are first streamed to the object store, and then identified in a thread. */
 export class Intake {
   readonly #objects: Objects;
   readonly #imageWorkers: ImageWorkers;
   /**
-   * The queue before stored bytes are read back for a thread. As many uploads are admitted as keep the threads busy; a
-   * waiting upload holds no bytes in memory. Accounts take turns.
+   * The queue of uploads whose stored bytes are read back for a thread. It admits as many as keep the threads busy,
+   * because a waiting upload holds no bytes in memory. Accounts take turns.
    */
   readonly #queue: Admission;
 
@@ -48,14 +48,14 @@ export class Intake {
   async store(key: string, image: IncomingImage): Promise<Checksums> {
     const sums: RunningSums = { hash: createHash('sha256'), crc32: 0 };
     const body = Readable.from(summed(image.bytes, sums), { objectMode: false });
-    // The media type is a field of the asset, and the object is served through it only.
+    // The media type is a field of the asset's document, so the object itself has none.
     await this.#objects.put(key, body, 'application/octet-stream');
     return { digest: sums.hash.digest('hex'), crc32: sums.crc32 };
   }
 
   /**
    * Reads stored bytes back and identifies them.
-   * @param palette the most colours of a palette; without it, none is measured.
+   * @param palette the largest number of palette colours. Without it, no palette is measured.
    * @throws ApiError unsupported_format; provider_unavailable; the signal's reason.
    */
   readonly describe = async (

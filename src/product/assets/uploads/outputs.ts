@@ -26,13 +26,13 @@ interface OutputLabels extends Pick<Labels, 'collection' | 'expiresAt'> {
   itemIndex: number;
 }
 
-/** The time for describing an output that comes without a description. */
+/** The time to describe an output that has no description yet. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
- * The outputs of jobs as assets. An output is `made` first: it is stored and described, but not visible. It becomes
- * visible when its item has been recorded with it, and is discarded when another attempt was recorded for the item. So
- * each completed item has exactly one asset, even if several processes worked on it. The job has reserved its quota.
+ * The outputs of jobs as assets. An output is first `made`: stored and described, but not visible. It becomes visible
+ * when it is recorded with its item, and is discarded when another attempt of the item was recorded. So each completed
+ * item has exactly one asset, even if several processes worked on it. The job has reserved its quota.
  */
 export class JobOutputs {
   readonly #options: OutputsOptions;
@@ -79,14 +79,14 @@ export class JobOutputs {
     return asset;
   };
 
-  /** Makes outputs of one account visible whose items were recorded with them. It may be repeated. */
+  /** Makes outputs of one account visible that were recorded with their items. It may be repeated. */
   async show(accountId: string, assetIds: readonly string[], collection: string | null): Promise<void> {
     if (assetIds.length === 0) return;
     const shown = await this.#options.store.showMade(accountId, assetIds);
     if (collection !== null && shown > 0) await this.#options.collections.touch(accountId, collection);
   }
 
-  /** Removes an output that no recorded item has. If that fails, the sweep removes it. */
+  /** Removes an output that is recorded with no item. If that fails, the sweep removes it. */
   async discard(accountId: string, assetId: string): Promise<void> {
     const asset = await this.#options.store.abandon(accountId, assetId, 'made');
     if (asset !== null) await this.#options.removal.finish(asset);

@@ -138,7 +138,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
   );
 }
 
-/** An asset as its upload answers it: without the tags of its file, unless they were asked for. */
+/** An asset as the response to its upload shows it: without the tags of its file, unless they were asked for. */
 export function shownOf({ asset, palette }: UploadedAsset, query: Pick<UploadQuery, 'metadata'>): Asset {
   const { metadata, image, ...labels } = assetOf(asset);
   return {
@@ -148,7 +148,10 @@ export function shownOf({ asset, palette }: UploadedAsset, query: Pick<UploadQue
   };
 }
 
-/** The answer to several images. The failures of the service among them are logged, because they are not thrown. */
+/**
+ * The response to an upload of several images. Internal errors among the results are logged here, because they are not
+ * thrown.
+ */
 function severalOf(
   { id, log, query }: FastifyRequest<{ Querystring: UploadQuery }>,
   outcomes: readonly (UploadedAsset | RefusedFile)[],
@@ -187,16 +190,16 @@ interface RefusedFile {
 type FinishTerms = Parameters<Uploads['finish']>;
 
 interface Received {
-  /** What became of each image, in the order of the body. */
+  /** The result of each image, in the order of the body. */
   outcomes: (UploadedAsset | RefusedFile)[];
   /** The names of parts that nobody reads. */
   ignored: string[];
 }
 
 /**
- * Stores the images of a body, one after the other. One that is refused leaves the others as they are. Before the body
- * has ended, none of them becomes an asset, so that a body with a fault leaves nothing.
- * @throws ApiError for a fault of the body.
+ * Stores the images of a body one after the other. A refused image does not affect the others. Images become assets
+ * only when the body has ended, so that a faulty body leaves nothing.
+ * @throws ApiError for an error of the body.
  */
 async function receiveImages(
   uploads: Uploads,

@@ -29,7 +29,7 @@ interface TicketRoutesOptions {
 
 /**
  * Tickets: addresses for one upload each, which a program without the key may use, such as the shell of an agent. A
- * ticket is a reserved asset and a signed address; the bounds of the upload stand in the address.
+ * ticket is a reserved asset and a signed address, which contains the limits of the upload.
  */
 export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOptions): Promise<void> {
   const { gate, uploads, signatures, publicUrl, now } = options;
@@ -101,7 +101,10 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
     },
   );
 
-  /** The account that an address was made for. @throws ApiError 404 not_found on `ticket`. */
+  /**
+   * The account for which an address was made.
+   * @throws ApiError 404 not_found on `ticket`.
+   */
   function findOwner(assetId: string, query: TicketQuery): string {
     try {
       return verifyLink(signatures, grantOf(assetId, query), query, now());
@@ -111,14 +114,15 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
   }
 }
 
-/** What the address of a ticket grants: one upload to an asset, within bounds. */
+/** The right that a ticket's address grants: one upload to an asset, within limits. */
 function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: TicketQuery) {
   return { grant: 'upload-ticket', id: `${assetId}/${contentTypes}/${maxBytes}` };
 }
 
 /**
- * The file of a multipart body, else the whole body, regardless of its Content-Type: curl sends that of a form.
- * @throws ApiError invalid_param on `file` for a body without bytes: the ticket can be used again.
+ * Opens the file of a multipart body, else the whole body, regardless of its Content-Type, because curl sends the type
+ * of a form.
+ * @throws ApiError invalid_param on `file` for a body without bytes; the ticket can be used again then.
  */
 async function openUpload(request: FastifyRequest, limitBytes: number): Promise<IncomingImage> {
   const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);
@@ -128,7 +132,7 @@ async function openUpload(request: FastifyRequest, limitBytes: number): Promise<
     bodyLimitBytes: MAX_UPLOAD_BYTES,
     fileLimitBytes: limitBytes,
   });
-  // A fault after the file ends its bytes, so that a body with a fault leaves nothing.
+  // An error after the file ends its bytes, so that a faulty body leaves nothing.
   async function* bytes() {
     yield* multipart.file.bytes;
     await multipart.fields();

@@ -45,7 +45,7 @@ interface Owner {
 const MAX_QUOTA_ATTEMPTS = 100;
 const MAX_PAUSE_MS = 100;
 
-/** The bytes of an upload as they are stored, before they are an asset. */
+/** The stored bytes of an upload that is not an asset yet. */
 export interface Arrival {
   document: AssetDocument;
   objectKey: string;
@@ -64,15 +64,15 @@ export interface UploadedAsset {
 interface FinishOptions {
   /** Aborts when the client disconnects. */
   client: AbortSignal;
-  /** The most colours of a palette; undefined: none is measured. */
+  /** The largest number of palette colours; undefined: no palette is measured. */
   palette: number | undefined;
 }
 
 /**
- * The creation of assets. An arriving document is written first; it holds the key of the object. Then the bytes are
- * stored and described, the asset is counted, and the document is made visible. Nothing is promised to the client
- * before that last step. A crash before it leaves an arriving document, which the sweep removes with its object and its
- * quota.
+ * The creation of assets. A document in the state `arriving` is written first; it holds the key of the object. Then the
+ * bytes are stored and described, the asset is counted, and the document is made visible. Only this last step promises
+ * anything to the client. A crash before it leaves an arriving document, which the sweep removes with its object and
+ * its quota.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
@@ -82,7 +82,7 @@ export class Uploads {
   }
 
   /**
-   * Stores the bytes of an image. They become an asset by `finish`; until then they can be abandoned.
+   * Stores the bytes of an image. `finish` makes them an asset; until then they can be abandoned.
    * @throws ApiError of the image or of the object store; nothing is stored then.
    */
   async arrive({ accountId }: Owner, labels: Labels, image: IncomingImage): Promise<Arrival> {
@@ -99,13 +99,13 @@ export class Uploads {
     }
   }
 
-  /** Removes stored bytes that shall be no asset. */
+  /** Removes stored bytes that will not become an asset. */
   async abandon({ document }: Arrival): Promise<void> {
     await this.#options.removal.abandon(document);
   }
 
   /**
-   * Makes stored bytes an asset. Bytes that the account has uploaded before return the existing asset.
+   * Makes stored bytes an asset. If the account has uploaded equal bytes before, the existing asset is returned.
    * @throws ApiError of the image, of the plan's limit, or of the object store; nothing is stored then.
    */
   async finish(
@@ -157,8 +157,8 @@ export class Uploads {
   }
 
   /**
-   * Stores the bytes of a reserved asset; null when it takes none, or none any more. Of simultaneous calls, in whatever
-   * process or host, one is let in.
+   * Stores the bytes of a reserved asset. Null when it accepts no bytes, or accepts them no longer. Of concurrent
+   * calls, on any host, only one is accepted.
    * @param contentTypes the media types that the image may have.
    * @throws ApiError asset_not_found when it was deleted meanwhile; of the image.
    */
@@ -183,13 +183,13 @@ export class Uploads {
       if (asset === null) throw assetNotFound(assetId);
       return { asset, isNew: true, ...present({ palette: described.image.palette }) };
     } catch (error) {
-      // An upload that cannot be undone now expires like an asset that was never uploaded.
+      // If this fails, the upload expires like an asset that was never uploaded.
       await this.#undoPut(claimed, objectKey, error).catch(() => undefined);
       throw error;
     }
   }
 
-  /** The steps after an asset became visible. The sweep takes them when the process died before them. */
+  /** The steps after an asset became visible. If the process dies before them, the sweep does them. */
   async confirm({ _id, accountId, collection }: AssetDocument): Promise<void> {
     if (collection !== null) await this.#options.collections.touch(accountId, collection);
     await this.#options.quota.confirm(accountId, _id);
@@ -200,8 +200,8 @@ export class Uploads {
   }
 
   /**
-   * Takes one unit of the quota, or returns the asset that another upload has created from these bytes meanwhile. While
-   * other assets are being added or removed, it is not yet known whether a unit is free.
+   * Takes one unit of the quota, or returns the asset that another upload has made from equal bytes meanwhile. While
+   * other assets are being added or removed, it waits until it is known whether a unit is free.
    * @throws ApiError asset_count_exceeded
    */
   async #reserveQuota(
@@ -227,8 +227,8 @@ export class Uploads {
   }
 
   /**
-   * The asset with these bytes that the account already has. A full account is refused before the costly description,
-   * unless the last unit of its quota was taken by another upload of the same bytes.
+   * The account's existing asset with these bytes. A full account is refused here, before the costly description,
+   * unless another upload of the same bytes took the last unit of its quota.
    * @throws ApiError asset_count_exceeded
    */
   async #findSameOrRefuseFull({ accountId, plan }: Owner, digest: string): Promise<AssetDocument | null> {
@@ -241,8 +241,8 @@ export class Uploads {
   }
 
   /**
-   * Makes an asset visible whose bytes are stored and described, unless the account already has one with these bytes.
-   * @returns the visible asset with these bytes.
+   * Makes an asset visible whose bytes are stored and described. If the account already has an asset with these bytes,
+   * that one is returned instead.
    */
   async #show(owner: Owner, asset: AssetDocument, content: ContentFields): Promise<AssetDocument> {
     const same = await this.#reserveQuota(owner, asset._id, content.digest);
@@ -261,7 +261,7 @@ export class Uploads {
   }
 
   /**
-   * A PUT without an image fails its asset. After any other failure the URL can be used again. In both cases the
+   * Undoes a PUT. A PUT without an image fails its asset; after any other failure the URL can be used again. The
    * document is changed first, then the object is deleted, and only then may its key be removed from the document.
    */
   async #undoPut(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {

@@ -20,8 +20,9 @@ import { parametersInOwnSpelling } from './spelling.ts';
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
 /**
- * Checks parameters against their op's contract, and normalizes the spelling of a deterministic op's. The result is
- * stored and run. The parameters of a model's op stay as sent; those of an AI image op only have to be an object.
+ * Checks parameters against their op's contract, and normalizes the spelling of a deterministic op's parameters. The
+ * result is stored and run. The parameters of a model's op stay as sent; those of an AI image op only have to be an
+ * object.
  * @param at the field `parameters`, or `parameters.<name>` of it, as it was sent.
  * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
  */
@@ -44,15 +45,15 @@ export function checkParameters(
   );
 }
 
-/** A parameter that is a field of the call itself, such as a key of the query. */
+/** A field of the call itself that is a parameter, such as a key of the query. */
 export function sentBare(key: string): SentField {
   return sentAs(key.replace(/^parameters\./, ''));
 }
 
-/** The most ops that are named when a parameter belongs to others. */
+/** The most ops that a message names when a parameter belongs to other ops. */
 const MAX_NAMED_PROBLEMS = 3;
 
-/** A sentence that names the ops of a parameter which this deterministic op does not have; '' when no op has it. */
+/** A sentence that names the ops which have a parameter that this deterministic op lacks; '' when no op has it. */
 function takenElsewhere(op: Op, key: string): string {
   if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
   const takers = Object.values<Op>(OPS).filter(
@@ -74,18 +75,18 @@ const ajv = new Ajv({
 const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` };
 
 /**
- * The first violation of the schema in `value`, or undefined. Each schema is compiled once, at its first use, and its
- * validator is kept for good: schemas are made once, not for each call.
+ * The first violation of a schema by `value`, or undefined. Each schema is compiled at its first use, and its validator
+ * is kept for ever, because schemas are not made per call.
  * @param owner the op or registry operation of the contract, for the message.
  * @returns a violation with the outermost invalid parameter as its key ('' when the value itself is invalid).
  */
 export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
   const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
-  // A misspelt name is reported rather than the name that is missing because of it.
+  // A misspelt name is reported first, because the missing name is only its consequence.
   const [unknown, ...others] = unknownKeys(schema, value);
   if (unknown !== undefined) return undeclaredKeys([], [unknown, ...others], value, schema, owner);
-  // For a choice between schemas, ajv lists the failures of each schema first and that of the choice last.
+  // For a choice between schemas, ajv lists the failures of each schema first, and the failure of the choice last.
   const error = validate.errors?.at(-1);
   return error && violationOf(error, owner);
 }
@@ -128,7 +129,10 @@ function unknownKeys(schema: TSchema, value: unknown): string[] {
   return Object.keys(value).filter((key) => !Object.hasOwn(schema.properties ?? {}, key));
 }
 
-/** @param parent the path of the object that has the keys. */
+/**
+ * The undeclared keys of an object.
+ * @param parent the path of the object.
+ */
 function undeclaredKeys(
   parent: readonly string[],
   names: readonly [string, ...string[]],
@@ -145,7 +149,7 @@ function undeclaredKeys(
   return { key: path[0] ?? '', message, mends, details: { allowed, ...present({ suggest }) } };
 }
 
-/** The end of a message with the likely meaning of such a value, and the words that may be meant. */
+/** The end of a message: the likely meaning of an invalid value, and the words that may be meant. */
 function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: string[] } {
   if (typeof value !== 'string') return { says: '' };
   if (schema.format === 'css-color') return colourHint(value);
@@ -158,7 +162,7 @@ function hintFor(value: unknown, schema: TSchema): { says: string; suggest?: str
   };
 }
 
-/** The shortest name of a colour that is searched for in a longer word, such as red in reddish. */
+/** The length from which a colour name is found within a longer word, such as red in reddish. */
 const MIN_COLOUR_CHARACTERS = 3;
 /** The beginning of a word that is searched for names. */
 const MAX_SEARCHED_CHARACTERS = 100;
@@ -174,7 +178,7 @@ function colourHint(value: string): { says: string; suggest?: string[] } {
   return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), suggest };
 }
 
-/** The words that a schema allows, itself or as one of its alternatives. */
+/** The words that a schema allows, directly or in one of its alternatives. */
 function wordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
   return [...words.map(String), ...(anyOf ?? []).flatMap(wordsOf)];
 }

@@ -78,7 +78,7 @@ function isChoiceOfFormats({ enum: words = [] }: TSchema): boolean {
   return words.includes('jpeg');
 }
 
-/** One format, or several as a list or separated by commas. */
+/** Normalizes one format, or several as a list or separated by commas. */
 function formatsInOwnSpelling(value: unknown): unknown {
   if (typeof value === 'string' && !value.includes(',')) return formatInOwnSpelling(value);
   const list: unknown = typeof value === 'string' ? value.split(',') : value;
@@ -86,7 +86,7 @@ function formatsInOwnSpelling(value: unknown): unknown {
   return list.map((one) => (typeof one === 'string' ? formatInOwnSpelling(one.trim()) : one));
 }
 
-/** The main name of a format: `JPG`, `image/jpeg` and `jpeg` are jpeg. Any other text is put in lower case. */
+/** The main name of a format: `JPG`, `image/jpeg` and `jpeg` become jpeg. Any other text becomes lower case. */
 export function formatInOwnSpelling(text: string): string {
   const word = text.toLowerCase().replace(/^image\//, '');
   return FORMATS.get(word) ?? word;

@@ -1,6 +1,6 @@
-import { operations, stepNamed } from '../../../../workers/image/operations/index.ts';
+import { OPERATIONS, stepNamed } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
-import type { Encode, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
+import type { EncodeOptions, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { CompiledSegment, DeterministicStep } from '../plan/pass.ts';
@@ -14,7 +14,7 @@ export interface StepWarning {
   meant?: { name: string; value: string };
   /** One sentence naming steps by index. */
   message: string;
-  /** Indexes of the steps, the redundant one first. */
+  /** Indexes of the steps concerned, the redundant step first. */
   steps: number[];
 }
 
@@ -62,8 +62,8 @@ function formatShadowed(pass: PassSteps): StepWarning[] {
 }
 
 /**
- * The warnings about each resize that follows a step with a definite output size, without a step between them that
- * depends on that size.
+ * Warnings about a resize that follows a step with a definite output size, if no step between them depends on that
+ * size.
  */
 function repeatedResizeWarnings(pass: PassSteps): StepWarning[] {
   const found: StepWarning[] = [];
@@ -150,11 +150,11 @@ function noEffect(pass: PassSteps): StepWarning[] {
 /** Settings that only some encoders read. */
 const WRITER_SETTINGS = ['quality', 'effort', 'progressive', 'palette', 'colors', 'chroma'] as const;
 
-/** The warnings about settings that no encoder of the result reads. */
+/** Warnings about settings that no encoder of the result uses. */
 function unreadSettings(pass: PassSteps): StepWarning[] {
   const formats = pass.map(formatsSetBy).findLast((set) => set.length > 0);
   if (formats === undefined) return [];
-  const all: Encode = Object.assign({}, ...pass.map(({ fragment }) => fragment.encode));
+  const all: EncodeOptions = Object.assign({}, ...pass.map(({ fragment }) => fragment.encode));
   const unread = WRITER_SETTINGS.filter((name) => !formats.some((format) => reads(format, name, all)));
   return pass.flatMap(({ index, fragment: { encode } }) =>
     unread
@@ -166,15 +166,15 @@ function unreadSettings(pass: PassSteps): StepWarning[] {
   );
 }
 
-function reads(format: OutputFormat, name: (typeof WRITER_SETTINGS)[number], encode: Encode): boolean {
+function reads(format: OutputFormat, name: (typeof WRITER_SETTINGS)[number], encode: EncodeOptions): boolean {
   if (format === 'png' && name === 'quality') return encode.palette === true || encode.colors !== undefined;
-  return name in operations[format].declared;
+  return name in OPERATIONS[format].declared;
 }
 
-/** The parameters of a resize that say what is kept of a picture. */
+/** The parameters of a resize that choose which part of a picture is kept. */
 const AIMS = ['gravity', 'focalX', 'focalY'] as const;
 
-/** The warnings about the aim of a resize that neither crops nor, for a gravity, pads. */
+/** Warnings about such parameters of a resize that neither crops nor, for a gravity, pads. */
 function aimlessWarnings({ index, fragment }: DeterministicStep): StepWarning[] {
   const { params } = fragment.steps.find(({ operation }) => operation === 'resize') ?? {};
   if (params === undefined) return [];
@@ -193,7 +193,9 @@ function aimlessWarnings({ index, fragment }: DeterministicStep): StepWarning[] 
   });
 }
 
-/** Warnings about steps as those of a call, without the words: each with what was probably meant behind it. */
+/**
+ * Converts warnings about steps to warnings of a call, without sentences. Each is followed by what was probably meant.
+ */
 export function callWarningsOf(warnings: readonly StepWarning[]): Warning[] {
   return warnings.flatMap(({ code, name, meant }) => [
     { code, ...present({ name }) },
@@ -201,14 +203,14 @@ export function callWarningsOf(warnings: readonly StepWarning[]): Warning[] {
   ]);
 }
 
-/** The last step that sets the format, and this format. */
+/** The last step of a pass that sets the format, and the format. */
 function writerOf(pass: PassSteps) {
   const step = pass.findLast((one) => formatSetBy(one) !== undefined);
   const format = step && formatSetBy(step);
   return step === undefined || format === undefined ? undefined : { index: step.index, format };
 }
 
-/** The format that a step sets, or all of several; undefined if it sets none. */
+/** The format that a step sets, or all formats if it sets several; undefined if it sets none. */
 function formatSetBy(step: DeterministicStep): string | undefined {
   return formatsSetBy(step).join(', ') || undefined;
 }

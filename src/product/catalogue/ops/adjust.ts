@@ -1,19 +1,19 @@
-import { number, optional } from '../../../../workers/image/operations/parameter.ts';
+import { numberParameter, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
-/** The fixed point of contrast: the middle of the 8-bit range, so that mid gray does not change. */
+/** The value that contrast leaves unchanged: the middle of the 8-bit range. */
 const MIDDLE = 128;
 
 export const adjust = pixelOp({
   op: 'adjust',
   description: 'Changes brightness, contrast, saturation, hue, lightness and gamma; what is left out stays.',
   parameters: {
-    brightness: optional(number(0, 10, 'Factor; 1 changes nothing.')),
-    contrast: optional(number(0, 10, 'Factor around mid gray; 1 changes nothing.')),
-    saturation: optional(number(0, 10, 'Factor; 0 is gray, 1 changes nothing.')),
-    hue: optional(number(-360, 360, 'Degrees around the colour wheel; 0 changes nothing.')),
-    lightness: optional(number(-100, 100, 'Added to the lightness; 0 changes nothing.')),
-    gamma: optional(number(1, 3, 'Lifts the dark tones; 1 changes nothing.')),
+    brightness: optionalParameter(numberParameter(0, 10, 'Factor; 1 changes nothing.')),
+    contrast: optionalParameter(numberParameter(0, 10, 'Factor around mid gray; 1 changes nothing.')),
+    saturation: optionalParameter(numberParameter(0, 10, 'Factor; 0 is gray, 1 changes nothing.')),
+    hue: optionalParameter(numberParameter(-360, 360, 'Degrees around the colour wheel; 0 changes nothing.')),
+    lightness: optionalParameter(numberParameter(-100, 100, 'Added to the lightness; 0 changes nothing.')),
+    gamma: optionalParameter(numberParameter(1, 3, 'Lifts the dark tones; 1 changes nothing.')),
   },
   example: { brightness: 1.1, contrast: 1.05, saturation: 1.2 },
   renamed: { a: ['contrast'], b: ['contrast'] },

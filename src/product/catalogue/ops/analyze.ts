@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { argumentsSchema, optional } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import type { AiOp } from '../op.ts';
 import { prompt } from '../parameter.ts';
 
@@ -26,7 +26,7 @@ export const analyze: AiOp<'analyze'> = {
   kind: 'ai',
   description: 'Answers a question about each picture as JSON of a given schema.',
   parameters: argumentsSchema({
-    schema: optional(
+    schema: optionalParameter(
       Type.Record(Type.String(), Type.Unknown(), {
         minProperties: 1,
         maxProperties: 100,

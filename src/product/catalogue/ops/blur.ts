@@ -1,11 +1,11 @@
-import { operations } from '../../../../workers/image/operations/index.ts';
+import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { adaptParameter } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 export const blur = pixelOp({
   op: 'blur',
   description: 'Blurs the whole picture evenly, by as much as sigma says.',
-  parameters: { sigma: adaptParameter(operations.blur.declared.sigma, { maximum: 250 }) },
+  parameters: { sigma: adaptParameter(OPERATIONS.blur.declared.sigma, { maximum: 250 }) },
   example: { sigma: 5 },
   compile: ({ sigma }) => ({ steps: [step('blur', { sigma })] }),
 });

@@ -1,8 +1,15 @@
-import { argumentsSchema, assetId, flag, optional } from '../../../../workers/image/operations/parameter.ts';
+import {
+  argumentsSchema,
+  assetIdParameter,
+  flagParameter,
+  optionalParameter,
+} from '../../../../workers/image/operations/parameter.ts';
 import type { PixelOp } from '../op.ts';
 
-/** Whether the answer has the score of SSIMULACRA 2 too: a parameter of the op, and of the synchronous call. */
-export const SCORE = optional(flag('Adds that score; for 8 pixels per edge to 4 megapixels.'));
+/** The parameter that adds the SSIMULACRA 2 score to a comparison, for the op and for the synchronous call. */
+export const SCORE = optionalParameter(
+  flagParameter('Adds that score; for 8 pixels per edge to 4 megapixels.'),
+);
 
 export const compare: PixelOp<'compare'> = {
   op: 'compare',
@@ -10,7 +17,7 @@ export const compare: PixelOp<'compare'> = {
   kind: 'deterministic',
   description:
     'Compares each first frame with another asset: JSON of ssim, changedShare, maxDifference and regions. POST /api/v1/images/compare compares two at once.',
-  parameters: argumentsSchema({ otherAssetId: assetId('The other asset.'), ssimulacra2: SCORE }),
+  parameters: argumentsSchema({ otherAssetId: assetIdParameter('The other asset.'), ssimulacra2: SCORE }),
   fields: {},
   produces: 'json',
   requiresAssets: true,

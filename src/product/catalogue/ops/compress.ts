@@ -1,5 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { integer, number, optional } from '../../../../workers/image/operations/parameter.ts';
+import {
+  integerParameter,
+  numberParameter,
+  optionalParameter,
+} from '../../../../workers/image/operations/parameter.ts';
 import { OUTPUT_FORMATS, type SentFormat } from '../pass-parameters.ts';
 import { pixelOp } from '../pixel-op.ts';
 
@@ -21,17 +25,17 @@ export const compress = pixelOp({
   description:
     'Finds the smallest file that reaches one target: a size, or a likeness to the original. X-Service-Quality, -Ssim, -Ssimulacra2 and -Trials say what was reached.',
   parameters: {
-    format: optional(
+    format: optionalParameter(
       Type.Unsafe<SentFormat>({
         anyOf: [oneFormat, severalFormats],
         description:
           'One, or several (avif,webp): the smallest that keeps frames and transparency; X-Service-Format names it.',
       }),
     ),
-    maxBytes: optional(integer(100, 26_214_400, 'Largest size of the result in bytes.')),
-    minSsim: optional(number(0.8, 1, 'Least SSIM (on luma); needs format.')),
-    ssimulacra2: optional(
-      number(
+    maxBytes: optionalParameter(integerParameter(100, 26_214_400, 'Largest size of the result in bytes.')),
+    minSsim: optionalParameter(numberParameter(0.8, 1, 'Least SSIM (on luma); needs format.')),
+    ssimulacra2: optionalParameter(
+      numberParameter(
         30,
         100,
         'Least score of SSIMULACRA 2, which sees colours too (70 good, 80 very good, 90 hardly told apart); needs format; 8 pixels per edge to 4 megapixels.',

@@ -1,17 +1,17 @@
-import { operations } from '../../../../workers/image/operations/index.ts';
-import { choice } from '../../../../workers/image/operations/parameter.ts';
+import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
+import { choiceParameter } from '../../../../workers/image/operations/parameter.ts';
 import { present } from '../../../platform/values/present.ts';
 import { OUTPUT_FORMATS } from '../pass-parameters.ts';
 import { pixelOp } from '../pixel-op.ts';
 
-const { progressive, palette, colors } = operations.png.declared;
-const { chroma } = operations.jpeg.declared;
+const { progressive, palette, colors } = OPERATIONS.png.declared;
+const { chroma } = OPERATIONS.jpeg.declared;
 
 export const convert = pixelOp({
   op: 'convert',
   description: 'Writes the picture in another format, with control over how the encoder works.',
   parameters: {
-    format: choice(OUTPUT_FORMATS, 'Format of the result.'),
+    format: choiceParameter(OUTPUT_FORMATS, 'Format of the result.'),
     progressive,
     palette,
     colors,

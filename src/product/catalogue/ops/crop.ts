@@ -1,11 +1,11 @@
-import { operations } from '../../../../workers/image/operations/index.ts';
-import { optional } from '../../../../workers/image/operations/parameter.ts';
+import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
+import { optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import { adaptParameter } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 import { focalViolation } from './resize.ts';
 
-const RECTANGLE = operations.extract.declared;
-const SHAPE = operations.crop.declared;
+const RECTANGLE = OPERATIONS.extract.declared;
+const SHAPE = OPERATIONS.crop.declared;
 const EDGES = ['x', 'y', 'width', 'height'] as const;
 
 export const crop = pixelOp({
@@ -14,13 +14,13 @@ export const crop = pixelOp({
   parameters: {
     x: RECTANGLE.left,
     y: RECTANGLE.top,
-    width: optional(
+    width: optionalParameter(
       adaptParameter(RECTANGLE.width, { description: 'Width of the rectangle in pixels; needs height.' }),
     ),
-    height: optional(
+    height: optionalParameter(
       adaptParameter(RECTANGLE.height, { description: 'Height of the rectangle in pixels; needs width.' }),
     ),
-    aspect: optional(
+    aspect: optionalParameter(
       adaptParameter(SHAPE.aspect, {
         description:
           'Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height.',
@@ -55,7 +55,7 @@ export const crop = pixelOp({
   },
   renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
-    // A crop without an aspect has both, which the rule has checked.
+    // The rule has checked that a crop without an aspect has both sides.
     const rectangle = { left: x, top: y, width: width as number, height: height as number };
     return {
       steps: [

@@ -1,5 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { assetId, integer, optional } from '../../../../workers/image/operations/parameter.ts';
+import {
+  assetIdParameter,
+  integerParameter,
+  optionalParameter,
+} from '../../../../workers/image/operations/parameter.ts';
 import { imageModelOp } from '../image-model-op.ts';
 import { prompt } from '../parameter.ts';
 
@@ -7,11 +11,13 @@ export const edit = imageModelOp({
   op: 'edit',
   description: 'Changes each picture as the prompt says.',
   parameters: {
-    seed: optional(integer(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.')),
+    seed: optionalParameter(
+      integerParameter(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.'),
+    ),
   },
   fields: {
     prompt: prompt('What to change.'),
-    assetIds: Type.Array(assetId('One asset.'), {
+    assetIds: Type.Array(assetIdParameter('One asset.'), {
       minItems: 1,
       maxItems: 10_000,
       description: 'The pictures to change, one item each.',

@@ -1,4 +1,4 @@
-import { integer } from '../../../../workers/image/operations/parameter.ts';
+import { integerParameter } from '../../../../workers/image/operations/parameter.ts';
 import { imageModelOp } from '../image-model-op.ts';
 
 const MAX_MARGIN_PX = 2000;
@@ -8,10 +8,10 @@ export const expand = imageModelOp({
   op: 'expand',
   description: 'Continues each picture beyond its edges.',
   parameters: {
-    top: integer(0, MAX_MARGIN_PX, 'Pixels to add above.', { default: 0 }),
-    right: integer(0, MAX_MARGIN_PX, 'Pixels to add on the right.', { default: 0 }),
-    bottom: integer(0, MAX_MARGIN_PX, 'Pixels to add below.', { default: 0 }),
-    left: integer(0, MAX_MARGIN_PX, 'Pixels to add on the left.', { default: 0 }),
+    top: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add above.', { default: 0 }),
+    right: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the right.', { default: 0 }),
+    bottom: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add below.', { default: 0 }),
+    left: integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the left.', { default: 0 }),
   },
   rule: (given) =>
     SIDES.every((side) => (given[side] ?? 0) === 0)

@@ -1,10 +1,10 @@
-import { integer } from '../../../../workers/image/operations/parameter.ts';
+import { integerParameter } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp } from '../pixel-op.ts';
 
 export const extractFrame = pixelOp({
   op: 'extract_frame',
   description: 'Takes one frame out of an animation, or one page out of a document.',
-  parameters: { frame: integer(0, 99_999, 'Index of the frame, from 0.', { default: 0 }) },
+  parameters: { frame: integerParameter(0, 99_999, 'Index of the frame, from 0.', { default: 0 }) },
   example: { frame: 0, format: 'png' },
   compile: () => ({}),
 });

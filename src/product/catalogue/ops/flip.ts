@@ -1,4 +1,4 @@
-import { choice } from '../../../../workers/image/operations/parameter.ts';
+import { choiceParameter } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const STEPS = {
@@ -11,7 +11,7 @@ export const flip = pixelOp({
   op: 'flip',
   description: 'Mirrors the picture left to right, top to bottom, or both.',
   parameters: {
-    axis: choice(
+    axis: choiceParameter(
       ['horizontal', 'vertical', 'both'],
       'horizontal mirrors left and right, vertical mirrors top and bottom.',
       { default: 'horizontal' },

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { integer, optional } from '../../../../workers/image/operations/parameter.ts';
+import { integerParameter, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import { imageModelOp } from '../image-model-op.ts';
 import { prompt } from '../parameter.ts';
 
@@ -7,18 +7,20 @@ export const generate = imageModelOp({
   op: 'generate',
   description: 'Makes one or more new images from a prompt alone.',
   parameters: {
-    size: optional(
+    size: optionalParameter(
       Type.String({
         pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$',
         examples: ['1024x1024'],
         description: "Width and height in pixels, such as 1024x1024; the model's own when left out.",
       }),
     ),
-    seed: optional(integer(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.')),
+    seed: optionalParameter(
+      integerParameter(0, 4_294_967_295, 'Repeats a result where the model can; random when left out.'),
+    ),
   },
   fields: {
     prompt: prompt('What the image shows.'),
-    count: integer(1, 10, 'How many images to make.', { default: 1 }),
+    count: integerParameter(1, 10, 'How many images to make.', { default: 1 }),
   },
   jobType: 'ai-generate',
   requiresAssets: false,

@@ -1,5 +1,5 @@
-import { operations } from '../../../../workers/image/operations/index.ts';
-import { integer, optional } from '../../../../workers/image/operations/parameter.ts';
+import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
+import { integerParameter, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 const MAX_MARGIN_PX = 8192;
@@ -9,12 +9,14 @@ export const pad = pixelOp({
   op: 'pad',
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
-    top: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add above.')),
-    right: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add on the right.')),
-    bottom: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add below.')),
-    left: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add on the left.')),
-    all: optional(integer(0, MAX_MARGIN_PX, 'Pixels to add on every side; instead of naming sides.')),
-    mode: operations.extend.declared.extendWith,
+    top: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add above.')),
+    right: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the right.')),
+    bottom: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add below.')),
+    left: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the left.')),
+    all: optionalParameter(
+      integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on every side; instead of naming sides.'),
+    ),
+    mode: OPERATIONS.extend.declared.extendWith,
   },
   example: { all: 24, background: '#ffffff' },
   rule(given) {

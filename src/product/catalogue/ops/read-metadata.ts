@@ -1,4 +1,4 @@
-import { argumentsSchema, optional } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
 import type { SyncOp } from '../op.ts';
 
@@ -7,7 +7,7 @@ export const readMetadata: SyncOp<'read_metadata'> = {
   runs: 'answer',
   kind: 'sync',
   description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
-  parameters: argumentsSchema({ palette: optional(PALETTE_SIZE) }),
+  parameters: argumentsSchema({ palette: optionalParameter(PALETTE_SIZE) }),
   fields: {},
   produces: 'json',
   requiresAssets: false,

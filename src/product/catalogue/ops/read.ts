@@ -1,8 +1,8 @@
-import { argumentsSchema, choice } from '../../../../workers/image/operations/parameter.ts';
+import { argumentsSchema, choiceParameter } from '../../../../workers/image/operations/parameter.ts';
 import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
 import type { PixelOp } from '../op.ts';
 
-/** Both ops answer JSON about a picture, while the caller waits or as the last step of a job. */
+/** What both ops share: they return JSON about a picture, while the caller waits or as the last step of a job. */
 const READ = {
   runs: 'pass',
   kind: 'deterministic',
@@ -24,7 +24,7 @@ export const readText: PixelOp<'read_text'> = {
   description:
     'Reads printed text (OCR), also turned by quarters: JSON of text in reading order, confidence, and lines with their boxes. In steps: last, in jobs.',
   parameters: argumentsSchema({
-    language: choice(installedLanguages(), 'An installed language.', {
+    language: choiceParameter(installedLanguages(), 'An installed language.', {
       default: DEFAULT_LANGUAGE,
     }),
   }),

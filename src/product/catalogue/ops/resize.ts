@@ -1,22 +1,22 @@
-import { operations } from '../../../../workers/image/operations/index.ts';
-import { MAX_EDGE_PX, number } from '../../../../workers/image/operations/parameter.ts';
+import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
+import { MAX_EDGE_PX, numberParameter } from '../../../../workers/image/operations/parameter.ts';
 import type { Violation } from '../op.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
-const { background: _, ...OWN } = operations.resize.declared;
+const { background: _, ...OWN } = OPERATIONS.resize.declared;
 
 export const resize = pixelOp({
   op: 'resize',
-  description: operations.resize.description,
+  description: OPERATIONS.resize.description,
   parameters: {
     ...OWN,
-    dpr: number(1, 5, 'Screen pixels per pixel asked for: multiplies width and height.', {
+    dpr: numberParameter(1, 5, 'Screen pixels per pixel asked for: multiplies width and height.', {
       default: 1,
     }),
   },
   example: { width: 800, height: 600, fit: 'cover', gravity: 'attention', format: 'webp' },
   rule(given): Violation | undefined {
-    const refused = operations.resize.rule(given);
+    const refused = OPERATIONS.resize.rule(given);
     if (refused !== undefined) return refused;
     const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
     if (largest > MAX_EDGE_PX) {
@@ -35,7 +35,9 @@ export const resize = pixelOp({
   },
 });
 
-/** A focal point and a gravity both determine what a crop keeps, so only one of them may be sent. */
+/**
+ * The violation of sending both a focal point and a gravity. Both determine what a crop keeps, so only one may be sent.
+ */
 export function focalViolation(given: {
   gravity?: string | undefined;
   focalX?: number | undefined;

@@ -1,17 +1,17 @@
-import { operations } from '../../../../workers/image/operations/index.ts';
+import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { adaptParameter } from '../parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
-/** The maximum on sharp's scale; higher values only amplify noise. */
+/** The maximum on sharp's scale. Higher values only amplify noise. */
 const MAX_STRENGTH = 100;
 
 export const sharpen = pixelOp({
   op: 'sharpen',
   description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
   parameters: {
-    sigma: operations.sharpen.declared.sigma,
-    flat: adaptParameter(operations.sharpen.declared.m1, { maximum: MAX_STRENGTH }),
-    jagged: adaptParameter(operations.sharpen.declared.m2, { maximum: MAX_STRENGTH }),
+    sigma: OPERATIONS.sharpen.declared.sigma,
+    flat: adaptParameter(OPERATIONS.sharpen.declared.m1, { maximum: MAX_STRENGTH }),
+    jagged: adaptParameter(OPERATIONS.sharpen.declared.m2, { maximum: MAX_STRENGTH }),
   },
   example: { sigma: 1.5 },
   renamed: { m1: ['flat'], m2: ['jagged'] },

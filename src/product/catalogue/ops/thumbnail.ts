@@ -1,12 +1,12 @@
-import { gravity, integer } from '../../../../workers/image/operations/parameter.ts';
+import { gravityParameter, integerParameter } from '../../../../workers/image/operations/parameter.ts';
 import { pixelOp, step } from '../pixel-op.ts';
 
 export const thumbnail = pixelOp({
   op: 'thumbnail',
   description: 'Makes a square preview that keeps the most interesting part of the picture.',
   parameters: {
-    size: integer(16, 2048, 'Edge of the square in pixels.', { default: 256 }),
-    gravity: gravity('Which part of the picture fills the square.', { default: 'attention' }),
+    size: integerParameter(16, 2048, 'Edge of the square in pixels.', { default: 256 }),
+    gravity: gravityParameter('Which part of the picture fills the square.', { default: 'attention' }),
   },
   example: { size: 256, format: 'webp' },
   renamed: { width: ['size'], height: ['size'], fit: [], enlarge: [] },

@@ -9,7 +9,7 @@ import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
 /** A placeholder for an asset of the caller. */
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';
 
-/** An op as the catalogue endpoints show it: all that an agent needs to choose it, fill it and price it. */
+/** An op as the catalogue endpoints show it: everything that an agent needs to choose it, fill it in and price it. */
 export function definitionOf(op: Op, plans: readonly Plan[], models: Models): OpDefinition {
   return {
     op: op.op,
@@ -47,7 +47,7 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
   }
 }
 
-/** The synchronous call of the op; absent for an op that runs in jobs only. */
+/** The synchronous form of the op; empty for an op that runs in jobs only. */
 function syncFormOf(op: PixelOp | RenderOp): Partial<OpDefinition> {
   if (op.syncEndpoint === undefined) return {};
   const { syncEndpoint } = op;
@@ -67,7 +67,10 @@ function modelOf(op: Op, models: Models): Model | undefined {
   return op.kind === 'ai' ? defaultModelFor(models, op.op) : undefined;
 }
 
-/** @param model its bounds are those of the parameters that it lists. */
+/**
+ * The parameters of an op as the API shows them.
+ * @param model a model whose limits replace those of the op, for parameters that the model lists.
+ */
 function parametersOf(properties: TProperties, model?: Model): Record<string, OpParameter> {
   return Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => {

@@ -103,7 +103,7 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
   };
 }
 
-/** The nine places, which many parameters take: they are listed once. */
+/** The names of the nine positions. Many parameters take them, so they are listed once. */
 const PLACES = PLACE_NAMES.join(', ');
 
 /** The parameters that most ops share, described once. */
@@ -144,7 +144,7 @@ function jobsOnly({ op, endpoint, syncEndpoint }: OpDefinition): boolean {
   return endpoint === undefined && syncEndpoint === undefined && !isStepOfCalls(op);
 }
 
-/** Whether the parameter is one that every op which writes an image has, with the same meaning. */
+/** Whether a parameter is shared by every op that writes an image, with the same meaning. */
 export function isShared({ params, kind }: OpDefinition, name: string): boolean {
   const shared = (PASS_PARAMETERS as Record<string, { description?: string }>)[name];
   return kind === 'deterministic' && shared !== undefined && params[name]?.description === shared.description;

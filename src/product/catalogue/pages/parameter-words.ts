@@ -14,7 +14,7 @@ export function fallbackOf({ default: fallback }: OpParameter): string | undefin
 /** The types of a parameter with their bounds, or its values. */
 export function takesOf({ type, enum: words, min, max }: OpParameter): string {
   const types = type.split(' or ');
-  // If there are several types, the bounds are those of the number, and the text is one of a list of values.
+  // If there are several types, the bounds are those of the number. The text is one of a list of values.
   const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;
   const worded = types.includes('string') ? 'string' : types[0];
   const described = types.map((one) => {

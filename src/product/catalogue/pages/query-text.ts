@@ -1,4 +1,4 @@
-/** Parameters as a query that can be read: see inQuery. */
+/** Parameters as a readable query string: see inQuery. */
 export function queryText(parameters: Readonly<Record<string, unknown>>): string {
   return Object.entries(parameters)
     .map(([name, value]) => `${name}=${inQuery(value)}`)

@@ -2,15 +2,15 @@ import { findOp } from '../index.ts';
 import type { OpDefinition } from '../schema.ts';
 import { queryText } from './query-text.ts';
 
-/** Whether the op runs while its caller waits, but only within steps, because it reads a second picture. */
+/** Whether a caller can wait for the op only if it is one of several steps, because the op reads a second picture. */
 export function isStepOfCalls(name: string): boolean {
   const op = findOp(name);
   return op?.runs === 'pass' && op.readsSecondAsset !== undefined;
 }
 
 /**
- * The synchronous call of an op as `POST /path?query`, with the image as its body; for a render, followed by its JSON
- * body. Undefined for an op that runs in jobs only.
+ * The synchronous call of an op as `POST /path?query`, with the image as its body. For a render, its JSON body follows.
+ * Undefined for an op that runs in jobs only.
  */
 export function syncCall({
   endpoint,

@@ -27,8 +27,8 @@ import type { PresetStep, Subject } from './step.ts';
 import { checkSubjectsAreUsed, readSubjects, referencesOf } from './subjects.ts';
 
 /**
- * Compiles a list of steps against the catalogue, completely checked, so that it can run.
- * @throws ApiError invalid_param on the step, or the field or parameter of it, that is at fault.
+ * Checks a list of steps completely and compiles it, so that it can run.
+ * @throws ApiError invalid_param on the step, field or parameter at fault.
  */
 export function compile(steps: readonly SentStep[], models: Models): CompiledSegment[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
@@ -112,7 +112,7 @@ function isStepOp(op: Op) {
   return op.runs === 'model' || op.runs === 'pass';
 }
 
-/** An AI step with its model, its prompt, else that of the op, and the JSON Schema of its answer. */
+/** Compiles an AI step: with its model, its prompt or the op's default prompt, and the JSON Schema of its answer. */
 function aiStep(
   op: AiOp,
   { model: named, prompt, at, ...sent }: SentStep,
@@ -132,7 +132,7 @@ function aiStep(
   };
 }
 
-/** Refuses what the model would refuse. A parameter that is null is not sent to it. */
+/** Refuses parameters that the model would refuse. A parameter that is null is not sent to the model. */
 function checkBounds(model: Model, parameters: Given, at: FieldsOf): void {
   const violation = firstViolation(contractOf(model), present(parameters), model.id);
   if (violation === undefined) return;
@@ -142,10 +142,10 @@ function checkBounds(model: Model, parameters: Given, at: FieldsOf): void {
   throw at(`parameters.${key}`).refuse(`${message}${hint} The model ${model.id} takes no other.`, details);
 }
 
-/** Ops without a default prompt accept one as well, because some of their models use it. */
+/** The prompt of an op without a default prompt. It is accepted because some models of the op use it. */
 const ANY_PROMPT = promptSchema('What to heed.');
 
-/** The contract of the prompt of each AI op. They are made once, because the validator of a contract is kept. */
+/** The schema of the prompt of each AI op. Each is made once, because the validator of a schema is kept. */
 const PROMPTS = Object.fromEntries(
   Object.values<Op>(OPS).map((op) => [op.op, argumentsSchema({ prompt: op.fields.prompt ?? ANY_PROMPT })]),
 ) as Record<AiOp['op'], TObject>;
@@ -167,32 +167,32 @@ function checkAnswerSchema(model: Model, { schema }: Given, { refuse }: SentFiel
   if (problem !== undefined) throw refuse(`The schema ${problem}.`);
 }
 
-/** An asset that the work needs besides its items, with its role and with the parameter that a refusal names. */
+/** An asset that the work needs besides its items, with its role and the parameter that an error names. */
 export interface NamedAsset {
   assetId: string;
   param: string;
   role: 'second' | 'reference';
 }
 
-/** A JSON Schema that was sent for the answer of a model. It is compiled later, in a thread. */
+/** A JSON Schema that was sent for the answer of a model. A thread compiles it later. */
 export interface SentSchema {
   schema: Given;
   /** The parameter that a refusal of it names. */
   param: string;
 }
 
-/** A list of steps with its subjects, valid except for the rules that need a store or a thread. */
+/** A list of steps with its subjects. It is valid except for rules that need a store or a thread. */
 export interface CheckedSteps {
   segments: CompiledSegment[];
   subjects: Subject[];
-  /** The assets that it names, whose existence is still to be checked. */
+  /** The assets that it names. Their existence is still to be checked. */
   named: NamedAsset[];
-  /** Schemas that were sent for answers, which are still to be compiled. */
+  /** Schemas that were sent for answers. They are still to be compiled. */
   schemas: SentSchema[];
 }
 
 /**
- * Compiles a list of steps, and checks its subjects, except for the existence of their assets.
+ * Compiles a list of steps and checks its subjects, but not whether their assets exist.
  * @param param the name of the subjects, for example `versions[2].subjects`.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
@@ -218,7 +218,7 @@ export function checkSteps(
   };
 }
 
-/** The schema that was sent with these parameters, if any. */
+/** The answer schema that was sent with these parameters, if any. */
 export function schemasOf({ parameters: { schema }, at }: Pick<AiStep, 'parameters' | 'at'>): SentSchema[] {
   return schema === undefined ? [] : [{ schema: schema as Given, param: at('parameters.schema').param }];
 }

@@ -36,15 +36,15 @@ interface CheckedWork {
   /** At least one. */
   variants: CheckedVariant[];
   subjects: Subject[];
-  /** Further assets besides those of the items. Their existence is checked later. */
+  /** Assets besides those of the items. Whether they exist is checked later. */
   named: NamedAsset[];
-  /** Schemas that were sent for answers, which are still to be compiled. */
+  /** Schemas that were sent for answers. They are still to be compiled. */
   schemas: SentSchema[];
   warnings: StepWarning[];
   produces: 'image' | 'json';
 }
 
-/** A completely checked job, before anything is stored, held or charged. */
+/** A completely checked job. Nothing is stored, held or charged yet. */
 export interface CheckedJob extends CheckedWork {
   /** The number of items per variant of a job without assets; 1 except for generate. */
   count: number;
@@ -59,7 +59,7 @@ export interface CheckedVariant {
   parameters: Given;
   /** Absent on a render. */
   segments: Segment[];
-  /** About its steps, as a call that does the same is told; absent without any. */
+  /** Warnings about its steps, as a call that does the same returns them. Absent if there are none. */
   warnings?: Warning[];
 }
 
@@ -103,7 +103,7 @@ function checkWork(body: JobWork, models: Models, stored: StoredSteps | undefine
   return { ...named, ...checkVariants(variantsOfOp(body, op), [], models) };
 }
 
-/** Checks each variant. What they share is taken of the first, and what several of them name is named once. */
+/** Checks each variant. What variants share is taken from the first, and assets that several name are listed once. */
 function checkVariants(
   sent: readonly SentVariant[],
   sentSubjects: readonly unknown[],
@@ -133,7 +133,7 @@ function checkVariants(
   };
 }
 
-/** The contract of a render, made once, because the validator of a contract is kept. */
+/** The schema of a render's fields. It is made once, because the validator of a schema is kept. */
 const RENDER_FIELDS = argumentsSchema(OPS.render_template.fields);
 
 /** A render job has rows instead of assets and variants. */
@@ -157,7 +157,7 @@ function renderWork(body: JobWork, op: RenderOp): CheckedWork {
 }
 
 /**
- * Refuses a job that defines its work twice. This check needs no look-up, so it is made first.
+ * Refuses a job that defines its work twice. This check needs no look-up, so it comes first.
  * @throws ApiError invalid_param on the field that must not be sent.
  */
 export function refuseContradictions(body: JobWork): void {
@@ -180,7 +180,7 @@ function checkType({ type, op }: JobWork): void {
   if (op !== undefined) throw invalidParam('type', 'Send either op or type: op already implies the type.');
 }
 
-/** Refuses a type beside steps or a preset that run as another. */
+/** Refuses a job whose steps or preset have another type than the type that was sent. */
 function refuseOtherType({ type: sent, presetId }: JobWork, { type }: CheckedWork): void {
   if (sent === undefined || sent === type) return;
   const whose = presetId === undefined ? 'these steps run' : 'the preset runs';

@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { FRAME_SELECTORS, isMoving, rangeOf, selectsOneFrame } from '../../../../workers/image/frames.ts';
+import {
+  FRAME_SELECTORS,
+  isAnimationFormat,
+  parseFrameRange,
+  selectsOneFrame,
+} from '../../../../workers/image/frames.ts';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import { lossyReason } from '../../../../workers/image/operations/parameter.ts';
-import type { Decode, Encode, Pass } from '../../../../workers/protocol.ts';
+import type { DecodeOptions, EncodeOptions, ImagePass } from '../../../../workers/protocol.ts';
 import { encodesOf } from '../../../imaging/images/formats.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -14,7 +19,7 @@ export interface DeterministicStep {
   runs: 'pass';
   /** The index in the list as sent, from 0. */
   index: number;
-  /** Absent for an operation of the processing registry. */
+  /** The op; absent for an operation of the registry. */
   op?: PixelOp;
   /** The parameters of the op in their main spelling, or those of the operation. */
   parameters: Given;
@@ -43,7 +48,7 @@ export type CompiledStep = DeterministicStep | AiStep;
 export interface CompiledPass extends Pick<Fragment, 'compareWith' | 'isScored' | 'reads'> {
   runs: 'pass';
   steps: readonly DeterministicStep[];
-  pass: Pass;
+  pass: ImagePass;
 }
 
 /** A segment of a list: a pass, or a step that runs a model. */
@@ -70,7 +75,7 @@ export function segmentsOf(steps: readonly CompiledStep[]): CompiledSegment[] {
  * @throws ApiError invalid_param on the parameter that conflicts with an earlier step.
  */
 export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
-  const decode: Decode = Object.assign({}, ...steps.map(({ fragment }) => fragment.decode));
+  const decode: DecodeOptions = Object.assign({}, ...steps.map(({ fragment }) => fragment.decode));
   const encode = steps.map(({ fragment }) => fragment.encode).reduce(overrule, {});
   refuseSecondValue(steps);
   refuseFramesTwice(steps);
@@ -81,17 +86,17 @@ export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
   return { runs: 'pass', steps, pass, ...present({ compareWith, isScored, reads }) };
 }
 
-/** The field with an argument of a deterministic step. */
+/** The field of a call that holds an argument of a deterministic step. */
 export function argumentOf({ op, at }: DeterministicStep, key: string): SentField {
   return at(op === undefined ? 'params' : `parameters.${key}`);
 }
 
-/** Counts the steps of the pass from 0, as a refusal of the worker does. */
+/** Matches a step of the pass in a worker's error, where steps count from 0. */
 const STEP_OF_PASS = /^steps\[(\d+)\]/;
 
 /**
- * The parameter of the call behind a parameter of its pass, which a refusal of the worker names: of the step that the
- * refusal counts, else of the last step that sent it, which overrides the earlier ones, else of the whole work.
+ * The parameter of the call that a worker's error about a pass concerns: of the step that the error names, else of the
+ * last step that sent it, which overrides earlier ones, else of the whole work.
  */
 export function sentParamOf(steps: readonly DeterministicStep[], passParam: string, whole = 'steps'): string {
   const counted = STEP_OF_PASS.exec(passParam)?.[1];
@@ -104,12 +109,12 @@ export function sentParamOf(steps: readonly DeterministicStep[], passParam: stri
   return step === undefined ? whole : fieldBehind(step, name).param;
 }
 
-/** The step of a list of one op, whose parameter it is although it was not sent. */
+/** The step of a list with only one op. A parameter of the pass belongs to it even if it was not sent. */
 function onlyOp([step, ...others]: readonly DeterministicStep[]): DeterministicStep | undefined {
   return others.length === 0 && step?.op !== undefined ? step : undefined;
 }
 
-/** The field after an argument of a step, preferably one that was sent. */
+/** The field of the call that becomes an argument of a step, preferably one that was sent. */
 function fieldBehind({ op, parameters, at }: DeterministicStep, argument: string): SentField {
   if (op === undefined) return at(`params.${argument}`);
   const names = [argument, ...(op.renamed[argument] ?? [])];
@@ -119,10 +124,10 @@ function fieldBehind({ op, parameters, at }: DeterministicStep, argument: string
 }
 
 /**
- * A change of the format drops encoder settings of the earlier one; metadata, background and the target of a
- * compression apply to any format.
+ * Overrides earlier encoder settings by later ones. A change of the format drops the earlier settings, except metadata,
+ * background and the target of a compression, which apply to any format.
  */
-function overrule(earlier: Encode, later: Encode): Encode {
+function overrule(earlier: EncodeOptions, later: EncodeOptions): EncodeOptions {
   const changed =
     isFormatSet(earlier) && isFormatSet(later) && !isDeepStrictEqual(formatsOf(earlier), formatsOf(later));
   if (!changed) return { ...earlier, ...later };
@@ -130,12 +135,12 @@ function overrule(earlier: Encode, later: Encode): Encode {
   return { ...present({ metadata, background, target }), ...later };
 }
 
-function isFormatSet({ format, formats }: Encode): boolean {
+function isFormatSet({ format, formats }: EncodeOptions): boolean {
   return format !== undefined || formats !== undefined;
 }
 
 /** The formats that the result may have. */
-function formatsOf(encode: Encode): string[] {
+function formatsOf(encode: EncodeOptions): string[] {
   return encodesOf(encode).flatMap(({ format }) => format ?? []);
 }
 
@@ -175,7 +180,7 @@ function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
       const message = `frame is ${frame}, and ${key} stands in place of it: send one of them.`;
       throw argumentOf(step, key).refuse(message);
     }
-    const [first, last] = rangeOf(decode.frames) ?? [0, 0];
+    const [first, last] = parseFrameRange(decode.frames) ?? [0, 0];
     if (first <= last) continue;
     const message = `frames is ${decode.frames}, but a range begins with its first frame: send ${last}..${first}.`;
     throw argumentOf(step, 'frames').refuse(message);
@@ -183,13 +188,17 @@ function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
 }
 
 /** Several frames need an animated format, and steps that support each frame. */
-function refuseFramesLost(steps: readonly DeterministicStep[], decode: Decode, encode: Encode): void {
+function refuseFramesLost(
+  steps: readonly DeterministicStep[],
+  decode: DecodeOptions,
+  encode: EncodeOptions,
+): void {
   const step = steps.find(({ fragment }) => severalBy(fragment.decode) !== undefined);
   const key = step && severalBy(step.fragment.decode);
   if (step === undefined || key === undefined || selectsOneFrame(decode)) return;
   const { refuse } = argumentOf(step, key);
   const several = `${key} is ${step.fragment.decode[key]}`;
-  const still = formatsOf(encode).find((format) => !isMoving(format));
+  const still = formatsOf(encode).find((format) => !isAnimationFormat(format));
   if (still !== undefined) {
     throw refuse(
       `${several}, but the pass writes ${still}, which holds one picture: write gif or webp, or take one frame.`,
@@ -205,12 +214,12 @@ function refuseFramesLost(steps: readonly DeterministicStep[], decode: Decode, e
 }
 
 /** The parameter by which a step asks for several frames. */
-function severalBy(decode: Decode): 'frame' | (typeof FRAME_SELECTORS)[number] | undefined {
+function severalBy(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[number] | undefined {
   return decode.frame === 'all' ? 'frame' : FRAME_SELECTORS.find((name) => decode[name] !== undefined);
 }
 
 /** Settings of another format have been removed before; the rest were sent without a format. */
-function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: Encode): void {
+function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: EncodeOptions): void {
   const [lossy] = encodesOf(encode).flatMap((one) => lossyReason(one) ?? []);
   const step = steps.findLast(({ fragment }) => fragment.encode.lossless === true);
   if (lossy === undefined || step === undefined) return;

@@ -1,26 +1,26 @@
 import { type Layer, layersOf } from '../../../../workers/image/operations/index.ts';
-import type { OperationStep, Pass } from '../../../../workers/protocol.ts';
+import type { ImagePass, OperationStep } from '../../../../workers/protocol.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { findModel, type Models } from '../../models/models.ts';
 import { creditsPerItem } from '../../models/prices.ts';
 import type { AiOp, SegmentType } from '../op.ts';
 import type { AiStep, CompiledPass, CompiledSegment } from './pass.ts';
 
-/** Adjacent deterministic steps, which are joined so that an item is decoded and encoded only once. */
+/** Adjacent deterministic steps. They are joined so that an item is decoded and encoded only once. */
 export interface PassSegment {
   runs: 'pass';
   /** The index among the segments, from 0. */
   index: number;
-  /** The indexes of its steps in the list as sent. */
+  /** The indexes of its steps in the list that was sent. */
   stepIndexes: number[];
-  pass: Pass;
-  /** The pass as operations of the processing registry, as a job shows it. */
+  pass: ImagePass;
+  /** The pass as operations of the registry, as a job shows it. */
   pipeline: OperationStep[];
   /** The second assets that its steps read. */
   layers: Layer[];
-  /** The asset that the result of the pass is compared with. */
+  /** The asset to compare the result of the pass with. */
   compareWith?: string;
-  /** Whether the comparison adds the score of SSIMULACRA 2. */
+  /** Whether the comparison includes the SSIMULACRA 2 score. */
   isScored?: boolean;
   /** What is read from the result of the pass. */
   reads?: ReadingTask;
@@ -37,10 +37,10 @@ export interface ModelSegment extends Pick<AiStep, 'model' | 'prompt' | 'paramet
   produces: 'image' | 'json';
 }
 
-/** One part of an item's plan. It is plain data, so that a job can store it at submit. */
+/** One part of an item's plan. It is plain data, which a job stores at submit. */
 export type Segment = PassSegment | ModelSegment;
 
-/** The source of an item: an asset, its number of `count`, or a row of data. */
+/** The source of an item: an asset, nothing but its number of `count`, or a row of data. */
 export type Taken = 'assets' | 'nothing' | 'rows';
 
 /** The plan of a job. */
@@ -63,7 +63,8 @@ export function inputKindOf([first]: readonly Segment[]): Taken {
 }
 
 /**
- * The credits of one item for a finished segment. A pass costs none, because it counts against the plan's allowance.
+ * The credits of one item for a finished segment. A pass costs no credits, because it counts against the plan's
+ * allowance.
  * @throws Error when the model has no price; a call with such a model is refused before.
  */
 export function requirePrice(models: Models, segment: Segment): number {
@@ -92,10 +93,10 @@ function passSegment({ runs, steps, pass, ...used }: CompiledPass, index: number
 }
 
 /**
- * A pass as a list in the order of its execution: reading the input, the steps, writing the result. The last entry is
- * named after the output format, or `encode` when that is the format of the input.
+ * A pass as a list in order of execution: reading the input, the steps, writing the result. The last entry is named
+ * after the output format, or `encode` if the input's format is kept.
  */
-function pipelineOf({ decode, steps, encode }: Pass): OperationStep[] {
+function pipelineOf({ decode, steps, encode }: ImagePass): OperationStep[] {
   const { format, metadata, ...settings } = encode;
   const hasSettings = format !== undefined || Object.keys(settings).length > 0;
   return [

@@ -43,10 +43,10 @@ export interface StoredSteps {
 
 /** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
 export interface SentVariant {
-  /** Its name, or its index as text; absent without variants. */
+  /** Its name, or its index as text. Absent if the job has no variants. */
   name?: string;
   parameters: Given;
-  /** Tells where a field was sent: in the variant, or else in the job. */
+  /** Finds where a field was sent: in the variant, or else in the job. */
   at: FieldsOf;
   steps: SentStep[];
 }
@@ -89,7 +89,7 @@ function isJobOp(op: Op): op is JobOp {
   return op.runs !== 'answer';
 }
 
-/** The body of a job after `withLiftedFields`. A job of steps or of a preset is returned unchanged. */
+/** The body of a job after `withLiftedFields`. A job of steps or a preset is returned unchanged. */
 export function jobWithLiftedFields<T extends JobWork>(body: T): T {
   if (body.steps !== undefined || body.presetId !== undefined) return body;
   const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
@@ -101,7 +101,7 @@ export function variantsOfSteps(steps: readonly PresetStep[]): SentVariant[] {
   return [{ parameters: {}, at: sentAs, steps: sentSteps(steps) }];
 }
 
-/** A job of one op is a list of one step for each variant. */
+/** The variants of a job of one op. Each is a list with one step. */
 export function variantsOfOp(body: JobWork, op: JobOp): SentVariant[] {
   const { model, prompt } = body;
   return mergedVariants(body).map((variant) => {
@@ -115,8 +115,8 @@ export function variantsOfOp(body: JobWork, op: JobOp): SentVariant[] {
 export const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
 
 /**
- * A job of a preset runs the steps of the preset. Each variant overrides fields of the single AI step. A model that is
- * no longer offered is refused on `model`, because another one can be sent there.
+ * The variants of a job that runs a preset. Each variant overrides fields of the single AI step. A model that is no
+ * longer offered is refused on `model`, because another one can be sent there.
  */
 export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): SentVariant[] {
   const aiIndex = overriddenStep(body, stored);
@@ -134,7 +134,7 @@ export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): 
   });
 }
 
-/** The index of the single AI step, when overrides were sent. */
+/** The index of the single AI step, if overrides were sent. */
 function overriddenStep(body: JobWork, steps: readonly PresetStep[]): number | undefined {
   const override = OVERRIDES.find((field) => body[field] !== undefined);
   if (override === undefined) return undefined;
@@ -161,7 +161,7 @@ const checkShape = createCheck(
 );
 
 /**
- * The variants of each asset: a single one when none were sent.
+ * The variants of each asset, with merged parameters. There is a single one when none were sent.
  * @throws ApiError invalid_param on variants, or on parameters that are not an object.
  */
 function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<SentVariant, 'steps'>[] {
@@ -179,9 +179,9 @@ function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<Sent
   });
 }
 
-/** Largest parameters of a job, or of one step, as JSON. */
+/** Largest parameters of a job, or of one step, in bytes of JSON. */
 const MAX_PARAMETERS_BYTES = 64 * 1024;
-/** Largest parameters of all variants of a job together, as JSON. */
+/** Largest parameters of all variants of a job together, in bytes of JSON. */
 const MAX_VARIANTS_BYTES = 256 * 1024;
 /** Largest list of steps, as JSON. */
 const MAX_STEPS_BYTES = 512 * 1024;
@@ -210,7 +210,10 @@ export function checkStepSizes(steps: readonly PresetStep[], where: string): voi
   }
 }
 
-/** @throws ApiError invalid_param on `param` for parameters of an op, or anything with a limit, that are too large. */
+/**
+ * @throws ApiError invalid_param on `param` for parameters of an op, or another value with a limit, that are too
+ *   large.
+ */
 export function checkJsonSize(value: unknown, param: string, limit = MAX_PARAMETERS_BYTES): void {
   if (value === undefined) return;
   const received = Buffer.byteLength(JSON.stringify(value));

@@ -8,24 +8,27 @@ import type { Given, Op } from '../op.ts';
 import type { PresetStep } from './step.ts';
 
 /**
- * One step of work. All work is lists of steps: an op is a list of one, and each variant has its own list. A step knows
- * where its fields were sent, so that a refusal is complete where it is made.
+ * One step of work. All work is a list of steps: an op is a list of one, and each variant has its own list. A step
+ * knows where its fields were sent, so that its errors can name them.
  */
 export interface SentStep extends PresetStep {
-  /** A field of the step: `op`, `model`, `parameters.width`; '' for the step itself. */
+  /** Finds the field of the step that was sent as `op`, `model` or `parameters.width`; '' for the step itself. */
   at: FieldsOf;
 }
 
 export type FieldsOf = (key: string) => SentField;
 
-/** @param where the name of the list, such as `steps` or `versions[2].steps`. */
+/**
+ * Steps with the places where they were sent.
+ * @param where the name of the list, such as `steps` or `versions[2].steps`.
+ */
 export function sentSteps(steps: readonly PresetStep[], where = 'steps'): SentStep[] {
   return steps.map((step, index) => toSentStep(step, (key) => sentAs(nameOf(where, index, key))));
 }
 
 /**
  * The steps of a saved preset. They are checked again, because an earlier release may have checked them by other
- * contracts; a refusal names the parameter that named the preset.
+ * contracts. An error names the parameter that named the preset.
  */
 export function savedSteps(steps: readonly PresetStep[], param: string): SentStep[] {
   return steps.map((step, index) => toSentStep(step, (key) => savedIn(param, nameOf('steps', index, key))));
@@ -36,7 +39,10 @@ export function toSentStep(step: PresetStep, at: FieldsOf): SentStep {
   return { ...withLiftedFields(findOp(step.op), step, at), at };
 }
 
-/** Where a step names a second picture: the field of its parameters, and the key there; undefined if it reads none. */
+/**
+ * The parameter in which a step names a second picture: its field, and the key within it. Undefined if the step reads
+ * none.
+ */
 export function secondPictureIn({
   op: name,
   operation,

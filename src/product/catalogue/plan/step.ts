@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { IN_PARAMETERS } from '../index.ts';
 
-/** The most steps of a list, far above what is needed, to protect the store and its readers. */
+/** The most steps in a list. It is far above what is needed, and protects the store and its readers. */
 const MAX_STEPS = 1_000;
 
 export const MAX_SUBJECTS = 4;
 export const MAX_REFERENCES = 4;
 
-/** One of two forms: an op of the catalogue, or an operation of the processing registry. */
+/** A step in one of two forms: an op of the catalogue, or an operation of the registry. */
 export const PresetStep = Type.Object(
   {
     op: Type.Optional(Type.String({ description: 'An op of kind ai or deterministic.' })),
@@ -45,7 +45,7 @@ export const Steps = Type.Array(PresetStep, {
   description: 'Run in order. Adjacent deterministic steps are one pass; each AI step is its own segment.',
 });
 
-/** A person or an object that prompts name, with pictures that are sent to the model. */
+/** A person or an object that prompts mention, with pictures that are sent to the model. */
 export const Subject = Type.Object(
   {
     name: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,39}$', description: 'Unique within the preset.' }),
@@ -64,7 +64,7 @@ export const Subject = Type.Object(
 );
 export type Subject = Static<typeof Subject>;
 
-/** Subjects as sent. They are checked after this schema, so that every refusal names `subjects`. */
+/** Subjects as sent. Rules check them after this schema, so that every error names `subjects`. */
 export const SentSubjects = Type.Array(
   Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
   {

@@ -13,7 +13,7 @@ const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
 const MENTION = /\{\{\s*subject\.([^{}]*)\}\}/g;
 
 /**
- * Checks the sent subjects, except for the existence of their images.
+ * Checks the sent subjects, but not whether their images exist.
  * @param param `subjects`, or the full name of an earlier version's subjects.
  * @throws ApiError invalid_param on `param`.
  */
@@ -65,7 +65,7 @@ export function checkSubjectsAreUsed(
   }
 }
 
-/** Refuses a prompt that names a missing subject, or that is too long with the descriptors. */
+/** Refuses a prompt that mentions a missing subject, or that is too long with the descriptors. */
 function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]): void {
   const names = subjects.map(({ name }) => name);
   for (const [, mentioned = ''] of prompt.matchAll(MENTION)) {
@@ -80,7 +80,10 @@ function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]
   throw at('prompt').refuse(message, { limit: MAX_PROMPT_CHARACTERS, received: length });
 }
 
-/** The prompt as the model receives it. Each mention becomes the descriptor of its subject, or the name without one. */
+/**
+ * The prompt as the model receives it. Each mention becomes the descriptor of its subject, or its name if it has no
+ * descriptor.
+ */
 export function expandPrompt(prompt: string, subjects: readonly Subject[]): string {
   const words = new Map(subjects.map(({ name, descriptor }) => [name, descriptor ?? name]));
   return prompt.replace(MENTION, (mention, name: string) => words.get(name.trimEnd()) ?? mention);
@@ -91,12 +94,12 @@ export function referencesOf(subjects: readonly Subject[]): string[] {
   return subjects.flatMap(({ referenceAssetIds }) => referenceAssetIds);
 }
 
-/** True when the step sends the subjects' pictures to its model. */
+/** Whether the step sends the subjects' pictures to its model. */
 export function showsSubjects({ op }: { op: string }): boolean {
   return SUBJECT_OPS.includes(op);
 }
 
-/** The edited picture counts towards the pictures that the model accepts. */
+/** Checks the number of pictures that a step sends. The edited picture counts too. */
 function checkReferenceCount(
   step: AiStep,
   subjects: readonly Subject[],

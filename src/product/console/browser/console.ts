@@ -9,6 +9,6 @@ startRouter();
 startKeys();
 render(h(Frame, {}), document.body);
 startSession();
-// The screen is loaded while the service is asked who is signed in. The frame shows an error if it cannot be loaded.
+// The screen is loaded while the service is asked who is signed in. If that fails, the frame shows an error.
 const { screen } = screenAt(location.pathname) ?? {};
 screen?.load().catch(() => undefined);

@@ -36,7 +36,7 @@ const RETRY_MS = 2_000;
 /** Whoever is signed in does not need it. */
 const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
 
-/** The page: the menu, the screen of the address, and the sign-in where nobody is signed in. */
+/** The page: the menu, the screen at the address, and the sign-in if nobody is signed in. */
 export function Frame() {
   const session = useSession();
   const { path } = usePlace();
@@ -54,7 +54,7 @@ export function Frame() {
       navigate(FIRST_PATH, { replaces: true });
   }, [session.kind, path]);
 
-  // The operator needs no account, and their screens ask for their own credential.
+  // The operator needs no account. The operator's screens ask for their own credential.
   const isOperators = screenAt(path)?.screen.for === 'operator';
   const whose = isOperators ? 'operator' : account.current;
   if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
@@ -174,7 +174,7 @@ function Nowhere() {
     <p><a href="/console">Go to the first one</a>, or choose one in the menu.</p>`;
 }
 
-/** A thin bar at the top while a call takes longer than a second. */
+/** A thin bar at the top of the page while a call takes longer than a second. */
 function Activity() {
   const isBusy = callsInFlight.use() > 0;
   const [isSlow, setIsSlow] = useState(false);
@@ -189,7 +189,7 @@ function Activity() {
   </div>`;
 }
 
-/** Says that the connection is lost, and asks until it is back. */
+/** Tells the reader that the connection is lost, and tries until it is back. */
 function Connection() {
   const isLost = isOffline.use();
   useEffect(() => {

@@ -2,7 +2,7 @@ import type { FunctionComponent } from 'preact';
 import { h, useEffect, useState } from './html.ts';
 
 /**
- * A component whose module is loaded when it is drawn first. Until then, nothing is drawn.
+ * A component whose module is loaded when it is first drawn. Until then, nothing is drawn.
  * @param load is called once.
  */
 export function loadedLater<Props extends object>(

@@ -2,7 +2,7 @@ import { ConnectionError, type DarkroomError, readFailure } from '../../../clien
 import { isOffline } from './session.ts';
 import { Shared } from './shared.ts';
 
-/** Whether this browser has a session of the operator. */
+/** Whether this browser has an operator's session. */
 export const operatorSessionState = new Shared<'unknown' | 'none' | 'open'>('unknown');
 
 interface OperatorCall {
@@ -19,14 +19,14 @@ const WAS_OPEN = 'darkroom-operator';
 /** How many sessions this page has opened. */
 let opened = 0;
 
-/** Whether this browser has a session of the operator, or had one before. */
+/** Whether this browser has or had an operator's session. */
 export function useIsOperator(): boolean {
   return operatorSessionState.use() === 'open' || localStorage.getItem(WAS_OPEN) !== null;
 }
 
 /**
- * A call of the operator's interface that answers an envelope. A call that a process does not answer in time is made
- * once more over another connection, which another process may take.
+ * Calls the operator's interface and returns the data of the envelope. A call that is not answered in time is made once
+ * more over another connection, which another process may accept.
  * @throws DarkroomError
  */
 export async function callOperator<T>(method: string, path: string, call: OperatorCall = {}): Promise<T> {
@@ -39,12 +39,19 @@ export async function callOperator<T>(method: string, path: string, call: Operat
   return ((await response.json()) as { data: T }).data;
 }
 
-/** One report of the results' folder. @throws DarkroomError */
+/**
+ * Reads one report from the folder of results.
+ * @throws DarkroomError
+ */
 export async function readReport(name: string, signal: AbortSignal): Promise<unknown> {
   return (await ask('GET', `/runs/${encodeURIComponent(name)}`, { signal })).json();
 }
 
-/** @param given the token of the operator, or the secret of a one-time link. @throws DarkroomError */
+/**
+ * Opens an operator's session.
+ * @param given the operator's token, or the secret of a one-time link.
+ * @throws DarkroomError
+ */
 export async function openOperatorSession(given: { token: string } | { link: string }): Promise<void> {
   await callOperator('POST', '/session', { body: given });
   opened += 1;
@@ -58,7 +65,10 @@ export async function endOperatorSession(): Promise<void> {
   operatorSessionState.set('none');
 }
 
-/** @throws DarkroomError; ConnectionError when nothing answered. */
+/**
+ * Sends a request.
+ * @throws DarkroomError; ConnectionError when nothing answered.
+ */
 async function ask(
   method: string,
   path: string,
@@ -85,12 +95,12 @@ async function ask(
     return response;
   }
   const failure = await readFailure(response, location.origin);
-  // A late refusal of the session before says nothing of the one that was opened meanwhile.
+  // A late error of the previous session says nothing about a session that was opened meanwhile.
   if (opened === openedBefore && isClosed(failure, path)) operatorSessionState.set('none');
   throw failure;
 }
 
-/** Whether an answer means that there is no session. Without OPERATOR_TOKEN it is a 404. */
+/** Whether an error means that there is no session. Without OPERATOR_TOKEN it is a 404. */
 function isClosed({ status }: DarkroomError, path: string): boolean {
   return status === 401 || (status === 404 && !path.startsWith('/runs/'));
 }

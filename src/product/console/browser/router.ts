@@ -9,7 +9,10 @@ export interface ScreenPlace {
 
 const place = new Shared(current());
 
-/** Goes to an address of the console. @param replaces whether it replaces the present one in the history. */
+/**
+ * Goes to an address of the console.
+ * @param replaces whether it replaces the current address in the history.
+ */
 export function navigate(to: string, { replaces = false } = {}): void {
   if (replaces) history.replaceState(null, '', to);
   else history.pushState(null, '', to);
@@ -18,7 +21,7 @@ export function navigate(to: string, { replaces = false } = {}): void {
   if (place.value.path !== path) scrollTo(0, 0);
 }
 
-/** Follows links of the console without loading the page again, and the buttons of the browser. */
+/** Follows links within the console without loading the page again, and the back and forward buttons of the browser. */
 export function startRouter(): void {
   addEventListener('popstate', () => place.set(current()));
   document.addEventListener('click', (event) => {
@@ -38,9 +41,9 @@ export function usePlace(): ScreenPlace {
 }
 
 /**
- * Fields that the address holds, so that it can be shared and the back button leads to what was shown.
+ * State that is kept in the address, so that it can be shared and the back button works.
  * @param defaults the fields, with the value of each that the address leaves out.
- * @returns the values, and what changes some of them.
+ * @returns the values, and a function that changes some of them.
  */
 export function useQuery<T extends Readonly<Record<string, string>>>(
   defaults: T,

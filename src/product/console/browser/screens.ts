@@ -1,6 +1,6 @@
 import type { ListedScreen } from './screen.ts';
 
-/** Every screen, in the order of the menu. The first one is where the console begins. */
+/** Every screen, in the order of the menu. The console begins with the first one. */
 export const SCREENS: readonly ListedScreen[] = [
   {
     path: '/console/playground',
@@ -66,7 +66,7 @@ export const SCREENS: readonly ListedScreen[] = [
   },
 ];
 
-/** The screen of an address, with the path below its own. */
+/** The screen at an address, and the rest of the path. */
 export function screenAt(path: string): { screen: ListedScreen; rest: string } | undefined {
   const screen = SCREENS.find((one) => path === one.path || path.startsWith(`${one.path}/`));
   return screen && { screen, rest: path.slice(screen.path.length + 1) };

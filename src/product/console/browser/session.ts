@@ -7,7 +7,7 @@ import { Shared } from './shared.ts';
 export type Session =
   /** Not known yet, or not to be found out. */
   | { kind: 'unknown'; error?: unknown }
-  /** Nobody; `isOver` when somebody was signed in before. */
+  /** Nobody is signed in. `isOver` means that somebody was before. */
   | { kind: 'none'; isOver: boolean }
   | { kind: 'cookie' | 'key'; account: Account };
 
@@ -19,7 +19,7 @@ const session = new Shared<Session>({ kind: 'unknown' });
 export const isOffline = new Shared(false);
 /** How many calls are under way. */
 export const callsInFlight = new Shared(0);
-/** The key that was pasted. It is kept here alone, and is gone with the page. */
+/** The pasted API key. It is kept only here, and is lost with the page. */
 let pastedKey: string | undefined;
 const otherTabs = new BroadcastChannel('darkroom-console');
 const LAST_ACCOUNT = 'darkroom-account';
@@ -27,7 +27,7 @@ const LAST_ACCOUNT = 'darkroom-account';
 /** The interface, called by who is signed in. */
 export const api = new Darkroom({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
 
-/** Sends a request with the key that was pasted, or else with the cookie, and the mark that only these pages set. */
+/** Sends a request with the pasted key, or else with the cookie, and with the header that only these pages set. */
 async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('x-console', '1');
@@ -37,7 +37,7 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   try {
     const response = await fetch(input, { ...init, headers });
     isOffline.set(false);
-    // A late refusal of the session before says nothing of the one that was begun meanwhile.
+    // A late error of the previous session says nothing about a session that was begun meanwhile.
     if (response.status === 401 && session.value === asked) forget();
     return response;
   } catch (error) {
@@ -70,7 +70,7 @@ export function startSession(): void {
   void refreshSession();
 }
 
-/** Asks who is signed in. What fails is seen by the state: nobody is signed in, or the service cannot be reached. */
+/** Asks who is signed in. Failures become visible as state: nobody is signed in, or the service cannot be reached. */
 export async function refreshSession(): Promise<void> {
   try {
     await readAccount(pastedKey === undefined ? 'cookie' : 'key');
@@ -86,13 +86,21 @@ export async function signInByPassword(email: string, password: string): Promise
   signedIn(account);
 }
 
-/** @param token of a link, which signs in once. @throws DarkroomError */
+/**
+ * Signs in by a link.
+ * @param token of the link, which works once.
+ * @throws DarkroomError
+ */
 export async function signInByLink(token: string): Promise<void> {
   const { account } = await api.request('POST', '/auth/cookie/link', { body: { token } });
   signedIn(account);
 }
 
-/** @param key as it was pasted, maybe with a scheme before it. @throws DarkroomError */
+/**
+ * Signs in by an API key.
+ * @param key as it was pasted, possibly with a scheme before it.
+ * @throws DarkroomError
+ */
 export async function signInByKey(key: string): Promise<void> {
   pastedKey = key.trim().replace(/^\w+ +/, '');
   try {
@@ -103,7 +111,7 @@ export async function signInByKey(key: string): Promise<void> {
   }
 }
 
-/** Ends the session, in the service and in every tab; a key is forgotten. */
+/** Ends the session, in the service and in every tab. A pasted key is forgotten. */
 export async function signOut(): Promise<void> {
   if (session.value.kind === 'cookie') await api.request('POST', '/auth/sign-out');
   pastedKey = undefined;

@@ -25,12 +25,12 @@ export class Shared<T> {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** The value, in a component, which is drawn again when it changes. */
+  /** The value in a component. The component is drawn again when the value changes. */
   use(): T {
     const [, draw] = useState({});
     const shown = this.#value;
     useEffect(() => {
-      // It may have changed between the drawing and this.
+      // The value may have changed between drawing and this effect.
       if (!Object.is(shown, this.#value)) draw({});
       return this.listen(() => draw({}));
     }, [this]);

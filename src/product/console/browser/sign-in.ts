@@ -7,7 +7,10 @@ import { ErrorBox } from './parts/states.ts';
 import { Tabs } from './parts/tabs.ts';
 import { signInByKey, signInByLink, signInByPassword } from './session.ts';
 
-/** @param isOver whether it stands above a screen whose session has ended. */
+/**
+ * The sign-in form.
+ * @param isOver whether it covers a screen whose session has ended.
+ */
 export function SignIn({ isOver }: { isOver: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const { act, isActing, error } = useAct();

@@ -4,7 +4,7 @@ import { readHeader } from '../../../../src/imaging/images/header/header.ts';
 import { readingsOf } from '../../../../src/imaging/images/header/readings.ts';
 import { checkParameters } from '../../../../src/product/catalogue/checks/check.ts';
 import { findOp, type OpName } from '../../../../src/product/catalogue/index.ts';
-import type { Readings, TransformTask } from '../../../../workers/protocol.ts';
+import type { HeaderReadings, TransformTask } from '../../../../workers/protocol.ts';
 import { type PictureName, pictureNamed } from './pictures.ts';
 
 /** The expected answer of an op, computed by another implementation (compute.py). */
@@ -90,7 +90,7 @@ export async function taskOf(fact: Fact): Promise<TransformTask> {
 }
 
 /** The readings of a file that are sent to a thread with it. */
-export function readingsIn(input: Uint8Array): Readings {
+export function readingsIn(input: Uint8Array): HeaderReadings {
   const header = readHeader(input);
   return header === null ? {} : readingsOf(header);
 }

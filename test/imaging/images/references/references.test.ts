@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { OPS, type OpName } from '../../../../src/product/catalogue/index.ts';
-import { compare } from '../../../../workers/image/facts/compare.ts';
-import { describe } from '../../../../workers/image/metadata/metadata.ts';
-import { transform } from '../../../../workers/image/pipeline.ts';
-import type { Failure, TargetResult } from '../../../../workers/protocol.ts';
+import { performCompareTask } from '../../../../workers/image/facts/compare.ts';
+import { describeImage } from '../../../../workers/image/metadata/metadata.ts';
+import { performTransformTask } from '../../../../workers/image/pipeline.ts';
+import type { TargetSearchResult, TaskFailure } from '../../../../workers/protocol.ts';
 import { raster } from '../../../workers/image/passes.ts';
 import { type Fact, groups, inputOf, pixelsOf, readingsIn, taskOf } from './facts.ts';
 import { assertInk } from './ink.ts';
@@ -60,13 +60,16 @@ async function answerTo(fact: Fact): Promise<Answer> {
   if (fact.op === 'compare') {
     const other = new Uint8Array(await pictureNamed(fact.other ?? ['waves', 1, 1]));
     return {
-      fields: { ...sound(await compare({ kind: 'compare', input, other, deadlineMs: Infinity })).difference },
+      fields: {
+        ...sound(await performCompareTask({ kind: 'compare', input, other, deadlineMs: Infinity }))
+          .difference,
+      },
     };
   }
   if (fact.op === 'read_metadata') return { fields: await describedIn(input) };
-  const { data, achieved, hashes } = sound(await transform(await taskOf(fact)));
+  const { data, achieved, hashes } = sound(await performTransformTask(await taskOf(fact)));
   // What a search says of itself, and what stands in the file.
-  const fields: Partial<TargetResult> & Record<string, unknown> = {
+  const fields: Partial<TargetSearchResult> & Record<string, unknown> = {
     ...(await tagsIn(data)),
     ...achieved,
     ...hashes,
@@ -74,17 +77,17 @@ async function answerTo(fact: Fact): Promise<Answer> {
   return { data, fields };
 }
 
-function sound<R extends { kind: string }>(result: R | Failure): R {
+function sound<R extends { kind: string }>(result: R | TaskFailure): R {
   if ('message' in result) throw new Error(result.message);
   return result;
 }
 
 async function describedIn(input: Uint8Array<ArrayBuffer>): Promise<Record<string, unknown>> {
-  return { ...sound(await describe(input, undefined, readingsIn(input))).image };
+  return { ...sound(await describeImage(input, undefined, readingsIn(input))).image };
 }
 
 async function tagsIn(data: Uint8Array<ArrayBuffer>): Promise<Record<string, unknown>> {
-  return sound(await describe(data)).metadata.iptc ?? {};
+  return sound(await describeImage(data)).metadata.iptc ?? {};
 }
 
 function assertFields(

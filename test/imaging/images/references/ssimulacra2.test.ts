@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { ssimulacra2 } from '../../../../workers/image/likeness/ssimulacra2.ts';
+import { computeSsimulacra2 } from '../../../../workers/image/likeness/ssimulacra2.ts';
 import { PAIRS, pairNamed } from './pairs.ts';
 
 /** What the reference found; ssimulacra2.ts says how. */
@@ -13,7 +13,7 @@ const { scores } = JSON.parse(readFileSync(join(import.meta.dirname, 'ssimulacra
 for (const name of Object.keys(PAIRS)) {
   t.test(`${name}: the score that the reference finds`, async (t) => {
     const { model, copy } = pairNamed(name);
-    const score = ssimulacra2(model, copy);
+    const score = computeSsimulacra2(model, copy);
     const expected = scores[name] ?? Number.NaN;
     t.ok(Math.abs(score - expected) < 0.15, `${score} for ${expected}`);
   });
@@ -23,7 +23,7 @@ t.test('equal pictures have 100, with alpha as without', async (t) => {
   for (const channels of [1, 2, 3, 4]) {
     const data = Uint8Array.from({ length: 24 * 9 * channels }, (_, index) => (index * 7) % 256);
     const picture = { data, width: 24, height: 9, channels };
-    t.equal(ssimulacra2(picture, { ...picture, data: data.slice() }), 100, `${channels} channels`);
+    t.equal(computeSsimulacra2(picture, { ...picture, data: data.slice() }), 100, `${channels} channels`);
   }
 });
 
@@ -34,9 +34,9 @@ t.test('what is under full transparency does not count, what shows on one ground
     height: 32,
     channels: 4,
   });
-  t.equal(ssimulacra2(picture(0, 0), picture(255, 0)), 100);
+  t.equal(computeSsimulacra2(picture(0, 0), picture(255, 0)), 100);
   t.ok(
-    ssimulacra2(picture(26, 255), picture(26, 0)) < 50,
+    computeSsimulacra2(picture(26, 255), picture(26, 0)) < 50,
     'as dark as the dark ground, but not as the light one',
   );
 });

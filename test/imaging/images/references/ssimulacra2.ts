@@ -9,8 +9,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
-import type { Raster } from '../../../../workers/image/likeness/levels.ts';
-import { ssimulacra2 } from '../../../../workers/image/likeness/ssimulacra2.ts';
+import type { PixelRaster } from '../../../../workers/image/likeness/levels.ts';
+import { computeSsimulacra2 } from '../../../../workers/image/likeness/ssimulacra2.ts';
 import { PAIRS, pairNamed } from './pairs.ts';
 
 const QUALITIES = { jpeg: [20, 50, 80, 95], webp: [20, 50, 83, 95], avif: [30, 50, 66, 90] } as const;
@@ -40,7 +40,7 @@ async function comparePhotographs(photographs: string) {
     for (const width of WIDTHS_PX) {
       const model = await rasterOf(sharp(join(photographs, name)).resize({ width }));
       for (const copy of await copiesOf(model))
-        differences.push(Math.abs(ssimulacra2(model, copy) - (await referenceScore(model, copy))));
+        differences.push(Math.abs(computeSsimulacra2(model, copy) - (await referenceScore(model, copy))));
     }
   }
   const mean = differences.reduce((sum, one) => sum + one, 0) / differences.length;
@@ -53,9 +53,9 @@ async function comparePhotographs(photographs: string) {
 }
 
 /** A picture by each encoder at each quality. */
-async function copiesOf({ data, width, height }: Raster): Promise<Raster[]> {
+async function copiesOf({ data, width, height }: PixelRaster): Promise<PixelRaster[]> {
   const raw = { width, height, channels: 3 } as const;
-  const copies: Raster[] = [];
+  const copies: PixelRaster[] = [];
   for (const [format, qualities] of Object.entries(QUALITIES)) {
     for (const quality of qualities) {
       const options = format === 'avif' ? { quality, effort: 2 } : { quality };
@@ -68,12 +68,12 @@ async function copiesOf({ data, width, height }: Raster): Promise<Raster[]> {
   return copies;
 }
 
-async function rasterOf(pipeline: Sharp): Promise<Raster> {
+async function rasterOf(pipeline: Sharp): Promise<PixelRaster> {
   const { data, info } = await pipeline.removeAlpha().raw().toBuffer({ resolveWithObject: true });
   return { data, width: info.width, height: info.height, channels: info.channels };
 }
 
-async function referenceScore(model: Raster, copy: Raster): Promise<number> {
+async function referenceScore(model: PixelRaster, copy: PixelRaster): Promise<number> {
   const files = [join(folder, 'model.png'), join(folder, 'copy.png')] as const;
   await writePng(model, files[0]);
   await writePng(copy, files[1]);
@@ -81,7 +81,7 @@ async function referenceScore(model: Raster, copy: Raster): Promise<number> {
   return Number(/-?\d+(\.\d+)?/.exec(printed)?.[0]);
 }
 
-function writePng({ data, width, height }: Raster, file: string) {
+function writePng({ data, width, height }: PixelRaster, file: string) {
   return sharp(data, { raw: { width, height, channels: 3 } })
     .png()
     .toFile(file);

@@ -5,13 +5,13 @@ import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavaila
 import { remoteCollection } from '../remote.ts';
 import type { CallMessage } from './thread.ts';
 
-/** The id of a call without a waiter for its answer. */
+/** The id of a call whose answer nobody waits for. */
 const UNANSWERED_CALL_ID = 0;
 
 /**
- * Documents in one SQLite file, owned by a thread of this process. Only one process may open a file: see
- * openDataDirectory. A thread that dies (a full disk, an I/O error) is replaced at the next call; calls that waited for
- * it get StoreUnavailableError, and it is unknown whether they were written.
+ * Documents in one SQLite file, which a thread of this process owns. Only one process may open a file: see
+ * DataDirectory. A thread that dies (a full disk, an I/O error) is replaced at the next call. Calls that waited for it
+ * get StoreUnavailableError, and may or may not have been written.
  */
 export function openEmbeddedDocuments(path: string): ListedDocuments {
   const pending = new PendingCalls();
@@ -44,7 +44,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     return started;
   }
 
-  /** The calls of one turn of the event loop are sent together. */
+  /** Queues a call. The calls of one turn of the event loop are sent together. */
   function send(call: CallMessage): void {
     unsent.push(call);
     if (unsent.length > 1) return;

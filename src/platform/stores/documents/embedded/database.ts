@@ -4,7 +4,7 @@ import { MEGABYTE } from '../../../values/units.ts';
 import { valueAt } from './fields.ts';
 import { keyOfField } from './keys.ts';
 
-/** The most cached prepared statements; the service uses some dozens. */
+/** The most cached prepared statements. The service uses some dozens. */
 const MAX_STATEMENTS = 300;
 
 /** The write-ahead log is truncated to this size after a long reader (a backup) made it grow. */
@@ -27,7 +27,7 @@ export class Database {
     );
   }
 
-  /** Whether a transaction is open; SQLite rolls one back by itself after a full disk or an I/O error. */
+  /** Whether a transaction is open. SQLite rolls one back by itself after a full disk or an I/O error. */
   get inTransaction(): boolean {
     return this.#sqlite.isTransaction;
   }
@@ -65,7 +65,10 @@ export class Database {
     this.#sqlite.close();
   }
 
-  /** A failed statement is prepared again, because its next use would report the same failure. */
+  /**
+   * Uses a prepared statement. A failed one is prepared again, because it would report the same failure at its next
+   * use.
+   */
   #using<T>(sql: string, use: (statement: StatementSync) => T): T {
     try {
       return use(this.#prepare(sql));

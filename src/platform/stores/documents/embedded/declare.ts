@@ -36,8 +36,8 @@ export function declaredCollections(database: Database): CollectionSpec[] {
 }
 
 /**
- * The table of all declared indexes, with the latest declaration of each name. Names of collections do not begin with
- * an underscore.
+ * Records the declared indexes in a table, and returns all of the collection, with the latest declaration of each name.
+ * Names of collections do not begin with an underscore.
  */
 function remembered(database: Database, collection: string, declared: readonly IndexSpec[]): IndexSpec[] {
   database.exec(INDEXES_TABLE);
@@ -82,8 +82,8 @@ function fillsOf({ keys, presences }: TableShape): Map<string, string> {
 }
 
 /**
- * The columns are filled in batches, because a statement keeps every text that it passes to a function in memory until
- * it ends.
+ * Fills the columns in batches, because a statement keeps every text that it passes to a function in memory until it
+ * ends.
  */
 function fill(database: Database, table: string, columns: Array<[column: string, expression: string]>): void {
   const assignments = columns.map(([column, expression]) => `${quoted(column)} = ${expression}`).join(', ');

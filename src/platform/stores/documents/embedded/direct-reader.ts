@@ -6,21 +6,20 @@ import { type Key, keyOfValue } from './keys.ts';
 import { shapeOf } from './shape.ts';
 
 /**
- * The most text of several rows together, which takes some tenths of a millisecond to parse. Larger reads are left to
- * the primary.
+ * The most text of several rows together. It takes some tenths of a millisecond to parse. Larger reads are left to the
+ * primary.
  */
 const MAX_READ_BYTES = 64 * 1024;
 
 /**
  * The documents of the primary, with direct reads: an API process reads rows that an index finds from the file itself.
  * That takes some ten microseconds, while a call to the primary costs both processes ten times as much. A write is
- * visible as soon as it is on disk, which is before it is acknowledged; until then, the previous version is read. All
- * other calls go to the primary, and so do reads that fail here. A direct read blocks this process, for as long as the
- * disk takes if the rows are not in memory.
+ * visible as soon as it is on disk, even before it is acknowledged. All other calls go to the primary, and so do reads
+ * that fail here. A direct read blocks this process while the disk reads rows that are not in memory.
  */
 export function readingDirectly(documents: Documents, path: string): Documents {
   let database: DatabaseSync | null = null;
-  /** The statements by their text, of which a collection has a few. */
+  /** Prepared statements by their text. A collection has a few. */
   const statements = new Map<string, StatementSync>();
 
   function prepare(sql: string): StatementSync {
@@ -49,7 +48,7 @@ export function readingDirectly(documents: Documents, path: string): Documents {
       const collection = await documents.collection<T>(spec);
       const shape = shapeOf(spec);
 
-      /** The statements of queries by what fixes their text; null for those that are not read here. */
+      /** The statement texts of queries by their kind; null for queries that are not read here. */
       const known = new Map<string, string | null>();
 
       /** The statement of a query whose fields are each fixed to one value; null if no index answers it completely. */
@@ -63,7 +62,7 @@ export function readingDirectly(documents: Documents, path: string): Documents {
         return sql;
       }
 
-      /** The documents of a filter; undefined when they are not read here, or the read fails. */
+      /** The documents that match a filter. Undefined when they are not read here, or the read fails. */
       function read(filter: Filter, options: FindOptions): T[] | undefined {
         const keys = keysOf(filter);
         if (keys === undefined || (options.skip ?? 0) > 0) return undefined;
@@ -112,7 +111,7 @@ function picked<T extends Document>(document: T, fields: readonly string[] | und
   return fields === undefined ? document : (pick(document, fields) as T);
 }
 
-/** The values that a filter fixes, in the order of its fields; undefined if one of its fields has another condition. */
+/** The values that a filter requires, in the order of its fields. Undefined if a field has another condition. */
 function keysOf(filter: Filter): Key[] | undefined {
   const keys: Key[] = [];
   for (const field in filter) {
@@ -123,7 +122,7 @@ function keysOf(filter: Filter): Key[] | undefined {
   return keys;
 }
 
-/** The fields of a filter, which of them are null, and the sort: what the text of a statement depends on. */
+/** What the text of a statement depends on: the fields of a filter, which of them are null, and the sort. */
 function kindOf(filter: Filter, { sort = [] }: FindOptions): string {
   let kind = '';
   for (const field in filter) kind += filter[field] === null ? `${field}=null,` : `${field},`;
@@ -132,9 +131,9 @@ function kindOf(filter: Filter, { sort = [] }: FindOptions): string {
 }
 
 /**
- * Whether one index answers a query completely, so that SQLite reads only rows of the result and sorts nothing: the
- * filter fixes the `_id`, or exactly the first fields of an index, each to one value, and the sort is that of its next
- * fields.
+ * Whether one index answers a query completely, so that SQLite reads only rows of the result and sorts nothing. It does
+ * if the filter requires one value for the `_id`, or for exactly the first fields of an index, and the sort is that of
+ * its next fields.
  */
 function isReadByIndex(spec: CollectionSpec, fixed: readonly string[], sort: Sort): boolean {
   if (fixed.length === 0) return false;
@@ -143,7 +142,7 @@ function isReadByIndex(spec: CollectionSpec, fixed: readonly string[], sort: Sor
   return spec.indexes.some(({ fields, whenPresent }) => !whenPresent && answers(fields, fixed, sort));
 }
 
-/** Whether the fixed fields come first in an index, and the sort after them, forwards or backwards. */
+/** Whether an index begins with the fixed fields and continues with the sort, forwards or backwards. */
 function answers(fields: Sort, fixed: readonly string[], sort: Sort): boolean {
   const first = fields.slice(0, fixed.length).map(([field]) => field);
   if (first.length < fixed.length || !first.every((field) => fixed.includes(field))) return false;

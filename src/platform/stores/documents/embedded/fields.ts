@@ -2,7 +2,7 @@ import type { GroupSpec } from '../port.ts';
 
 type GroupRow = Record<string, string | number | null>;
 
-/** The value at a dotted path, undefined when it is missing. It does not search lists. */
+/** The value at a dotted path; undefined when it is missing. Lists are not searched. */
 export function valueAt(document: object, path: string): unknown {
   let value: unknown = document;
   for (const name of path.split('.')) {
@@ -12,7 +12,9 @@ export function valueAt(document: object, path: string): unknown {
   return value;
 }
 
-/** The `_id` and the named fields (dotted; within a list, those of each element) of a document. */
+/**
+ * The `_id` and the named fields of a document. Names are dotted; within a list, they select the field of each element.
+ */
 export function pick(document: object, fields: readonly string[]): object {
   if (!fields.some((field) => field.includes('.'))) return pickNames(document, fields);
   return pickPaths(
@@ -46,7 +48,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Adds up a stream of documents, with one row in memory for each distinct key. */
+/** Groups and sums a stream of documents, with one row in memory per distinct key. */
 export function groupedSums(
   documents: Iterable<object>,
   { by, sums }: Pick<GroupSpec, 'by' | 'sums'>,

@@ -4,13 +4,13 @@ import type { Filter, FindOptions, Sort } from '../port.ts';
 import { type Key, keyOfValue } from './keys.ts';
 import { LIMIT_OFFSET, quoted, type TableShape } from './shape.ts';
 
-/** A part of a statement, with its parameters in the order of their question marks. */
+/** A part of an SQL statement, with its parameters in the order of their question marks. */
 export interface Sql {
   sql: string;
   params: SQLInputValue[];
 }
 
-/** Where the fields of a filter are: in a document, or in an entry of a list, which has no columns. */
+/** Where the fields of a filter are found: in a document, or in an entry of a list, which has no columns. */
 interface FieldPlace {
   /** The path of a field in the JSON text of the row, as an SQL expression. */
   pathOf(field: string): string;
@@ -33,8 +33,9 @@ export function selectOf(
 }
 
 /**
- * A filter as a condition over the columns of its indexed fields, and over the JSON text for the others.
- * @throws TypeError for an operator that the port does not have, or an operand that it does not take.
+ * Converts a filter to an SQL condition over the columns of its indexed fields, and over the JSON text for other
+ * fields.
+ * @throws TypeError for an operator that the port does not have, or an operand that it does not accept.
  */
 export function conditionOf(filter: Filter, shape: TableShape): Sql {
   return allOf(filter, {
@@ -94,7 +95,10 @@ function fieldIs(field: string, operators: Record<string, unknown>, place: Field
   return joined(parts, 'AND');
 }
 
-/** An entry of the list at a path matches: by its fields, or itself by operators such as `{$eq: 'a'}`. */
+/**
+ * The condition that some entry of the list at a path matches: by its fields, or itself by operators such as `{$eq:
+ * 'a'}`.
+ */
 function anyEntryOf(path: string, filter: Filter, { depth }: FieldPlace): Sql {
   const entry = `entry${depth}`;
   const within: FieldPlace = {
@@ -112,7 +116,7 @@ function anyEntryOf(path: string, filter: Filter, { depth }: FieldPlace): Sql {
 
 const SIGNS = new Map(Object.entries({ $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }));
 
-/** A key, in a column or computed, fulfils one of the operators of its field. */
+/** The condition that a key, in a column or computed, fulfils one operator of its field. */
 function keyIs(key: string, operator: string, operators: Record<string, unknown>): Sql {
   const operand = operators[operator];
   if (operator === '$in') return keyIsIn(key, operand);
@@ -133,22 +137,27 @@ function keyIsIn(key: string, operand: unknown): Sql {
   return { sql: `${key} IN (SELECT value FROM json_each(?))`, params: [JSON.stringify(operand)] };
 }
 
-/** As with MongoDB, numbers are compared only with numbers, and text with text. */
+/**
+ * The condition that a key is in a range. As in MongoDB, numbers are compared only with numbers, and text only with
+ * text.
+ */
 function keyIsInRange(key: string, operator: string, sign: string, operators: Record<string, unknown>): Sql {
   const operand = operators[operator];
   if (typeof operand !== 'number' && typeof operand !== 'string')
     throw new TypeError(`${operator} takes text or a number.`);
   const fromBelow = sign.startsWith('>');
   const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
-  // SQLite searches an index between one bound on each side, and chooses one of two by itself. So the bound of the type
-  // is added only if the filter has none.
+  // SQLite uses at most one bound on each side of an index, and chooses among several by itself. So the bound of the
+  // type is added only if the filter has none.
   if (opposite.some((other) => typeof operators[other] === typeof operand))
     return { sql: `${key} ${sign} ?`, params: [operand] };
   const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];
   return { sql: `${key} ${sign} ? AND ${key} ${fromBelow ? most : least}`, params: [operand] };
 }
 
-/** Two sums of numbers and fields compared, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`. */
+/**
+ * The condition that compares two sums of numbers and fields, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`.
+ */
 function compileComparison(expression: Record<string, unknown>, place: FieldPlace): Sql {
   const [operator = '', ...others] = Object.keys(expression);
   const sign = SIGNS.get(operator);
@@ -186,8 +195,8 @@ function joined(parts: Sql[], operator: string): Sql {
 }
 
 /**
- * The key of a field that has no column. As in a column, null and missing are one key, which is not a number of JSON;
- * lists and objects have one that no operand has, and come last.
+ * The key of a field without a column. As in a column, null and missing are one key that no JSON number equals. Lists
+ * and objects have a key that no operand has, and come last.
  */
 function keyAt(path: string): string {
   const read = `json_extract(body, ${path})`;

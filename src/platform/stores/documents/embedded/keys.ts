@@ -1,12 +1,12 @@
 import { valueAt } from './fields.ts';
 
 /**
- * The values of index columns. SQLite orders them like MongoDB: null and missing values (which are equal), numbers,
+ * A value of an index column. SQLite orders keys as MongoDB does: null and missing values (which are equal), numbers,
  * strings, booleans.
  */
 export type Key = number | string | Uint8Array;
 
-/** The key of null and missing values. No document contains it as a number, because JSON has no infinity. */
+/** The key of null and missing values. No number in a document equals it, because JSON has no infinity. */
 export const ABSENT_KEY = Number.NEGATIVE_INFINITY;
 const FALSE = new Uint8Array([0]);
 const TRUE = new Uint8Array([1]);

@@ -5,7 +5,7 @@ export interface TableShape {
   table: string;
   /** Column of the key of each indexed field. */
   keys: ReadonlyMap<string, string>;
-  /** Column of the presence (1 or 0) of each field that an index requires. */
+  /** For each field that an index requires, the column that tells whether the field is present (1 or 0). */
   presences: ReadonlyMap<string, string>;
   /** The statement that creates each index. */
   indexes: ReadonlyMap<string, string>;
@@ -48,8 +48,8 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
 
 /**
  * Clauses for the number of rows (-1: all) and of rows to skip. SQLite plans a statement with a bare `LIMIT ?` again at
- * every execution, because its plan depends on the bound number; that costs several times the read. The plan does not
- * depend on a sum.
+ * every execution, because the plan depends on the bound number. That costs several times the read. A sum instead of
+ * the number avoids it.
  */
 export const LIMIT_OFFSET = 'LIMIT ? + 0 OFFSET ? + 0';
 

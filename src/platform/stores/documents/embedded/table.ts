@@ -145,7 +145,8 @@ export class Table implements Synchronous<Collection<Document>> {
   }
 
   /**
-   * Iterates over a fixed list of matches, so that rows may be written meanwhile: their row numbers are kept in memory.
+   * Iterates over the matches that existed at the start, so that rows may be written meanwhile. Their row numbers are
+   * kept in memory.
    */
   *#fixedMatches(filter: Filter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
     const rowids = Array.from(this.#matches(filter), ({ rowid }) => rowid);
@@ -177,7 +178,7 @@ export class Table implements Synchronous<Collection<Document>> {
     return { after, result: { matched: 1, modified: this.#store(row, after), upsertedId: null } };
   }
 
-  /** Writes a changed document: its text and only the changed columns, so that other indexes are not updated. */
+  /** Writes a changed document: its text and the changed columns only, so that other indexes are not updated. */
   #store(row: Pick<StoredRow, 'rowid' | 'body'>, document: Document): number {
     const body = JSON.stringify(document);
     if (body === row.body) return 0;

@@ -5,7 +5,7 @@ import { Database } from './database.ts';
 import { declaredCollections, declareTable } from './declare.ts';
 import type { Table } from './table.ts';
 
-/** One call of a collection's method; `declare` takes the CollectionSpec, `ping` and `close` nothing. */
+/** One call of a collection's method. `declare` takes a CollectionSpec; `ping` and `close` take nothing. */
 export interface CallMessage {
   id: number;
   collection: string;

@@ -61,7 +61,7 @@ export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, .
   }
 }
 
-/** The document that an upsert inserts: the fixed fields of the filter, then $setOnInsert and the update. */
+/** The document that an upsert inserts: the fields that the filter requires, then $setOnInsert and the update. */
 export function upserted(filter: Filter, update: Update): Document {
   const document: Document = { _id: upsertId(filter, update) };
   const { _id, ...initial } = { ...fixedFieldsOf(filter), ...update.$setOnInsert };
@@ -122,7 +122,7 @@ function parseElements(argument: unknown): { each: unknown[]; slice?: number } {
   return { each: $each, slice: $slice };
 }
 
-/** The list of a field; an empty one if the field is missing. */
+/** The list in a field; an empty list if the field is missing. */
 function listAt(parent: ParentObject, name: string): readonly unknown[] {
   const list = own(parent, name);
   if (list === undefined) return [];
@@ -130,12 +130,12 @@ function listAt(parent: ParentObject, name: string): readonly unknown[] {
   return list;
 }
 
-/** Own fields are checked, because every object inherits some names. */
+/** The value of an own property. Every object also inherits some names, which do not count. */
 function own(parent: ParentObject, name: string): unknown {
   return Object.hasOwn(parent, name) ? parent[name] : undefined;
 }
 
-/** Whether $pull takes an entry of a list away: one that equals a value, or has the fields of an object. */
+/** Whether $pull removes an entry of a list: it equals the value, or has the fields of the object. */
 function isPulled(entry: unknown, condition: unknown): boolean {
   if (typeof condition !== 'object' || condition === null) return entry === condition;
   if (typeof entry !== 'object' || entry === null) return false;

@@ -10,7 +10,7 @@ import { toast } from '../parts/toast.ts';
 import { Shared } from '../shared.ts';
 import type { Host, Process } from './state.ts';
 
-/** The setting that a verdict or a finding proposes to change; the form takes it up. */
+/** The setting that a verdict or a finding proposes to change. The form takes it over. */
 export const proposed = new Shared<{ setting: string; value?: number } | null>(null);
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -24,7 +24,10 @@ interface ActResult {
   lines: readonly string[];
 }
 
-/** Changes a setting after a question, and says what each process answered. @throws DarkroomError */
+/**
+ * Changes a setting after a confirmation, and shows what each process answered.
+ * @throws DarkroomError
+ */
 export async function changeSetting(
   setting: string,
   value: number,
@@ -36,7 +39,10 @@ export async function changeSetting(
   toast(html`${setting} is ${value}. ${lines.find((line) => line.includes('warning')) ?? ''}`);
 }
 
-/** Replaces a process after a question. @throws DarkroomError */
+/**
+ * Replaces a process after a confirmation.
+ * @throws DarkroomError
+ */
 export async function drain({ name }: Process): Promise<void> {
   const isMeant = await confirmed({
     title: 'Replace this process?',

@@ -10,7 +10,7 @@ import type { Finding, Findings, Host } from './state.ts';
 
 const TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
 
-/** What the doctor says of the host, problems first. It is asked once, and again when somebody wants to. */
+/** The doctor's findings about the host, problems first. They are read once, and again on demand. */
 export function Doctor({ settings }: { settings: Host['settings'] }) {
   const isFresh = useRef(false);
   const { data, error, isLoading, reload } = useReading(

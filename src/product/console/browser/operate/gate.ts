@@ -10,8 +10,8 @@ import { ErrorBox, Waiting } from '../parts/states.ts';
 const LINK = /^#(opl_\w+)$/;
 
 /**
- * Shows a screen of the operator to whoever has the credential, and asks everybody else for it. The first call of the
- * screen finds out whether there is a session.
+ * Shows an operator's screen to those with the credential, and asks all others for it. The first call of the screen
+ * finds out whether there is a session.
  */
 export function OperatorOnly({ title, children }: { title: string; children: () => View }): View {
   const session = operatorSessionState.use();

@@ -4,7 +4,7 @@ import type { Series } from '../parts/plot-props.ts';
 import { bytesText, msText } from '../parts/values.ts';
 import type { History } from './state.ts';
 
-/** A plot has a colour for each of this many series. */
+/** The number of series in a plot, each with its own colour. */
 const MAX_SERIES = 6;
 const PARTS: readonly [name: string, label: string][] = [
   ['waitMs', 'wait for a thread'],
@@ -14,7 +14,7 @@ const PARTS: readonly [name: string, label: string][] = [
   ['providerMs', 'models'],
 ];
 
-/** The last hour of a host. What somebody did is a line in each plot; the first one says what it was. */
+/** Plots of a host's last hour. An operator's action is a line in each plot; the first plot names it. */
 export function Plots({ history }: { history: History }) {
   const times = history.at.map((ms) => ms / 1_000);
   const marks = history.marks.map(({ at, text }) => ({ at: at / 1_000, text }));
@@ -59,7 +59,7 @@ export function Plots({ history }: { history: History }) {
   </div>`;
 }
 
-/** The series with a prefix that had the highest values, each in the colour that it has from then on. */
+/** The series with a prefix that had the highest values. A series keeps its colour. */
 function largest({ series }: History, prefix: string): Series[] {
   return Object.entries(series)
     .filter(([name]) => name.startsWith(prefix))

@@ -12,7 +12,7 @@ const POOL_TITLES: readonly [name: keyof NonNullable<Process['pools']>, title: s
   ['render', 'Render', true],
 ];
 
-/** The API processes of a host: what each has in hand, and what waits. */
+/** The API processes of a host: what each is working on, and what waits. */
 export function Processes({ host, onDrain }: { host: Host; onDrain: (process: Process) => void }) {
   const columns: Column<Process>[] = [
     {
@@ -72,7 +72,7 @@ function stateView({ state, silentMs }: Process) {
   return html`<${Status} status=${`silent ${Math.round(silentMs / 1_000)} s`} tone="bad" />`;
 }
 
-/** What is busy of the threads, and what waits for one. */
+/** How many threads of a pool are busy, and what waits for one. */
 function poolView(pool: PoolLoad | undefined) {
   if (pool === undefined) return '–';
   const { threads, busy, queued } = pool;
@@ -90,7 +90,7 @@ function upText(seconds: number): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-/** The processes of a host by role: how many there are, and what they take. */
+/** The processes of a host by role: their number, and what they use. */
 export function Roles({
   host: { countByRole, cpuByRole, memoryByRole, cores, memoryLimitBytes },
 }: {

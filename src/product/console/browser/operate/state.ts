@@ -1,4 +1,4 @@
-/** The answers of `GET /operator/v1/state` and `/findings`: see src/host/operator/schema.ts. */
+/** The responses of `GET /operator/v1/state` and `/findings`: see src/host/operator/schema.ts. */
 export interface Verdict {
   tone: 'good' | 'warn' | 'bad';
   sentence: string;
@@ -75,7 +75,7 @@ export interface Findings {
 const MAX_SAMPLES = 360;
 const MAX_MARKS = 200;
 
-/** Joins what a host tells of the latest samples with what is known of it: at most an hour. */
+/** Joins the latest samples of a host with the known ones, up to an hour. */
 export function joined(known: History | undefined, latest: History): History {
   const last = known?.at.at(-1) ?? 0;
   const fresh = latest.at.map((at) => at > last);
@@ -97,7 +97,7 @@ export function joined(known: History | undefined, latest: History): History {
   };
 }
 
-/** The instant after which nothing is known of some host yet, in epoch milliseconds. */
+/** The instant up to which all hosts' samples are known, in epoch milliseconds. */
 export function knownUntil(hosts: readonly Host[]): number {
   const lasts = hosts.map(({ history }) => Math.max(history.at.at(-1) ?? 0, history.marks.at(-1)?.at ?? 0));
   return lasts.length === 0 ? 0 : Math.min(...lasts);

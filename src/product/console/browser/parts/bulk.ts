@@ -20,19 +20,19 @@ interface BulkWork<T> {
 interface BulkState extends Pick<BulkWork<never>, 'title' | 'total'> {
   done: number;
   failed: number;
-  /** The first things that failed, with the reason of each. */
+  /** The first items that failed, with the reason of each. */
   failures: readonly { name: string; message: string }[];
   isRunning: boolean;
   wasStopped: boolean;
 }
 
-/** Calls at once: an account has more slots, and its programs need some of them. */
+/** Number of concurrent calls. An account has more slots, but its programs need some of them. */
 const MAX_CALLS = 3;
 const MAX_ATTEMPTS = 6;
 const MAX_WAIT_SECONDS = 70;
 const MAX_SHOWN_FAILURES = 20;
 
-/** Runs one act on many things, a few at a time, and shows how far it is and what failed. */
+/** Runs one action on many items, a few at a time, and shows the progress and what failed. */
 export function useBulk() {
   const [state, setState] = useState<BulkState>();
   const end = useRef<AbortController | null>(null);
@@ -73,7 +73,7 @@ export function useBulk() {
   return { run, view, isRunning: state?.isRunning ?? false };
 }
 
-/** The rows one after the other, whoever asks: an iterator of pages answers one question at a time. */
+/** Returns the rows one by one to concurrent callers, because an iterator of pages answers one request at a time. */
 function inTurn<T>(rows: BulkWork<T>['rows']): () => Promise<IteratorResult<T>> {
   const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
   let last: Promise<unknown> = Promise.resolve();
@@ -115,7 +115,7 @@ function BulkPanel({ state, onStop, onClose }: BulkPanelProps) {
   </div>`;
 }
 
-/** Repeats a call that was refused for a reason that passes, when the service says so. */
+/** Repeats a call that was refused for a temporary reason, when the service says so. */
 async function withPatience(call: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

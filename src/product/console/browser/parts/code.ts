@@ -7,7 +7,7 @@ export interface CodeSample {
   code: string;
 }
 
-/** The same in several languages, one at a time, to copy. */
+/** The same code in several languages, one at a time, with a button that copies it. */
 export function Code({ samples, label = 'Language' }: { samples: readonly CodeSample[]; label?: string }) {
   const [chosen, setChosen] = useState(samples[0]?.label ?? '');
   const shown = samples.find((sample) => sample.label === chosen) ?? samples[0];

@@ -2,7 +2,7 @@ import { html } from '../html.ts';
 import type { Column } from './table.ts';
 import { Count, Id, Status, Time } from './values.ts';
 
-/** The columns that most tables have. What `look` says comes before what they say of themselves. */
+/** The look of a column. It overrides the defaults of the columns that most tables have. */
 type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
 
 export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {

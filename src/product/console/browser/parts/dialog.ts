@@ -12,7 +12,7 @@ interface DialogProps {
   children?: View;
 }
 
-/** A window over the screen. The keyboard stays in it; Escape closes it, and leads back to where the reader was. */
+/** A dialog over the screen. The keyboard focus stays in it. Escape closes it and returns the focus. */
 export function Dialog({ title, onClose, actions, closes = 'Close', children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, actions, closes = 'Close', children }: 
 interface DialogQuestion {
   title: string;
   text: View;
-  /** The word of the button that agrees, which says what happens: `Delete 3 assets`. */
+  /** The text of the confirming button, which says what happens: `Delete 3 assets`. */
   act: string;
   /** Whether it cannot be undone. */
   isDangerous?: boolean;
@@ -41,7 +41,7 @@ interface DialogQuestion {
 
 const asked = new Shared<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
 
-/** Asks the reader, and answers whether they agree. */
+/** Asks the reader, and resolves with whether they agree. */
 export function confirmed(question: DialogQuestion): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value?.answer(false);

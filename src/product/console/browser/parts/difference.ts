@@ -5,10 +5,10 @@ interface DiffLine {
   text: string;
 }
 
-/** Beyond so many pairs of lines, texts are not compared: the page would stop for them. */
+/** Texts with more pairs of lines are not compared, because that would freeze the page. */
 const MAX_PAIRS = 4_000_000;
 
-/** What changed from one text to another, line by line. */
+/** The changes from one text to another, line by line. */
 export function TextDifference({ before, after, label }: { before: string; after: string; label: string }) {
   if (before === after) return html`<p class="quiet">Nothing changed in ${label}.</p>`;
   const lines = linesBetween(before.split('\n'), after.split('\n'));
@@ -27,7 +27,7 @@ function linesBetween(before: readonly string[], after: readonly string[]): Diff
   const added = (text: string): DiffLine => ({ kind: 'new', text });
   if (before.length * after.length > MAX_PAIRS) return [...before.map(gone), ...after.map(added)];
   const width = after.length + 1;
-  /** The length of what both have in common from each pair of lines on. */
+  /** For each pair of lines, the length of the common subsequence from there on. */
   const common = new Uint32Array((before.length + 1) * width);
   const at = (one: number, other: number) => common[one * width + other] ?? 0;
   for (let one = before.length - 1; one >= 0; one -= 1)

@@ -5,9 +5,9 @@ export interface FilterField {
   /** Its name among the values. */
   name: string;
   label: string;
-  /** `search` is the one that `/` reaches; `instant` is a time in the zone of the reader. */
+  /** The kind of filter. `/` moves to the `search` field; `instant` is a time in the reader's time zone. */
   kind: 'search' | 'text' | 'choice' | 'instant';
-  /** Of a choice; the first is what no filter means. */
+  /** The options of a choice. The first one means no filter. */
   choices?: readonly { value: string; label: string }[];
   placeholder?: string;
 }
@@ -18,13 +18,13 @@ interface FiltersProps {
   onChange: (change: Record<string, string>) => void;
 }
 
-/** How long a typed filter waits for the next letter. */
+/** Milliseconds that a typed filter waits for the next letter. */
 const TYPING_MS = 250;
 
-/** More filters than these beside the first one are folded away on phones. */
+/** If there are more filters besides the first one, they are folded on phones. */
 const MAX_UNFOLDED = 2;
 
-/** The filters of a list. What is typed is in force a moment after the last letter. */
+/** The filters of a list. A typed filter takes effect shortly after the last letter. */
 export function Filters({ fields, values, onChange }: FiltersProps) {
   const [isOpen, setIsOpen] = useState(false);
   const controlOf = (field: FilterField) => {
@@ -56,7 +56,7 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
   </search>`;
 }
 
-/** The filters that are set, as the interface takes them. */
+/** The filters that are set, in the form that the API takes. */
 export function withoutEmpty(filters: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
 }
@@ -98,7 +98,7 @@ function Choice({ field: { name, label, choices = [] }, value, onChange }: Filte
   </label>`;
 }
 
-/** The address holds the instant in UTC, so that readers of other zones see the same. */
+/** A filter by an instant. The address holds it in UTC, so that readers in other time zones see the same. */
 function Instant({ field: { name, label }, value, onChange }: FilterProps) {
   const change = takesText((local) =>
     onChange({ [name]: local === '' ? '' : new Date(local).toISOString() }),

@@ -11,7 +11,7 @@ interface FieldProps {
   children?: View;
 }
 
-/** A control with its name above and a word below. */
+/** A form control with its label above and a hint below. */
 export function Field({ label, hint, error, children }: FieldProps) {
   return html`<div class=${error === undefined ? 'field' : 'field wrong'}>
     <label>
@@ -28,7 +28,7 @@ interface FormProps {
   parameters: Readonly<Record<string, OpParameter>>;
   values: FormValues;
   onChange: (values: FormValues) => void;
-  /** The refusal of the values: its message is shown at the field that it names. */
+  /** The error about the values. Its message is shown at the field that it names. */
   error?: unknown;
 }
 
@@ -52,7 +52,7 @@ export function Form({ parameters, values, onChange, error }: FormProps) {
   </div>`;
 }
 
-/** The message of a refusal that names this field, also within a list of steps. */
+/** The message of an error that names this field, even within a list of steps. */
 export function errorAt(error: unknown, name: string): string | undefined {
   if (!(error instanceof DarkroomError) || error.param === undefined) return undefined;
   const named = error.param.split('.').at(-1);
@@ -93,7 +93,7 @@ function Control(props: ControlProps) {
   return html`<${TextControl} ...${props} />`;
 }
 
-/** A number with a slider where it has both bounds and the range can be hit by one. */
+/** A number field. It has a slider if both bounds exist and the range is small enough for one. */
 function NumberControl({ name, parameter, value, onChange }: ControlProps) {
   const { type, min, max, default: fallback } = parameter;
   const hasSlider = min !== undefined && max !== undefined && max - min <= MAX_SLIDER_RANGE;
@@ -121,7 +121,7 @@ function NumberControl({ name, parameter, value, onChange }: ControlProps) {
 
 const MAX_SLIDER_RANGE = 400;
 
-/** A text; JSON where the value is not text. What is not JSON yet is kept as it is typed. */
+/** A text field, which holds JSON if the value is not text. Invalid JSON is kept as it is typed. */
 function TextControl({ name, parameter, value, onChange }: ControlProps) {
   const { type, enum: choices, default: fallback } = parameter;
   const isText = type.includes('string');
@@ -143,7 +143,7 @@ function TextControl({ name, parameter, value, onChange }: ControlProps) {
   return html`<input ...${input} />`;
 }
 
-/** What was typed as a value: undefined for nothing, JSON where the type asks for it. */
+/** Converts typed text to a value: undefined for empty text, JSON if the type requires it. */
 function read(text: string, type: string): unknown {
   if (text === '') return undefined;
   if (type === 'string') return text;

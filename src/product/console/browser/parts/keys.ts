@@ -13,7 +13,7 @@ const isHelpOpen = new Shared(false);
 /** The keys of the screen that is shown. */
 const ofScreen = new Set<KeyBinding>();
 
-/** Assigns a key to an action of this screen. `?` lists it, and it does nothing while somebody types. */
+/** Assigns a key to an action of this screen. `?` lists it. The key does nothing while somebody types. */
 export function useKey(key: string, does: string, act: () => void): void {
   useEffect(() => {
     const added = { key, does, act };

@@ -5,13 +5,13 @@ import { type PagedList, usePages, usePoll } from './reading.ts';
 interface LiveList<T> extends PagedList<T> {
   isPaused: boolean;
   setPaused(isPaused: boolean): void;
-  /** When its newest page was read last, in epoch milliseconds. */
+  /** When the newest page was last read, in epoch milliseconds. */
   readAt: number | undefined;
 }
 
 /**
- * A list, newest first, whose first page is read again and again: new rows appear at the top, and known rows are
- * updated. Further pages are read as the reader scrolls.
+ * A list, newest first, whose first page is read repeatedly: new rows appear at the top, and known rows are updated.
+ * Further pages are read as the reader scrolls.
  */
 export function useLiveList<T>(
   open: (signal: AbortSignal) => Pages<T>,
@@ -30,7 +30,7 @@ export function useLiveList<T>(
   return { ...list, rows, total, error: list.error ?? newest.error, reload, isPaused, setPaused, readAt };
 }
 
-/** The rows of the newest page, and those of the list that are older than these. */
+/** The rows of the newest page, followed by the older rows of the list. */
 function withNewest<T>(
   rows: readonly T[],
   newest: { rows: readonly T[]; meta: { hasMore: boolean } } | undefined,

@@ -9,7 +9,7 @@ interface LiveProps {
   readAt: number | undefined;
 }
 
-/** Says whether a list is updated, and lets the reader pause it. */
+/** Shows whether a list is updated, and lets the reader pause the updates. */
 export function Live({ isPaused, setPaused, readAt }: LiveProps) {
   useKey('p', 'hold the list, or follow again', () => setPaused(!isPaused));
   return html`<span class="live">

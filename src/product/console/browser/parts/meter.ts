@@ -1,6 +1,9 @@
 import { html, type View } from '../html.ts';
 
-/** How much of a limit is used, as a bar with its words. @param limit -1 if there is none. */
+/**
+ * A bar that shows how much of a limit is used.
+ * @param limit -1 if there is none.
+ */
 export function Allowance({ label, used, limit, children }: AllowanceProps) {
   const share = limit > 0 ? Math.min(1, used / limit) : 0;
   return html`<div class="allowance">

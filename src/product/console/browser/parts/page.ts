@@ -7,7 +7,7 @@ interface PageProps {
   lead?: View;
   /** Buttons and links at the right of the title. */
   actions?: View;
-  /** The screen that this one belongs to, as a link above the title. */
+  /** The screen to which this one belongs, as a link above the title. */
   above?: { title: string; path: string };
   children?: View;
 }
@@ -58,7 +58,7 @@ export function Section({ title, actions, children }: { title: string; actions?:
 
 export type Fact = readonly [name: string, value: View];
 
-/** Names with their values. Those without a value are left out. */
+/** Names with their values. Names without a value are left out. */
 export function Facts({ of }: { of: readonly Fact[] }) {
   const shown = of.filter(
     ([, value]) => value !== undefined && value !== null && value !== '' && value !== false,

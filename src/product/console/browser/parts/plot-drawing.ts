@@ -2,14 +2,14 @@ import uPlot from 'uplot';
 import type { LivePlot, PlotProps } from './plot-props.ts';
 import { countText } from './values.ts';
 
-/** The colours of the series by their tokens. The legend has the same ones, in parts.css. */
+/** The colours of the series, as CSS tokens. The legend in parts.css uses the same. */
 const COLOURS = ['--accent', '--code-key', '--good', '--code-number', '--code-word', '--quiet'];
 const GRID = '--line';
 const AXIS_WIDTH_PX = 62;
 
 /**
- * Draws values over time into a box, as wide as it is.
- * @param onMoment called with the index of the moment under the pointer; null when it leaves.
+ * Draws values over time into a box, as wide as the box is.
+ * @param onMoment called with the index of the moment under the pointer; null when the pointer leaves.
  */
 export function draw(
   box: HTMLElement,
@@ -83,7 +83,10 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const DATE = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const DAY_SECONDS = 86_400;
 
-/** The words of the axis of time. @param seconds between two of them. */
+/**
+ * The labels of the time axis.
+ * @param seconds between two labels.
+ */
 function timesOf(seconds: number): (at: number) => string {
   const format = seconds < DAY_SECONDS ? CLOCK : DATE;
   return (at) => format.format(at * 1_000);
@@ -91,14 +94,14 @@ function timesOf(seconds: number): (at: number) => string {
 
 function dataOf({ times, series, isStacked = false }: PlotProps): uPlot.AlignedData {
   const values = series.map((one) => [...one.values]);
-  // The last series is the lowest: each of the others stands on the sum of those after it.
+  // The last series is the lowest. Each other series is drawn on the sum of those after it.
   if (isStacked)
     for (let index = values.length - 2; index >= 0; index -= 1)
       values[index] = (values[index] ?? []).map((value, at) => (value ?? 0) + (values[index + 1]?.[at] ?? 0));
   return [[...times], ...values];
 }
 
-/** How much higher than its curves a plot is: the words of marks stand above them. */
+/** How much higher than its curves a plot is. The labels of marks are above the curves. */
 function headroomOf({ marks = [] }: PlotProps): number {
   return marks.some(({ text }) => text !== '') ? 1.35 : 1.1;
 }
@@ -114,7 +117,7 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   ctx.strokeStyle = colour('--quiet');
   ctx.fillStyle = colour('--text');
   ctx.setLineDash([4 * scale, 3 * scale]);
-  // The latest has its words, and an earlier one where they do not run into these.
+  // The latest mark has a label, and so has each earlier one that does not overlap it.
   const gap = 4 * scale;
   const end = bbox.left + bbox.width;
   let free = end;
@@ -126,7 +129,7 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
     const width = ctx.measureText(text).width;
-    // At the right edge, the words stand before their line.
+    // At the right edge, a label is left of its line.
     const start = x + gap + width > end ? x - gap - width : x + gap;
     if (start + width > free) continue;
     ctx.fillText(text, start, bbox.top + 11 * scale);

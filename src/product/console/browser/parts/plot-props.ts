@@ -14,9 +14,9 @@ export interface PlotProps {
   height?: number;
   /** A value in words. Default: its number. */
   textOf?: (value: number) => string;
-  /** What happened meanwhile, as lines on the axis of time. */
+  /** Events during the time, as lines on the time axis. */
   marks?: readonly { at: number; text: string }[];
-  /** Whether the series are drawn on top of one another, as parts of a whole. */
+  /** Whether the series are stacked on one another, as parts of a whole. */
   isStacked?: boolean;
 }
 

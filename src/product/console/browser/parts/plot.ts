@@ -5,7 +5,7 @@ import { countText, timeText } from './values.ts';
 
 const HEIGHT_PX = 180;
 
-/** Values over time. The pointer, or the arrows, show those of one moment. */
+/** A plot of values over time. The pointer, or the arrow keys, show the values of one moment. */
 export function Plot(props: PlotProps) {
   const { label, times, series, height = HEIGHT_PX, textOf = countText } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -64,7 +64,7 @@ export function Plot(props: PlotProps) {
   </figure>`;
 }
 
-/** A series in words, for those who do not see it. */
+/** A series as text, for readers who cannot see it. */
 function summary(textOf: (value: number) => string) {
   return ({ label, values }: Series): string => {
     const known = values.filter((value) => value !== null);

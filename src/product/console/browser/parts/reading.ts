@@ -5,9 +5,9 @@ import { isOffline, useSession } from '../session.ts';
 
 /** Something that is read from the service. */
 export interface Reading<T> {
-  /** What was read last; undefined before the first answer. */
+  /** The data that was last read; undefined before the first response. */
   data: T | undefined;
-  /** Why the last reading failed; undefined if it did not. */
+  /** Why the last read failed; undefined if it did not. */
   error: unknown;
   isLoading: boolean;
   reload(): void;
@@ -16,13 +16,13 @@ export interface Reading<T> {
 interface Poll<T> extends Reading<T> {
   isPaused: boolean;
   setPaused(isPaused: boolean): void;
-  /** When it was read last, in epoch milliseconds. */
+  /** When the data was last read, in epoch milliseconds. */
   readAt: number | undefined;
 }
 
 export interface PagedList<T> {
   rows: readonly T[];
-  /** How many there are in all, where the service counts them. */
+  /** The total number of rows, if the service counts them. */
   total: number | undefined;
   hasMore: boolean;
   /** Reads the next page. */
@@ -34,11 +34,11 @@ export interface PagedList<T> {
 
 type ReadFunction<T> = (signal: AbortSignal) => Promise<T>;
 
-/** The longest pause between two readings that fail, as a multiple of the usual one. */
+/** The longest pause between two failing reads, as a multiple of the usual pause. */
 const MAX_BACKOFF = 8;
 
 /**
- * Reads something, and again when one of `deps` changes; data for the previous `deps` is dropped. After a lost
+ * Reads data, and reads it again when one of `deps` changes; data for the previous `deps` is dropped. After a lost
  * connection it is read again when the connection is back, and after a 401 when somebody signs in.
  */
 export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): Reading<T> {
@@ -74,8 +74,8 @@ export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): 
 }
 
 /**
- * Reads something again and again. It rests while it is paused or the tab is hidden, and waits longer after failures.
- * @param everyMs the pause between an answer and the next question.
+ * Reads data repeatedly. It rests while it is paused or the tab is hidden, and waits longer after failures.
+ * @param everyMs the pause between a response and the next request.
  */
 export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], everyMs: number): Poll<T> {
   const [isPaused, setPaused] = useState(false);
@@ -107,7 +107,8 @@ export function usePoll<T>(read: ReadFunction<T>, deps: readonly unknown[], ever
 }
 
 /**
- * Reads a list page by page, and from its start when one of `deps` changes; the old rows stay until the new ones come.
+ * Reads a list page by page, and from its start when one of `deps` changes. The old rows stay until the new ones
+ * arrive.
  */
 export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: readonly unknown[]): PagedList<T> {
   const [state, setState] = useState<Omit<PagedList<T>, 'more' | 'reload'>>({
@@ -142,7 +143,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
         })
         .catch((error) => {
           if (end.signal.aborted) return;
-          // A generator that failed has ended, so the next attempt opens the list again.
+          // A generator that failed has ended, so the next attempt starts the list again.
           pages = open(end.signal).pages();
           rows = [];
           setState((last) => ({ ...last, error, isLoading: false }));
@@ -166,7 +167,10 @@ export function useAct() {
     error: undefined,
   });
   const isActing = useRef(false);
-  /** @returns whether it succeeded; `error` says why not. */
+  /**
+   * Runs an action.
+   * @returns whether it succeeded; `error` says why it did not.
+   */
   const act = useCallback(async (work: () => Promise<unknown>): Promise<boolean> => {
     if (isActing.current) return false;
     isActing.current = true;
@@ -186,7 +190,7 @@ export function useAct() {
   return { act, clear, ...state };
 }
 
-/** Reads again what failed, when the connection is back or somebody has signed in again. */
+/** Repeats a failed read when the connection is back or somebody has signed in again. */
 function useReloadWhenBack(error: unknown, reload: () => void): void {
   const isLost = isOffline.use();
   const { kind } = useSession();

@@ -6,7 +6,7 @@ import { Copy } from './values.ts';
 
 const SLOW_MS = 1_000;
 
-/** Shown in place of an empty list or result: what the first step is. */
+/** Shown instead of an empty list or result. It says what the first step is. */
 export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
   return html`<div class="empty">
     <p class="empty-title">${title}</p>
@@ -18,9 +18,9 @@ export function Empty({ title, text, action }: { title: string; text?: View; act
 interface ErrorBoxProps {
   error: unknown;
   onRetry?: () => void;
-  /** Makes the changes of a refusal in the form; without it they are told. */
+  /** Applies the changes of an error to the form. Without it, they are only shown. */
   onFix?: (fix: readonly Fix[]) => void;
-  /** Takes over what a refusal names in the place of the call. */
+  /** Takes over the alternative that an error names. */
   onInstead?: (instead: OtherCall) => void;
 }
 
@@ -51,7 +51,7 @@ export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
   </div>`;
 }
 
-/** Something that does the same, with what takes it over. A job has a form of its own. */
+/** An alternative, with a button that takes it over. A job opens its own form. */
 function insteadView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
   const { parameters, job, ...others } = instead;
   if (job !== undefined) {
@@ -62,7 +62,7 @@ function insteadView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']):
     ${onInstead && html` <${Button} kind="link" onClick=${() => onInstead(instead)}>Apply<//>`}`;
 }
 
-/** One change of a call that was refused, as a sentence. */
+/** One change to a refused call, as a sentence. */
 export function fixView({ param, rename, replace, add, remove }: Fix): View {
   const name = html`<code>${param}</code>`;
   const value = (given: unknown) => html`<code>${JSON.stringify(given)}</code>`;
@@ -73,8 +73,8 @@ export function fixView({ param, rename, replace, add, remove }: Fix): View {
 }
 
 /**
- * The progress of some work. It is shown after a second.
- * @param value 0 to 1; left out where it is not known.
+ * A progress bar. It appears after a second.
+ * @param value 0 to 1. Absent: unknown.
  */
 export function Progress({ value, label = 'Working' }: { value?: number; label?: string }) {
   const [isShown, setIsShown] = useState(false);
@@ -90,7 +90,10 @@ export function Progress({ value, label = 'Working' }: { value?: number; label?:
   </div>`;
 }
 
-/** A placeholder for what is being read. @param rows about how many rows it will have. */
+/**
+ * A placeholder for data that is being read.
+ * @param rows about how many rows it will have.
+ */
 export function Waiting({ rows = 6 }: { rows?: number }) {
   return html`<div class="waiting" role="status">
     <span class="unseen">Loading</span>

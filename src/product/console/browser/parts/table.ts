@@ -9,9 +9,9 @@ export interface Column<Row> {
   of: (row: Row) => View;
   /** Whether it is set to the right. */
   isNumber?: boolean;
-  /** Whether a screen below 800 px leaves it out. */
+  /** Whether the column is left out on screens below 800 px. */
   isWide?: boolean;
-  /** Its width in CSS, such as `9em`; columns without one share the rest. */
+  /** The width of the column in CSS, such as `9em`. Columns without one share the rest. */
   width?: string;
 }
 
@@ -21,12 +21,12 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-  /** Where a row leads: its first column becomes the link. */
+  /** The link of a row, which its first column shows. */
   hrefOf?: (row: Row) => string;
-  /** The keys of the rows that are chosen; with `onSelect`, each row has a box. */
+  /** The keys of the selected rows. With `onSelect`, each row has a checkbox. */
   selected?: ReadonlySet<string>;
   onSelect?: (selected: ReadonlySet<string>) => void;
-  /** How many rows there are in all, if more than are read. */
+  /** The total number of rows, if not all are read. */
   total?: number | undefined;
   hasMore?: boolean;
   more?: () => void;
@@ -39,7 +39,7 @@ interface TableProps<Row> {
 }
 
 const ROW_PX = 36;
-/** The rows that are drawn above and below those in view. */
+/** The number of rows that are drawn above and below the visible ones. */
 const SPARE_ROWS = 12;
 const FIRST_ROWS = 60;
 const PAGE_ROWS = 10;

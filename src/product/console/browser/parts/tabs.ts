@@ -7,7 +7,7 @@ interface TabsProps {
   onChoose: (name: string) => void;
 }
 
-/** One of several views. Arrows go from one to the next. */
+/** Tabs for several views. The arrow keys move between them. */
 export function Tabs({ label, choices, current, onChoose }: TabsProps) {
   const group = useId();
   return html`<div class="tabs" role="radiogroup" aria-label=${label}>

@@ -4,22 +4,25 @@ import { api } from '../session.ts';
 interface ThumbProps {
   /** The id of an asset. */
   id: string;
-  /** The longest that an edge of the picture may be, in pixels of the file. */
+  /** The longest edge of the picture, in pixels of the file. */
   edge?: 64 | 128 | 256;
-  /** What it shows; empty where a text beside it says so. */
+  /** The alternative text; empty if text beside the picture says the same. */
   alt?: string;
 }
 
-/** The most previews that are kept while the page is open. Each has an object URL, which is revoked with it. */
+/**
+ * The most previews that are cached while the page is open. Each has an object URL, which is revoked when it is
+ * dropped.
+ */
 const MAX_KEPT = 400;
-/** The most previews that are fetched at once, because each takes a slot of the account. */
+/** The most previews that are fetched at the same time, because each takes a slot of the account. */
 const MAX_ASKED = 2;
 
 const kept = new Map<string, string>();
 const waiting: Array<() => void> = [];
 let asked = 0;
 
-/** A small picture of an asset. It is asked for when it comes into view, and its room is kept. */
+/** A small picture of an asset. It is requested when it becomes visible; its space is reserved before. */
 export function Thumb({ id, edge = 128, alt = '' }: ThumbProps) {
   const box = useRef<HTMLSpanElement>(null);
   const [url, setUrl] = useState(kept.get(`${id}/${edge}`));
@@ -72,7 +75,7 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
   }
 }
 
-/** Waits until another preview may be asked for. */
+/** Waits until another preview may be requested. */
 async function turn(signal: AbortSignal): Promise<void> {
   while (asked >= MAX_ASKED) await new Promise<void>((resolve) => waiting.push(resolve));
   asked += 1;

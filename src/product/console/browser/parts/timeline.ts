@@ -9,7 +9,7 @@ export interface Happening {
   view?: View;
 }
 
-/** What happened, one below the other, in the order that it is given in. */
+/** Events, one below the other, in the given order. */
 export function Timeline({ entries }: { entries: readonly Happening[] }) {
   return html`<ol class="timeline">
     ${entries.map(

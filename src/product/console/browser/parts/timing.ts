@@ -1,7 +1,10 @@
 import { html } from '../html.ts';
 import { msText } from './values.ts';
 
-/** The parts of a call's time as a bar, and as a list of the same. @param timing milliseconds by part, with `total`. */
+/**
+ * The parts of a call's time, as a bar and as a list.
+ * @param timing milliseconds by part, with `total`.
+ */
 export function TimingBar({ timing }: { timing: Readonly<Record<string, number>> }) {
   const { total = 0, ...parts } = timing;
   const known = Object.entries(parts).filter(([, ms]) => ms > 0);

@@ -10,13 +10,16 @@ interface Toast {
 }
 
 const SHOWN_MS = 5_000;
-/** Who can undo something needs the time to read it. */
+/** How long a message with an undo button stays. The reader needs time to read it. */
 const UNDO_MS = 12_000;
 
 const shown = new Shared<readonly Toast[]>([]);
 let lastId = 0;
 
-/** Tells the reader what was done, for some seconds. @param undo takes it back. */
+/**
+ * Shows a message for some seconds.
+ * @param undo reverses what was done.
+ */
 export function toast(text: View, { tone = 'good', undo }: { tone?: Tone; undo?: () => unknown } = {}): void {
   lastId += 1;
   const id = lastId;

@@ -29,7 +29,7 @@ export function timeText(at: string | number | Date): string {
   return format().format(date);
 }
 
-/** How long ago an instant was, such as `3 minutes ago`. */
+/** The age of an instant, such as `3 minutes ago`. */
 export function sinceText(at: string | number | Date, now = Date.now()): string {
   const ms = new Date(at).getTime() - now;
   const [unit, size] = SINCE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
@@ -54,7 +54,7 @@ export function msText(value: number): string {
   return `${Math.floor(value / 60_000)} min ${Math.round((value % 60_000) / 1_000)} s`;
 }
 
-/** A time in the zone of the reader; the pointer shows UTC. */
+/** A time in the reader's time zone. The tooltip shows UTC. */
 export function Time({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return html`<span class="quiet">–</span>`;
   const iso = new Date(at).toISOString();
@@ -77,11 +77,14 @@ export function Count({ value }: { value: number | null | undefined }) {
   return html`<span class="figure">${countText(value)}</span>`;
 }
 
-/** The icons of the button, as SVG paths, because few fonts have them. */
+/** The icon of the button as an SVG path, because few fonts have one. */
 const TWO_SHEETS = 'M10 10v4.5H1.5V6H6M6 1.5h8.5V10H6z';
 const TICK = 'M2 8.5l4 4L14 4';
 
-/** A text with a button that copies it. @param label what is shown in place of the text. */
+/**
+ * Text with a button that copies it.
+ * @param label is shown instead of the text.
+ */
 export function Copy({ text, label }: { text: string; label?: View }) {
   const [isCopied, setIsCopied] = useState(false);
   const copy = async (event: MouseEvent) => {
@@ -98,7 +101,7 @@ export function Copy({ text, label }: { text: string; label?: View }) {
   </button>`;
 }
 
-/** Puts a text on the clipboard, also of a page that came over plain http. */
+/** Copies text to the clipboard, even on a page that was loaded over plain http. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');
@@ -109,7 +112,10 @@ export async function copyText(text: string): Promise<void> {
   field.remove();
 }
 
-/** An id: its end is shown, all of it is copied. @param to where it leads. */
+/**
+ * An id. Its end is shown, and all of it is copied.
+ * @param to the link target.
+ */
 export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
   if (!id) return html`<span class="quiet">–</span>`;
   const name = html`<span class="id" title=${id}>${shortId(id)}</span>`;
@@ -119,8 +125,8 @@ export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
 }
 
 /**
- * The kind of an id and its last characters, because ids of one time begin with the same ones. An id of words, such as
- * that of a preset, stays whole.
+ * The prefix of an id and its last characters, because ids of one time begin alike. An id made of words, such as a
+ * preset's, stays whole.
  */
 export function shortId(id: string): string {
   if (/^[a-z]{3,}(-[a-z]+)+$/.test(id)) return id;
@@ -130,7 +136,7 @@ export function shortId(id: string): string {
 
 export type Tone = 'good' | 'bad' | 'busy' | 'quiet' | 'warn';
 
-/** The tones of the words that the interface has for states. */
+/** The tones of the words that the API has for states. */
 const TONES: readonly [tone: Tone, words: RegExp][] = [
   ['good', /^(completed|succeeded|success|delivered|active|enabled|ok|ready|live|all)$/],
   ['bad', /^(failed|error|exhausted|dead|none|hung|problem)$/],
@@ -138,7 +144,10 @@ const TONES: readonly [tone: Tone, words: RegExp][] = [
   ['warn', /^(disabled|retrying|partial|some|warning|draining|suspended)$/],
 ];
 
-/** A state as a pill. @param tone left out: by the word. */
+/**
+ * A state as a pill.
+ * @param tone default: the tone of the word.
+ */
 export function Status({ status, tone }: { status: string; tone?: Tone }) {
   const word = status.toLowerCase();
   const shown = tone ?? TONES.find(([, words]) => words.test(word))?.[0] ?? 'quiet';

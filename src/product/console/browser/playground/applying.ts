@@ -39,7 +39,7 @@ export function fixed(
     case 'steps': {
       const lone = loneStep(work);
       if (lone === undefined) return mended(work, fix);
-      // One step is sent with its parameters beside its name.
+      // A single step is sent with its parameters beside its name.
       const { op, ...parameters } = mended(
         { op: lone.op, ...lone.parameters } as FormValues & { op: string },
         fix,

@@ -8,17 +8,17 @@ import type { ResultPicture } from './run.ts';
 interface ComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
   after: ResultPicture;
-  /** Shown with the picture, also on a small screen. */
+  /** Facts that are shown with the picture, even on a small screen. */
   facts: View;
 }
 
 const ZOOMS = [1, 2, 4, 8];
 const LOUPE_PX = 180;
 const LOUPE_ZOOM = 4;
-/** Pictures of other proportions cannot lie over each other. */
+/** Pictures whose aspect ratios differ more cannot be compared on top of each other. */
 const MAX_ASPECT_DIFFERENCE = 0.02;
 
-/** A result with what it was made of: over each other with a slider, beside each other, or alone. */
+/** A result next to its original: on top of each other with a slider, side by side, or alone. */
 export function Comparison({ before, after, facts }: ComparisonProps) {
   const [way, setWay] = useState('slider');
   const [share, setShare] = useState(50);
@@ -73,14 +73,14 @@ export function Comparison({ before, after, facts }: ComparisonProps) {
 interface PaneProps {
   label: string;
   url: string | undefined;
-  /** The picture that shows at the left of `share`. */
+  /** The picture that is shown to the left of `share`. */
   under?: string | undefined;
   /** In percent of the width. */
   share?: number;
   zoom: number;
 }
 
-/** One picture, or two over each other; with a loupe while the pointer is held down. */
+/** One picture, or two on top of each other. A loupe appears while the pointer is held down. */
 function Pane({ label, url, under, share = 0, zoom }: PaneProps) {
   const [at, setAt] = useState<{ x: number; y: number; width: number; height: number } | null>(null);
   const image = useRef<HTMLImageElement>(null);
@@ -113,7 +113,7 @@ function Pane({ label, url, under, share = 0, zoom }: PaneProps) {
   </div>`;
 }
 
-/** A circle that shows what is under the pointer, enlarged without smoothing. */
+/** A circle that enlarges the pixels under the pointer without smoothing. */
 function Loupe({
   at,
   url,

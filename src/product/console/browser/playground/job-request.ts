@@ -1,4 +1,4 @@
-/** Fields that a job takes beside the parameters of its op. */
+/** Fields of a job besides the parameters of its op. */
 const JOB_FIELDS = [
   'prompt',
   'model',

@@ -10,7 +10,7 @@ import type { PlaygroundWork } from './work.ts';
 /** What a run costs, as a dry run says. */
 interface Price {
   credits: number;
-  /** Results that are counted against the allowance. */
+  /** The number of results, which count against the allowance. */
   runs: number;
   /** Runs that are left of the allowance; -1 without a limit. */
   left?: number;
@@ -22,8 +22,8 @@ interface Price {
 const CHANGING_MS = 600;
 
 /**
- * The price of a run of the work. A dry run needs no picture: it prices the same work as a job, where a pass of a
- * picture counts one run, too.
+ * The price of running the work. A dry run of the same work as a job needs no picture, and prices a pass as one run
+ * too.
  */
 export function Price({ work, definition }: { work: PlaygroundWork; definition: OpDefinition | undefined }) {
   const { data } = useReading((signal) => readPrice(work, definition, signal), [work]);
@@ -54,7 +54,7 @@ async function readPrice(
     );
     return { credits: price, runs: 1, steps: [] };
   }
-  // What answers at once and is no job, such as the facts of a picture, is free.
+  // An op that only exists as a synchronous call, such as reading a picture's facts, is free.
   if (definition?.kind === 'sync') return { credits: 0, runs: 0, steps: [] };
   const estimate = await api.jobs.estimate(pricedOf(work, definition), { signal });
   const { credits, overageCredits, processCountLeft: left, totalItems, steps = [] } = estimate;
@@ -64,7 +64,7 @@ async function readPrice(
   return { credits: credits + overageCredits, runs, left, steps };
 }
 
-/** The work as a job over a picture for each of its results. */
+/** The work as a job over one picture per result. */
 function pricedOf(
   work: Exclude<PlaygroundWork, { kind: 'template' }>,
   definition: OpDefinition | undefined,

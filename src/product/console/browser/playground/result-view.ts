@@ -114,11 +114,13 @@ function warningView({ code, name }: ResultPicture['warnings'][number]): View {
   return html`<code>${code}</code>${name !== undefined && ` ${name}`}`;
 }
 
-/** The pictures that have a score of SSIMULACRA 2; of others, the likeness is that of the brightness alone. */
+/**
+ * The smallest edge of pictures with a SSIMULACRA 2 score. For smaller ones, the likeness is that of brightness alone.
+ */
 const MIN_SCORED_EDGE_PX = 8;
 const MAX_SCORED_PX = 4_000_000;
 
-/** How near the result comes to the original, which is measured on demand: it counts as a run. */
+/** The likeness of the result to the original. It is measured on demand, because it counts as a run. */
 function Likeness({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {
   const [found, setFound] = useState<Difference>();
   const { act, isActing, error } = useAct();

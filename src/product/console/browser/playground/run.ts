@@ -8,7 +8,7 @@ import { api } from '../session.ts';
 import { jobRequestOf } from './job-request.ts';
 import { loneStep, type PlaygroundWork } from './work.ts';
 
-/** A picture that was made, with what its answer tells. */
+/** A result picture, with the facts from its response. */
 export interface ResultPicture {
   name: string;
   blob: Blob;
@@ -17,7 +17,7 @@ export interface ResultPicture {
   format: string;
   warnings: readonly { code: string; name?: string }[];
   timing: Readonly<Record<string, number>>;
-  /** Of compress: the quality that was chosen, and how near the file comes to the original. */
+  /** For compress: the chosen quality, and how close the file is to the original. */
   achieved: Readonly<Record<string, number>>;
   requestId: string;
 }
@@ -29,9 +29,9 @@ export interface RunOutcome {
   failures: readonly { name: string; error: DarkroomError }[];
   /** The answer of an op that reads. */
   json?: unknown;
-  /** Whether a model of the sandbox made it, whose results are invented. */
+  /** Whether a sandbox model made it, whose results are invented. */
   isSample: boolean;
-  /** Milliseconds from the question to the whole answer. */
+  /** Milliseconds from the request to the end of the response. */
   tookMs: number;
   /** The job that made it. */
   jobId?: string;
@@ -44,7 +44,8 @@ interface RunTerms {
 }
 
 /**
- * Runs the work of the playground. @param source the picture; undefined for work that needs none.
+ * Runs the work of the playground.
+ * @param source the picture; undefined for work that needs none.
  * @throws DarkroomError
  */
 export async function run(
@@ -108,7 +109,7 @@ async function makeOutputs(
   return { pictures, failures: [...answer.errors].map(([name, error]) => ({ name, error })) };
 }
 
-/** Uploads the picture, runs a job over it, and fetches what it made. */
+/** Uploads the picture, runs a job over it, and fetches the results. */
 async function runJob(
   { op, values }: Extract<PlaygroundWork, { kind: 'op' }>,
   source: Blob,
@@ -148,7 +149,7 @@ async function runJob(
   };
 }
 
-/** Steps as the client takes them: one alone has its parameters in the query. */
+/** Steps in the form of the client. A single step has its parameters in the query. */
 function transformOf(work: Extract<PlaygroundWork, { kind: 'steps' }>): TransformWork {
   const lone = loneStep(work);
   if (lone !== undefined) return { op: lone.op, ...lone.parameters } as OpWork;

@@ -8,11 +8,11 @@ import { needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
 
 const PHOTO = 'photo.jpg';
 const PHOTO_BODY = { file: PHOTO, type: 'image/jpeg' };
-/** The asset of examples, in whose place a sample reads ASSET. */
+/** The asset of examples, which a code sample replaces by ASSET. */
 const ASSET = 'ast_000000000000000000000000';
 
 /**
- * The call that the playground makes, as programs and agents make it.
+ * Code for the call that the playground makes, for programs and agents.
  * @param definition of the op, of the first step, or of the op that draws templates.
  */
 export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
@@ -43,7 +43,7 @@ function callOf(work: PlaygroundWork, definition: OpDefinition | undefined): Sam
         ...(work.outputs.length > 0 && { outputs: JSON.stringify(work.outputs) }),
       };
       const isSeveral = work.outputs.length > 0;
-      // Links are read by every program; a multipart/mixed is not.
+      // Every program can read links, but not multipart/mixed.
       const asked = isSeveral ? { query: { response: 'url' } } : { saves };
       return { ...transform, ...asked, body: { parts: { file: PHOTO }, texts } };
     }
@@ -72,7 +72,7 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
       return definition && exampleCommand(definition, { templateId: work.id, data: rowOf(work.data) });
     case 'steps': {
       const [only] = work.steps;
-      // The command line makes one result of a picture.
+      // The command line makes one result per picture.
       if (only === undefined || work.outputs.length > 0) return undefined;
       if (definition !== undefined && work.steps.length === 1)
         return exampleCommand(definition, { op: only.op, ...only.parameters });

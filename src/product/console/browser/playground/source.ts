@@ -8,7 +8,7 @@ import { bytesText } from '../parts/values.ts';
 export interface SourcePicture {
   blob: Blob;
   name: string;
-  /** 0 where the browser cannot read it, such as a TIFF: the service may. */
+  /** The width in pixels; 0 if the browser cannot read the picture, such as a TIFF. The service may still read it. */
   width: number;
   height: number;
 }
@@ -18,7 +18,7 @@ interface SourcePickerProps {
   onPick: (source: SourcePicture) => void;
 }
 
-/** Takes a picture: dropped, pasted, chosen, or drawn as an example. */
+/** Takes a picture that is dropped, pasted, chosen, or drawn as an example. */
 export function SourcePicker({ source, onPick }: SourcePickerProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);

@@ -12,19 +12,19 @@ interface StepListProps {
   steps: readonly WorkStep[];
   definitions: OpDefinitions;
   onChange: (steps: readonly WorkStep[]) => void;
-  /** What refused the work: it names the step in `steps[2].parameters.width` and the like. */
+  /** The error about the work. It names a step as in `steps[2].parameters.width`. */
   error: unknown;
   /** Whether the list may be empty. */
   mayBeEmpty: boolean;
 }
 
-/** The parameters that most ops of pictures have, for reading the input and writing the result. */
+/** The parameters that most picture ops have, for reading the input and writing the result. */
 const SHARED = [
   ...['format', 'quality', 'lossless', 'effort', 'metadata', 'background'],
   ...['frame', 'frames', 'everyNth', 'maxFps', 'maxFrames', 'density'],
 ];
 
-/** Steps one after the other. The open one shows its form. */
+/** A list of steps. The open step shows its form. */
 export function StepList({ steps, definitions, onChange, error, mayBeEmpty }: StepListProps) {
   const [open, setOpen] = useState(0);
   const set = (index: number, step: WorkStep) => onChange(steps.with(index, step));
@@ -78,7 +78,7 @@ interface OutputListProps {
   error: unknown;
 }
 
-/** Several results of one picture, each by a step of its own. */
+/** Several results of one picture, each made by its own step. */
 export function OutputList({ outputs, definitions, onChange, error }: OutputListProps) {
   const set = (index: number, output: WorkOutput) => onChange(outputs.with(index, output));
   const add = () => {
@@ -120,7 +120,7 @@ interface StepFormProps {
   error: unknown;
 }
 
-/** The op of a step and its parameters; what most ops have is folded. */
+/** The op of a step and its parameters. Parameters that most ops have are folded. */
 function StepForm({ step: { op, parameters }, definitions, onChange, error }: StepFormProps) {
   const definition = definitions.get(op);
   const choices = [...definitions.values()].filter(isStep);
@@ -145,11 +145,11 @@ function StepForm({ step: { op, parameters }, definitions, onChange, error }: St
 
 type OpParameters = Readonly<Record<string, OpParameter>>;
 
-/** The parameters of an op itself, and those that most ops have. */
+/** The op's own parameters, and those that most ops have. */
 function partsOf(parameters: OpParameters): [own: OpParameters, shared: OpParameters] {
   const entries = Object.entries(parameters);
   const own = entries.filter(([name]) => !SHARED.includes(name));
-  // An op that only writes has no other parameters.
+  // An op that only writes a file has no other parameters.
   if (own.length === 0) return [parameters, {}];
   return [Object.fromEntries(own), Object.fromEntries(entries.filter(([name]) => SHARED.includes(name)))];
 }

@@ -1,7 +1,7 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
 import type { FormValues } from '../parts/form-values.ts';
 
-/** An op with its parameters, as a list of steps has it. */
+/** An op with its parameters, as in a list of steps. */
 export interface WorkStep {
   op: string;
   parameters: FormValues;
@@ -12,16 +12,16 @@ export interface WorkOutput extends WorkStep {
   name: string;
 }
 
-/** What the playground does to a picture, or without one. */
+/** The work of the playground, with or without a picture. */
 export type PlaygroundWork =
-  /** Steps one after the other; with outputs, each of them goes on from there. */
+  /** Steps in sequence. If there are outputs, each of them continues from the last step. */
   | { kind: 'steps'; steps: readonly WorkStep[]; outputs: readonly WorkOutput[] }
   | { kind: 'preset'; slug: string }
   | { kind: 'template'; id: string; data: FormValues }
-  /** An op that reads a picture, or that a model runs. */
+  /** An op that reads data from a picture, or that runs a model. */
   | { kind: 'op'; op: string; values: FormValues };
 
-/** The fields of the address that hold the work. */
+/** The query fields of the address that hold the work. */
 export const WORK_FIELDS = { steps: '', outputs: '', preset: '', template: '', op: '', values: '' };
 type WorkFields = typeof WORK_FIELDS;
 
@@ -47,7 +47,7 @@ export function workIn({ steps, outputs, preset, template, op, values }: WorkFie
   };
 }
 
-/** The fields of an address that holds the work. */
+/** The query fields of an address that holds the work. */
 export function fieldsOf(work: PlaygroundWork): WorkFields {
   switch (work.kind) {
     case 'steps':
@@ -65,7 +65,7 @@ export function fieldsOf(work: PlaygroundWork): WorkFields {
   }
 }
 
-/** The work that begins with an op, with the parameters of its example. */
+/** The work that starts with an op and the parameters of its example. */
 export function workOf(definition: OpDefinition): PlaygroundWork {
   const { op, syncExample = {}, example = {} } = definition;
   if (isStep(definition)) {
@@ -80,7 +80,7 @@ export function workOfJob({ op, assetIds: _, parameters = {}, ...fields }: FormV
   return { kind: 'op', op: String(op), values: { ...fields, ...(parameters as FormValues) } };
 }
 
-/** The step that is sent with its parameters on their own; none of several, and none that reads a second picture. */
+/** The step to send with separate parameters; none if there are several, or if it reads a second picture. */
 export function loneStep({
   steps,
   outputs,
@@ -90,7 +90,7 @@ export function loneStep({
   return only !== undefined && isAlone && !('layerAssetId' in only.parameters) ? only : undefined;
 }
 
-/** Whether an op makes a picture of a picture while its caller waits, so that it can be one of several steps. */
+/** Whether an op makes a picture from a picture while its caller waits, so that it can be one of several steps. */
 export function isStep({ kind, syncEndpoint, endpoint, params }: OpDefinition): boolean {
   if (syncEndpoint === '/images/transform') return true;
   return (

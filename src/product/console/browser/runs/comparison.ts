@@ -10,7 +10,7 @@ import { Curves } from './curves.ts';
 import { type Figure, isBetter, type RunFigures, readFigures } from './figures.ts';
 import type { Run } from './run.ts';
 
-/** A run with the letter by which the tables name it. */
+/** A bench run with the letter by which tables name it. */
 interface Lettered {
   letter: string;
   run: Run;
@@ -18,11 +18,11 @@ interface Lettered {
 }
 
 const LETTERS = 'ABCDEF';
-/** The most runs that are laid over each other. */
+/** The most runs that can be compared. */
 export const MAX_COMPARED = LETTERS.length;
 const MIN_SHOWN_CHANGE = 0.5;
 
-/** Runs laid over each other: what differs around them first, then their figures and curves. */
+/** Compares bench runs: first the differences of their environments, then their figures and curves. */
 export function Comparison({ runs }: { runs: readonly Run[] }) {
   const { data, error, isLoading, reload } = useReading(
     (signal) =>
@@ -55,7 +55,7 @@ function Heads({ runs }: { runs: readonly Lettered[] }) {
   </div>`;
 }
 
-/** What differs between the machines, versions and settings; what is the same is folded away. */
+/** The differences between machines, versions and settings. Equal values are folded. */
 function Environment({ runs }: { runs: readonly Lettered[] }) {
   const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures.environment)))];
   const rows = names.map((name) => ({
@@ -148,7 +148,7 @@ function Choice({ label, value, choices, onChange }: ChoiceProps) {
   </div>`;
 }
 
-/** One measure of every case, a column for each run, and the change from the first to the last. */
+/** One measure of every case, with a column per run, and the change from the first run to the last. */
 function Overlaid({
   runs,
   names,

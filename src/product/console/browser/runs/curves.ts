@@ -21,7 +21,7 @@ const TICKS: readonly [share: number, text: string][] = [
 const MAX_NINES = 3.3;
 const LINES = 4;
 
-/** Latencies over the share of answers that were as quick. The axis spreads the slowest: 90, 99 and 99.9 %. */
+/** Latencies over the share of responses that were as quick. The axis stretches the slowest: 90, 99 and 99.9 %. */
 export function Curves({ curves }: { curves: readonly Curve[] }) {
   const shown = curves.map(({ label, points }) => ({
     label,

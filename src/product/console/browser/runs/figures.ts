@@ -1,9 +1,9 @@
-/** A figure of a run: a number, or the words of one that could not be measured. */
+/** A figure of a run: a number, or text if it could not be measured. */
 export type Figure = number | string | null;
 
 /** The figures of one case of a run. */
 export interface CaseFigures {
-  /** What was measured, such as `overload · camera`. */
+  /** The name of the case, such as `overload · camera`. */
   name: string;
   /** By measure, such as `p99 ms`. */
   measures: Readonly<Record<string, Figure>>;
@@ -11,22 +11,22 @@ export interface CaseFigures {
   curve?: readonly (readonly [share: number, ms: number])[];
 }
 
-/** A run in the form in which all kinds of reports are compared. */
+/** The figures of a run in a form that is the same for all kinds of reports. */
 export interface RunFigures {
   cases: readonly CaseFigures[];
   /** Machine, versions and settings by name. */
   environment: Readonly<Record<string, string>>;
-  /** What the report says of itself, a sentence each. */
+  /** The report's own summary, in sentences. */
   sentences: readonly string[];
 }
 
-/** A part of a report. Reports come from a folder, and may be of any age: every field may be missing. */
+/** A part of a report. Reports may be of any age, so every field may be missing. */
 type ReportPart = Readonly<Record<string, unknown>>;
 
-/** Measures of which less is better. For the others, more is. */
+/** Matches measures of which less is better. Of all others, more is better. */
 const LESS_IS_BETTER = / ms$|^CPU|^errors|MB$|^p\d/;
 
-/** Whether a change of a measure is for the better. */
+/** Whether a change of a measure is an improvement. */
 export function isBetter(measure: string, before: number, after: number): boolean {
   return LESS_IS_BETTER.test(measure) ? after < before : after > before;
 }
@@ -116,7 +116,7 @@ function ofTrial(trial: ReportPart): CaseFigures[] {
   ];
 }
 
-/** A row of a table: the texts before its first number name it. */
+/** Reads a row of a table. The texts before its first number are its name. */
 function ofRow(row: ReportPart): CaseFigures {
   const fields = Object.entries(row).filter(([, value]) => typeof value !== 'object' || value === null);
   const first = fields.findIndex(([, value]) => typeof value === 'number' || value === null);

@@ -1,8 +1,8 @@
 import type { FilterField } from '../parts/filters.ts';
 
 /**
- * The filters over a list of what is saved, by this account or by the service.
- * @param search the label of the search, which says what it covers.
+ * The filters of a list of presets or templates, by the account or the service.
+ * @param search the label of the search field, which says what is searched.
  */
 export function savedListFilters(search: string): readonly FilterField[] {
   const choices = [

@@ -21,7 +21,7 @@ interface PresetEditorProps {
   onSaved: () => void;
 }
 
-/** Changes the steps of a preset, which makes a new version of it. */
+/** Edits the steps of a preset, which makes a new version of it. */
 export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   const [steps, setSteps] = useState<readonly PresetStep[]>(preset.steps);
   const [text, setText] = useState(() => JSON.stringify(preset.steps, null, 2));

@@ -14,8 +14,8 @@ interface PreviewProps {
 const TYPING_MS = 600;
 
 /**
- * A template as it is drawn with a row. It is drawn again a moment after the last change; the last picture stays
- * meanwhile.
+ * A template drawn with a row of data. It is drawn again shortly after the last change; the last picture stays until
+ * then.
  */
 export function Preview({ request, label }: PreviewProps) {
   const [state, setState] = useState<{

@@ -4,7 +4,7 @@ import type { FormValues } from '../parts/form-values.ts';
 /** A variable as a template declares it. */
 export type TemplateVariable = string | { name: string; optional?: boolean };
 
-/** The fields of a form for the variables of a template, which its placeholders name. */
+/** The form fields for the variables of a template, which its placeholders name. */
 export function parametersOf(variables: readonly TemplateVariable[]): Record<string, OpParameter> {
   return Object.fromEntries(
     variables.map((variable) => {
@@ -14,7 +14,7 @@ export function parametersOf(variables: readonly TemplateVariable[]): Record<str
   );
 }
 
-/** A row that shows what each variable is: its own name. */
+/** An example row that shows where each variable appears: its value is its own name. */
 export function rowFor(variables: readonly TemplateVariable[]): FormValues {
   const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
   return Object.fromEntries(
@@ -32,7 +32,7 @@ function wordFor(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** A row of data: `author.name` of a form is the field `name` within `author`. */
+/** A row of data from a form: `author.name` becomes the field `name` within `author`. */
 export function rowOf(values: FormValues): Record<string, unknown> {
   const row = emptyObject();
   for (const [path, value] of Object.entries(values)) {

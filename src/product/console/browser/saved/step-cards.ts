@@ -3,11 +3,11 @@ import { html } from '../html.ts';
 
 interface StepCardsProps {
   steps: readonly PresetStep[];
-  /** Steps of another version: what differs from them is marked. */
+  /** Steps of another version. Differences from them are marked. */
   comparedWith?: readonly PresetStep[];
 }
 
-/** The steps of a preset as cards, in their order. */
+/** The steps of a preset as cards, in order. */
 export function StepCards({ steps, comparedWith }: StepCardsProps) {
   return html`<ol class="step-cards">
     ${steps.map((step, index) => {

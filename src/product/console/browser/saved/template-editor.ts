@@ -22,7 +22,7 @@ import { useUnsaved } from './unsaved.ts';
 import { variablesIn } from './variables.ts';
 
 interface TemplateEditorProps {
-  /** The one that is edited; without it, a new one. */
+  /** The template to edit; absent for a new one. */
   template?: TemplateData;
   onSaved?: () => void;
 }
@@ -45,7 +45,7 @@ const FIRST: TemplateForm = {
 };
 const FIRST_ROW: FormValues = { title: 'Hello', subtitle: 'Change this in the form' };
 
-/** Edits a template, and draws it while it is typed. */
+/** Edits a template, and draws it as it is typed. */
 export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
   const before: TemplateForm = template === undefined ? FIRST : draftOf(template);
   const [draft, setDraft] = useState<TemplateForm>(before);
@@ -196,7 +196,7 @@ function draftOf({
   return { name, description, html, css, width, height, variables };
 }
 
-/** A copy of a template of the service has a name of its own. */
+/** The initial name. A copy of a built-in template needs a name of its own. */
 function nameFor(name: string, template: TemplateData | undefined): string {
   if (name === '') return 'Untitled';
   return template !== undefined && name === template.name ? `My ${name.toLowerCase()}` : name;

@@ -13,7 +13,7 @@ import { api } from '../session.ts';
 import { Preview } from './preview.ts';
 import { rowFor, rowOf } from './row.ts';
 
-/** Two versions of a template side by side: as they are drawn, and what changed in their texts. */
+/** Compares two versions of a template: as pictures, and as text with changes. */
 export function TemplateVersions({ template }: { template: TemplateData }) {
   const { id, name } = template;
   const {

@@ -1,6 +1,6 @@
 import { useEffect } from '../html.ts';
 
-/** Asks the reader before they leave a page with changes that are not saved. */
+/** Asks readers for confirmation before they leave a page with unsaved changes. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return;

@@ -1,7 +1,7 @@
 import { variablesOf } from '../../../templates/placeholders.ts';
 import type { TemplateVariable } from './row.ts';
 
-/** The variables of a template while it is edited: those of its placeholders, optional as they were before. */
+/** The variables of a template while it is edited: those of its placeholders, which stay optional if they were. */
 export function variablesIn(
   html: string,
   css: string,

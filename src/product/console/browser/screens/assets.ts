@@ -21,7 +21,7 @@ import { Tile } from './assets/tile.ts';
 const NO_FILTERS = { id: '', collection: '', status: '', origin: '', jobId: '', similarTo: '' };
 type AssetListFilters = typeof NO_FILTERS;
 
-/** The images that the account keeps, or one of them. */
+/** The screen of the account's images, or of one image. */
 export function Screen({ rest }: ScreenProps) {
   if (rest === '') return html`<${Grid} />`;
   return html`<${AssetPage} key=${rest} assetId=${decodeURIComponent(rest)} />`;
@@ -156,7 +156,7 @@ function More({ hasMore, isLoading, more, rows }: PagedList<ListedAsset>) {
   return html`<div ref=${end} class="list-end">${hasMore && html`<${Button} onClick=${more}>Show more<//>`}</div>`;
 }
 
-/** The query of the filters. Similar assets are asked for alone. */
+/** The query for the filters. A search for similar assets excludes the others. */
 function queryOf({ id: _, ...filters }: AssetListFilters): QueryOf<'GET /assets'> {
   return filters.similarTo === '' ? withoutEmpty(filters) : { similarTo: filters.similarTo };
 }

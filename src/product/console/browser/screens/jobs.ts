@@ -23,7 +23,7 @@ const POLL_MS = 2_500;
 const NO_FILTERS = { id: '', status: '', type: '', op: '', createdFrom: '', createdTo: '' };
 type JobListFilters = typeof NO_FILTERS;
 
-/** The jobs of the account: all of them, one of them, or a new one. */
+/** The screen of the account's jobs: all jobs, one job, or a new one. */
 export function Screen({ rest }: ScreenProps) {
   if (rest === 'new') return html`<${NewJob} />`;
   return rest === '' ? html`<${List} />` : html`<${JobPage} key=${rest} jobId=${decodeURIComponent(rest)} />`;
@@ -57,7 +57,7 @@ function List() {
   });
   const isFiltered = Object.values(filters).some((value) => value !== '');
 
-  /** The jobs of a bulk action: the rows that are chosen, or else all that pass the filters. */
+  /** The jobs of a bulk action: the selected rows, or else all that match the filters. */
   const meant = () => {
     if (chosen.size === 0)
       return { count: list.total, rows: api.jobs.list(query), what: 'that the filters show' };

@@ -17,13 +17,13 @@ import { bytesText } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;
-/** A process that is not hung answers within this time. */
+/** A process that is not hung responds within this time. */
 const TIMEOUT_MS = 4_000;
 const RESTART_WORDS: Readonly<Record<string, string>> = { exit: 'ended', signal: 'killed', hung: 'hung' };
 const MAX_LISTED_MARKS = 12;
 const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;
 
-/** The service as it is now and was in the last hour: a page to leave open on a wall. */
+/** The screen of the service's current state and last hour, made to be left open on a wall. */
 export function Screen() {
   return html`<${OperatorOnly} title="Operate">${() => html`<${Operate} />`}<//>`;
 }
@@ -72,7 +72,7 @@ function Operate() {
   <//>`;
 }
 
-/** The most serious sentence large, the others below. */
+/** The verdicts: the most serious sentence large, the others below. */
 function Verdicts({ state: { verdict, hosts }, onDone }: { state: ShownState; onDone: () => void }) {
   const others = hosts
     .flatMap(({ verdicts }) => verdicts)
@@ -84,7 +84,7 @@ function Verdicts({ state: { verdict, hosts }, onDone }: { state: ShownState; on
   </div>`;
 }
 
-/** A sentence with its code, which stands between backticks. */
+/** A sentence in which text between backticks is shown as code. */
 function wordsOf(sentence: string): View {
   return sentence
     .replaceAll(/(\d) (ms|s|%|MB)(?!\w)/g, '$1\u00a0$2')

@@ -27,10 +27,10 @@ import { useQuery } from '../router.ts';
 import { parametersOf } from '../saved/row.ts';
 import { api } from '../session.ts';
 
-/** How long a change waits for the next one before it is run. */
+/** Milliseconds that a change waits for the next change before the work is run. */
 const CHANGING_MS = 500;
 const MAX_UNDO = 50;
-/** An asset that other screens send here, by its id. */
+/** The fields of the address. `asset` is the id of an asset that another screen sends here. */
 const FIELDS = { ...WORK_FIELDS, asset: '' };
 
 const PresetDialog = loadedLater(async () => (await import('../playground/preset-dialog.ts')).PresetDialog);
@@ -141,14 +141,14 @@ export function Screen() {
   <//>`;
 }
 
-/** The op whose definition says how the work is called. */
+/** The definition of the op that determines how the work is called. */
 function definitionOf(work: PlaygroundWork, { definitions }: Offer): OpDefinition | undefined {
   if (work.kind === 'template') return definitions.get('render_template');
   if (work.kind === 'op') return definitions.get(work.op);
   return work.kind === 'steps' ? definitions.get(work.steps[0]?.op ?? '') : undefined;
 }
 
-/** The picture: of the reader, or an asset that the address names. */
+/** The source picture: the reader's, or an asset that the address names. */
 function useSource(assetId: string) {
   const [source, setSource] = useState<SourcePicture>();
   const [error, setError] = useState<unknown>();
@@ -165,7 +165,7 @@ function useSource(assetId: string) {
   return { source, setSource, error };
 }
 
-/** Runs the work, one run at a time: a newer one ends the one before it. */
+/** Runs the work, one run at a time. A newer run ends the one before. */
 function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefinition | undefined) {
   const [state, setState] = useState<{
     outcome?: RunOutcome;
@@ -187,14 +187,14 @@ function useRun(work: PlaygroundWork, blob: Blob | undefined, definition: OpDefi
       const outcome = await run(work, blob, definition, { signal, onProgress });
       if (!signal.aborted) setState({ outcome, progress: '', isRunning: false });
     } catch (error) {
-      // The last result stays beside the reason why there is no newer one.
+      // The last result stays visible beside the error.
       if (!signal.aborted) setState((last) => ({ ...last, error, isRunning: false }));
     }
   };
   return { ...state, start };
 }
 
-/** Keeps what was changed, so that it can be taken back. */
+/** Records changes, so that they can be undone. */
 function useUndo(work: PlaygroundWork, set: (work: PlaygroundWork) => void) {
   const [past, setPast] = useState<readonly PlaygroundWork[]>([]);
   return {
@@ -221,7 +221,7 @@ interface WorkPickerProps {
   onPick: (work: PlaygroundWork) => void;
 }
 
-/** Chooses what is done: an op, a preset or a template. */
+/** A picker of the work: an op, a preset or a template. */
 function WorkPicker({ work, offer, onPick }: WorkPickerProps) {
   const { definitions, presets, templates } = offer;
   const ops = [...definitions.values()].filter(({ op }) => op !== 'render_template');
@@ -257,7 +257,7 @@ function optionsOf(definitions: readonly OpDefinition[]) {
   return definitions.map(({ op }) => [`op:${op}`, op] as const);
 }
 
-/** The work as a choice of the picker: steps by the first of them, several results by the first. */
+/** The work as an option of the picker. Several steps or results are named by the first. */
 function nameOf(work: PlaygroundWork): string {
   if (work.kind === 'preset') return `preset:${work.slug}`;
   if (work.kind === 'template') return `template:${work.id}`;
@@ -325,7 +325,7 @@ function WorkForm({ work, offer, error, onChange }: WorkFormProps): View {
 
 type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
 
-/** Two results in place of one. What scaled the one picture would limit both. */
+/** Two results instead of one. A step that scales would limit both results, so it moves into them. */
 function asSeveral(work: Steps): Steps {
   const [only] = work.steps;
   return {
@@ -338,7 +338,7 @@ function asSeveral(work: Steps): Steps {
   };
 }
 
-/** The steps alone; without any, that of the first result. */
+/** The steps without results. If there are none, the step of the first result. */
 function asOne({ steps, outputs, ...work }: Steps): Steps {
   const first = outputs.slice(0, 1).map(({ op, parameters }) => ({ op, parameters }));
   return { ...work, steps: steps.length > 0 ? steps : first, outputs: [] };

@@ -17,7 +17,7 @@ import { StepCards } from '../saved/step-cards.ts';
 import type { ScreenProps } from '../screen.ts';
 import { api } from '../session.ts';
 
-/** Steps that are saved once and run by name: their list, and one with its versions side by side. */
+/** The screen of presets: their list, and one with its versions side by side. */
 export function Screen({ rest }: ScreenProps) {
   if (rest === '') return html`<${Listing} />`;
   const slug = decodeURIComponent(rest);
@@ -91,7 +91,7 @@ function One({ slug }: { slug: string }) {
   return html`<${PresetView} preset=${data} onSaved=${reload} />`;
 }
 
-/** A preset with its superseded versions, which the list has. */
+/** A preset with its superseded versions, which only the list contains. */
 async function readPreset(slug: string, signal: AbortSignal): Promise<PresetData> {
   const all = await api.presets.list({ includeVersions: true }, { signal });
   return (

@@ -34,7 +34,7 @@ const NO_FILTERS = {
 };
 type RequestListFilters = typeof NO_FILTERS;
 
-/** The recent calls of the account, and the errors among them. */
+/** The screen of the account's recent calls, and of the errors among them. */
 export function Screen({ rest }: ScreenProps) {
   return rest === '' ? html`<${Log} />` : html`<${Request} id=${decodeURIComponent(rest)} />`;
 }
@@ -271,7 +271,10 @@ function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
   <//>`;
 }
 
-/** The call on a command line. @param bytesIn without a body, none is sent. */
+/**
+ * The call as a curl command.
+ * @param bytesIn size of its body. Without one, no body is sent.
+ */
 function curlOf({ method, path, bytesIn }: RequestRecord): string {
   const quoted = `'${`${location.origin}${path}`.replaceAll("'", "'\\''")}'`;
   const lines = [

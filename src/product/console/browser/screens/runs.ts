@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<Run>[] = [
   },
 ];
 
-/** The reports of bench and tune. With names in the address, those are laid over each other. */
+/** The screen of the bench and tune reports. Reports that the address names are compared. */
 export function Screen({ rest }: ScreenProps) {
   return html`<${OperatorOnly} title="Runs">${() => html`<${List} isCompared=${rest === 'compare'} />`}<//>`;
 }
@@ -61,7 +61,7 @@ export function Screen({ rest }: ScreenProps) {
 function List({ isCompared }: { isCompared: boolean }) {
   const [{ names, ...filters }, change] = useQuery({ search: '', kind: '', names: '' });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // The runs that are compared are found whatever the filters of the list say.
+  // Compared runs are found whatever the filters say.
   const query = isCompared ? {} : filters;
   const { data, error, isLoading, reload } = useReading(
     (signal) => callOperator<Runs>('GET', '/runs', { query, signal }),
@@ -104,7 +104,10 @@ function List({ isCompared }: { isCompared: boolean }) {
   <//>`;
 }
 
-/** @param names in the order in which the runs are compared. */
+/**
+ * The address of a comparison.
+ * @param names of the runs, in order.
+ */
 function compareAddress(names: readonly string[]): string {
   return addressOf(`${PATH}/compare`, { names: names.map(encodeURIComponent).join(',') });
 }

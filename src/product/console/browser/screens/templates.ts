@@ -14,7 +14,7 @@ import { TemplateVersions } from '../saved/template-versions.ts';
 import type { ScreenProps } from '../screen.ts';
 import { api } from '../session.ts';
 
-/** Pages that are drawn as pictures: their list, an editor, and their versions side by side. */
+/** The screen of templates: their list, an editor, and versions side by side. */
 export function Screen({ rest }: ScreenProps) {
   const [id = '', part] = rest.split('/');
   if (id === '') return html`<${Listing} />`;

@@ -15,7 +15,7 @@ const VIEWS = [
   { name: 'sessions', label: 'Sessions' },
 ];
 
-/** What was done and what it cost, and who may do so: the account by its figures, its keys and its sessions. */
+/** The screen of the account: its usage and its cost, its keys and its sessions. */
 export function Screen(_: ScreenProps) {
   const [{ view }, setQuery] = useQuery({ view: 'usage' });
   return html`<${Page} title="Usage and credits">

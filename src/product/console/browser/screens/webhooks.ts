@@ -19,7 +19,7 @@ import { DeliveryPage } from './webhooks/delivery.ts';
 import { EndpointPage } from './webhooks/endpoint.ts';
 import { EVENTS, Secret, WEBHOOKS_PATH, type WebhookEvent } from './webhooks/secret.ts';
 
-/** The webhook endpoints, one of them with its deliveries, or one delivery. */
+/** The screen of webhook endpoints, of one endpoint with its deliveries, or of one delivery. */
 export function Screen({ rest }: ScreenProps) {
   const [endpointId = '', deliveryId] = rest.split('/').map(decodeURIComponent);
   if (endpointId === '') return html`<${Endpoints} />`;

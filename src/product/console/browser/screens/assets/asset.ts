@@ -16,7 +16,7 @@ import { Tile } from './tile.ts';
 
 const LINK_SECONDS = 3_600;
 
-/** One asset: its picture, its facts, and those that look like it. */
+/** The page of one asset: its picture, its facts, and similar assets. */
 export function AssetPage({ assetId }: { assetId: string }) {
   const { data, error, reload } = useReading((signal) => api.assets.get(assetId, { signal }), [assetId]);
   const above = { title: 'Assets', path: ASSETS_PATH };

@@ -4,12 +4,12 @@ import { bytesText, Status } from '../../parts/values.ts';
 import { forgetEnded, removeUpload, sendFiles, type Upload, uploads } from './uploads.ts';
 
 interface DropProps {
-  /** Where the files go; empty: nowhere in particular. */
+  /** The collection of the files; empty for none. */
   collection: string;
   onDone: () => void;
 }
 
-/** Takes files that are dropped anywhere on the screen, or chosen, and shows how far they are. */
+/** Accepts files that are dropped anywhere on the screen, or chosen, and shows their progress. */
 export function DropZone({ collection, onDone }: DropProps) {
   const input = useRef<HTMLInputElement>(null);
   const [isOver, setIsOver] = useState(false);

@@ -11,7 +11,7 @@ interface TileProps {
   onChoose?: (isChosen: boolean) => void;
 }
 
-/** An asset in a grid. Its room is kept by its colour until its picture is there. */
+/** An asset in a grid. Its colour fills its space until its picture is loaded. */
 export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
   const { id, name, status, image, distance } = asset;
   const title = name ?? shortId(id);
@@ -40,7 +40,10 @@ export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
   </li>`;
 }
 
-/** @param distance bits in which the hashes of two pictures differ. */
+/**
+ * The likeness as text.
+ * @param distance number of bits in which the hashes of two pictures differ.
+ */
 function likeness(distance: number): string {
   return distance === 0 ? 'looks the same' : `differs in ${distance} of 64 bits`;
 }

@@ -10,7 +10,7 @@ export interface Upload {
   state: 'waiting' | 'sending' | 'lost' | 'done' | 'failed';
   /** The part that was sent, 0 to 1. */
   sent: number;
-  /** Of the asset that it becomes, once that is known. */
+  /** The id of the asset that it becomes, once known. */
   assetId?: string;
   message?: string;
 }
@@ -19,15 +19,18 @@ export interface Upload {
 const MAX_SENDING = 2;
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 8_000;
-/** An address for an upload is good for 15 minutes: a connection that is away for longer ends the upload. */
+/** How long a connection may be lost. An upload address is valid for 15 minutes, so a longer loss ends the upload. */
 const MAX_LOST_MS = 14 * 60_000;
 
-/** The uploads of this page. They go on while its reader looks at other screens. */
+/** The uploads of this page. They continue while the reader looks at other screens. */
 export const uploads = new Shared<readonly Upload[]>([]);
 const ends = new Map<number, AbortController>();
 let lastId = 0;
 
-/** Sends files to a collection; an empty name is none. @param onDone called with every asset that is stored. */
+/**
+ * Sends files to a collection. An empty name means none.
+ * @param onDone called for every asset that is stored.
+ */
 export function sendFiles(files: readonly File[], collection: string, onDone: () => void): void {
   const added = files.map((file): Upload => {
     lastId += 1;
@@ -38,7 +41,7 @@ export function sendFiles(files: readonly File[], collection: string, onDone: ()
   begin(onDone);
 }
 
-/** Stops an upload, or forgets one that has ended. */
+/** Stops an upload, or removes one that has ended from the list. */
 export function removeUpload(id: number): void {
   ends.get(id)?.abort();
   uploads.set(uploads.value.filter((one) => one.id !== id));
@@ -48,7 +51,7 @@ export function forgetEnded(): void {
   uploads.set(uploads.value.filter(({ state }) => state !== 'done' && state !== 'failed'));
 }
 
-/** Begins as many waiting uploads as may be sent at once. */
+/** Starts as many waiting uploads as may run at the same time. */
 function begin(onDone: () => void): void {
   const isSending = ({ state }: Upload) => state === 'sending' || state === 'lost';
   const free = MAX_SENDING - uploads.value.filter(isSending).length;
@@ -79,13 +82,13 @@ async function send({ id, file, collection }: Upload): Promise<void> {
   try {
     await putPatiently(id, pathname + search, upload.headers, file, signal);
   } catch (error) {
-    // A reservation that nothing was sent to would keep a place in the plan.
+    // A reserved asset without bytes would count against the plan.
     await api.assets.delete(asset.id).catch(() => undefined);
     throw error;
   }
 }
 
-/** Sends a file, and sends it again after a connection that was cut, for as long as its address is good. */
+/** Sends a file, and sends it again after a lost connection, as long as its address is valid. */
 async function putPatiently(
   id: number,
   address: string,
@@ -108,9 +111,9 @@ async function putPatiently(
 }
 
 /**
- * One attempt. An XMLHttpRequest tells how much was sent, which `fetch` does not.
- * @returns `lost` for what may succeed when it is repeated.
- * @throws Error with the sentence of a refusal.
+ * Makes one attempt to send a file. XMLHttpRequest reports how much was sent, which `fetch` does not.
+ * @returns `lost` if it may succeed when repeated.
+ * @throws Error with the sentence of an API error.
  */
 function put(
   address: string,
@@ -129,7 +132,7 @@ function put(
     request.onload = () => {
       if (request.status < 300) return resolve('stored');
       const { error } = bodyOf(request.responseText);
-      // An attempt that was cut may not have ended yet for the service, or may have been whole.
+      // For the service, an interrupted attempt may still be running, or may have been complete.
       if (error?.details?.status === 'DONE') return resolve('stored');
       const isToRepeat = error?.retryable === true || error?.details?.status === 'PENDING';
       if (isToRepeat || error?.code === 'request_in_progress') return resolve('lost');

@@ -19,7 +19,7 @@ export function canResume(job: JobSummary): boolean {
   return hasEnded(job) && job.failedItems + job.cancelledItems > 0;
 }
 
-/** How many of a job's items are completed, failed and cancelled, as a bar and in words. */
+/** How many items of a job are completed, failed and cancelled, as a bar and as text. */
 export function ItemCounts({ job }: { job: JobSummary }) {
   const { totalItems, completedItems, failedItems, cancelledItems } = job;
   const parts = [

@@ -21,7 +21,7 @@ import { canCancel, canResume, hasEnded, ItemCounts, JOBS_PATH } from './facts.t
 const POLL_MS = 1_500;
 const ENDED_POLL_MS = 60_000;
 
-/** One job: what it does, where it stands, and the outcome of each item. */
+/** The page of one job: what it does, its state, and the outcome of each item. */
 export function JobPage({ jobId }: { jobId: string }) {
   const [{ items: status }, setFilters] = useQuery({ items: '' });
   const everyMs = useRef(POLL_MS);
@@ -134,7 +134,7 @@ function assetsIn(collection: string): string {
   return `/console/assets?${new URLSearchParams({ collection })}`;
 }
 
-/** The events in the life of a job, with their times. */
+/** The events of a job, with their times. */
 function happeningsOf(job: Job): Happening[] {
   const { status, createdAt, completedAt, errorCode, errorMessage, totalItems, outcome } = job;
   const submitted: Happening = { at: createdAt, title: `Submitted with ${countText(totalItems)} items` };
@@ -217,7 +217,7 @@ function columnsOf(span: BarSpan): Column<JobItem>[] {
   ];
 }
 
-/** When an item ran, within the time of its job. */
+/** The bar that shows when an item ran within the time of its job. */
 function bar({ startedAt, completedAt, status }: JobItem, { startMs, lengthMs }: BarSpan) {
   if (startedAt === undefined) return null;
   const share = (at: number) => Math.min(1, Math.max(0, (at - startMs) / lengthMs));

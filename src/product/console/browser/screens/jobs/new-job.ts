@@ -28,7 +28,7 @@ interface JobDraft {
 const EMPTY: JobDraft = { prompt: '', assetIds: '', fromCollection: '', into: '', values: {}, json: '' };
 const EXAMPLE = JSON.stringify({ op: 'generate', prompt: 'A lighthouse at dusk' }, null, 2);
 
-/** A new job: it is priced by a dry run, and submitted as it was priced. */
+/** The form for a new job. It is priced by a dry run, and submitted exactly as it was priced. */
 export function NewJob() {
   const [{ op, by, job }, setQuery] = useQuery({ op: 'resize', by: 'form', job: '' });
   const [draft, setDraft] = useState(EMPTY);
@@ -50,7 +50,7 @@ export function NewJob() {
     setDraft(taken);
     setQuery({ op: request.op ?? 'resize', by: taken.json === '' ? 'form' : 'json', job: '' });
   };
-  // Another screen, such as a refusal in the playground, may have sent a job to begin with.
+  // Another screen may have sent a job to start with, such as an alternative in the playground.
   useEffect(() => {
     if (job !== '') void pricing.act(async () => take(requestIn(job)));
   }, []);
@@ -227,7 +227,7 @@ function bodyOf(op: string, definition: OpDefinition | undefined, draft: JobDraf
   };
 }
 
-/** A job as the form holds it; as JSON if the form lacks a field of it. */
+/** A job in the form's own fields, or as JSON if the form lacks one of them. */
 function draftOf(request: JobRequest): JobDraft {
   const {
     op,

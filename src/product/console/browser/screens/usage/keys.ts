@@ -15,7 +15,7 @@ import { Copy, sinceText, Time } from '../../parts/values.ts';
 import { addressOf } from '../../router.ts';
 import { api, useSession } from '../../session.ts';
 
-/** The API keys: issued, seen by their last use, revoked. A key sees none of them. */
+/** The API keys: issued, shown with their last use, revoked. A caller with an API key sees none of them. */
 export function Keys() {
   const { kind } = useSession();
   if (kind === 'key') return html`<${ForSessions} what="keys" />`;

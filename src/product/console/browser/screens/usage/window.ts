@@ -21,7 +21,7 @@ const SPANS = [
   { value: '365', label: 'a year' },
 ];
 
-/** The usage of a window: by day as a plot, by op and by key as tables; and what is left of the allowance. */
+/** The usage of a time window: a plot by day, tables by op and by key, and what is left of the allowance. */
 export function UsageOfWindow() {
   const [filters, setFilters] = useQuery({ days: '30', from: '', to: '' });
   const { days, from, to } = filters;
@@ -146,7 +146,7 @@ function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps)
   />`;
 }
 
-/** A value for each day of the window, also for those without usage. */
+/** One value per day of the window, even for days without usage. */
 function seriesOf({ from, to, groups }: Usage) {
   const byDay = new Map(groups.map((bucket) => [bucket.key, bucket]));
   const times: number[] = [];

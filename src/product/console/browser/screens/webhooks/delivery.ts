@@ -12,7 +12,7 @@ import { WEBHOOKS_PATH } from './secret.ts';
 
 const POLL_MS = 3_000;
 
-/** One delivery: what is sent, and its outcome. */
+/** The page of one delivery: what is sent, and its outcome. */
 export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; deliveryId: string }) {
   const { data, error, reload } = usePoll(
     (signal) => api.webhooks.delivery(endpointId, deliveryId, { signal }),

@@ -22,7 +22,7 @@ import { Secret, WEBHOOKS_PATH } from './secret.ts';
 
 const POLL_MS = 3_000;
 
-/** An endpoint, what was sent to it, and what it answered. */
+/** The page of an endpoint: what was sent to it, and how it responded. */
 export function EndpointPage({ endpointId }: { endpointId: string }) {
   const endpoint = useReading((signal) => api.webhooks.get(endpointId, { signal }), [endpointId]);
   const [{ status }, setFilters] = useQuery({ status: '' });
@@ -163,7 +163,7 @@ function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => v
   `;
 }
 
-/** Sends every event again whose last delivery failed, since an instant that the reader chooses. */
+/** Sends every event again whose last delivery failed, from an instant that the reader chooses. */
 function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (since: string) => void }) {
   const [isOpen, setIsOpen] = useState(false);
   const [hours, setHours] = useState('24');
@@ -192,7 +192,7 @@ function ResendFailed({ isEnabled, resend }: { isEnabled: boolean; resend: (sinc
   `;
 }
 
-/** Each event that the service queues again: it takes them in batches, until none is left. */
+/** The number of events that the service queues again, batch by batch, until none is left. */
 async function* resent(endpointId: string, since: string): AsyncGenerator<number> {
   let count = 0;
   for (;;) {

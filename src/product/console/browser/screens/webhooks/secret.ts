@@ -8,7 +8,7 @@ export const WEBHOOKS_PATH = '/console/webhooks';
 export const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'] as const;
 export type WebhookEvent = (typeof EVENTS)[number];
 
-/** Shows a secret, which no call answers again. */
+/** Shows a secret, which no call returns again. */
 export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
   return html`<${Dialog} title="Keep this secret" onClose=${onClose} closes="I have kept it">
     <p>It signs what is sent to this endpoint, and is shown only now. Whoever has it can forge deliveries.</p>
