@@ -80,7 +80,7 @@ export class AddressResolver {
         ({ tag }) => tag === recipe.tag && from.isThere(),
         () => false,
       );
-    const choosePasses = (facts: SourceFacts): Pass[] =>
+    const choosePasses = (facts: SourceFacts): ImagePass[] =>
       fixed === null
         ? formatsForReader(accept, facts).map((format, _index, { length }) =>
             recipes.compilePass(recipe, { width, format, isTried: length > 1 }),
