@@ -1,25 +1,22 @@
 import { join } from 'node:path';
 import { startMongo } from '../bench/services/mongodb.ts';
 import { startRedis } from '../bench/services/redis.ts';
-import { eachLimit } from '../src/platform/queues/each-limit.ts';
 import { type Need, needsOf, testFiles } from './support/needs.ts';
 import { installGenerators } from './support/services/client-generators.ts';
 import { findKubernetesValidate } from './support/services/kubernetes-validate.ts';
 import { findMinio } from './support/services/minio.ts';
 import { countsIn, cpuIn, durationsIn, failuresIn, longestOf, skippedIn } from './support/tap-output.ts';
-import { inOrder, processesFor, runProcess, type TestProcess } from './support/test-processes.ts';
+import { processesFor, runEach, runProcess, type TestProcess } from './support/test-processes.ts';
 
 /**
  * `npm test`: runs every test on the embedded stores, and once more, on Redis and MongoDB, those that declare it. Its
  * arguments are files to run instead of all; `--fast` (`npm run test:fast`) takes those that need nothing. Starts the
- * services that the chosen files need; the files that need a tool come last, and it is built or installed beside the
- * others. Ends with the tests that were skipped and a line that counts them all; exits 1 when a test failed, or when
- * CI=true and a service or a tool is missing.
+ * services and installs the tools that the chosen files need, beside the files that need none of them. Ends with the
+ * tests that were skipped and a line that counts them all; exits 1 when a test failed, or when CI=true and a service or
+ * a tool is missing.
  */
 const root = join(import.meta.dirname, '..');
 const MAX_FILES_SHOWN = 15;
-/** With five, a client of the tests was held up past the grace of an idle connection. */
-const PROCESSES_AT_A_TIME = 4;
 
 const USAGE = `npm test [-- FILE.test.ts …]     the files named, or all of them
 npm run test:fast               those that need no service
@@ -36,32 +33,26 @@ const files = chosenFiles();
 const needed = new Set(files.flatMap(needsOf));
 
 const missing: string[] = [];
-const [redis, mongodb] = await Promise.all([
-  needs('redis', 'both stores') ? found('Redis', startRedis()) : undefined,
-  needs('mongodb', 'both stores') ? found('MongoDB', startMongo()) : undefined,
+const stores = Promise.all([
+  needs('redis', 'both stores') ? found('Redis', startRedis()) : null,
+  needs('mongodb', 'both stores') ? found('MongoDB', startMongo()) : null,
 ]);
 const tools = Promise.all([
   needs('s3') && found('MinIO', findMinio()),
   needs('checkers') && found('kubernetes-validate', findKubernetesValidate()),
   needs('clients') && found('Generators of clients', installGenerators()),
 ]);
-const environment: Record<string, string> = {
-  // Processes of tests, and the services that they start, load the same modules: much of a start is compiling them.
-  NODE_COMPILE_CACHE: join(root, '.cache', 'compile'),
-  ...(redis ? { REDIS_URL: redis.url } : {}),
-  ...(mongodb ? { MONGODB_URL: mongodb.url } : {}),
-};
-const onBoth = redis && mongodb ? files.filter((file) => needsOf(file).includes('both stores')) : [];
+// Processes of tests, and the services that they start, load the same modules: much of a start is compiling them.
+const environment = { NODE_COMPILE_CACHE: join(root, '.cache', 'compile') };
+const onBoth = files.filter((file) => needsOf(file).includes('both stores'));
 const outputs: string[] = [];
 const broken: string[] = [];
 
 try {
-  const [withTools, others] = [files.filter(needsTools), files.filter((file) => !needsTools(file))];
-  const processes = [...processesFor(others, false), ...processesFor(onBoth, true)];
-  await eachLimit([...inOrder(processes), ...processesFor(withTools, false)], PROCESSES_AT_A_TIME, run);
+  await runEach([...processesFor(files, false), ...processesFor(onBoth, true)], run);
   report();
 } finally {
-  await Promise.all([redis?.stop(), mongodb?.stop()]);
+  for (const store of await stores) await store?.stop();
 }
 process.exit();
 
@@ -79,6 +70,16 @@ function needsTools(file: string): boolean {
   return needsOf(file).some((need) => need === 's3' || need === 'checkers' || need === 'clients');
 }
 
+function needsStores(file: string): boolean {
+  return needsOf(file).some((need) => need === 'redis' || need === 'mongodb');
+}
+
+/** The variables that name the stores which were brought up. */
+async function storeUrls(): Promise<Record<string, string>> {
+  const [redis, mongodb] = await stores;
+  return { ...(redis && { REDIS_URL: redis.url }), ...(mongodb && { MONGODB_URL: mongodb.url }) };
+}
+
 /** What was brought up, or null, which is noted and said aloud. */
 async function found<T>(name: string, starting: Promise<T | null>): Promise<T | null> {
   const service = await starting;
@@ -91,7 +92,9 @@ async function found<T>(name: string, starting: Promise<T | null>): Promise<T | 
 /** Runs a process; its failures are printed when it has ended. */
 async function run(testProcess: TestProcess): Promise<void> {
   if (testProcess.files.some(needsTools)) await tools;
-  const { output, isSuccess } = await runProcess(testProcess, environment);
+  const urls = testProcess.isCluster || testProcess.files.some(needsStores) ? await storeUrls() : {};
+  if (testProcess.isCluster && missing.some((name) => name === 'Redis' || name === 'MongoDB')) return;
+  const { output, isSuccess } = await runProcess(testProcess, { ...environment, ...urls });
   outputs.push(output);
   for (const failure of failuresIn(output)) console.log(failure);
   // A process that broke without a failed test is a failure all the same.

@@ -6,8 +6,8 @@ import { join } from 'node:path';
  *
  *     // needs: server, both stores
  *
- * The runner starts what the chosen files need and nothing else; files of one floor with the same needs share a
- * process. A file that needs `nothing` belongs to the fast run.
+ * The runner starts what the chosen files need and nothing else; files with the same needs share a process. A file
+ * that needs `nothing` belongs to the fast run.
  */
 export const NEEDS = {
   nothing: 'runs alone and within seconds: rules, words, a few pictures',
@@ -18,6 +18,7 @@ export const NEEDS = {
   'both stores':
     'depends on what stores promise: runs once on the embedded ones, once more on Redis and MongoDB',
   browser: 'draws in Chromium',
+  waits: 'waits far longer than it computes, so that others run beside it',
   alone: 'measures its process, changes it or takes minutes, so that no other test file runs there',
   redis: 'talks to Redis',
   mongodb: 'talks to MongoDB',

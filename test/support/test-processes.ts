@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { eachLimit } from '../../src/platform/queues/each-limit.ts';
 import { type Need, needsOf } from './needs.ts';
 
 /** Test files that run one after another in one process. */
@@ -12,49 +13,70 @@ export interface TestProcess {
 }
 
 /** More of them share little more, and the last process of a run would take long. */
-const MAX_FILES = 6;
-const LONG: ReadonlySet<Need> = new Set(['server', 'browser', 'service', 'alone']);
+const MAX_FILES = 12;
+/** A run has so many processes at a time on two cores. More of them hold up clients beyond the time of an answer. */
+const MAX_PROCESSES = 5;
+/** Of those, so many wait more than they compute: the others keep the cores busy meanwhile. */
+const MAX_WAITING = 2;
+const ALONE: ReadonlySet<Need> = new Set(['service', 'alone']);
+const WAITING: ReadonlySet<Need> = new Set(['service', 'waits']);
+const LONG: ReadonlySet<Need> = new Set(['server', 'browser']);
 const TOGETHER = join(import.meta.dirname, 'together.ts');
 const TIMEOUT_MS_A_FILE = 410_000;
 
-/** The processes of a run: files of one floor with the same needs share one, unless they must be alone in theirs. */
+/** The processes of a run: files with the same needs share one, unless they must be alone in theirs. */
 export function processesFor(files: readonly string[], isCluster: boolean): TestProcess[] {
-  const groups = Map.groupBy(files, (file) => {
-    const needs = needsOf(file);
-    return needs.includes('service') || needs.includes('alone') ? file : `${floorOf(file)}: ${needs}`;
-  });
-  return [...groups.values()].flatMap(inParts).map((part) => ({ files: part, isCluster }));
+  const groups = Map.groupBy(files, (file) => (needsOne([file], ALONE) ? file : needsOf(file).join()));
+  return [...groups.values()].flatMap(dealt).map((part) => ({ files: part, isCluster }));
 }
 
-/** The folder of `test` that a file is below, such as `product`. */
-function floorOf(file: string): string {
-  return file.split('/')[1] ?? '';
-}
-
-/** Parts of about the same length. */
-function inParts(files: readonly string[]): string[][] {
-  const length = Math.ceil(files.length / Math.ceil(files.length / MAX_FILES));
-  return Array.from({ length: Math.ceil(files.length / length) }, (_, part) =>
-    files.slice(part * length, (part + 1) * length),
-  );
+/** Parts of about the same length: neighbours, which often take equally long, are dealt to different ones. */
+function dealt(files: readonly string[]): string[][] {
+  const count = Math.ceil(files.length / MAX_FILES);
+  return Array.from({ length: count }, (_, part) => files.filter((_file, index) => index % count === part));
 }
 
 /**
- * The order in which processes begin. Those that start servers are first, so that the run ends with short ones; and
- * those of a floor are spread among the others, because the heaviest lie together. The first one of each floor begins
- * at once: a floor that has one alone may take long for it.
+ * Runs processes, a limited number at a time, some of which wait. Those that are alone begin first and those without
+ * a server last, so that a run ends with short ones.
  */
-export function inOrder(processes: readonly TestProcess[]): TestProcess[] {
-  const [long, short] = [processes.filter(isLong), processes.filter((one) => !isLong(one))];
-  const floors = Map.groupBy(long, ({ files, isCluster }) => `${floorOf(files[0] ?? '')} ${isCluster}`);
-  const placed = [...floors.values()].flatMap((floor) =>
-    floor.map((one, index) => ({ one, place: index / floor.length })),
-  );
-  return [...placed.sort((a, b) => a.place - b.place).map(({ one }) => one), ...short];
+export async function runEach(
+  processes: readonly TestProcess[],
+  run: (testProcess: TestProcess) => Promise<void>,
+): Promise<void> {
+  const ordered = processes.toSorted((one, other) => rankOf(one) - rankOf(other));
+  const waiting = ordered.filter(isWaiting);
+  const computing = ordered.filter((one) => !isWaiting(one));
+  let waitingNow = 0;
+
+  function* inTurn(): Generator<TestProcess> {
+    for (;;) {
+      const isTurnOfWaiting = waitingNow < MAX_WAITING || computing.length === 0;
+      const next = (isTurnOfWaiting ? waiting.shift() : undefined) ?? computing.shift();
+      if (next === undefined) return;
+      yield next;
+    }
+  }
+
+  await eachLimit(inTurn(), MAX_PROCESSES, async (one) => {
+    const share = isWaiting(one) ? 1 : 0;
+    waitingNow += share;
+    await run(one);
+    waitingNow -= share;
+  });
 }
 
-function isLong({ files }: TestProcess): boolean {
-  return files.some((file) => needsOf(file).some((need) => LONG.has(need)));
+function isWaiting({ files }: TestProcess): boolean {
+  return needsOne(files, WAITING);
+}
+
+function rankOf({ files }: TestProcess): number {
+  if (needsOne(files, ALONE)) return 0;
+  return needsOne(files, LONG) ? 1 : 2;
+}
+
+function needsOne(files: readonly string[], needs: ReadonlySet<Need>): boolean {
+  return files.some((file) => needsOf(file).some((need) => needs.has(need)));
 }
 
 /** Runs a process to its end. @returns what it printed, in the format of tap, and whether it ended well. */

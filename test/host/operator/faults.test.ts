@@ -1,4 +1,4 @@
-// needs: server, alone
+// needs: server, alone, waits
 import { randomBytes } from 'node:crypto';
 import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ t.test(
   'one image thread for several cores is found, and mended by the setting that the page names',
   { skip: grantedCores() < 2 && 'this machine has one core' },
   async (t) => {
-    const stop = load(6, '/images/transform?op=resize&width=1400&format=webp', photo);
+    const stop = load(6, '/images/transform?op=resize&width=1000&format=webp', photo);
     const { mend } = (await named(/1 image thread for \d+ cores/)) ?? {};
     t.match(mend, { setting: 'IMAGE_THREADS' });
     await act('/settings', { ...mend });

@@ -5,6 +5,8 @@ import { startWholeService, until } from '../../support/whole-service.ts';
 
 const TOKEN = 'a-token-of-an-operator-for-tests';
 const ASK_MS = 3_000;
+/** Between two rounds of calls: a fault is as plain, and the cores are free for other tests. */
+const PAUSE_MS = 2_000;
 
 /** A service in which faults are planted, and what its operator reads and does. A sample comes each ten seconds. */
 export async function openPlanted(t: Test, settings: Record<string, string>) {
@@ -49,21 +51,23 @@ export async function openPlanted(t: Test, settings: Record<string, string>) {
     return found;
   }
 
-  /** Calls with so many callers until it is stopped. */
-  function load(callers: number, call: string, body: Uint8Array<ArrayBuffer>) {
+  /** So many calls at once, again and again until it is stopped. */
+  function load(callers: number, path: string, body: Uint8Array<ArrayBuffer>) {
     let isOver = false;
     const headers = { authorization: `ApiKey ${service.key}`, 'content-type': 'image/jpeg' };
-    const caller = async () => {
+    const call = () =>
+      fetch(`${service.url}/api/v1${path}`, { method: 'POST', headers, body })
+        .then((answer) => answer.arrayBuffer())
+        .catch(() => undefined);
+    const running = (async () => {
       while (!isOver) {
-        await fetch(`${service.url}/api/v1${call}`, { method: 'POST', headers, body })
-          .then((answer) => answer.arrayBuffer())
-          .catch(() => pause(100));
+        await Promise.all(Array.from({ length: callers }, call));
+        await pause(PAUSE_MS);
       }
-    };
-    const running = Array.from({ length: callers }, caller);
-    return async () => {
+    })();
+    return () => {
       isOver = true;
-      await Promise.all(running);
+      return running;
     };
   }
 

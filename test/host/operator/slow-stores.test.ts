@@ -1,4 +1,4 @@
-// needs: server, alone
+// needs: server, alone, waits
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, waits
 import t from 'tap';
 import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
 import { StoreTimeout, timedDocuments, withTimeouts } from '../../../src/platform/stores/store-timeout.ts';

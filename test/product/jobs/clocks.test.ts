@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, waits
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,13 +19,13 @@ t.teardown(async () => {
   await stores.close();
   await rm(directory, { recursive: true, force: true });
 });
+const right = await startServer(t, { stores, hostId: 'right' });
 const items = await stores.documents.collection<ItemDocument>({ name: 'jobItems', indexes: [] });
 
 for (const apartSeconds of [-90, -45, 45, 90])
   t.test(
     `a host whose clock is ${apartSeconds} s off loses no item, and takes none from others`,
     async (t) => {
-      const right = await startServer(t, { stores, hostId: 'right' });
       const wrong = await startServer(t, {
         ...{ stores, hostId: 'wrong' },
         now: () => new Date(Date.now() + apartSeconds * 1_000),

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server, both stores, waits
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { StorageFullError, StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';

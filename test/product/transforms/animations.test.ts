@@ -1,4 +1,4 @@
-// needs: server
+// needs: server, waits
 import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../../support/images.ts';
