@@ -1,9 +1,9 @@
 // needs: server, browser
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 import { npmInstalled } from '../support/services/npm.ts';
 import { clientProject, examplesOf } from './project.ts';
 
@@ -30,6 +30,14 @@ const EXAMPLES = [
   'Errors and retries',
 ];
 
+const server = await sharedServer();
+const { key } = await server.account({ credits: 1_000 });
+const project = await clientProject(t);
+const photo = { create: { width: 1200, height: 900, channels: 3, background: 'red' } } as const;
+await sharp(photo).jpeg().toFile(join(project.folder, 'photo.jpg'));
+const examples = await examplesOf('ts');
+const SMALL = join(project.folder, 'small.webp');
+
 for (const { name, packages, program, args } of RUNTIMES) {
   t.test(`the examples of the client run in ${name}`, { timeout: 300_000 }, async (t) => {
     const modules = process.platform === 'linux' ? await npmInstalled(packages) : null;
@@ -37,12 +45,7 @@ for (const { name, packages, program, args } of RUNTIMES) {
       t.plan(0, `${name} cannot be had here`);
       return;
     }
-    const server = await startServer(t);
-    const { key } = await server.account({ credits: 1_000 });
-    const project = await clientProject(t);
-    const photo = { create: { width: 1200, height: 900, channels: 3, background: 'red' } } as const;
-    await sharp(photo).jpeg().toFile(join(project.folder, 'photo.jpg'));
-    const examples = await examplesOf('ts');
+    await rm(SMALL, { force: true });
     for (const [index, title] of EXAMPLES.entries()) {
       const file = `example-${index}.ts`;
       await writeFile(join(project.folder, file), examples.get(title) ?? `throw new Error('no ${title}')`);
@@ -52,7 +55,6 @@ for (const { name, packages, program, args } of RUNTIMES) {
       });
       t.match(said, { code: 0 }, `${title}: ${said.stderr}`);
     }
-    const small = await sharp(join(project.folder, 'small.webp')).metadata();
-    t.equal(small.width, 320, 'the picture was saved');
+    t.equal((await sharp(SMALL).metadata()).width, 320, 'the picture was saved');
   });
 }

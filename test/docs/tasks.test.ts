@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, writeBarcode } from 'zxing-wasm/writer';
-import { type Answer, type CallOptions, startServer } from '../support/harness.ts';
+import { type Answer, type CallOptions, sharedServer } from '../support/harness.ts';
 
 /**
  * Tasks of people who come with a picture and a wish, each done with as few calls as the interface allows. What the
@@ -14,7 +14,7 @@ const MAX_CALLS = 45;
 
 const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
 prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(writer).buffer } });
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const { key } = await server.account({ credits: 1_000 });
 
 let calls = 0;
@@ -58,7 +58,7 @@ async function photograph(width: number, height: number, number = 0) {
 }
 
 const photo = await bytesOf(
-  (await photograph(1_600, 1_200)).jpeg({ quality: 92 }).withMetadata({ orientation: 6 }),
+  (await photograph(800, 600)).jpeg({ quality: 92 }).withMetadata({ orientation: 6 }),
 );
 const logo = await bytesOf(
   sharp({
@@ -94,7 +94,7 @@ t.test('one picture, while one waits', async (t) => {
     ],
   });
   const three = await transform(photo, {
-    outputs: [sized('large', 1_000, 200_000), sized('medium', 600, 80_000), sized('small', 200, 15_000)],
+    outputs: [sized('large', 500, 100_000), sized('medium', 300, 40_000), sized('small', 100, 8_000)],
   });
   t.equal(three.headers.get('x-service-outputs'), '3/3', 'three sizes with limits');
 

@@ -11,8 +11,8 @@ const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
 const GRANTED = '1000';
 const CALLERS = 2;
 const CREDITS_OF_AN_EDIT = 12;
-/** A copy is taken each time that so many more rounds of calls were answered. */
-const ROUNDS_BEFORE_COPIES = [2, 4];
+/** The copy is taken when so many rounds of calls have begun. */
+const ROUNDS_BEFORE_COPY = 3;
 const PAGE = 100;
 const run = promisify(execFile);
 
@@ -98,7 +98,7 @@ async function judge(t: Test, service: WholeService, key: string): Promise<void>
   }
 }
 
-t.test('copies made under load are whole: their jobs end and their ledger adds up', async (t) => {
+t.test('a copy made under load is whole: its jobs end and its ledger adds up', async (t) => {
   if (process.env.TEST_STORES === 'cluster') return;
   const service = await startWholeService(t, { PROCESSES: '2' });
   const { MONGODB_URL, REDIS_URL, ...environment } = process.env;
@@ -116,23 +116,19 @@ t.test('copies made under load are whole: their jobs end and their ledger adds u
     }
   };
   const callers = Promise.all(Array.from({ length: CALLERS }, caller));
-  const copies = ROUNDS_BEFORE_COPIES.map((_, index) => `${service.directory}-copy-${index}`);
-  t.teardown(() => Promise.all(copies.map((copy) => rm(copy, { recursive: true, force: true }))));
-  // However slow the machine is, the first copy has money that was moved.
+  const copy = `${service.directory}-copy`;
+  t.teardown(() => rm(copy, { recursive: true, force: true }));
+  // However slow the machine is, the copy has money that was moved.
   await until(async () => (await api(service, key, '/credits')).json.data.balance < Number(GRANTED));
-  for (const [index, copy] of copies.entries()) {
-    await until(() => rounds >= (ROUNDS_BEFORE_COPIES[index] as number));
-    await admin('backup', copy);
-  }
+  await until(() => rounds >= ROUNDS_BEFORE_COPY);
+  await admin('backup', copy);
   loading.abort();
   await callers;
   service.signal('SIGTERM');
   await service.ended;
 
-  for (const copy of copies) {
-    const restored = await startWholeService(t, { PROCESSES: '1', DATA_DIR: copy });
-    await judge(t, restored, key);
-    restored.signal('SIGTERM');
-    t.equal(await restored.ended, 0);
-  }
+  const restored = await startWholeService(t, { PROCESSES: '1', DATA_DIR: copy });
+  await judge(t, restored, key);
+  restored.signal('SIGTERM');
+  t.equal(await restored.ended, 0);
 });

@@ -4,6 +4,8 @@ import type { WholeService } from '../../support/whole-service.ts';
 
 /** A process that ends closes a connection that was idle for so long: src/platform/http/connection/closing.ts. */
 const IDLE_GRACE_MS = 1_000;
+/** A body takes so long: calls are under way all the time, and leave the cores to processes that start. */
+const BODY_MS = 200;
 const MAX_CALLS = 20_000;
 
 export interface KeptClients {
@@ -51,14 +53,21 @@ export function startClients(
   return state;
 }
 
-/** Makes a picture smaller, over a connection of its own unless an agent keeps one. @returns the fault, or null. */
+/**
+ * Makes a picture smaller, which is sent slowly, over a connection of its own unless an agent keeps one.
+ * @returns the fault, or null.
+ */
 export function transform(
   { url, key }: WholeService,
   { body, width }: { body: Buffer; width: number },
   agent: Agent | false = false,
 ): Promise<string | null> {
   return new Promise((resolve) => {
-    const headers = { authorization: `ApiKey ${key}`, 'content-type': 'image/jpeg' };
+    const headers = {
+      authorization: `ApiKey ${key}`,
+      'content-type': 'image/jpeg',
+      'content-length': body.length,
+    };
     const path = `${url}/api/v1/images/transform?op=resize&width=${width}`;
     const broke = ({ code, message }: NodeJS.ErrnoException) =>
       resolve(`${code === 'ECONNREFUSED' ? 'connect' : 'broken'}: ${code ?? message}`);
@@ -69,7 +78,8 @@ export function transform(
         broke,
       );
     });
-    call.once('error', broke);
-    call.end(body);
+    call.on('error', broke);
+    call.write(body.subarray(0, body.length / 2));
+    setTimeout(() => call.end(body.subarray(body.length / 2)), BODY_MS);
   });
 }

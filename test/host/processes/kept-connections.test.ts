@@ -9,10 +9,10 @@ t.setTimeout(180_000);
 const CLIENTS = 8;
 const WINDOW = 60;
 const SETTINGS = { PROCESSES: '2', LOG_LEVEL: 'info', SYNC_CALLS_PER_ACCOUNT: '100' };
-const body = await sharp({ create: { width: 1600, height: 1200, channels: 3, background: '#336699' } })
+const body = await sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
   .jpeg()
   .toBuffer();
-const call = { body, width: 800 };
+const call = { body, width: 64 };
 
 /** How far the log of a service was read, and what was counted until there. */
 const counted = new WeakMap<WholeService, { length: number; counts: Map<number, number> }>();

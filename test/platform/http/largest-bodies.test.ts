@@ -96,8 +96,8 @@ function routesOf(document: Document): Route[] {
 }
 
 /**
- * Bodies that no route takes: one with a field that it does not know, and one that is refused before a schema is looked
- * at. What refuses the latter is the same for all routes, so each of them has one kind of it by turns.
+ * Bodies that no route takes: one with a field that it does not know, and one as large as a body may be. What refuses
+ * the latter is the same for all routes, so each of them has one kind of it by turns.
  */
 function refusedBodies({ example }: Route, turn: number): Large[] {
   const text = JSON.stringify(example);
@@ -116,11 +116,12 @@ function refusedBodies({ example }: Route, turn: number): Large[] {
     () => ({ name: 'too many names', body: bytesOf(beside(NAMES)), refusal: tooLarge }),
     () => ({ name: 'too many values', body: bytesOf(beside(VALUES)), refusal: tooLarge }),
     () => ({ name: 'no end', body: bytesOf(beside(ROWS).slice(0, -1)), refusal: malformed }),
+    () => ({ name: 'the largest unknown field', body: bytesOf(beside(TEXT)) }),
   ];
   const at = turn % ofAnyRoute.length;
   return [
     ...ofAnyRoute.slice(at, at + 1).map((large) => large()),
-    { name: 'an unknown field', body: bytesOf(beside(TEXT)) },
+    { name: 'an unknown field', body: bytesOf(beside(JSON.stringify('x'.repeat(FIELD_FILL)))) },
   ];
 }
 

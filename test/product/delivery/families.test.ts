@@ -42,11 +42,11 @@ t.test('a width with a density is their exact product', async (t) => {
   t.same(wrong.slice(0, 5), []);
 });
 
-t.test('ten thousand random widths make no more pictures than the ladder has rungs', async (t) => {
+t.test('all widths, in any order, make no more pictures than the ladder has rungs', async (t) => {
   const { data } = (await create({ name: 'Random', steps })).json;
   const before = await runs();
   const family = { what: `${data.slug}@1`, extension: 'webp' };
-  const all = Array.from({ length: 10_000 }, (_, index) => String(1 + ((index * 7919) % 4096)));
+  const all = Array.from({ length: 4_096 }, (_, index) => String(1 + ((index * 7919) % 4096)));
   const statuses: Record<string, number> = {};
   for (let start = 0; start < all.length; start += 50) {
     const answers = await Promise.all(

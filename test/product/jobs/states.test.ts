@@ -9,7 +9,7 @@ t.setTimeout(180_000);
 
 /** On a machine that is busy, fewer sequences are tried. */
 const MAX_MS = 25_000;
-const { STATE_RUNS = '12', STATE_SEED, TEST_STORES, MONGODB_URL } = process.env;
+const { STATE_RUNS = '6', STATE_SEED, TEST_STORES, MONGODB_URL } = process.env;
 
 t.test('random sequences of calls, outcomes, deaths and time follow the state tables', async (t) => {
   await t.resolves(

@@ -10,11 +10,15 @@ import { pipInstalled } from './pip.ts';
 const run = promisify(execFile);
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 /**
- * The generators work with the compiler's older interface, which TypeScript 7 does not have: they get one of their own.
+ * The generators of TypeScript. They work with the compiler's older interface, which TypeScript 7 does not have, and
+ * get one of their own.
  */
-const COMPILER = { typescript: '5.9.3' };
-const OPENAPI_TYPESCRIPT = { 'openapi-typescript': '7.13.0', 'openapi-fetch': '0.17.0' };
-const HEY_API = { '@hey-api/openapi-ts': '0.99.0' };
+const GENERATORS = {
+  'openapi-typescript': '7.13.0',
+  'openapi-fetch': '0.17.0',
+  '@hey-api/openapi-ts': '0.99.0',
+  typescript: '5.9.3',
+};
 const OPENAPI_PYTHON_CLIENT = '0.29.1';
 const NODE_TYPES = join(import.meta.dirname, '../../../node_modules/@types');
 /** The generators read these too: hey-api writes its imports as `nodenext` asks. */
@@ -49,8 +53,7 @@ export interface ClientProject {
 
 /** Installs both generators of TypeScript once; null if that cannot be done. */
 export async function installGenerators(): Promise<true | null> {
-  const folders = [await npmInstalled(OPENAPI_TYPESCRIPT, COMPILER), await npmInstalled(HEY_API, COMPILER)];
-  return folders.includes(null) ? null : true;
+  return (await npmInstalled(GENERATORS)) === null ? null : true;
 }
 
 /**
@@ -59,7 +62,7 @@ export async function installGenerators(): Promise<true | null> {
  * @returns null if nothing can be installed.
  */
 export async function openapiTypescriptClient(t: Test, document: object): Promise<ClientProject | null> {
-  const packages = await npmInstalled(OPENAPI_TYPESCRIPT, COMPILER);
+  const packages = await npmInstalled(GENERATORS);
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
   const tool = join(packages, 'openapi-typescript/bin/cli.js');
@@ -73,7 +76,7 @@ export async function openapiTypescriptClient(t: Test, document: object): Promis
  * @returns null if nothing can be installed.
  */
 export async function heyApiClient(t: Test, document: object): Promise<ClientProject | null> {
-  const packages = await npmInstalled(HEY_API, COMPILER);
+  const packages = await npmInstalled(GENERATORS);
   if (packages === null) return null;
   const { folder, project } = await projectOf(t, packages, document);
   const args = ['-i', 'openapi.json', '-o', 'client', '-c', '@hey-api/client-fetch', '--silent'];

@@ -10,17 +10,13 @@ const INSTALL_TIMEOUT_MS = 3 * 60_000;
 /**
  * Installs packages once, into the cache, without their scripts.
  * @param packages versions by name.
- * @param beside packages that these need and do not name.
  * @returns the folder node_modules with these packages; null, with a message, when they cannot be installed.
  */
-export async function npmInstalled(
-  packages: Readonly<Record<string, string>>,
-  beside: Readonly<Record<string, string>> = {},
-): Promise<string | null> {
+export async function npmInstalled(packages: Readonly<Record<string, string>>): Promise<string | null> {
   const named = Object.entries(packages).map((entry) => entry.join('-'));
   try {
     const folder = await cached(named.join('-').replaceAll(/[^\w.]+/g, '-'), async (building) => {
-      const manifest = { private: true, dependencies: { ...packages, ...beside } };
+      const manifest = { private: true, dependencies: packages };
       await writeFile(join(building, 'package.json'), JSON.stringify(manifest));
       const options = { cwd: building, timeout: INSTALL_TIMEOUT_MS };
       await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], options);

@@ -7,7 +7,7 @@ import { manualClock } from '../../support/clock.ts';
 import { browserDirectories, browserProcesses, untilEmpty } from './processes.ts';
 import { BROWSER_CACHE, openTestRenderer } from './test-renderer.ts';
 
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 20);
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? 9);
 const LIME = '<!doctype html><body style="margin:0;background:lime">';
 const SLOW = '<div style="position:absolute;inset:0;backdrop-filter:blur(9px)"></div>'.repeat(6);
 
