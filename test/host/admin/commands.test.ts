@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import t from 'tap';
 import { startServer, type TestAccount } from '../../support/harness.ts';
 

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import sharp from 'sharp';
 import t from 'tap';
 import { openDelivering } from './delivering.ts';

@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

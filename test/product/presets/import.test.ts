@@ -1,4 +1,4 @@
-// needs: server, both stores
+// needs: server
 import t from 'tap';
 import { readModels } from '../../../src/product/models/models.ts';
 import { checkEntries } from '../../../src/product/presets/importing.ts';
