@@ -165,6 +165,7 @@ t.test('an asset that goes while its picture is made is answered as one that nev
 t.test('an account that is suspended or deleted answers nothing one second later', async (t) => {
   const shown = await show();
   const { account, path } = shown;
+  await isKept(shown, here);
   await (await operator()).suspend(account.id);
   clock.nowMs += 1_000;
   t.same(await statuses(path), GONE);
