@@ -30,7 +30,6 @@ export function channelPair(processId = 1): ChannelPair {
       }),
     onMessage: (listener) => toHost.push(listener),
     onGone: (listener) => whenGone.push(() => listener(processId)),
-    ids: () => (connected ? [processId] : []),
   });
   const channel = channelOver({
     send: (message) =>

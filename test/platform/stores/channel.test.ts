@@ -43,11 +43,19 @@ t.test('calls of a process are answered, errors as themselves, events reach it',
   ]);
   t.ok(askers.every((id) => id === worker.id));
 
+  const spare = cluster.fork({ CHANNEL_TASK: 'spare' });
+  await report(spare, 'spare');
   const told = report(worker, 'event');
-  host.broadcast('echo', { news: 1 });
+  t.equal(
+    host.broadcast('echo', { news: 1 }),
+    1,
+    'a process without a channel receives none, and is not counted',
+  );
   t.same(await told, { event: { news: 1 } });
-  worker.kill();
-  await once(worker, 'exit');
+  for (const process of [worker, spare]) {
+    process.kill();
+    await once(process, 'exit');
+  }
 });
 
 t.test('a process that dies with a call open leaves the primary serving the next', async (t) => {

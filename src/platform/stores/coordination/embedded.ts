@@ -259,7 +259,11 @@ export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Co
   ) as Pick<Coordination, RemoteMethod>;
   return {
     ...methods,
-    subscribe: async (name, listener) => listeners.add(name, listener),
+    async subscribe(name, listener) {
+      // The primary sends messages to the processes that have called it.
+      await methods.ping();
+      return listeners.add(name, listener);
+    },
     close: async () => unsubscribe(),
   };
 }

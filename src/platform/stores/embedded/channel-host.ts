@@ -15,8 +15,6 @@ interface ProcessLinks {
   send(processId: number, message: unknown): void;
   onMessage(listener: (processId: number, message: unknown) => void): void;
   onGone(listener: (processId: number) => void): void;
-  /** The connected processes. */
-  ids(): number[];
 }
 
 /** A channel host for every process that cluster.fork() started or will start. */
@@ -29,20 +27,19 @@ export function clusterChannelHost(): ChannelHost {
     },
     onMessage: (listener) => cluster.on('message', (worker, message) => listener(worker.id, message)),
     onGone: (listener) => cluster.on('disconnect', (worker) => listener(worker.id)),
-    ids: () => Object.keys(cluster.workers ?? {}).map(Number),
   });
 }
 
 export function channelHostOver(links: ProcessLinks): ChannelHost {
   const handlers = new Map<string, ServiceHandler>();
+  /** By process, from its first call until its end: a spare process makes no calls. */
   const senders = new Map<number, (frame: Frame) => void>();
 
-  function senderTo(processId: number): (frame: Frame) => void {
-    const known = senders.get(processId);
-    if (known !== undefined) return known;
-    const sender = batchFrames((message) => links.send(processId, message));
-    senders.set(processId, sender);
-    return sender;
+  function open(processId: number): void {
+    senders.set(
+      processId,
+      batchFrames((message) => links.send(processId, message)),
+    );
   }
 
   async function answer(processId: number, call: CallFrame): Promise<void> {
@@ -62,7 +59,7 @@ export function channelHostOver(links: ProcessLinks): ChannelHost {
 
   links.onMessage((processId, message) => {
     const frames = framesOf(message);
-    if (frames.length > 0) senderTo(processId);
+    if (frames.length > 0 && !senders.has(processId)) open(processId);
     for (const frame of frames) if (frame.kind === 'call') void answer(processId, frame);
   });
   links.onGone((processId) => senders.delete(processId));
@@ -72,9 +69,8 @@ export function channelHostOver(links: ProcessLinks): ChannelHost {
       handlers.set(service, handler);
     },
     broadcast(service, event) {
-      const processIds = links.ids();
-      for (const processId of processIds) senderTo(processId)({ kind: 'event', service, event });
-      return processIds.length;
+      for (const send of senders.values()) send({ kind: 'event', service, event });
+      return senders.size;
     },
   };
 }

@@ -18,7 +18,7 @@ export interface Channel {
 export interface ChannelHost {
   /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
   provide(service: string, handler: ServiceHandler): void;
-  /** Returns the number of receiving processes. */
+  /** Sends to the processes that have called a service. @returns their number. */
   broadcast(service: string, event: unknown): number;
 }
 
