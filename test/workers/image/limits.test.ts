@@ -17,6 +17,12 @@ const REFUSED: [StepText[], string, Uint8Array?][] = [
   [[['extend', { left: 16384 }]], 'steps[0].params.left'],
   [[['extend', { top: 16384, left: 3 }]], 'steps[0].params.top'],
   [[['affine', { matrix: [10_000, 0, 0, 1] }]], 'steps[0].params.matrix'],
+  ...[
+    [0, 0, 0, 0],
+    [1, 1, 1, 1],
+    [0, 1, 0, 2],
+    [1e-9, 0, 0, 1],
+  ].map((matrix): [StepText[], string] => [[['affine', { matrix }]], 'steps[0].params.matrix']),
   [[['flip'], ['extract', { left: 8, top: 0, width: 1, height: 1 }]], 'steps[1].params.left'],
   [[['extract', { left: 0, top: 4, width: 8, height: 5 }]], 'steps[0].params.height'],
   [[['resize', {}]], 'steps[0].params.width'],

@@ -1,6 +1,7 @@
 import type { Size } from '../../formats/size.ts';
 import { backgroundOrFill, isTranslucentColour } from '../colour/colour.ts';
 import { sizeLimitError } from '../pixels/geometry.ts';
+import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation } from './operation.ts';
 import {
   choiceParameter,
@@ -11,6 +12,8 @@ import {
 } from './parameter.ts';
 
 const MAX_OFFSET_PX = 16384;
+/** The share of its area that a picture keeps at least; a smaller one would be less than a pixel of any picture. */
+const MIN_DETERMINANT = 1e-8;
 /** CPU milliseconds per megapixel of each interpolator. */
 const AFFINE_MS = {
   nearest: 35,
@@ -41,6 +44,10 @@ export const affineOperation = defineStepOperation({
   cpuMsPerMegapixel: ({ interpolator }) => AFFINE_MS[interpolator],
   frames: 'each',
   sizeAfter: 'found',
+  rule({ matrix: [a = 1, b = 0, c = 0, d = 1] }) {
+    if (Math.abs(a * d - b * c) >= MIN_DETERMINANT) return undefined;
+    return new BadArgumentError('matrix', 'matrix leaves no area of a picture: make a × d differ from b × c.');
+  },
   fits: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),
   async apply(picture, { matrix, background, interpolator, ...offsets }, { sharp, fill }) {
