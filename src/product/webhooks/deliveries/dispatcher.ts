@@ -10,6 +10,8 @@ const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 /** The longest pause between two readings of the schedule, in case a wake-up is lost. */
 const MAX_PAUSE_MS = 1_000;
+/** The pause where nothing is scheduled at all, so that an idle service is left alone. */
+const IDLE_PAUSE_MS = 5_000;
 /** The most claims of one reading, so that the processes of a host share the due endpoints. */
 const MAX_CLAIMS = 64;
 /** The delay of a due endpoint that finds no slot; a slow endpoint waits longer, as there may be many. */
@@ -65,8 +67,8 @@ export class Dispatcher {
     this.#unsubscribe();
     await Promise.all(this.#running);
     clearInterval(this.#heartbeat);
-    // Other processes take over the endpoints that were given back; if they miss the message, they look within a
-    // second.
+    // Other processes take over the endpoints that were given back; if they miss the message, they look within
+    // seconds.
     await this.#options.coordination.publish(WAKE_CHANNEL, '').catch(() => undefined);
   }
 
@@ -105,7 +107,7 @@ export class Dispatcher {
       );
       for (const member of members) this.#run(member, { holder, endsMs, isFresh: true });
       this.#isWoken ||= nextInMs === 0;
-      return Math.min(nextInMs ?? MAX_PAUSE_MS, MAX_PAUSE_MS);
+      return nextInMs === null ? IDLE_PAUSE_MS : Math.min(nextInMs, MAX_PAUSE_MS);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'The schedule of webhooks cannot be read; it is tried again');
       return MAX_PAUSE_MS;
