@@ -1,6 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
+import { defaultSearchEffort } from '../../../workers/image/encode/effort.ts';
 import { DeadlineError } from '../../../workers/image/failure.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
 import { rehearse, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
@@ -17,6 +18,7 @@ async function rehearsed(slowness: number) {
   const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
   const result = await rehearse({
     format: 'webp',
+    usualEffort: undefined,
     row: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
     ratio: 50,
     nowMs: () => now,
@@ -84,6 +86,46 @@ t.test('a size is estimated by runs of frames, a likeness by frames that lie apa
   t.equal(ofLikeness?.heads, undefined);
 });
 
+t.test('a sample of large frames has few of them, and at least two a run', async (t) => {
+  const sampledOf = (width: number, frames: number) => {
+    const animation = { data: new Uint8Array(width * 500 * frames), width, height: 500, frames };
+    const ofSize = takeTrialSample({ ...animation, channels: 1 }, 'size');
+    const ofLikeness = takeTrialSample({ ...animation, channels: 1 }, 'likeness');
+    return [ofSize?.pixels.frames, ofSize?.heads?.frames, ofLikeness?.pixels.frames];
+  };
+  t.same(sampledOf(300, 100), [9, 3, 10], 'a third of a run less than the 13 of small frames');
+  t.same(sampledOf(1_000, 100), [6, 3, 6]);
+  t.same(sampledOf(1_000, 16), [2, undefined, 2], 'of few frames an eighth');
+});
+
+t.test('a search through an animation begins with the effort that two trials have time for', async (t) => {
+  const effortOf = (format: OutputFormat, megapixels: number, frames = 100) =>
+    defaultSearchEffort(format, { frames, megapixels });
+  t.same(
+    [0.4, 1, 1.9, 3, 45].map((megapixels) => effortOf('gif', megapixels)),
+    [undefined, 3, 3, 0, 0],
+  );
+  t.same(
+    [1, 4, 7.9, 9, 45].map((megapixels) => effortOf('webp', megapixels)),
+    [9, 3, 3, 0, 0],
+  );
+  t.same(
+    [effortOf('webp', 1, 1), effortOf('webp', 9, 1), effortOf('gif', 9, 1)],
+    [9, 7, undefined],
+    'a still one',
+  );
+  const tried: (number | undefined)[] = [];
+  await rehearse({
+    ...{ format: 'webp', usualEffort: 3, ratio: 1, nowMs: () => 0, leftMs: () => -1 },
+    row: { count: 3, pick: 'last', target: 1, tolerance: 0 },
+    async attempt(index, effort) {
+      tried.push(effort);
+      return { value: index, reaches: index <= 1 };
+    },
+  });
+  t.same(tried.slice(0, 2), [undefined, 0], 'an effort that is no lower is not tried in its place');
+});
+
 t.test('a setting that is sure to fail by its expectation is not tried', async (t) => {
   const tried = async (margin: number | undefined, target: number) => {
     const indices: number[] = [];
@@ -114,6 +156,8 @@ t.test(
     now = 6_500;
     t.equal(time.hasTime(), false, 'the next would end at 8.5 s');
     t.equal(time.timeoutMs(), 1_500);
+    t.equal(time.timeoutMs(400), 1_100, 'its file has to be judged as well');
+    t.throws(() => time.timeoutMs(1_500), DeadlineError);
     t.equal(
       await time.within(async () => {
         throw new DeadlineError();

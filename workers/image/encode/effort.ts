@@ -1,6 +1,7 @@
 import type { JpegOptions, WebpOptions } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import type { OutputFormat } from '../../protocol.ts';
+import { animationSearchEffort } from './moving-effort.ts';
 
 /*
  * The settings of the encoders at each effort from 0 to 9. Efforts were chosen from curves of CPU time against bytes at
@@ -130,12 +131,19 @@ const LARGE_WEBP_EFFORT = 7;
 
 /**
  * The effort of a search for the smallest file, which encodes many times. Undefined means the default effort.
- * @param megapixels of all frames.
+ * @param written all frames together.
  */
-export function defaultSearchEffort(format: OutputFormat, megapixels: number): number | undefined {
-  if (format !== 'webp' && format !== 'avif') return undefined;
-  if (megapixels <= UNHURRIED_MEGAPIXELS) return GREATEST_EFFORT;
-  return format === 'avif' ? 0 : LARGE_WEBP_EFFORT;
+export function defaultSearchEffort(
+  format: OutputFormat,
+  written: { frames: number; megapixels: number },
+): number | undefined {
+  const isUnhurried = written.megapixels <= UNHURRIED_MEGAPIXELS;
+  if (format === 'webp' && isUnhurried) return GREATEST_EFFORT;
+  const moving = animationSearchEffort(format, written);
+  if (moving !== undefined) return moving.effort ?? (format === 'webp' ? DEFAULT_EFFORT.webp : undefined);
+  if (format === 'webp') return LARGE_WEBP_EFFORT;
+  if (format === 'avif') return isUnhurried ? GREATEST_EFFORT : 0;
+  return undefined;
 }
 
 /** Maps effort 0 to 9 to an encoder's scale from 0 to `top`. */

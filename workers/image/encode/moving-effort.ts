@@ -27,11 +27,36 @@ const EFFORTS: Readonly<Partial<Record<OutputFormat, readonly MovingEffort[]>>> 
   ],
 };
 
-/** The effort for an animation. Undefined for a still picture, and if the caller chose an effort. */
+/** What is written: all frames together. */
+interface WrittenFrames {
+  frames: number;
+  megapixels: number;
+}
+
+/** How often a search tries the whole animation, in the time that an encoding of as many pixels may take. */
+const SEARCH_TRIALS = 2;
+
+/** The effort for an animation. Undefined for a still picture, if the caller chose an effort, and for a search. */
 export function animationEffort(
   { format, effort, target }: EncodeOptions & { format: OutputFormat },
-  { frames, megapixels }: { frames: number; megapixels: number },
+  written: WrittenFrames,
 ): MovingEffort | undefined {
-  if (frames === 1 || effort !== undefined || target !== undefined) return undefined;
-  return EFFORTS[format]?.find(({ upToMegapixels }) => megapixels <= upToMegapixels);
+  return effort === undefined && target === undefined ? effortFor(format, written, 1) : undefined;
+}
+
+/** The encoding of each trial of a search, if the caller chose no effort; undefined for a still picture. */
+export function animationSearchEffort(
+  format: OutputFormat,
+  written: WrittenFrames,
+): MovingEffort | undefined {
+  return effortFor(format, written, SEARCH_TRIALS);
+}
+
+function effortFor(
+  format: OutputFormat,
+  { frames, megapixels }: WrittenFrames,
+  trials: number,
+): MovingEffort | undefined {
+  if (frames === 1) return undefined;
+  return EFFORTS[format]?.find(({ upToMegapixels }) => trials * megapixels <= upToMegapixels);
 }

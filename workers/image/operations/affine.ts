@@ -46,7 +46,10 @@ export const affineOperation = defineStepOperation({
   sizeAfter: 'found',
   rule({ matrix: [a = 1, b = 0, c = 0, d = 1] }) {
     if (Math.abs(a * d - b * c) >= MIN_DETERMINANT) return undefined;
-    return new BadArgumentError('matrix', 'matrix leaves no area of a picture: make a × d differ from b × c.');
+    return new BadArgumentError(
+      'matrix',
+      'matrix leaves no area of a picture: make a × d differ from b × c.',
+    );
   },
   fits: (picture, { matrix }) => sizeLimitError(mappedSize(picture, matrix), picture.frames),
   size: (input, { matrix }) => mappedSize(input, matrix),

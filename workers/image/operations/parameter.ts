@@ -24,7 +24,7 @@ export {
 } from '../colour/css-colour.ts';
 export { DEFAULT_EFFORT as USUAL_EFFORT, defaultSearchEffort as searchEffort } from '../encode/effort.ts';
 export { alphaLevelsOfOutput as alphaLevels, lossyReason } from '../encode/encoder.ts';
-export { animationEffort as movingEffort } from '../encode/moving-effort.ts';
+export { animationEffort as movingEffort, animationSearchEffort } from '../encode/moving-effort.ts';
 export { MAX_EDGE_PX, PLACE_NAMES } from '../pixels/geometry.ts';
 export { scalesOnLoad } from '../scale-on-load.ts';
 

@@ -45,6 +45,8 @@ export interface SampleEstimates {
 
 interface RehearsalInput {
   format: OutputFormat;
+  /** The default effort of the search; undefined: that of the encoder. */
+  usualEffort: number | undefined;
   row: Pick<SettingSequence, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
   /** Number of pixels of the whole picture per pixel of the sample. */
   ratio: number;
@@ -71,6 +73,8 @@ const MAX_SAMPLED_FRAMES = 24;
  * last one.
  */
 const RUNS = 3;
+/** The most pixels of sampled frames, unless two frames a run have more: encoders of animations are slow. */
+const MAX_SAMPLED_PX = 1_500_000;
 
 /** A sample of a large picture by which a quantity is estimated. Undefined for a picture that is tried as a whole. */
 export function takeTrialSample(pixels: Pixels, quantity: Quantity): TrialSample | undefined {
@@ -85,7 +89,8 @@ function framesSampleOf(pixels: Pixels, quantity: Quantity): TrialSample | undef
   if (isSmall || frames < FRAMES_PER_SAMPLED * MIN_SAMPLED_FRAMES) return undefined;
   const framesIn = (isSampled: (frame: number) => boolean) =>
     joinFrames(splitFrames(pixels).filter((_, frame) => isSampled(frame)));
-  const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED), MAX_SAMPLED_FRAMES);
+  const affordable = Math.max(2 * RUNS, Math.floor(MAX_SAMPLED_PX / (width * height)));
+  const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED), MAX_SAMPLED_FRAMES, affordable);
   const runLength = Math.floor(sampled / RUNS);
   if (quantity !== 'size' || runLength < 2) {
     const distance = Math.ceil(frames / sampled);
@@ -127,7 +132,7 @@ function placeOf(tile: number, sidePx: number): number {
  */
 export async function rehearse(rehearsal: RehearsalInput): Promise<SampleEstimates> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
-  const efforts = EFFORTS[rehearsal.format];
+  const efforts = effortsDownFrom(rehearsal.usualEffort, rehearsal.format);
   let found: TriedSetting[] = [];
   let trials = 0;
   let level = 0;
@@ -157,6 +162,11 @@ export async function rehearse(rehearsal: RehearsalInput): Promise<SampleEstimat
     effort: efforts[level],
     isRushed: TRIALS_TO_FIT * wholeMs > leftMs(),
   };
+}
+
+/** The default effort, and those below it. */
+function effortsDownFrom(usual: number | undefined, format: OutputFormat): (number | undefined)[] {
+  return EFFORTS[format].filter((effort) => effort === undefined || usual === undefined || effort < usual);
 }
 
 /**

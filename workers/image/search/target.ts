@@ -193,6 +193,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
+  let judgingMs = found?.judgingMs ?? 0;
   const isNearer = (one: Trial, other: Trial) =>
     row.pick === 'last' ? one.value < other.value : one.value > other.value;
   const time = new TrialTime(search, () => best !== undefined);
@@ -204,10 +205,12 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
       hasTime: time.hasTime,
       async attempt(index) {
         const setting = settings[index] as EncoderSetting;
-        const opened = await search.prepare(time.timeoutMs());
+        const opened = await search.prepare(time.timeoutMs(judgingMs));
         const file = await search.finish(await encoded(fitting, opened, setting));
         trials += 1;
+        const writtenMs = search.nowMs();
         const judged = { written: file, setting, effort, ...(await judge(file)) };
+        judgingMs = search.nowMs() - writtenMs;
         if (judged.reaches) best = judged;
         else if (nearest === undefined || isNearer(judged, nearest)) nearest = judged;
         return judged;
@@ -225,29 +228,39 @@ async function rehearsed(
   { pixels, encode, deadlineMs, nowMs, prepareSample }: Search,
   settings: readonly EncoderSetting[],
   { quantity, row, judge }: Goal<Trial>,
-): Promise<SampleEstimates | undefined> {
+): Promise<(SampleEstimates & { judgingMs: number }) | undefined> {
   const sample = takeTrialSample(pixels, quantity);
   if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
   const ratio = sizeOf(pixels) / sizeOf(sample.pixels);
-  return rehearse({
+  const usual = effortOf(encode, pixels);
+  let judgingMs = 0;
+  const rehearsed = await rehearse({
     format: encode.format,
+    usualEffort: usual.effort,
     row,
     ratio,
     nowMs,
     leftMs: () => deadlineMs - LAST_CALL_MS - nowMs(),
     async attempt(index, effort) {
-      const usual = effort === undefined ? effortOf(encode, pixels) : { effort };
+      const tried = effort === undefined ? usual : { effort };
       const write = (part: Pixels) =>
         encoded(
-          { pixels: part, encode: { ...encode, ...usual }, motion: {} },
+          { pixels: part, encode: { ...encode, ...tried }, motion: {} },
           prepareSample(part),
           settings[index] as EncoderSetting,
         );
       const file = await write(sample.pixels);
       const heads = sample.heads && (await write(sample.heads));
-      return judge(file, { pixels: sample.pixels, bytes: wholeBytes(pixels, sample, file, heads) });
+      const writtenMs = nowMs();
+      const judged = await judge(file, {
+        pixels: sample.pixels,
+        bytes: wholeBytes(pixels, sample, file, heads),
+      });
+      judgingMs = ratio * (nowMs() - writtenMs);
+      return judged;
     },
   });
+  return { ...rehearsed, judgingMs };
 }
 
 /**
@@ -286,7 +299,8 @@ function effortOf(
   { format, effort: asked }: CommonSettings,
   { width, height, frames }: Pixels,
 ): EncodeOptions {
-  const effort = asked ?? defaultSearchEffort(format, (width * height * frames) / 1e6);
+  const effort =
+    asked ?? defaultSearchEffort(format, { frames, megapixels: (width * height * frames) / 1e6 });
   return effort === undefined ? {} : { effort };
 }
 

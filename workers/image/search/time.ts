@@ -1,4 +1,4 @@
-import { DeadlineError } from '../failure.ts';
+import { DeadlineError, isDeadlineError } from '../failure.ts';
 
 /** Time that is kept for the response once the target is reached. A search for a better file ends before it. */
 export const LAST_CALL_MS = 2_000;
@@ -33,9 +33,15 @@ export class TrialTime {
     return fits;
   };
 
-  /** Milliseconds that the next trial may take. */
-  timeoutMs(): number {
-    return this.#endMs() - this.#nowMs();
+  /**
+   * Milliseconds that the encoding of the next trial may take.
+   * @param judgingMs the time that its file needs afterwards.
+   * @throws DeadlineError if nothing is left.
+   */
+  timeoutMs(judgingMs = 0): number {
+    const leftMs = this.#endMs() - this.#nowMs() - judgingMs;
+    if (leftMs <= 0) throw new DeadlineError();
+    return leftMs;
   }
 
   /**
@@ -46,7 +52,7 @@ export class TrialTime {
     try {
       await search();
     } catch (error) {
-      if (!isTooLate(error)) throw error;
+      if (!isDeadlineError(error)) throw error;
       this.#wasCut = true;
     }
     return !this.#wasCut;
@@ -55,9 +61,4 @@ export class TrialTime {
   #endMs(): number {
     return this.#deadlineMs - (this.#isKept() ? LAST_CALL_MS : ANSWER_MS);
   }
-}
-
-/** Whether a trial failed because its time was over. */
-function isTooLate(error: unknown): boolean {
-  return error instanceof DeadlineError || (error instanceof Error && error.message.startsWith('timeout:'));
 }

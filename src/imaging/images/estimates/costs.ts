@@ -2,6 +2,7 @@ import type { Size } from '../../../../workers/formats/size.ts';
 import { isAnimationFormat, parseFrameRange } from '../../../../workers/image/frames.ts';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import {
+  animationSearchEffort,
   movingEffort,
   scalesOnLoad,
   searchEffort,
@@ -184,11 +185,20 @@ function stepsMs({ steps }: ImagePass, megapixels: readonly number[], cost: Step
   }, 0);
 }
 
-function encodingMs(encode: ResolvedEncode, written: { frames: number; megapixels: number }): number {
+/** All frames of a result together. */
+interface WrittenPixels {
+  frames: number;
+  megapixels: number;
+}
+
+function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   const { megapixels } = written;
-  const moving = movingEffort(encode, written);
-  const once = megapixels * (moving?.cpuMsPerMegapixel ?? atEffort(encode, megapixels));
-  if (encode.target === undefined) return once;
+  if (encode.target === undefined) {
+    const moving = movingEffort(encode, written);
+    return megapixels * (moving?.cpuMsPerMegapixel ?? atEffort(encode, written));
+  }
+  const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
+  const once = megapixels * Math.max(moving?.cpuMsPerMegapixel ?? 0, atEffort(encode, written));
   const compareMs = 'ssimulacra2' in encode.target ? SCORE_MS : COMPARE_MS;
   return trialsOf(encode) * (once + megapixels * compareMs);
 }
@@ -199,11 +209,11 @@ function trialsOf({ format, lossless }: ResolvedEncode): number {
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
 }
 
-function atEffort(encode: ResolvedEncode, megapixels: number): number {
+function atEffort(encode: ResolvedEncode, written: WrittenPixels): number {
   const points = scaleOf(encode);
-  const { format, lossless, effort = usualEffort(encode, megapixels) } = encode;
+  const { format, lossless, effort = usualEffort(encode, written) } = encode;
   const largeAvif = lossless ? LARGE_LOSSLESS_AVIF_MEGAPIXELS : LARGE_AVIF_MEGAPIXELS;
-  const kept = format === 'avif' && megapixels > largeAvif ? 0 : effort;
+  const kept = format === 'avif' && written.megapixels > largeAvif ? 0 : effort;
   const below = points.findLast(([known]) => known <= kept);
   const above = points.find(([known]) => known >= kept);
   const [low, lowMs] = below ?? above ?? NOTHING;
@@ -214,9 +224,9 @@ function atEffort(encode: ResolvedEncode, megapixels: number): number {
 /** The effort if the caller chose none. */
 function usualEffort(
   { format, lossless, palette, colors, target }: ResolvedEncode,
-  megapixels: number,
+  written: WrittenPixels,
 ): number {
-  const searched = target && searchEffort(format, megapixels);
+  const searched = target && searchEffort(format, written);
   const isPalette = palette ?? colors !== undefined;
   return searched ?? (lossless || isPalette ? FALLBACK_EFFORT : (DEFAULT_EFFORTS[format] ?? FALLBACK_EFFORT));
 }
