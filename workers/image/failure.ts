@@ -11,7 +11,7 @@ import {
 
 /** Nobody waits for the answer any more. */
 export class DeadlineError extends Error {
-  override readonly name = 'TooLate';
+  override readonly name = 'DeadlineError';
   /** What a search had reached until then; absent where no file was written. */
   readonly details: SearchDetails | undefined;
 
