@@ -228,14 +228,14 @@ t.test('a search answers the best that it has when a trial would not end in time
 t.test(
   'a search that reached nothing in time is late, and one that tried all says what it reached',
   async (t) => {
-    const cutBox = await reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))).catch(
+    const cut = await reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))).catch(
       (late) => late,
     );
-    t.ok(cutBox instanceof DeadlineError);
-    const { reached, achieved } = cutBox.details;
+    t.ok(cut instanceof DeadlineError);
+    const { reached, achieved } = cut.details;
     t.match(
       achieved,
-      { format: 'jpegOperation', quality: Number, bytes: reached, trials: 1 },
+      { format: 'jpeg', quality: Number, bytes: reached, trials: 1 },
       'the only file, with its settings',
     );
     const refusal = await reachTarget(searchOf(150, () => 1)).catch((error) => error.failure);
@@ -250,7 +250,7 @@ t.test(
 );
 
 t.test(
-  'a search for a likeness that is cutBox short tells the nearest file, and so does one of few colours',
+  'a search for a likeness that is cut short tells the nearest file, and so does one of few colours',
   async (t) => {
     const cutAfter = (trials: number) => (trial: number) => (trial <= trials ? 4_800 : 60_000);
     const likeness = searchOf(0, cutAfter(1), 'webp');

@@ -105,8 +105,9 @@ const RUSHED_TOLERANCE_FACTOR = 10;
  * Searches the settings of an encoder, from the smallest file to the largest, for the one that reaches a target: the
  * best picture of at most `maxBytes`, or the smallest file of at least `minSsim` or `ssimulacra2`. Each trial encodes
  * the same pixels. If possible, no file becomes larger than the input, which may itself be the best result.
- * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` when no setting reaches the target; DeadlineError
- * when the time was over before one was found, or before it was sure that there is none. Both have the nearest file.
+ * @throws Refusal invalid_param on `maxBytes`, `minSsim` or `ssimulacra2` when no setting reaches the target;
+ * DeadlineError when the time was over before one was found, or before it was sure that there is none. Both have the
+ * nearest file.
  */
 export async function reachTarget(search: Search): Promise<Reached> {
   const { target } = search.encode;
