@@ -120,3 +120,23 @@ t.test('a palette is measured only when it is asked for', async (t) => {
     t.ok(palette.every(({ share }, at) => share > 0 && share <= (palette[at - 1]?.share ?? 1)));
   }
 });
+
+t.test('the bright colours of a photograph are not mixed with its dark ones', async (t) => {
+  for (const count of [5, 6, 8]) {
+    const palette = await paletteIn(sharp('docs/gallery/sources/macaws.jpg'), count);
+    t.equal(palette.length, count);
+    const has = (isIt: (red: number, green: number, blue: number) => boolean) =>
+      palette.some(({ color }) => {
+        const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
+        return isIt(red as number, green as number, blue as number);
+      });
+    t.ok(
+      has((red, green, blue) => red > 170 && green < 90 && blue < 90),
+      `red among ${count}`,
+    );
+    t.ok(
+      has((red, green, blue) => red > 200 && green > 160 && blue < 60),
+      `yellow among ${count}`,
+    );
+  }
+});

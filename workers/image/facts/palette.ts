@@ -10,6 +10,8 @@ const BIN_SHIFT = 8 - BIN_BITS;
 const MIN_DISTANCE = 0.04;
 /** A colour with a smaller share is mostly a blend along an edge. It counts for its nearest neighbour. */
 const MIN_SHARE = 0.005;
+/** Clusters that are made first for each colour of the palette. */
+const FIRST_CLUSTERS = 3;
 /** Rounds of k-means. Further rounds move the colours by less than one step of a channel. */
 const ROUNDS = 12;
 /** Shares are rounded to this fraction, about one pixel of the largest sample. */
@@ -99,15 +101,36 @@ function pilesOf({ data, channels }: PixelSample): Pile[] {
 
 type Sums = [weights: Float64Array, reds: Float64Array, greens: Float64Array, blues: Float64Array];
 
-/** Divides piles into at most `count` clusters whose colours can be told apart. */
+/**
+ * Divides piles into at most `count` clusters whose colours can be told apart. Three times as many are made first, and
+ * then joined pair by pair. A cluster that is large from the beginning would mix a bright colour with a dark one.
+ */
 function clustersOf(piles: readonly Pile[], count: number): Cluster[] {
-  let clusters = gathered(piles, seedsOf(piles, count));
+  let clusters = gathered(piles, seedsOf(piles, FIRST_CLUSTERS * count));
   for (let round = 0; round < ROUNDS; round++) clusters = gathered(piles, clusters);
   for (let weak = weakest(clusters); weak !== undefined; weak = weakest(clusters)) {
     const others = clusters.filter((cluster) => cluster !== weak);
     clusters = gathered(piles, others);
   }
+  while (clusters.length > count) clusters = withMostAlikeJoined(clusters);
   return clusters;
+}
+
+/** Joins the two clusters whose joining changes least. The root of the weight counts, as in `seedsOf`. */
+function withMostAlikeJoined(clusters: readonly Cluster[]): Cluster[] {
+  let least = Number.POSITIVE_INFINITY;
+  let pair: Cluster[] = [];
+  for (const [index, one] of clusters.entries()) {
+    for (const other of clusters.slice(index + 1)) {
+      const weight = (one.weight * other.weight) / (one.weight + other.weight);
+      const change = Math.sqrt(weight) * squaredDistance(one, other);
+      if (change >= least) continue;
+      least = change;
+      pair = [one, other];
+    }
+  }
+  const rest = clusters.filter((cluster) => !pair.includes(cluster));
+  return [...rest, clusterOf(pair.flatMap(({ piles }) => piles))];
 }
 
 /**
