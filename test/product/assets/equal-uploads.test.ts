@@ -21,6 +21,10 @@ t.test('equal bytes keep the name and the collection that they were first given'
   const first = await upload(bytes, '?name=first&collection=one');
   const second = await upload(bytes, '?name=second&collection=two');
   t.same([second.status, second.json.data], [200, first.json.data]);
+  t.equal(first.headers.get('x-service-warnings'), null);
+  t.equal(second.headers.get('x-service-warnings'), 'no_effect:name,no_effect:collection', 'it says so');
+  const same = await upload(bytes, '?collection=one');
+  t.equal(same.headers.get('x-service-warnings'), null, 'a label that it has already is no loss');
   const collections = (await call('/collections')).json.data;
   t.same(
     collections.map(({ name, assets }: { name: string; assets: number }) => [name, assets]),

@@ -6,7 +6,7 @@ import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import type { ApiError } from '../../../platform/http/errors/errors.ts';
 import { asApiError, failureBody } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
-import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
+import { addWarnings, type Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
 import { assetOf, type Labels } from '../asset.ts';
@@ -56,7 +56,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       },
       schema: {
         summary: 'Upload an image',
-        description: `Takes raw bytes with their own Content-Type, a multipart \`file\` part, or JSON with a \`url\`. Bytes that were uploaded before are that asset, answered with 200. \`file\` may be sent up to ${MAX_UPLOAD_FILES} times: the answer is then 201 with \`assets\`, and with \`errors\` for the files that are refused; \`name\` and \`collection\` hold for all.`,
+        description: `Takes raw bytes with their own Content-Type, a multipart \`file\` part, or JSON with a \`url\`. Bytes that were uploaded before are that asset, answered with 200. \`file\` may be sent up to ${MAX_UPLOAD_FILES} times: the answer is then 201 with \`assets\`, and with \`errors\` for the files that are refused; \`name\` and \`collection\` hold for all that are new.`,
         querystring: UploadQuery,
         response: { 200: envelopeOf(Asset), 201: envelopeOf(Uploaded) },
       },
@@ -69,10 +69,10 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       using body = await incoming.open(request, owner.accountId, client);
       const options = { client, palette: query.palette };
       const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
-      addWarnings(
-        reply,
-        ignored.map((name) => ({ code: 'ignored_parameter', name })),
-      );
+      addWarnings(reply, [
+        ...ignored.map((name) => ({ code: 'ignored_parameter', name })),
+        ...labelsWithoutEffect(labels, outcomes),
+      ]);
       const [first, ...others] = outcomes;
       if (first === undefined) throw new Error('An upload has no image.');
       if (!outcomes.some((outcome) => 'asset' in outcome) && 'refusal' in first) throw first.refusal;
@@ -231,6 +231,14 @@ async function receiveImages(
   function finish(arrival: Arrival): Promise<UploadedAsset | RefusedFile> {
     return uploads.finish(owner, arrival, options).catch(refusedAs(arrival.document.name));
   }
+}
+
+/** A label of an upload is not given to an asset that was there before. It keeps its own. */
+function labelsWithoutEffect(labels: Labels, outcomes: Received['outcomes']): Warning[] {
+  const known = outcomes.flatMap((outcome) => ('asset' in outcome && !outcome.isNew ? [outcome.asset] : []));
+  return (['name', 'collection'] as const)
+    .filter((label) => labels[label] !== null && known.some((asset) => asset[label] !== labels[label]))
+    .map((name) => ({ code: 'no_effect', name }));
 }
 
 function refusedAs(name: string | null): (error: unknown) => RefusedFile {
