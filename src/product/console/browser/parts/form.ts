@@ -113,7 +113,7 @@ function NumberControl({ name, parameter, value, onChange }: ControlProps) {
     ...${bounds}
   />`;
   if (!hasSlider) return number;
-  return html`<span class="with-slider">
+  return html`<span class=${value === undefined ? 'with-slider unset' : 'with-slider'}>
     <input type="range" aria-label=${`${name}, as a slider`} step=${step} value=${value ?? fallback ?? min} ...${bounds} />
     ${number}
   </span>`;

@@ -115,23 +115,29 @@ function drawMarks(plot: uPlot, { marks = [] }: PlotProps, colour: (token: strin
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
   ctx.strokeStyle = colour('--quiet');
-  ctx.fillStyle = colour('--text');
   ctx.setLineDash([4 * scale, 3 * scale]);
-  // The latest mark has a label, and so has each earlier one that does not overlap it.
-  const gap = 4 * scale;
   const end = bbox.left + bbox.width;
-  let free = end;
-  for (const { at, text } of marks.toReversed()) {
-    const x = plot.valToPos(at, 'x', true);
-    if (x < bbox.left || x > end) continue;
+  const shown = marks
+    .map(({ at, text }) => ({ x: plot.valToPos(at, 'x', true), text }))
+    .filter(({ x }) => x >= bbox.left && x <= end);
+  for (const { x } of shown) {
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
+  }
+  // The latest mark has a label, and so has each earlier one that does not overlap it.
+  const gap = 4 * scale;
+  let free = end;
+  for (const { x, text } of shown.toReversed()) {
     const width = ctx.measureText(text).width;
     // At the right edge, a label is left of its line.
     const start = x + gap + width > end ? x - gap - width : x + gap;
-    if (start + width > free) continue;
+    if (text === '' || start + width > free) continue;
+    // The lines of other marks do not cross a label.
+    ctx.fillStyle = colour('--ground');
+    ctx.fillRect(start - gap / 2, bbox.top, width + gap, 14 * scale);
+    ctx.fillStyle = colour('--text');
     ctx.fillText(text, start, bbox.top + 11 * scale);
     free = Math.min(x, start) - gap;
   }

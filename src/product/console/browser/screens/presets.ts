@@ -147,7 +147,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
     <${Facts}
       of=${[
         ['Slug', html`<${Copy} text=${slug} />`],
-        ['Id', html`<${Id} id=${id} />`],
+        ['Id', id !== slug && html`<${Id} id=${id} />`],
         ['Version', builtIn ? html`<${Status} status="built in" />` : version],
         ['Widths of its addresses', preset.widths?.join(', ')],
         ['Used', usage && `by ${usage.runs} jobs`],

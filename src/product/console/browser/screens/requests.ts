@@ -20,6 +20,10 @@ import { api } from '../session.ts';
 
 const PATH = '/console/requests';
 const POLL_MS = 3_000;
+/** What almost every path begins with. */
+const PREFIX = /^\/api\/v1(?=\/)/;
+/** The calls whose body is a picture. */
+const TAKES_PICTURE = /^\/api\/v1\/(images\/(?!render)|assets\/upload)/;
 
 const NO_FILTERS = {
   view: 'list',
@@ -118,7 +122,7 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
     name: 'call',
     title: 'Call',
     of: ({ method, path }) =>
-      html`<span class="method">${method}</span> <code class="path" title=${path}>${path}</code>`,
+      html`<span class="method">${method}</span> <code title=${path}>${path.replace(PREFIX, '')}</code>`,
   },
   {
     name: 'status',
@@ -130,7 +134,7 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
     name: 'reason',
     title: 'Error',
     isWide: true,
-    width: '13em',
+    width: '11em',
     of: ({ error }) =>
       error &&
       html`<span title=${error.message}>${error.reason ?? error.code}${error.param && ` at ${error.param}`}</span>`,
@@ -277,10 +281,13 @@ function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
  */
 function curlOf({ method, path, bytesIn }: RequestRecord): string {
   const quoted = `'${`${location.origin}${path}`.replaceAll("'", "'\\''")}'`;
+  const [type, file] = TAKES_PICTURE.test(path)
+    ? ['image/jpeg', 'photo.jpg']
+    : ['application/json', 'body.json'];
   const lines = [
     `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted}`,
     '  -H "Authorization: ApiKey $KEY"',
-    ...(bytesIn ? ['  -H "Content-Type: application/json" --data-binary @body.json'] : []),
+    ...(bytesIn ? [`  -H "Content-Type: ${type}" --data-binary @${file}`] : []),
   ];
   return lines.join(' \\\n');
 }

@@ -75,7 +75,9 @@ function AssetFacts({
 }
 
 function Swatch({ colour }: { colour: string }) {
-  return html`<span class="swatch" style=${{ backgroundColor: colour }} aria-hidden="true"></span><code>${colour}</code>`;
+  return html`<span class="colour">
+    <span class="swatch" style=${{ backgroundColor: colour }} aria-hidden="true"></span><code>${colour}</code>
+  </span>`;
 }
 
 function Acts({ asset }: { asset: Asset }) {

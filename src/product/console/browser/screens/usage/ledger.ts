@@ -40,17 +40,17 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   {
     name: 'type',
     title: 'Movement',
-    width: '7.5em',
+    width: '8.5em',
     of: ({ type }) => html`<${Status} status=${type} tone=${TONES[type] ?? 'quiet'} />`,
   },
   {
     name: 'credits',
     title: 'Credits',
     isNumber: true,
-    width: '6.5em',
+    width: '8.5em',
     of: ({ credits, held }) => html`<span class="figure">${signed(credits || held)}</span>`,
   },
-  countColumn('balanceAfter', 'Balance after', { width: '9.5em' }),
+  countColumn('balanceAfter', 'Balance after', { width: '11em' }),
   { name: 'note', title: 'Note', isWide: true, of: ({ note }) => note },
   {
     name: 'job',
@@ -63,5 +63,5 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
 ];
 
 function signed(value: number): string {
-  return value > 0 ? `+${countText(value)}` : countText(value);
+  return `${value > 0 ? '+' : value < 0 ? '−' : ''}${countText(Math.abs(value))}`;
 }
