@@ -7,12 +7,12 @@ import sharp from 'sharp';
 import standardwebhooks from 'standardwebhooks';
 import t from 'tap';
 import { verifyWebhook } from '../../src/client/index.ts';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 import { serve } from '../support/loopback.ts';
 import { until } from '../support/whole-service.ts';
 import { MAIN, runner } from './cli-harness.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account({ credits: 1_000 });
 const environment = { DARKROOM_URL: server.url, DARKROOM_KEY: key };
 

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import t from 'tap';
 import { ERROR_CODES } from '../../src/platform/http/errors/errors.ts';
 import { TRANSFORM_OPS } from '../../src/product/transforms/transform-schema.ts';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 import { schemaSource } from './schema-source.ts';
 
 const FILE = join(import.meta.dirname, '../../src/client/schema.ts');
 
 t.test('the types of the client are those of the interface', async (t) => {
-  const server = await startServer(t);
+  const server = await sharedServer();
   const { json: document } = await server.call('//openapi.json');
   const source = schemaSource(document);
   if (process.env.WRITE_CLIENT_TYPES === 'yes') writeFileSync(FILE, source);

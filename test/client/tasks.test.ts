@@ -7,14 +7,14 @@ import sharp from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, writeBarcode } from 'zxing-wasm/writer';
 import { Darkroom, openFile } from '../../src/client/index.ts';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 import { runner } from './cli-harness.ts';
 
 /** Tasks of people who come with a picture and a wish, by the command line alone, and by the client alone. */
 
 const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
 prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(writer).buffer } });
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const { key } = await server.account({ credits: 1_000 });
 const cwd = t.testdir();
 const GALLERY = join(import.meta.dirname, '../../docs/gallery/sources');

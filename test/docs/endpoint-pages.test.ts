@@ -1,7 +1,7 @@
 // needs: server
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 
 interface Operation {
   operationId: string;
@@ -14,7 +14,7 @@ const MAX_CHARACTERS = 16_000;
 t.test(
   'the page of each endpoint says how it is called and what it answers, with examples that fit',
   async (t) => {
-    const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+    const server = await sharedServer();
     const { json: document } = await server.call('//openapi.json');
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const fits = (schema: object, value: unknown) => {

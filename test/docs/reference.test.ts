@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { ERROR_CODES } from '../../src/platform/http/errors/errors.ts';
-import { type Answer, startServer } from '../support/harness.ts';
+import { type Answer, sharedServer } from '../support/harness.ts';
 
 const MAX_FIRST_PAGE_BYTES = 100_000;
 const MAX_INDEX_BYTES = 100_000;
@@ -10,7 +10,7 @@ const MAX_INDEX_BYTES = 100_000;
 const BYTES_A_TOKEN = 4;
 const MAX_FULL_TOKENS = 60_000;
 
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const answers = new Map<string, Promise<Answer>>();
 
 /** The answer to a path, which is asked for once. */

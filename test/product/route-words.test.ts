@@ -1,9 +1,9 @@
 // needs: server
 import t from 'tap';
 import { ROUTE_WORDS } from '../../src/platform/ids/slugs.ts';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account();
 
 t.test('a preset or template named like a route gets a slug that can be read', async (t) => {

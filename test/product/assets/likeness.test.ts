@@ -1,10 +1,10 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { pngOf, refusalOf } from '../transforms/calls.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account();
 
 /** A scene that the seed decides: nine soft spots of light and dark on grey. */

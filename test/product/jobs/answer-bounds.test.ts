@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
 const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
@@ -21,7 +21,7 @@ function lists(list: object): object {
 t.test(
   'an answer of more values than any memory holds is refused, or ends its item with the reason',
   async (t) => {
-    const server = await startServer(t);
+    const server = await sharedServer();
     const account = await server.account({ credits: 100 });
     const assetIds = await uploadPictures(server, account, 1);
     const analyze = (schema: object) => ({

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { call, connected, photo, REVISIONS } from './client.ts';
 
 const COMMAND = [join(import.meta.dirname, '../../../src/host/darkroom.ts'), 'mcp'];
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account();
 const directory = t.testdir();
 await writeFile(join(directory, 'photo.jpg'), await photo());

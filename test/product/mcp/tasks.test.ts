@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, writeBarcode } from 'zxing-wasm/writer';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { type Answered, call, connectedTo, photo } from './client.ts';
 
 const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
 prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(writer).buffer } });
-const server = await startServer(t, { settings: { REQUESTS_PER_MINUTE: '100000' } });
+const server = await sharedServer();
 const { key } = await server.account({ credits: 1_000 });
 const client = await connectedTo(t, server.url, key);
 
