@@ -37,11 +37,11 @@ const stores = Promise.all([
   needs('redis', 'both stores') ? found('Redis', startRedis()) : null,
   needs('mongodb', 'both stores') ? found('MongoDB', startMongo()) : null,
 ]);
-const tools = Promise.all([
-  needs('s3') && found('MinIO', findMinio()),
-  needs('checkers') && found('kubernetes-validate', findKubernetesValidate()),
-  needs('clients') && found('Generators of clients', installGenerators()),
-]);
+const tools: { [need in Need]?: Promise<unknown> | false } = {
+  s3: needs('s3') && found('MinIO', findMinio()),
+  checkers: needs('checkers') && found('kubernetes-validate', findKubernetesValidate()),
+  clients: needs('clients') && found('Generators of clients', installGenerators()),
+};
 // Processes of tests, and the services that they start, load the same modules: much of a start is compiling them.
 const environment = { NODE_COMPILE_CACHE: join(root, '.cache', 'compile') };
 const onBoth = files.filter((file) => needsOf(file).includes('both stores'));
@@ -66,10 +66,6 @@ function needs(...some: Need[]): boolean {
   return some.some((need) => needed.has(need));
 }
 
-function needsTools(file: string): boolean {
-  return needsOf(file).some((need) => need === 's3' || need === 'checkers' || need === 'clients');
-}
-
 function needsStores(file: string): boolean {
   return needsOf(file).some((need) => need === 'redis' || need === 'mongodb');
 }
@@ -91,7 +87,7 @@ async function found<T>(name: string, starting: Promise<T | null>): Promise<T | 
 
 /** Runs a process; its failures are printed when it has ended. */
 async function run(testProcess: TestProcess): Promise<void> {
-  if (testProcess.files.some(needsTools)) await tools;
+  for (const need of testProcess.files.flatMap(needsOf)) await tools[need];
   const urls = testProcess.isCluster || testProcess.files.some(needsStores) ? await storeUrls() : {};
   if (testProcess.isCluster && missing.some((name) => name === 'Redis' || name === 'MongoDB')) return;
   const { output, isSuccess } = await runProcess(testProcess, { ...environment, ...urls });

@@ -21,6 +21,8 @@ const MAX_WAITING = 2;
 const ALONE: ReadonlySet<Need> = new Set(['service', 'alone']);
 const WAITING: ReadonlySet<Need> = new Set(['service', 'waits']);
 const LONG: ReadonlySet<Need> = new Set(['server', 'browser']);
+/** What it takes may be built meanwhile, which takes minutes. */
+const BUILT: ReadonlySet<Need> = new Set(['s3']);
 const TOGETHER = join(import.meta.dirname, 'together.ts');
 const TIMEOUT_MS_A_FILE = 410_000;
 
@@ -72,7 +74,8 @@ function isWaiting({ files }: TestProcess): boolean {
 
 function rankOf({ files }: TestProcess): number {
   if (needsOne(files, ALONE)) return 0;
-  return needsOne(files, LONG) ? 1 : 2;
+  if (needsOne(files, BUILT)) return 2;
+  return needsOne(files, LONG) ? 1 : 3;
 }
 
 function needsOne(files: readonly string[], needs: ReadonlySet<Need>): boolean {
