@@ -85,3 +85,13 @@ t.test('a page with more names than it may have data for is looked through once'
     t.equal(status, 200);
   }
 });
+
+t.test('a body with thousands of fields that its route does not read is answered at once', async (t) => {
+  const ignored = Array.from({ length: 19_000 }, (_, at) => [`a name of about forty characters ${at}`, at]);
+  const json = { name: 'x', html: 'x', width: 10, height: 10, wdith: 10, ...Object.fromEntries(ignored) };
+  const { status, headers } = await server.call('/templates', { key, json });
+  t.equal(status, 201);
+  const warnings = headers.get('x-service-warnings') ?? '';
+  t.match(warnings, /ignored_parameter:wdith,did_you_mean:width/);
+  t.match(warnings, /,more:\d+$/);
+});

@@ -150,12 +150,15 @@ function refuseMisplaced(route: RouteOptions): void {
   ];
 }
 
+/** The most ignored names for which similar ones are looked for, more than the header has room for. */
+const MAX_MEANT_NAMES = 60;
+
 function unread(sent: unknown, known: ReadonlySet<string> | null): Warning[] {
   if (known === null || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [];
   return Object.keys(sent)
     .filter((name) => !known.has(name))
-    .flatMap((name) => {
-      const meant = nearest(name, [...known]);
+    .flatMap((name, index) => {
+      const meant = index < MAX_MEANT_NAMES ? nearest(name, [...known]) : undefined;
       const ignored = { code: 'ignored_parameter', name };
       return meant === undefined ? [ignored] : [ignored, { code: 'did_you_mean', name: meant }];
     });
