@@ -94,8 +94,10 @@ function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
  */
 export function estimatedMs(header: Header, passes: readonly ImagePass[], layers: LayerHeaders = {}): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
-  const readings = Map.groupBy(passes, (pass) => readingOf(header, pass));
-  const decodings = Array.from(readings.values(), (same) =>
+  // One pass shares its decoding with none.
+  const readings =
+    passes.length === 1 ? [passes] : Map.groupBy(passes, (pass) => readingOf(header, pass)).values();
+  const decodings = Array.from(readings, (same) =>
     Math.max(...same.map((pass) => decodingMs(header, readFrames(header, pass)))),
   );
   const layerMs = passes.flatMap((pass) => layerHeadersOf(pass, layers).map((layer) => decodingMs(layer, 1)));
