@@ -122,12 +122,8 @@ function rate(perSecond: number): string {
   return perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1);
 }
 
-/** One sentence with the most likely cause of the slowest responses: cores that were missing, or the largest mean. */
-export function likeliestCause(row: LoadRow): string {
-  return slowCause(row).sentence;
-}
-
-function slowCause(row: LoadRow): Verdict {
+/** The most likely cause of the slowest responses: cores that were missing, or the largest mean. */
+export function slowCause(row: LoadRow): Verdict {
   if (row.p99 === null) return { tone: 'good', sentence: 'Nothing was answered in this time.' };
   if (row.p99 < SLOW_FROM_MS) {
     const sentence = `Nothing is slow: p99 is ${Math.round(row.p99)} ms, and a cause is named from ${SLOW_FROM_MS} ms on.`;

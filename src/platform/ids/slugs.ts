@@ -37,8 +37,8 @@ const FOLDED_LETTERS: Readonly<Record<string, string>> = {
 const SUFFIX_CHARACTERS = 5;
 
 /** Whether a text is a slug: lowercase letters, digits and hyphens. A reserved slug is well formed too. */
-export function isSlug(text: string): boolean {
-  return text.length <= MAX_SLUG_CHARACTERS && SLUG.test(text);
+export function isSlug(text: string, maxCharacters = MAX_SLUG_CHARACTERS): boolean {
+  return text.length <= maxCharacters && SLUG.test(text);
 }
 
 /** Whether no account may have this slug, because it is reserved for built-ins or is a fixed word of a route. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { isReservedSlug, SLUG_PATTERN, slugRefusal } from '../../platform/ids/slugs.ts';
+import { isReservedSlug, isSlug, slugRefusal } from '../../platform/ids/slugs.ts';
 import { present } from '../../platform/values/present.ts';
 import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/plan/compile.ts';
@@ -28,8 +28,6 @@ export interface ContentRules {
  * pages.
  */
 const MAX_CONTENT_BYTES = 512 * 1024;
-
-const SLUG = new RegExp(SLUG_PATTERN);
 
 /** Content as sent, which are not checked yet. */
 export type SentContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
@@ -185,8 +183,7 @@ export function checkSlug(slug: string): void {
 
 /** Whether an import's slug can be used by the account; any other is ignored there. */
 export function isOwnSlug(sent: unknown): sent is string {
-  if (typeof sent !== 'string' || sent.length > MAX_PRESET_SLUG_CHARACTERS) return false;
-  return SLUG.test(sent) && !isReservedSlug(sent);
+  return typeof sent === 'string' && isSlug(sent, MAX_PRESET_SLUG_CHARACTERS) && !isReservedSlug(sent);
 }
 
 function checkSize(content: PresetContent, where: string): void {

@@ -22,20 +22,16 @@ export interface SampleCall {
 /** In these ids of examples a reader sends the asset in ASSET. */
 const PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 
+/** A call with its defaults. */
+type FilledCall = SampleCall & Required<Pick<SampleCall, 'query' | 'scheme'>>;
+
 /** The same call in every language. */
 export function samplesOf(call: SampleCall): PageSample[] {
-  return [curl(call), typeScript(call), python(call)];
+  const filled: FilledCall = { query: {}, scheme: 'ApiKey', ...call };
+  return [curl(filled), typeScript(filled), python(filled)];
 }
 
-function curl({
-  method,
-  path,
-  query = {},
-  needsKey,
-  scheme = 'ApiKey',
-  body,
-  saves,
-}: SampleCall): PageSample {
+function curl({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
   const text = queryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
@@ -66,15 +62,7 @@ function inShell(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
 
-function typeScript({
-  method,
-  path,
-  query = {},
-  needsKey,
-  scheme = 'ApiKey',
-  body,
-  saves,
-}: SampleCall): PageSample {
+function typeScript({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
   const hasQuery = Object.keys(query).length > 0;
   const headers = [
     ...(needsKey ? [`authorization: \`${scheme} \${process.env.KEY}\``] : []),
@@ -123,15 +111,7 @@ function scriptBody(body: SampleCall['body']): string[] {
   return [`  body: JSON.stringify(${literal(body.json, SCRIPT, '  ')}),`];
 }
 
-function python({
-  method,
-  path,
-  query = {},
-  needsKey,
-  scheme = 'ApiKey',
-  body,
-  saves,
-}: SampleCall): PageSample {
+function python({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
   const headers = [
     ...(needsKey ? [`"Authorization": "${scheme} " + os.environ["KEY"]`] : []),
     ...(body !== undefined && 'file' in body ? [`"Content-Type": "${body.type}"`] : []),
