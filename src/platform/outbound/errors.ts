@@ -65,7 +65,9 @@ export function refusalOf(error: unknown, param = 'url'): unknown {
   if (error.fault === 'connection' || error.fault === 'timeout')
     return hostUnavailable(error.message, { param });
   const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
-  const refusal = invalidParam(param, `The url cannot be used: ${why}. Send one with a public address.`);
+  const mend =
+    'Send one with a public address. Only the operator can allow others, by OUTBOUND_ALLOWED_SUBNETS and OUTBOUND_ALLOW_HTTP.';
+  const refusal = invalidParam(param, `The url cannot be used: ${why}. ${mend}`);
   // The cause is only logged.
   refusal.cause = error;
   return refusal;
