@@ -119,3 +119,8 @@ export function refusalBy(check: () => void): ApiError | undefined {
     throw error;
   }
 }
+
+/** Whether a worker ended its task because the deadline was over. */
+export function isLate({ details }: TaskFailure): boolean {
+  return details?.reason === 'deadline_exceeded';
+}

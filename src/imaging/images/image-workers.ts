@@ -1,4 +1,4 @@
-import type { ImagePass, ImageTask, ImageTaskResult, TaskFailure } from '../../../workers/protocol.ts';
+import type { ImagePass, ImageTask, ImageTaskResult } from '../../../workers/protocol.ts';
 import type { DrawingSize } from '../../../workers/vector/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
@@ -9,7 +9,7 @@ import { Deadline } from './deadline.ts';
 import { drawForEach } from './drawn-branches.ts';
 import { scoringMs } from './estimates/costs.ts';
 import { assertSameSize, assertScorable, foresee } from './estimates/following.ts';
-import { deadlineExceeded, lateWith, refusalBy, refusalOf } from './failures.ts';
+import { deadlineExceeded, isLate, lateWith, refusalBy, refusalOf } from './failures.ts';
 import { FormatRuns } from './format-runs.ts';
 import { readHeader } from './header/header.ts';
 import { hintOf, readingsOf } from './header/readings.ts';
@@ -42,7 +42,7 @@ import {
   type Source,
   storedSource,
 } from './source.ts';
-import { MEASURED_SIZE, NATURAL_SIZE, Rasterizer, wantedDrawingSize, withDrawings } from './vector.ts';
+import { MEASURED_SIZE, NATURAL_SIZE, Rasterizer, wantedDrawingSize, withAllTimes } from './vector.ts';
 
 export interface ImageWorkersOptions
   extends Pick<
@@ -361,16 +361,22 @@ export class ImageWorkers {
     const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);
     const drawn = [...source.drawn, ...(layers?.drawn ?? [])];
     const alternatives = () => alternativesTo(header, passes, { paramOf, asJob });
+    let sentMs = performance.now();
     const run = await this.#pools.start(
       {
         ...{ kind, header, passes, accountId, work, incoming, inBatch, heldBytes, prepare },
         ...{ deadline, alternatives, ...present({ layers: layers?.headers, measuringMs }) },
       },
-      async (deadlineMs) => makeTask(await source.open(), deadlineMs),
+      async (deadlineMs) => {
+        const task = await makeTask(await source.open(), deadlineMs);
+        sentMs = performance.now();
+        return task;
+      },
     );
     const result = run.result.then((result) => {
       this.#selfTest.answered();
-      if (isAnswerTo(kind, result)) return withDrawings(result, run.queueMs, drawn);
+      const elapsedMs = performance.now() - sentMs;
+      if (isAnswerTo(kind, result)) return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, drawn);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
       // A thread may notice the deadline before the clock here does: it is the same refusal.
       throw isLate(result) ? lateWith(deadline.refusal(), result) : refusalOf(result, paramOf);
@@ -380,10 +386,6 @@ export class ImageWorkers {
 }
 
 function ignore(): void {}
-
-function isLate({ details }: TaskFailure): boolean {
-  return details?.reason === 'deadline_exceeded';
-}
 
 /** The result of the only pass, with the times of all its formats. */
 function onlyOutput({ outputs: [output], queueMs, timings }: BranchResult): TransformResult {

@@ -158,14 +158,23 @@ function pixels(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** A result whose times include the draw times of the vector drawings that were used. */
-export function withDrawings<T extends { timings: PassTimings }>(
+/**
+ * A result with all its times: decoding includes the drawing of the vector drawings that were used, and the queue the
+ * wait for a worker, because a child process may have to be started first.
+ * @param elapsedMs from the sending of the task to its result.
+ */
+export function withAllTimes<T extends { timings: PassTimings }>(
   result: T,
-  queueMs: number,
+  { queueMs, elapsedMs }: { queueMs: number; elapsedMs: number },
   drawn: readonly DrawnTimes[],
 ): T & { queueMs: number } {
   const { timings } = result;
+  const { decodeMs, processMs, encodeMs } = timings;
+  const startMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
   const sum = (part: keyof DrawnTimes) => drawn.reduce((ms, times) => ms + times[part], 0);
-  const decodeMs = timings.decodeMs + sum('drawnMs');
-  return { ...result, timings: { ...timings, decodeMs }, queueMs: queueMs + sum('queueMs') };
+  return {
+    ...result,
+    timings: { ...timings, decodeMs: decodeMs + sum('drawnMs') },
+    queueMs: queueMs + startMs + sum('queueMs'),
+  };
 }
