@@ -1,4 +1,5 @@
 import type { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
+import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { newId, randomText } from '../../platform/ids/ids.ts';
 import { present } from '../../platform/values/present.ts';
 import { type HashBytes, hashBytesOf } from './likeness.ts';
@@ -22,6 +23,8 @@ export interface AssetDocument {
   origin: AssetOrigin;
   jobId: string | null;
   itemIndex: number | null;
+  /** What is told wherever the bytes of an output are read: that the sandbox made them. Absent for any other. */
+  warnings?: readonly Warning[];
   /** The key of the object that holds, or will hold, the bytes; null for a reserved asset until its upload begins. */
   objectKey: string | null;
   /** SHA-256 of the bytes in hexadecimal: the ETag. Null until the bytes are stored. */
@@ -49,7 +52,7 @@ type AssetOrigin = Asset['origin'];
 /** The fields of an asset that are known before its upload. */
 export type Labels = Pick<
   AssetDocument,
-  'name' | 'collection' | 'origin' | 'jobId' | 'itemIndex' | 'expiresAt'
+  'name' | 'collection' | 'origin' | 'jobId' | 'itemIndex' | 'warnings' | 'expiresAt'
 >;
 
 /** The checksums of the bytes, computed while they are stored. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
+import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { distinct } from '../../platform/values/distinct.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import type { CheckedVariant } from '../catalogue/plan/job.ts';
@@ -43,6 +44,11 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'se
     segments.flatMap((segment) => (segment.runs === 'model' ? segment.model : [])),
   );
   return distinct(models.filter(isSandboxModel));
+}
+
+/** The warnings of an answer about what these variants make: the models that invent it. */
+export function sandboxWarningsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): Warning[] {
+  return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
 }
 
 /** Credits of one item for models. */

@@ -11,7 +11,7 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
-import { sandboxModelsOf } from './definitions.ts';
+import { sandboxWarningsOf } from './definitions.ts';
 import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import { findFontWarnings, type JobFonts, type StepFontWarning } from './font-warnings.ts';
@@ -177,7 +177,10 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         await reading.cleanedUp(submitted.job),
       );
       reply.header('location', `/api/v1/jobs/${job._id}`);
-      return reply.code(code).send(success(messageOf(job), await readFull(options, job, view)));
+      const answer = await readFull(options, job, view);
+      // The items that an answer shows have told their warnings, if the job has ended meanwhile.
+      addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
+      return reply.code(code).send(success(messageOf(job), answer));
     },
   );
 }
@@ -305,7 +308,11 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
   );
 }
 
-async function readFull({ context }: JobRoutesOptions, job: JobDocument, view: JobView) {
+async function readFull(
+  { context }: JobRoutesOptions,
+  job: JobDocument,
+  view: JobView,
+): Promise<Partial<Job>> {
   if (needsSummaryOnly(view)) return selectFields(summaryOf(job), view);
   const [definition, first] = await Promise.all([
     context.definitions.of(job._id),
@@ -348,15 +355,18 @@ async function answerEstimate(
   return success('Nothing was submitted: this is what it would cost.', estimate);
 }
 
-/** Names what the caller of a job should know before it runs: models that invent, and fonts that are not there. */
+/**
+ * Names what the caller of a job should know before it runs: models that invent, steps that do not what was probably
+ * intended, and fonts that are not there.
+ */
 async function warn(
   fonts: JobFonts,
   { definition: { variants } }: Order,
   reply: FastifyReply,
 ): Promise<StepFontWarning[]> {
   const fontWarnings = await findFontWarnings(fonts, variants);
-  const invented = sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
-  addWarnings(reply, [...invented, ...fontWarnings]);
+  const ofSteps = variants.flatMap(({ warnings = [] }) => warnings);
+  addWarnings(reply, [...sandboxWarningsOf(variants), ...ofSteps, ...fontWarnings]);
   return fontWarnings;
 }
 

@@ -129,11 +129,62 @@ t.test(
     }
     const plain = await submit(server, key, small);
     t.equal(plain.headers.get('x-service-warnings'), null);
+    const [made] = (await ended(server, key, plain.json.data.id)).items;
+    const bytes = await server.call(`/assets/${made.resultAssetId}/content`, { key });
+    t.same([bytes.status, bytes.headers.get('x-service-warnings')], [200, null]);
     t.notHas(plain.json.data, 'sandbox');
     t.notHas(plain.json.data.items[0], 'sandbox');
     t.notHas((await submit(server, key, small, '?dryRun=true')).json.data, 'sandbox');
   },
 );
+
+t.test('what the sandbox made is marked wherever its bytes are read', async (t) => {
+  const edit = { op: 'edit', model: 'sandbox-image', prompt: 'Blue' };
+  const steps = [edit, { op: 'resize', parameters: { width: 16 } }];
+  for (const body of [
+    { ...edit, assetIds },
+    { steps, assetIds },
+  ]) {
+    const job = await ended(server, key, (await submit(server, key, body)).json.data.id);
+    const asset = `/assets/${job.items[0].resultAssetId}`;
+    const { data: link } = (await server.call(`${asset}/link`, { key })).json;
+    const { data: zip } = (await server.call(`/jobs/${job.id}/results/link`, { key })).json;
+    const part = { key, headers: { range: 'bytes=0-7' } };
+    const answers = [
+      await server.call(asset, { key }),
+      await server.call(`${asset}/content`, { key }),
+      await server.call(`${asset}/content`, { ...part }),
+      await server.call(`${asset}/content`, { key, method: 'HEAD' }),
+      await fetch(link.url),
+      await server.call(`/jobs/${job.id}/results.zip`, { key }),
+      await fetch(zip.url),
+    ];
+    for (const { status, headers } of answers) {
+      t.ok(status < 300);
+      t.equal(headers.get('x-service-warnings'), 'sandbox_model:sandbox-image');
+    }
+  }
+});
+
+t.test('the header of a submit has every warning that is known by then', async (t) => {
+  const steps = [
+    { op: 'resize', parameters: { width: 64, height: 64, gravity: 'north' } },
+    { op: 'convert', parameters: { format: 'png', quality: 50 } },
+  ];
+  const known = 'no_effect:quality,no_effect:gravity,did_you_mean:fit=cover';
+  const dry = await submit(server, key, { steps, assetIds }, '?dryRun=true');
+  t.equal(dry.headers.get('x-service-warnings'), known);
+  const sent = await submit(server, key, { steps, assetIds });
+  t.equal(sent.headers.get('x-service-warnings'), known);
+  const variants = [{ parameters: { width: 8 } }, { parameters: { width: 8, gravity: 'north' } }];
+  const several = await submit(server, key, { op: 'resize', variants, assetIds });
+  t.equal(several.headers.get('x-service-warnings'), 'no_effect:gravity');
+  const waited = await submit(server, key, {
+    ...{ op: 'resize', parameters: { width: 9_000, gravity: 'north' } },
+    ...{ assetIds: assetIds.slice(0, 1), wait: 30 },
+  });
+  t.match(waited.headers.get('x-service-warnings'), /^no_effect:gravity,not_enlarged/, 'the job has ended');
+});
 
 t.test('the models of the sandbox are marked in both lists', async (t) => {
   const isMarked = ({ id, sandbox }: { id: string; sandbox?: boolean }) =>

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
+import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
@@ -48,7 +49,7 @@ export async function contentRoutes(
       schema: {
         summary: 'Read the bytes of an asset',
         description:
-          'With a credential, or without one by a signed link. Answers single ranges and ETags. With preview, a small WebP of it, free of charge.',
+          'With a credential, or without one by a signed link. Answers single ranges and ETags. With preview, a small WebP of it, free of charge. X-Service-Warnings says `sandbox_model:<model>` of what a model of the sandbox invented.',
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: AssetParams,
         querystring: ContentQuery,
@@ -60,6 +61,7 @@ export async function contentRoutes(
       if (preview !== undefined) return previews.send(request, reply, request.params.assetId, preview);
       const asset = await findDone(store, readerOf(request), request.params.assetId);
       const { mimeType: type, bytes: sizeBytes } = asset.image;
+      addWarnings(reply, asset.warnings ?? []);
       const shown = request.query.download === true ? 'attachment' : 'inline';
       const file = {
         type,

@@ -20,7 +20,7 @@ interface OutputsOptions {
 }
 
 /** The job and the item of an output, and how it is stored. */
-interface OutputLabels extends Pick<Labels, 'collection' | 'expiresAt'> {
+interface OutputLabels extends Pick<Labels, 'collection' | 'warnings' | 'expiresAt'> {
   accountId: string;
   jobId: string;
   itemIndex: number;
@@ -56,12 +56,12 @@ export class JobOutputs {
     known?: DescribedImage,
     repeated: (step: () => Promise<void>) => Promise<void> = (step) => step(),
   ): Promise<AssetDocument> => {
-    const { accountId, jobId, itemIndex, collection, expiresAt } = labels;
+    const { accountId, ...label } = labels;
     const { image, metadata } = known ?? (await this.#describe(accountId, bytes, signal));
     const objectKey = newObjectKey();
-    const begin = { name: null, origin: 'job', jobId, itemIndex, collection, expiresAt } as const;
+    const begin = { ...label, name: null, origin: 'job', state: 'made', objectKey } as const;
     const asset: AssetDocument = {
-      ...newAsset(accountId, { ...begin, state: 'made', objectKey }, this.#options.now()),
+      ...newAsset(accountId, begin, this.#options.now()),
       status: 'DONE',
       digest: hash('sha256', bytes, 'hex'),
       crc32: crc32(bytes),

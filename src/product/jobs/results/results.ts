@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Archive, type ArchiveEntry, openArchive } from '../../../platform/archive.ts';
+import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import type { JobsContext } from '../context.ts';
+import { sandboxWarningsOf } from '../definitions.ts';
 import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
 import { type EndedJob, hasEnded, type JobDocument } from '../job.ts';
 
@@ -70,6 +72,13 @@ export class JobResults {
     // All items of a job make pictures, or none does.
     const [first] = await this.#context.items.first(job._id, 1, 'COMPLETED');
     if (first?.outcome?.resultAssetId === undefined) throw noResults();
+  }
+
+  /** What is told of the pictures of some jobs: the models that invent them. */
+  async findWarnings(jobs: readonly JobDocument[]): Promise<Warning[]> {
+    const invented = jobs.filter(({ sandbox }) => sandbox === true);
+    const definitions = await Promise.all(invented.map(({ _id }) => this.#context.definitions.of(_id)));
+    return definitions.flatMap(({ variants }) => sandboxWarningsOf(variants));
   }
 
   /** The results of some attempts, by the index of their item in the first one: the last attempt wins. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import { type Gate, MAX_DOWNLOADS } from '../../accounts/gate/gate.ts';
@@ -33,7 +34,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       config: { access: 'public', ignoresCredential: isLink, responseType: TYPE, fixedWord: true },
       schema: {
         summary: 'Download all results',
-        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
+        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. X-Service-Warnings says \`sandbox_model:<model>\` where a model of the sandbox invented some. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobParams,
         querystring: ResultsQuery,
@@ -44,6 +45,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       const { attempts, expires } = request.query;
       const jobs = attempts === 'all' ? await reading.attempts(job) : [job];
       const { sizeBytes, etag, stream } = await results.openArchive(jobs);
+      addWarnings(reply, await results.findWarnings(jobs));
       const file = {
         type: TYPE,
         sizeBytes,
@@ -74,10 +76,11 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
         response: { 200: envelopeOf(Link) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const job = await reading.find(accountId, request.params.jobId);
       await results.checkAny(job);
+      addWarnings(reply, await results.findWarnings([job]));
       const { _id } = job;
       const expiresAt = linkEnd(request.query, now());
       const link = linkQuery(signatures, { grant: GRANT, id: _id }, accountId, expiresAt);

@@ -9,7 +9,7 @@ import { MEGABYTE } from '../../../platform/values/units.ts';
 import type { DescribedImage } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
-import type { Definition } from '../definitions.ts';
+import { type Definition, sandboxWarningsOf } from '../definitions.ts';
 import { newIntermediateKey } from '../intermediates.ts';
 import { Abandoned, type Perform, Stopped, type WorkSignals } from '../item-work.ts';
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
@@ -147,13 +147,18 @@ export class ItemWork {
     segment?: Segment,
   ): Promise<Outcome> {
     const { item, job, definition, signal } = call;
-    const warned = toldOf([...(definition.variants[item.variant]?.warnings ?? []), ...warnings]);
+    const variants = definition.variants.slice(item.variant, item.variant + 1);
+    const warned = toldOf([...variants.flatMap((variant) => variant.warnings ?? []), ...warnings]);
     if (result.kind === 'json') {
       const output = JSON.stringify(result.output);
       return { status: 'COMPLETED', output, ...warned, ...timesOf(item, this.#context.now()), runs, credits };
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
-    const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
+    const told = sandboxWarningsOf(variants);
+    const labels = {
+      ...{ accountId, jobId, itemIndex: item.index, collection, expiresAt },
+      ...(told.length > 0 && { warnings: told }),
+    };
     const { bytes, facts, achieved } = result;
     const store = storing(segment, signal);
     const { _id: resultAssetId } = await this.#context.assets.outputs.make(

@@ -13,7 +13,7 @@ export const modelsGuide: DocumentationPage = {
   blocks: [
     heading('What is offered'),
     paragraph(
-      'GET /api/v1/ai-models lists the models with their prices and parameters. Without a provider the sandbox stands in: it needs no key, and what it makes is invented, for tests alone. Its answers say `sandbox: true`.',
+      'GET /api/v1/ai-models lists the models with their prices and parameters. Without a provider the sandbox stands in: it needs no key, and what it makes is invented, for tests alone. Its answers say `sandbox: true`, and its pictures come with `X-Service-Warnings: sandbox_model:<model>`.',
     ),
     shell('curl --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/ai-models"'),
     heading('A picture from words'),
