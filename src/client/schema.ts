@@ -827,7 +827,10 @@ export interface Difference {
   changedShare: number;
   /** Largest difference of a channel, 0 to 255. */
   maxDifference: number;
-  /** Bits in which the perceptual hashes differ, 0 to 64; up to about 10 for copies of one image. */
+  /**
+   * Bits in which the perceptual hashes differ, 0 to 64. Copies of one picture differ in few: GET
+   * /api/v1/assets?similarTo finds those within 6, or within distance, at most 7.
+   */
   hashDistance: number;
   /** Where changed pixels are; at most 100, the largest first, without overlap. */
   regions: {
@@ -1489,12 +1492,14 @@ export interface NewTemplate {
   /** Free text, not rendered. An empty string on PUT empties it. */
   description?: string;
   /**
-   * At most 262144 bytes of UTF-8. `{{ name }}` is filled escaped, `{{{ name }}}` raw. Scripts never run; only
-   * data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end
-   * are drawn at their end, others before they move.
+   * At most 262,144 bytes (256 KB) of UTF-8. `{{ name }}` is filled escaped, `{{{ name }}}` raw. Scripts never run;
+   * only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that
+   * end are drawn at their end, others before they move.
    */
   html: string;
-  /** At most 131072 bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it. */
+  /**
+   * At most 131,072 bytes (128 KB) of UTF-8; placeholders are filled here too. An empty string on PUT empties it.
+   */
   css?: string;
   /** Width of the picture, 1 to 4096 px. */
   width: number;
@@ -1723,12 +1728,14 @@ export interface RenderRequest {
   /** Id, slug, or either with @version; a built-in also by its short name, such as social-card. Or send html. */
   templateId?: string;
   /**
-   * At most 262144 bytes of UTF-8. `{{ name }}` is filled escaped, `{{{ name }}}` raw. Scripts never run; only
-   * data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end
-   * are drawn at their end, others before they move.
+   * At most 262,144 bytes (256 KB) of UTF-8. `{{ name }}` is filled escaped, `{{{ name }}}` raw. Scripts never run;
+   * only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that
+   * end are drawn at their end, others before they move.
    */
   html?: string;
-  /** At most 131072 bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it. */
+  /**
+   * At most 131,072 bytes (128 KB) of UTF-8; placeholders are filled here too. An empty string on PUT empties it.
+   */
   css?: string;
   /** Width of the picture, 1 to 4096 px. */
   width?: number;
@@ -1736,11 +1743,11 @@ export interface RenderRequest {
   height?: number;
   /** The row: variable name to value. */
   data?: Record<string, unknown>;
-  /** Of the picture; png when left out. */
+  /** Of the picture. Default: png. */
   format?: "png" | "jpeg" | "webp" | "avif";
   /** Of a jpeg, webp or avif. */
   quality?: number;
-  /** Pixels of the picture per pixel of the template; the picture has at most 4096 per edge. 1 when left out. */
+  /** Pixels of the picture per pixel of the template; the picture has at most 4096 per edge. Default: 1. */
   scale?: number;
 }
 
@@ -1901,12 +1908,14 @@ export interface TemplateData {
   /** Free text, not rendered. An empty string on PUT empties it. */
   description?: string;
   /**
-   * At most 262144 bytes of UTF-8. `{{ name }}` is filled escaped, `{{{ name }}}` raw. Scripts never run; only
-   * data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end
-   * are drawn at their end, others before they move.
+   * At most 262,144 bytes (256 KB) of UTF-8. `{{ name }}` is filled escaped, `{{{ name }}}` raw. Scripts never run;
+   * only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that
+   * end are drawn at their end, others before they move.
    */
   html: string;
-  /** At most 131072 bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it. */
+  /**
+   * At most 131,072 bytes (128 KB) of UTF-8; placeholders are filled here too. An empty string on PUT empties it.
+   */
   css: string;
   /** Width of the picture, 1 to 4096 px. */
   width: number;

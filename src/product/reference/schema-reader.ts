@@ -1,3 +1,4 @@
+import { countOf } from '../../platform/http/errors/expectation.ts';
 import type { Node } from '../../platform/http/openapi/document.ts';
 import type { Field } from '../../platform/pages/page.ts';
 
@@ -15,14 +16,14 @@ export class SchemaReader {
 
   /** The type of a value in a few words, such as "integer 1 to 9". */
   typeOf(schema: Node): string {
-    const { type, enum: words, const: word, minimum, maximum, contentMediaType } = this.#resolved(schema);
+    const resolved = this.#resolved(schema);
+    const { type, enum: words, const: word, contentMediaType } = resolved;
     const choices = this.#choicesOf(schema);
     if (choices.length > 1) return [...new Set(choices.map((schema) => this.typeOf(schema)))].join(' or ');
     if (word !== undefined) return JSON.stringify(word);
     if (Array.isArray(words)) return words.join(', ');
     if (contentMediaType !== undefined) return 'bytes';
-    if (minimum === undefined && maximum === undefined) return String(type ?? 'any');
-    return `${type} ${minimum ?? '…'} to ${maximum ?? '…'}`;
+    return `${type ?? 'any'}${boundsOf(resolved)}`;
   }
 
   /** Each field within it, by its path. */
@@ -33,12 +34,13 @@ export class SchemaReader {
       const required = (choice.required ?? []) as string[];
       return Object.entries((choice.properties ?? {}) as Record<string, Node>).flatMap(([name, field]) => {
         const path = at === '' ? name : `${at}.${name}`;
-        const { description = '' } = this.#resolved(field);
+        const { description = '', default: fallback } = this.#resolved(field);
         return [
           {
             name: path,
             takes: this.typeOf(field),
             ...(!required.includes(name) && { note: 'optional' }),
+            ...(fallback !== undefined && { fallback: textOf(fallback) }),
             description: String(description),
           },
           ...this.fieldsOf(field, path, depth + 1),
@@ -81,11 +83,15 @@ export class SchemaReader {
     return $ref === undefined ? schema : { ...this.#schemas[$ref.split('/').at(-1) ?? ''], ...siblings };
   }
 
-  /** The alternatives of a schema, or the schema itself if it has none. */
+  /**
+   * The alternatives of a schema, or the schema itself if it has none: those of an object with fields only say which of
+   * these go together.
+   */
   #choicesOf(schema: Node): Node[] {
-    const { oneOf, anyOf } = this.#resolved(schema);
-    const choices = (oneOf ?? anyOf) as Node[] | undefined;
-    return choices === undefined ? [this.#resolved(schema)] : choices.map((schema) => this.#resolved(schema));
+    const own = this.#resolved(schema);
+    const choices = (own.oneOf ?? own.anyOf) as Node[] | undefined;
+    if (choices === undefined || own.properties !== undefined) return [own];
+    return choices.map((choice) => this.#resolved(choice));
   }
 
   /** Examples contain optional fields as well, up to this depth. */
@@ -95,4 +101,18 @@ export class SchemaReader {
     );
     return Object.fromEntries(names.map(([name, field]) => [name, this.exampleOf(field, depth + 1)]));
   }
+}
+
+/** ` 1 to 9`, ` of at most 200 characters`; nothing for a value without bounds. */
+function boundsOf({ minimum, maximum, minLength, maxLength, minItems, maxItems }: Bounds): string {
+  if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
+  if (minimum !== undefined || maximum !== undefined) return countOf(minimum, maximum, '').trimEnd();
+  const ofText = countOf(minLength, maxLength, 'characters');
+  return ofText === '' ? countOf(minItems, maxItems, 'entries') : ofText;
+}
+
+type Bounds = { [name in `${'min' | 'max'}${'imum' | 'Length' | 'Items'}`]?: number };
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

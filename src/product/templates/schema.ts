@@ -7,7 +7,13 @@ import { VARIABLE_PATTERN } from './placeholders.ts';
 export const MAX_NAME_CHARACTERS = 200;
 export const MAX_HTML_BYTES = 256 * 1024;
 export const MAX_CSS_BYTES = 128 * 1024;
-const MAX_SIDE_PX = 4096;
+export const MAX_SIDE_PX = 4096;
+
+/** `262,144 bytes (256 KB)` */
+export function sizeInWords(bytes: number): string {
+  return `${bytes.toLocaleString('en-US')} bytes (${bytes / 1024} KB)`;
+}
+
 export const MAX_VARIABLES = 100;
 
 /** A variable as it was declared: its name, or its name and whether a row may leave it empty. */
@@ -36,10 +42,10 @@ const content = {
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
-    description: `At most ${MAX_HTML_BYTES} bytes of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
+    description: `At most ${sizeInWords(MAX_HTML_BYTES)} of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
   }),
   css: Type.String({
-    description: `At most ${MAX_CSS_BYTES} bytes of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
+    description: `At most ${sizeInWords(MAX_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
   }),
   width: side('Width'),
   height: side('Height'),

@@ -12,7 +12,7 @@ const OPTIONS = {
 
 export const assetsCommand: Command = {
   usage: `darkroom assets [--collection NAME] [--limit N]
-darkroom assets --similar-to ID [--distance N]
+darkroom assets --similar-to ID [--distance 0…7]
 
 Lists the images that the account keeps, the newest first; or those that look like one of them, the nearest first.
 `,

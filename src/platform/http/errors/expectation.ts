@@ -23,7 +23,7 @@ export function expectationOf(schema: TSchema, formats: FormatWords = {}): strin
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${count(schema.minItems, schema.maxItems, 'entries')}${example(schema)}`;
+      return `a list${countOf(schema.minItems, schema.maxItems, 'entries')}${example(schema)}`;
     case 'null':
       return 'null';
     case 'string':
@@ -38,7 +38,7 @@ function textExpectation(schema: TSchema, formats: FormatWords): string {
   if (words !== undefined) return words;
   if (schema.examples !== undefined) return `text such as ${schema.examples.join(', ')}`;
   if (schema.pattern !== undefined) return `text that matches ${schema.pattern}`;
-  return `text${count(schema.minLength, schema.maxLength, 'characters')}`;
+  return `text${countOf(schema.minLength, schema.maxLength, 'characters')}`;
 }
 
 function example({ examples }: TSchema): string {
@@ -53,7 +53,8 @@ function rangeOf(schema: TSchema): string {
   return max === undefined ? '' : ` of at most ${max}`;
 }
 
-function count(min: number | undefined, max: number | undefined, noun: string): string {
+/** ` of 1 to 20 entries`, ` that is not empty`; nothing without a bound. */
+export function countOf(min: number | undefined, max: number | undefined, noun: string): string {
   if (min !== undefined && max !== undefined) {
     return min === max ? ` of ${min} ${noun}` : ` of ${min} to ${max} ${noun}`;
   }

@@ -7,6 +7,7 @@ import {
   samples,
   shell,
 } from '../../../platform/pages/page.ts';
+import { MAX_CSS_BYTES, MAX_HTML_BYTES, MAX_SIDE_PX, sizeInWords } from '../../templates/schema.ts';
 
 export const templatesGuide: DocumentationPage = {
   title: 'Templates',
@@ -24,7 +25,7 @@ export const templatesGuide: DocumentationPage = {
   "$BASE/api/v1/images/render" -o card.png`),
     heading('A page of your own'),
     paragraph(
-      'In place of `templateId` send `html`, `css`, `width` and `height`. `{{ name }}` is filled escaped, `{{{ name }}}` as it is. Scripts never run, and nothing is loaded but `data:` URIs and assets of the account, as `asset://<assetId>`.',
+      `In place of \`templateId\` send \`html\`, \`css\`, \`width\` and \`height\`: html of at most ${sizeInWords(MAX_HTML_BYTES)}, css of at most ${sizeInWords(MAX_CSS_BYTES)}, and sides of 1 to ${MAX_SIDE_PX} px. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` as it is. Scripts never run, and nothing is loaded but \`data:\` URIs and assets of the account, as \`asset://<assetId>\`.`,
     ),
     samples({
       label: 'HTML',
