@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { ResultLink } from '../transforms/results.ts';
 import { fileOf, type InputSource, openInput } from './inputs.ts';
 import type { Service } from './public-interface.ts';
-import type { ToolPicture } from './tool.ts';
+import { AnyObject, type ToolPicture } from './tool.ts';
 import { takePicture } from './tools/look.ts';
 
 /** The life of a link to a result that was saved, in seconds: the longest that the service gives. */
@@ -18,6 +18,7 @@ export const RESULT_FIELDS = {
   format: Type.String(),
   bytes: Type.Integer(),
   warnings: Type.Array(Type.String()),
+  timing: AnyObject,
 };
 
 export interface Made {
@@ -28,6 +29,7 @@ export interface Made {
   format: string;
   bytes: number;
   warnings?: string[];
+  timing?: Record<string, number>;
 }
 
 /** The arguments that decide what happens to a picture that was made. */
@@ -36,6 +38,7 @@ export const KEEPING_ARGUMENTS = {
   preview: Type.Optional(
     Type.Boolean({ description: `Show it, at most ${PREVIEW_EDGE_PX} px; one more run.` }),
   ),
+  timing: Type.Optional(Type.Boolean({ description: 'Where its time went, ms.' })),
 };
 
 /** The facts of a result, which is saved if it was asked for. */
@@ -48,6 +51,13 @@ export async function describeMade(
   const kept = save === true ? await keep(url, contentType, source) : { link: url };
   const format = contentType.replace('image/', '');
   return { ...kept, width, height, format, bytes, ...(warnings && { warnings: warnings.split(',') }) };
+}
+
+/** The milliseconds of each part of a call, if they were asked for. */
+export function timingIn(headers: Headers, { timing }: { timing?: boolean }): Pick<Made, 'timing'> {
+  if (timing !== true) return {};
+  const parts = (headers.get('server-timing') ?? '').matchAll(/(\w+);dur=([\d.]+)/g);
+  return { timing: Object.fromEntries(Array.from(parts, ([, name = '', ms]) => [name, Number(ms)])) };
 }
 
 /** A small view of a result, if it was asked for. */

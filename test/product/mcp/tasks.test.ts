@@ -65,11 +65,7 @@ const shape = (name: string, aspect: string) => ({
 });
 const NO_WARNING = { warnings: undefined };
 
-/**
- * What people want, the tool and the arguments for it, and what its answer has. Two tasks of the interface are none of
- * the tools: an address that resizes for a page of a website, which a person sets up once; and where the time of a call
- * went, which no model can act on.
- */
+/** What people want, the tool and the arguments for it, and what its answer has. */
 const TASKS: Array<[what: string, tool: string, args: Record<string, unknown>, has: object]> = [
   [
     'three sizes with limits',
@@ -218,6 +214,24 @@ const TASKS: Array<[what: string, tool: string, args: Record<string, unknown>, h
     { preset: 'small' },
   ],
   ['the preset again', 'run', { input: asset, preset: 'small' }, { width: 200 }],
+  [
+    "a page's picture",
+    'run',
+    { input: asset, steps: [step('resize', { width: 120, format: 'webp' })], address: true },
+    { link: /\/d\/sgk_/, html: /^<img src="http/ },
+  ],
+  [
+    'where the time went',
+    'run',
+    { input: asset, steps: [step('resize', { width: 90 })], timing: true },
+    { timing: { admit: Number, process: Number, encode: Number, total: Number } },
+  ],
+  [
+    'where the time of a page went',
+    'render',
+    { html: '<p>Hi</p>', width: 60, height: 30, timing: true },
+    { timing: { total: Number } },
+  ],
 ];
 
 t.test('no call of the tools is wrong', async (t) => {
@@ -226,6 +240,9 @@ t.test('no call of the tools is wrong', async (t) => {
     t.notOk(answer.isError, `${what}: ${answer.text.slice(0, 300)}`);
     t.match(answer.data, has, what);
   }
+  const signed = await call(client, 'run', { input: asset, preset: 'small', address: true });
+  const delivered = await fetch(signed.data.link);
+  t.same([delivered.status, (await sharp(await delivered.bytes()).metadata()).width], [200, 200]);
   const edit = { action: 'submit', op: 'edit', prompt: 'Blue [sandbox:reject]', inputs: [asset] };
   const { id } = (await call(client, 'job', { ...edit, wait: 30 })).data;
   t.match((await call(client, 'job', { action: 'resume', id })).data, { id: /^job_/, totalItems: 1 });

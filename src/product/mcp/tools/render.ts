@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { present } from '../../../platform/values/present.ts';
 import type { ResultLink } from '../../transforms/results.ts';
-import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews } from '../results.ts';
+import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews, timingIn } from '../results.ts';
 import { AnyObject, Tool } from '../tool.ts';
 
 export const render = Tool.of({
@@ -25,7 +25,7 @@ export const render = Tool.of({
     { additionalProperties: false },
   ),
   output: Type.Partial(Type.Object(RESULT_FIELDS)),
-  async run({ template, dryRun, save, preview, ...page }, source) {
+  async run({ template, dryRun, save, preview, timing, ...page }, source) {
     const keeping = present({ save, preview });
     const json = present({ templateId: template, ...page });
     if (dryRun === true) {
@@ -34,6 +34,7 @@ export const render = Tool.of({
     }
     const answer = await source.service.call<ResultLink>('POST', '/images/render?response=url', { json });
     const made = await describeMade(answer.data, answer.headers.get('x-service-warnings'), keeping, source);
-    return { structured: { ...made }, pictures: await takePreviews(made.link, keeping, source) };
+    const structured = { ...made, ...timingIn(answer.headers, present({ timing })) };
+    return { structured, pictures: await takePreviews(made.link, keeping, source) };
   },
 });

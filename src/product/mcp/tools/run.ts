@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { present } from '../../../platform/values/present.ts';
+import type { DeliveryLink } from '../../delivery/schema.ts';
 import type { ResultLink } from '../../transforms/results.ts';
-import { bodyOf, Input, type InputSource, openInput } from '../inputs.ts';
-import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews } from '../results.ts';
+import { bodyOf, ensureAsset, type Image, Input, type InputSource, openInput } from '../inputs.ts';
+import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews, timingIn } from '../results.ts';
 import { AnyObject, Tool, type ToolResult } from '../tool.ts';
 
 const MAX_STEPS = 12;
@@ -31,6 +32,9 @@ const Arguments = Type.Object(
     preset: Type.Optional(Type.String({ description: 'Slug, instead of steps.' })),
     outputs: Type.Optional(Outputs),
     dryRun: Type.Optional(Type.Boolean()),
+    address: Type.Optional(
+      Type.Boolean({ description: 'Only sign an <img> for web pages, made on request.' }),
+    ),
     ...KEEPING_ARGUMENTS,
   },
   { additionalProperties: false },
@@ -46,11 +50,13 @@ export const run = Tool.of({
     Type.Object({
       ...RESULT_FIELDS,
       outputs: Type.Array(AnyObject),
+      html: Type.String(),
     }),
   ),
   async run(args, source) {
     const { input, steps, preset, outputs } = args;
     const image = await openInput(input, source);
+    if (args.address === true) return signAddress(image, present({ steps, preset }), source);
     const sent = bodyOf(image, present({ steps, preset, outputs }));
     if (args.dryRun === true) {
       const { data } = await source.service.call<object>('POST', '/images/transform?dryRun=true', sent);
@@ -61,14 +67,27 @@ export const run = Tool.of({
       '/images/transform?response=url',
       sent,
     );
-    if ('outputs' in data) return describeOutputs(data.outputs, args, source);
+    const timing = timingIn(headers, args);
+    if ('outputs' in data) {
+      const { structured, ...others } = await describeOutputs(data.outputs, args, source);
+      return { structured: { ...structured, ...timing }, ...others };
+    }
     const made = await describeMade(data, headers.get('x-service-warnings'), args, source);
     return {
-      structured: { ...made, ...findingsIn(headers) },
+      structured: { ...made, ...timing, ...findingsIn(headers) },
       pictures: await takePreviews(made.link, args, source),
     };
   },
 });
+
+/** A signed address at which web pages find what the steps make. It lasts, and nothing is made until it is asked for. */
+async function signAddress(image: Image, work: object, { service }: InputSource): Promise<ToolResult> {
+  const picture = 'bytes' in image ? { assetId: await ensureAsset(image, service) } : image;
+  const { data } = await service.call<DeliveryLink>('POST', '/delivery-links', {
+    json: { ...picture, ...work },
+  });
+  return { structured: { link: data.url, html: data.html } };
+}
 
 /** An output as the interface answers it. */
 type AnsweredOutput = { name: string } & ((ResultLink & { warnings?: string }) | { error: object });

@@ -34,7 +34,7 @@ export const agentsGuide: DocumentationPage = {
     ),
     heading('What the tools are'),
     list(
-      '`run` does 1 to 12 steps, or several outputs, on one image: one call, one pass, one run. It answers facts and a link.',
+      '`run` does 1 to 12 steps, or several outputs, on one image: one call, one pass, one run. It answers facts and a link, and with `address` an `<img>` for web pages instead.',
       '`look` shows an image or a region of it, at most 512 px. No other tool answers pixels unless a preview is asked for.',
       '`ops` lists the ops and their parameters; `facts` measures and reads; `compare`, `render`, `job` and `presets` are the calls of these names.',
       '`ticket` makes an address for one upload, so that pictures never pass through the model.',
