@@ -3,6 +3,8 @@ import type { ErrorCode } from './schema.ts';
 /** One change to a call that was refused. All changes of a `fix` together make the call pass. */
 export interface Fix {
   param: string;
+  /** Another place of the call than the field as it was sent: where one is removed or added, or a header. */
+  in?: 'query' | 'body' | 'header' | 'part';
   rename?: string;
   replace?: unknown;
   add?: unknown;

@@ -20,6 +20,7 @@ import { installAccessLog } from './hooks/access-log.ts';
 import { installCaching, installNotModified } from './hooks/caching.ts';
 import { installCompression } from './hooks/compression.ts';
 import { installCors } from './hooks/cors.ts';
+import { installMisplacedFields } from './hooks/misplaced.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
 import { installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.ts';
 import { installClampedFields, installIgnoredFields } from './hooks/warnings.ts';
@@ -44,6 +45,7 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installCompression(server);
   installNotModified(server);
   installIgnoredFields(server);
+  installMisplacedFields(server);
   installClampedFields(server);
   refuseExpectations(server.server);
   refuseTunnels(server.server);

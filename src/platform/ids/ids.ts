@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { likelyNames, meantWords } from './nearest.ts';
 
 /** The kinds of ids, by prefix. */
 const NOUNS = {
@@ -66,16 +67,39 @@ function base62(value: number, width: number): string {
   return text;
 }
 
-/**
- * The end of a message about an id that was not found, if the id is of another kind or is no id at all. An id of the
- * right kind gets no hint, because that could reveal that another account has it.
- */
-export function otherKindHint(id: string, expected: IdPrefix): string {
-  if (id === '') return ' The id in the path is empty: leave out the slash at its end.';
-  const prefix = id.split('_')[0] ?? '';
-  if (prefix === expected || !id.includes('_') || !isPrefix(prefix)) return '';
-  return ` ${prefix}_… is the id of ${NOUNS[prefix]}: the id of ${NOUNS[expected]} begins with ${expected}_.`;
+/** What a refusal tells of an id or a slug that was not found: the end of its message, and words for a program. */
+export interface MissingHint {
+  says: string;
+  details?: { suggest: string[] };
 }
+
+/**
+ * Tells of an id that was not found where it leads, if it is of another kind, and else the names that are like it. An
+ * id of the right kind gets no explanation, because that could reveal that another account has it.
+ * @param known the names that the account may call.
+ */
+export function missingHint(sent: string, expected: IdPrefix, known: readonly string[] = []): MissingHint {
+  const prefix = sent.split('_')[0] ?? '';
+  if (sent.includes('_') && isPrefix(prefix))
+    return prefix === expected ? { says: '' } : ofOtherKind(sent, prefix, expected);
+  const suggest = likelyNames(sent, known);
+  return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), details: { suggest } };
+}
+
+function ofOtherKind(id: string, prefix: IdPrefix, expected: IdPrefix): MissingHint {
+  const says = ` ${prefix}_… is the id of ${NOUNS[prefix]}: the id of ${NOUNS[expected]} begins with ${expected}_.`;
+  const path = PATHS[prefix];
+  return { says, ...(path !== undefined && { details: { suggest: [`GET /api/v1/${path}/${id}`] } }) };
+}
+
+/** Where what has an id of a kind is read. */
+const PATHS: Partial<Record<IdPrefix, string>> = {
+  ast: 'assets',
+  job: 'jobs',
+  pre: 'presets',
+  tpl: 'templates',
+  whe: 'webhook-endpoints',
+};
 
 function isPrefix(text: string): text is IdPrefix {
   return Object.hasOwn(NOUNS, text);

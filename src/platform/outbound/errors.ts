@@ -19,21 +19,34 @@ export class OutboundError extends Error {
    * network.
    */
   readonly isAboutName: boolean;
+  /** The address that was probably meant. */
+  readonly meant: string | undefined;
 
   constructor(
     fault: OutboundFault,
     message: string,
-    context: { status?: number | undefined; cause?: unknown; isAboutName?: boolean } = {},
+    context: {
+      status?: number | undefined;
+      cause?: unknown;
+      isAboutName?: boolean;
+      meant?: string | undefined;
+    } = {},
   ) {
     super(message, context.cause === undefined ? undefined : { cause: context.cause });
     this.fault = fault;
     this.status = context.status;
     this.isAboutName = context.isAboutName ?? false;
+    this.meant = context.meant;
   }
 }
 
 export function targetRefused(reason: string, cause?: unknown): OutboundError {
   return new OutboundError('refused', `target refused: ${reason}`, { cause });
+}
+
+/** The error for an address of a form that is not taken. @param meant the address that was probably meant. */
+export function malformedTarget(reason: string, meant: string | undefined): OutboundError {
+  return new OutboundError('refused', `target refused: ${reason}`, { meant });
 }
 
 /**
@@ -67,7 +80,8 @@ export function refusalOf(error: unknown, param = 'url'): unknown {
   const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
   const mend =
     'Send one with a public address. Only the operator can allow others, by OUTBOUND_ALLOWED_SUBNETS and OUTBOUND_ALLOW_HTTP.';
-  const refusal = invalidParam(param, `The url cannot be used: ${why}. ${mend}`);
+  const details = error.meant === undefined ? undefined : { suggest: [error.meant] };
+  const refusal = invalidParam(param, `The url cannot be used: ${why}. ${mend}`, details);
   // The cause is only logged.
   refusal.cause = error;
   return refusal;

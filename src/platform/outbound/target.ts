@@ -1,6 +1,6 @@
 import { type BlockList, isIP } from 'node:net';
 import { contains, isPublic } from './addresses.ts';
-import { abortionOf, notPublic, OutboundError, targetRefused } from './errors.ts';
+import { abortionOf, malformedTarget, notPublic, OutboundError, targetRefused } from './errors.ts';
 
 export interface ResolvedAddress {
   address: string;
@@ -65,14 +65,23 @@ export function isAllowed(address: string, allowed: BlockList): boolean {
 
 function parse(text: string, rules: TargetRules): URL {
   const url = URL.parse(text);
-  if (url === null) throw targetRefused('it is not an absolute URL');
+  if (url === null) throw malformedTarget('it is not an absolute URL', plainAddress(`https://${text}`));
   if (url.protocol !== 'https:' && !(rules.allowsHttp && url.protocol === 'http:')) {
-    throw targetRefused(rules.allowsHttp ? 'its scheme is not http or https' : 'its scheme is not https');
+    const schemes = rules.allowsHttp ? 'http or https' : 'https';
+    throw malformedTarget(`its scheme is not ${schemes}`, plainAddress(text.replace(/^http:/i, 'https:')));
   }
   if (url.username !== '' || url.password !== '') throw targetRefused('it carries a user name or a password');
   if (!rules.allowsAnyPort && url.port !== '' && url.port !== HTTPS_PORT)
-    throw targetRefused('its port is not 443');
+    throw malformedTarget('its port is not 443', plainAddress(text));
   return url;
+}
+
+/** An https address of a host with a dot in its name, on the usual port; undefined if the text is none. */
+function plainAddress(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (url === null || url.protocol !== 'https:' || !url.hostname.includes('.')) return undefined;
+  url.port = '';
+  return url.href;
 }
 
 /** Whether the host is an IP address, so that an error may name it without revealing anything. */

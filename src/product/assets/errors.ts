@@ -1,5 +1,5 @@
 import { ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
-import { otherKindHint } from '../../platform/ids/ids.ts';
+import { missingHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
 /**
@@ -7,9 +7,10 @@ import type { AssetStatus } from './asset.ts';
  * @param param the field of the call that names the asset.
  */
 export function assetNotFound(assetId: string, param = 'assetId'): ApiError {
-  const hint = otherKindHint(assetId, 'ast');
-  return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${hint}`, {
+  const { says, details } = missingHint(assetId, 'ast');
+  return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${says}`, {
     param,
+    details,
   });
 }
 

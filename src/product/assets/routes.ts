@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { type AssetDocument, assetOf } from './asset.ts';
 import type { AssetLinks } from './content/links.ts';
@@ -59,9 +60,11 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
         response: { 200: envelopeOf(Asset) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      return success('Asset read.', assetOf(await findAsset(store, accountId, request.params.assetId)));
+      const asset = await findAsset(store, accountId, request.params.assetId);
+      addWarnings(reply, asset.warnings ?? []);
+      return success('Asset read.', assetOf(asset));
     },
   );
 
@@ -76,9 +79,10 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
         response: { 200: envelopeOf(Link) },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const { _id } = await findDone(store, accountId, request.params.assetId);
+      const { _id, warnings = [] } = await findDone(store, accountId, request.params.assetId);
+      addWarnings(reply, warnings);
       const expiresAt = linkEnd(request.query, now());
       const url = links.sign('asset-content', accountId, _id, expiresAt);
       return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
@@ -108,7 +112,8 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
 /** @throws ApiError invalid_param for a distance without similarTo. */
 function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo' | 'distance'>): void {
   if (distance === undefined || similarTo !== undefined) return;
-  throw invalidParam('distance', 'distance goes with similarTo: name an asset, or leave it out.');
+  const message = 'distance goes with similarTo: name an asset, or leave it out.';
+  throw invalidParam('distance', message, { suggest: ['similarTo'] });
 }
 
 /** An asset, with the number of bits in which its perceptual hash differs from that of another asset. */
@@ -123,10 +128,12 @@ const EXCLUDED = ['collection', 'status', 'origin', 'jobId', 'cursor'] as const;
  *   with it.
  */
 async function similarAssets(store: AssetsStore, accountId: string, assetId: string, query: AssetListQuery) {
-  const field = EXCLUDED.find((name) => query[name] !== undefined);
+  const excluded = EXCLUDED.filter((name) => query[name] !== undefined);
+  const [field] = excluded;
   if (field !== undefined) {
     const message = `${field} does not go with similarTo, which lists similar assets of every kind by page: leave it out.`;
-    throw invalidParam(field, message);
+    const mends = excluded.map((param) => ({ param, remove: true as const }));
+    throw invalidParam(field, message, undefined, mends);
   }
   const asset = await findDone(store, accountId, assetId).catch((error: unknown) => {
     throw error instanceof ApiError ? ofSimilarTo(error) : error;

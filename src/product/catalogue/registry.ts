@@ -3,6 +3,7 @@ import type { OperationStep } from '../../../workers/protocol.ts';
 import { mendsAt, type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { meantWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
+import { present } from '../../platform/values/present.ts';
 import { firstViolation } from './checks/check.ts';
 import type { Fragment } from './op.ts';
 
@@ -21,9 +22,13 @@ export function checkRegistryStep(
   if (entry === undefined) {
     const allowed = Object.keys(OPERATIONS);
     const field = at('operation');
-    const { hint, mends } = meantWord(String(operation), allowed, field.path);
+    const { hint, mends, suggest } = meantWord(String(operation), allowed, field.path);
     const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
-    throw field.refuse(hintFirst(hint, message), { received: operation, allowed }, mends);
+    throw field.refuse(
+      hintFirst(hint, message),
+      { received: operation, allowed, ...present({ suggest }) },
+      mends,
+    );
   }
   const violation = firstViolation(entry.parameters, params, String(operation));
   if (violation !== undefined) {

@@ -122,8 +122,13 @@ export function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition
 
 function unknownOp(name: string): ApiError {
   const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
-  return new ApiError('not_found', hintFirst(meantOp(name, 'op').hint, message), {
+  const {
+    hint,
+    mends,
+    suggest = mends.flatMap((mend) => ('replace' in mend ? [mend.replace] : [])),
+  } = meantOp(name, 'op');
+  return new ApiError('not_found', hintFirst(hint, message), {
     param: 'op',
-    details: { allowed: OP_NAMES },
+    details: { allowed: OP_NAMES, ...(suggest.length > 0 && { suggest }) },
   });
 }

@@ -1,16 +1,17 @@
 import type { SentField } from '../../platform/http/errors/sent-field.ts';
-import { meantWord, type SuggestedWord } from '../../platform/http/errors/violations.ts';
+import { present } from '../../platform/values/present.ts';
+import { meantWord, NO_WORD, type SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
 import type { Op } from './op.ts';
 
-/** Names of ops in other services, each with a sentence on how to do the same in this one. */
-const WAYS = new Map<string, string>();
+/** Names of ops in other services, each with a sentence on how to do the same in this one, and the ops that do it. */
+const WAYS = new Map<string, { sentence: string; ops: readonly string[] }>();
 /** These names, by the op of this service that does the same. */
 const WORDS_OF_OPS = new Map<string, string[]>();
 
 function way(words: readonly string[], ops: readonly string[], sentence: string): void {
-  for (const word of words) WAYS.set(word, sentence);
+  for (const word of words) WAYS.set(word, { sentence, ops });
   for (const op of ops) WORDS_OF_OPS.set(op, [...usualWordsOf(op), ...words]);
 }
 
@@ -75,7 +76,7 @@ way(
 /**
  * The suggestion for an op that does not exist.
  * @param path where the op was sent.
- * @returns the end of a message: how to do it here, the likely names, or nothing; and the change that corrects it, if
+ * @returns the end of a message: how to do it here, the likely names, or nothing; the ops; and the change that corrects it, if
  *   it is certain.
  */
 export function meantOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
@@ -83,8 +84,9 @@ export function meantOp(name: string, path: string, known: readonly string[] = O
     .toLowerCase()
     .replaceAll(/[-_ ]+/g, ' ')
     .trim();
-  const sentence = WAYS.get(words);
-  return sentence === undefined ? meantWord(name, known, path) : { hint: ` ${sentence}`, mends: [] };
+  const way = WAYS.get(words);
+  if (way === undefined) return meantWord(name, known, path);
+  return { hint: ` ${way.sentence}`, mends: [], suggest: [...way.ops] };
 }
 
 /**
@@ -103,10 +105,15 @@ export function requireOp<T extends Op>(
   const allowed = Object.values<Op>(OPS)
     .filter(isTaken)
     .map((taken) => taken.op);
-  const { hint, mends } = op === undefined ? meantOp(name, path, allowed) : { hint: '', mends: [] };
+  const { hint, mends, suggest } = op === undefined ? meantOp(name, path, allowed) : answeredBy(op);
   throw refuse(
     hintFirst(hint, sentence(op as Exclude<Op, T> | undefined, allowed.join(', '))),
-    { received: name, allowed },
+    { received: name, allowed, ...present({ suggest }) },
     mends,
   );
+}
+
+/** The call that answers an op with an endpoint of its own. */
+function answeredBy(op: Op): SuggestedWord {
+  return 'endpoint' in op ? { ...NO_WORD, suggest: [`POST /api/v1${op.endpoint}`] } : NO_WORD;
 }

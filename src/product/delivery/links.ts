@@ -2,7 +2,7 @@ import type { Size } from '../../../workers/formats/size.ts';
 import type { ImagePass } from '../../../workers/protocol.ts';
 import { preview } from '../../imaging/images/preview.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
@@ -131,9 +131,17 @@ export class SignedLinks {
     const given = (['op', 'steps', 'preset'] as const).filter((name) => sent[name] !== undefined);
     const [name, second] = given;
     if (name === undefined)
-      throw invalidParam(`${where}op`, 'The work is missing: give op, steps or preset.');
+      throw exclusive(`${where}op`, 'The work is missing: give op, steps or preset.', [
+        'op',
+        'steps',
+        'preset',
+      ]);
     if (second !== undefined)
-      throw invalidParam(`${where}${second}`, `${name} and ${second} exclude each other: send one of them.`);
+      throw exclusive(
+        `${where}${second}`,
+        `${name} and ${second} exclude each other: send one of them.`,
+        given,
+      );
     if (parameters !== undefined && op === undefined)
       throw invalidParam(`${where}parameters`, 'parameters go with op: move them into the steps.');
     checkWidths(widths, `${where}widths`);

@@ -1,5 +1,5 @@
 import { ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
-import { otherKindHint } from '../../platform/ids/ids.ts';
+import { missingHint } from '../../platform/ids/ids.ts';
 import type { JobDocument, JobStatus } from './job.ts';
 
 /** Attempts that may follow a first one. */
@@ -7,9 +7,10 @@ export const MAX_RESUMES = 5;
 
 /** No such job, another account's, or one whose record has expired: the answer is the same. */
 export function jobNotFound(jobId: string): ApiError {
-  const hint = otherKindHint(jobId, 'job');
-  return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${hint}`, {
+  const { says, details } = missingHint(jobId, 'job');
+  return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${says}`, {
     param: 'jobId',
+    details,
   });
 }
 
@@ -83,9 +84,11 @@ export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
 export function assetsMissing(missing: readonly string[]): ApiError {
   const [first, ...others] = missing;
   const more = others.length === 0 ? '' : ` and ${others.length} more, listed in details.missing`;
-  return new ApiError('asset_not_found', `There is no asset ${first}${more}: send ids of your own assets.`, {
+  const { says, details } = missingHint(first ?? '', 'ast');
+  const message = `There is no asset ${first}${more}: send ids of your own assets.${says}`;
+  return new ApiError('asset_not_found', message, {
     param: 'assetIds',
-    details: { missing: [...missing] },
+    details: { missing: [...missing], ...details },
   });
 }
 

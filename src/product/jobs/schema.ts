@@ -17,7 +17,7 @@ import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { IN_PARAMETERS } from '../catalogue/index.ts';
 import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
-import { IN_THE_QUERY, SENT_ELSEWHERE } from './sent-elsewhere.ts';
+import { SENT_ELSEWHERE } from './sent-elsewhere.ts';
 
 const JobStatusText = oneOf(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeText = oneOf(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
@@ -155,7 +155,6 @@ export const ResumeRequest = Type.Object(
   {
     title: 'ResumeRequest',
     additionalProperties: false,
-    instead: { dryRun: IN_THE_QUERY, dry_run: IN_THE_QUERY },
     elsewhere:
       'a resume repeats the job as it was submitted; for other parameters or assets submit a new job',
     examples: [{ maxCredits: 50 }],

@@ -1,10 +1,13 @@
 import type { Instead } from '../../platform/http/errors/violations.ts';
 
-const BY_UPLOAD =
-  'a job works on assets; upload each picture (POST /api/v1/assets/upload takes a url too) and send their ids as assetIds';
-export const IN_THE_QUERY = 'it goes into the query, as ?dryRun=true';
-const BY_WEBHOOK =
-  'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it';
+const BY_UPLOAD: Instead = {
+  says: 'a job works on assets; upload each picture (POST /api/v1/assets/upload takes a url too) and send their ids as assetIds',
+  suggest: ['POST /api/v1/assets/upload'],
+};
+const BY_WEBHOOK: Instead = {
+  says: 'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it',
+  suggest: ['POST /api/v1/webhook-endpoints'],
+};
 
 /** Fields that people send with a job because another call, or another service, takes them. */
 export const SENT_ELSEWHERE: Record<string, Instead> = {
@@ -14,12 +17,13 @@ export const SENT_ELSEWHERE: Record<string, Instead> = {
   files: BY_UPLOAD,
   image: BY_UPLOAD,
   images: BY_UPLOAD,
-  dryRun: IN_THE_QUERY,
-  dry_run: IN_THE_QUERY,
   webhook: BY_WEBHOOK,
   webhookUrl: BY_WEBHOOK,
   callback: BY_WEBHOOK,
   callbackUrl: BY_WEBHOOK,
   n: { says: 'the number of pictures that generate makes is count', rename: 'count' },
-  data: 'the rows of a template are items, a list with an object of values for each picture',
+  data: {
+    says: 'the rows of a template are items, a list with an object of values for each picture',
+    suggest: ['items'],
+  },
 };

@@ -164,8 +164,9 @@ export function chosenModel(
     allowed.length === 0
       ? 'the operator of this service has configured no provider for it'
       : `use one of ${allowed.join(', ')}`;
-  const { hint, mends } = meantWord(named ?? '', allowed, field.path);
-  throw field.refuse(`${problem}: ${fix}.${hint}`, { ...present({ received: named }), allowed }, mends);
+  const { hint, mends, suggest = allowed } = meantWord(named ?? '', allowed, field.path);
+  const details = { ...present({ received: named }), allowed, ...(mends.length === 0 && { suggest }) };
+  throw field.refuse(`${problem}: ${fix}.${hint}`, details, mends);
 }
 
 const contracts = new WeakMap<Model, TObject>();

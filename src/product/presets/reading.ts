@@ -43,11 +43,16 @@ export async function resolve(
   param: string,
 ): Promise<FoundPreset> {
   const preset = findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug));
-  if (preset === null) throw presetNotFound(param);
+  if (preset === null) throw presetNotFound(param, idOrSlug, await knownSlugs(store, accountId));
   const version =
     number === undefined ? currentVersion(preset) : await store.findVersion(accountId, preset, number);
   if (version === null) throw presetVersionNotFound(param, preset);
   return { preset, version };
+}
+
+/** The slugs of the account's presets and of the built-ins. */
+export async function knownSlugs(store: PresetsStore, accountId: string): Promise<string[]> {
+  return [...(await store.slugs(accountId)), ...BUILT_INS.map(({ slug }) => slug)];
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Gate } from '../accounts/gate/gate.ts';
 import { presetNotFound, presetVersionNotFound } from './errors.ts';
 import { checkEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
-import { checkWritable, listPresets, pathReference, pathVersion, resolve } from './reading.ts';
+import { checkWritable, knownSlugs, listPresets, pathReference, pathVersion, resolve } from './reading.ts';
 import type { PresetRemovals } from './removals.ts';
 import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './responses.ts';
 import { type ContentRules, checkChange, checkedNew, checkNames, checkRevision } from './rules.ts';
@@ -180,7 +180,8 @@ function change(app: FastifyInstance, options: PresetRoutesOptions): void {
         (current) => checkRevision(current, request.body, accountId, options),
         now(),
       );
-      if (preset === null) throw presetNotFound('slug');
+      const { slug } = request.params;
+      if (preset === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
       return success('Preset changed.', await readSaved(options, accountId, preset));
     },
   );
@@ -203,7 +204,7 @@ function remove(app: FastifyInstance, { store, removals, gate }: PresetRoutesOpt
       checkWritable(slug);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, slug);
-      if (removed === null) throw presetNotFound('slug');
+      if (removed === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
       const tags = await removals.announce(accountId, removed, [...removed.superseded, removed.version]);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
@@ -228,7 +229,7 @@ function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRo
       checkWritable(slug);
       const version = pathVersion(request.params.version);
       const preset = await store.find(accountId, slug);
-      if (preset === null) throw presetNotFound('slug');
+      if (preset === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
       if (version === preset.version) {
         const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
         throw invalidParam('version', message, { received: version });

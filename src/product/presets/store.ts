@@ -91,6 +91,12 @@ export class PresetsStore {
     return rows.map(({ _id }) => _id);
   }
 
+  /** The slugs of the account's presets. */
+  async slugs(accountId: string): Promise<string[]> {
+    const rows = await this.#presets.find({ accountId }, { fields: ['slug'] });
+    return rows.map(({ slug }) => slug);
+  }
+
   /** The existing presets of these ids, in the order of the ids. */
   async findAll(accountId: string, ids: readonly string[]): Promise<Preset[]> {
     const rows = await this.#presets.find({ accountId, _id: { $in: [...ids] } });

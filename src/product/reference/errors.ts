@@ -37,9 +37,9 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
       '`details.fix`, if it is there, lists the changes that let the call pass, each proven by the checks of the call: `{"param": "widht", "rename": "width"}`.',
     ],
     example: {
-      message: 'width is 50000, but a whole number from 1 to 16384 is expected.',
+      message: 'width is 50000, but a whole number from 1 to 16384 is expected. Did you mean 16384?',
       param: 'width',
-      details: { received: 50_000, expected: 'integer', min: 1, max: 16_384 },
+      details: { received: 50_000, expected: 'integer', min: 1, max: 16_384, suggest: [16_384] },
     },
   },
   invalid_state: {
@@ -68,7 +68,11 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
     example: {
       message: 'The bytes are image/png, but were sent as image/jpeg: send the type that they are.',
       param: 'file',
-      details: { received: 'image/jpeg', found: 'image/png' },
+      details: {
+        received: 'image/jpeg',
+        found: 'image/png',
+        fix: [{ param: 'Content-Type', replace: 'image/png', in: 'header' }],
+      },
     },
   },
   unauthorized: {
@@ -149,7 +153,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
     remedy: 'Use a method of `details.allowed`.',
     example: {
       message: 'GET is not a method of this path: use POST.',
-      details: { allowed: ['POST'] },
+      details: { allowed: ['POST'], suggest: ['POST /api/v1/images/transform'] },
     },
   },
   not_acceptable: {
@@ -203,7 +207,11 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
       message:
         'The Content-Type text/plain is not supported: send the header "Content-Type: application/json".',
       param: 'Content-Type',
-      details: { supported: ['application/json'], received: 'text/plain' },
+      details: {
+        supported: ['application/json'],
+        received: 'text/plain',
+        fix: [{ param: 'Content-Type', replace: 'application/json', in: 'header' }],
+      },
     },
   },
   asset_count_exceeded: {
@@ -275,7 +283,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
     remedy: 'Wait Retry-After seconds; `details.reason` says what is full or unavailable.',
     causes: [
       '`capacity`: the service has too many calls at a time. A job waits for its turn.',
-      '`deadline_exceeded`: the work takes longer than a call may; send it as a job.',
+      '`deadline_exceeded`: the work takes longer than a call may; `details.instead` has parameters that take less, and the job that does it. Where a search for a size or a likeness had a file by then, `details.reached` has its bytes, or its likeness, and `details.achieved` its format, quality and bytes.',
       '`url_unavailable`: the server of the URL that was sent did not answer.',
       '`worker_unreachable`: the worker ended with the call.',
     ],
@@ -304,7 +312,7 @@ export function errorsPage(): DocumentationPage {
         'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
       ),
       paragraph(
-        'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words, or the calls, of which one was probably meant.',
+        'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. `in` names another place: `query` or `body` of a field to move, which is removed here and `add`ed there, a `header`, or a file `part` of a form. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words, numbers or calls of which one was probably meant, or the fields of which one has to go. details.instead has what does the same: `parameters` of the call, a `job`, `steps`, or the `body` as it was probably meant.',
       ),
       paragraph(`${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.`),
       table(['code', 'HTTP', 'retryable', 'what to do'], rows),

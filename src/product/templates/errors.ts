@@ -1,13 +1,14 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { didYouMean } from '../../platform/ids/nearest.ts';
+import { missingHint } from '../../platform/ids/ids.ts';
 
 /**
  * 404: the template does not exist, or belongs to another account.
  * @param known the names that the account may call.
  */
 export function templateNotFound(sent: string, known: readonly string[]): ApiError {
-  const message = `No template of this account has this id or slug: GET /api/v1/templates lists them.${didYouMean(sent, known)}`;
-  return new ApiError('not_found', message, { param: 'templateId' });
+  const { says, details } = missingHint(sent, 'tpl', known);
+  const message = `No template of this account has this id or slug: GET /api/v1/templates lists them.${says}`;
+  return new ApiError('not_found', message, { param: 'templateId', details });
 }
 
 /** 404: the template does not have this version, or no longer. @param current the number of its current version. */

@@ -7,9 +7,11 @@ import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-bo
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { misplacedIn } from '../../platform/http/hooks/misplaced.ts';
 import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
 import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.ts';
 import { isObject } from '../../platform/values/json.ts';
+import { DEFAULT_DISTANCE, MAX_DISTANCE } from '../assets/likeness.ts';
 import { SCORE } from '../catalogue/ops/compare.ts';
 import { type ImageSource, MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart } from './input.ts';
 import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, runMetered } from './metered-call.ts';
@@ -91,8 +93,7 @@ const Difference = Type.Object(
     }),
     maxDifference: Type.Integer({ description: 'Largest difference of a channel, 0 to 255.' }),
     hashDistance: Type.Integer({
-      description:
-        'Bits in which the perceptual hashes differ, 0 to 64; up to about 10 for copies of one image.',
+      description: `Bits in which the perceptual hashes differ, 0 to 64. Copies of one picture differ in few: GET /api/v1/assets?similarTo finds those within ${DEFAULT_DISTANCE}, or within distance, at most ${MAX_DISTANCE}.`,
     }),
     regions: Type.Array(
       Type.Object({ x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() }),
@@ -120,6 +121,8 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
   const body = request.body as Readable;
   if (mediaTypeOf(request) === 'application/json') {
     request.body = await request.readJson();
+    const misplaced = misplacedIn(request.body, Object.keys(CompareQuery.properties), 'query');
+    if (misplaced !== undefined) throw misplaced;
     return parsePair(request.body);
   }
   using multipart = await Multipart.open(request, body, {
@@ -155,15 +158,13 @@ function refuseMissing({ assetId, url }: typeof NAMES): never {
 }
 
 function unknownField(name: string): ApiError {
-  const message =
-    name in CompareQuery.properties
-      ? `${name} is not a field of this body: it goes into the query, as ?${name}=true.`
-      : `${name} is not a field of this call: it takes two images and nothing else.`;
+  const message = `${name} is not a field of this call: it takes two images and nothing else.`;
   const allowed = [NAMES, OTHER_NAMES].flatMap((names) => Object.values(names));
   const words = likelyNames(name, allowed);
   const [rename] = words;
   const mends = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
-  return invalidParam(name, hintFirst(meantWords(words), message), { allowed }, mends);
+  const suggest = words.length > 1 ? { suggest: words } : {};
+  return invalidParam(name, hintFirst(meantWords(words), message), { allowed, ...suggest }, mends);
 }
 
 /** What is told of a comparison. */

@@ -1,11 +1,14 @@
 import { type Header, readHeader } from '../../imaging/images/header/header.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import { headerMend } from '../../platform/http/errors/mends.ts';
 
 /** The bytes of an image, with the type that was declared for them. */
 export interface DeclaredImage {
   bytes: Uint8Array<ArrayBuffer>;
   /** A media type; null when none was declared. */
   declaredType: string | null;
+  /** Present if the header of the call declares it. */
+  declaredBy?: 'header';
 }
 
 /** Other common names of media types, without their `x-`. */
@@ -40,7 +43,7 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
  * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.
  */
 export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage & { header: Header | null } {
-  const { bytes, declaredType } = image;
+  const { bytes, declaredType, declaredBy } = image;
   if (bytes.length === 0) {
     throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param });
   }
@@ -51,7 +54,11 @@ export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage 
   throw new ApiError(
     'unsupported_format',
     `The bytes are ${found}, but were sent as ${declaredType}: send the type that they are.`,
-    { param, details: { received: declaredType, found } },
+    {
+      param,
+      details: { received: declaredType, found },
+      mends: declaredBy === 'header' ? headerMend('Content-Type', found) : [],
+    },
   );
 }
 

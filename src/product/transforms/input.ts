@@ -10,13 +10,17 @@ import {
   Multipart,
 } from '../../platform/http/bodies/multipart.ts';
 import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
-import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { type ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
 import type { SentCall } from '../../platform/http/errors/mends.ts';
 import { type Instead, undeclaredFields } from '../../platform/http/errors/violations.ts';
+import { DRY_RUN_NAMES } from '../../platform/http/fields.ts';
+import { misplacedIn } from '../../platform/http/hooks/misplaced.ts';
+import { fieldNamesOf } from '../../platform/http/hooks/warnings.ts';
 import { isObject } from '../../platform/values/json.ts';
 import { present } from '../../platform/values/present.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import { IN_PARAMETERS } from '../catalogue/index.ts';
+import type { DeclaredImage } from './declared-type.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
 export const MAX_IMAGE_BYTES = 25 * MEGABYTE;
@@ -40,7 +44,7 @@ export interface BodyFields {
 
 /** The source of an image. */
 export type ImageSource =
-  | { kind: 'bytes'; bytes: Uint8Array<ArrayBuffer>; declaredType: string | null }
+  | ({ kind: 'bytes' } & DeclaredImage)
   | { kind: 'url'; url: string }
   | { kind: 'asset'; assetId: string };
 
@@ -62,6 +66,7 @@ export async function readInput(
   const body = request.body as Readable;
   if (type === 'application/json') {
     request.body = await request.readJson();
+    refuseQueryFields(request, contents);
     return parseReference(request.body, contents);
   }
   if (type === 'multipart/form-data') {
@@ -73,13 +78,14 @@ export async function readInput(
     const file = await readPart(multipart.file);
     const texts = await multipart.fields();
     request.body = texts;
+    refuseQueryFields(request, contents);
     const misplaced = multipart.otherNames.find((name) => WORK_FIELDS.includes(name));
     if (misplaced !== undefined) throw fieldAsFile(misplaced);
     const files = await multipart.further();
     return { kind: 'bytes', ...file, fields: multipartFields(texts, contents), files };
   }
   const bytes = await collectBody(body, request, MAX_IMAGE_BYTES, 'file');
-  return { kind: 'bytes', bytes, declaredType: type, fields: {}, files: [] };
+  return { kind: 'bytes', bytes, declaredType: type, declaredBy: 'header', fields: {}, files: [] };
 }
 
 /**
@@ -97,6 +103,16 @@ export function readFields(
 
 export async function readPart({ bytes, declaredType }: FilePart) {
   return { bytes: concatenated(await Array.fromAsync(bytes)), declaredType };
+}
+
+/** The fields of the query of a call that does work; all others are parameters of its op, which a body has too. */
+const QUERY_FIELDS = ['response', ...DRY_RUN_NAMES];
+
+/** @throws ApiError invalid_param on a field of the body that belongs to the query. */
+function refuseQueryFields({ body, routeOptions }: FastifyRequest, contents: BodyContents): void {
+  const names = contents === 'image' ? [...fieldNamesOf(routeOptions.schema?.querystring)] : QUERY_FIELDS;
+  const refusal = misplacedIn(body, names, 'query');
+  if (refusal !== undefined) throw refusal;
 }
 
 /** The fields that a JSON body may have; transform-schema.ts describes their values. */
@@ -120,7 +136,8 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
   const fields = checkedFields(work);
   const source = parseSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
   if (source !== null) return { ...source, fields, files: [] };
-  throw invalidParam('url', 'The image is missing: give its url, or the assetId of one of your assets.');
+  const message = 'The image is missing: give its url, or the assetId of one of your assets.';
+  throw exclusive('url', message, ['url', 'assetId']);
 }
 
 /**
@@ -132,25 +149,26 @@ export function parseSource(
   names: { assetId: string; url: string },
 ): ImageSource | null {
   if (assetId !== undefined && url !== undefined)
-    throw invalidParam(names.url, `Give ${names.assetId} or ${names.url}, not both.`);
+    throw exclusive(names.url, `Give ${names.assetId} or ${names.url}, not both.`, Object.values(names));
   if (url !== undefined) return { kind: 'url', url: parseAddress(url, names.url) };
   if (assetId !== undefined) return { kind: 'asset', assetId: parseText(names.assetId, assetId) };
   return null;
 }
 
-const NO_JSON_IMAGE =
-  'an image within JSON is not read; send its bytes as the body, as a multipart file, or send a url';
+const NO_JSON_IMAGE: Instead = {
+  says: 'an image within JSON is not read; send its bytes as the body, as a multipart file, or send a url',
+  suggest: ['file', 'url', 'assetId'],
+};
 
 /** Fields that callers send in a body because another call, or another service, takes them there. */
 const INSTEAD: Record<string, Instead> = {
-  assetIds: 'it belongs to a job; this call takes assetId, one id as text',
+  assetIds: {
+    says: 'it belongs to a job; this call takes assetId, one id as text',
+    suggest: ['assetId', 'POST /api/v1/jobs'],
+  },
   image: NO_JSON_IMAGE,
   file: NO_JSON_IMAGE,
   base64: NO_JSON_IMAGE,
-  response: 'it goes into the query, as ?response=url',
-  language: 'it goes into the query, as ?language=eng',
-  palette: 'it goes into the query, as ?palette=5',
-  dryRun: 'it goes into the query, as ?dryRun=true',
 };
 
 /** Files of other names are skipped, but a field that says what to do must not be. */
@@ -187,10 +205,18 @@ function unknownFields(
 export function parseAddress(value: unknown, param: string): string {
   const url = parseText(param, value);
   if (/^https?:\/\//i.test(url)) return url;
-  const message = /^data:/i.test(url)
+  const isData = /^data:/i.test(url);
+  const message = isData
     ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
     : `${param} must begin with https:// or http://.`;
-  throw invalidParam(param, message, { allowed: ['https', 'http'] });
+  const suggest = isData ? ['file'] : addressesLike(url);
+  throw invalidParam(param, message, { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) });
+}
+
+/** What was probably meant by an address without a scheme. */
+function addressesLike(text: string): string[] {
+  const [, rest = ''] = /^(?:\/\/)?([\w-]+(?:\.[\w-]+)+(?:[:/].*)?)$/.exec(text) ?? [];
+  return rest === '' ? [] : [`https://${rest}`];
 }
 
 function multipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {
@@ -229,7 +255,7 @@ function parseObject(param: string, value: unknown): Record<string, unknown> {
 
 /** The value of a field that has JSON as its text. */
 function parsed(param: string, text: string, kind: 'object' | 'list'): unknown {
-  const refuse = (problem: string) =>
-    invalidParam(param, `${param} must be the text of a JSON ${kind}. ${problem}`);
+  const refuse = (problem: string, details?: Record<string, unknown>) =>
+    invalidParam(param, `${param} must be the text of a JSON ${kind}. ${problem}`, details);
   return parseJson(Buffer.from(text), { param, name: param, path: param, refuse });
 }

@@ -58,7 +58,9 @@ function namedLayer(given: Given, key: string, at: (name: string) => SentField):
   const [name, second] = [key, 'layer', 'layerUrl'].filter((one) => given[one] !== undefined);
   if (name === undefined) return undefined;
   if (second !== undefined)
-    throw at(second).refuse(`${name} and ${second} exclude each other: send one of them.`);
+    throw at(second).refuse(`${name} and ${second} exclude each other: send one of them.`, {
+      suggest: [name, second],
+    });
   const { param, refuse } = at(name);
   const value = given[name];
   if (name === 'layerUrl') {

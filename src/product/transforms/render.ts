@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import { REFERENCE_PATTERN } from '../../platform/http/documented.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type Instead, meantWord } from '../../platform/http/errors/violations.ts';
 import { dryRunFields, isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
@@ -47,7 +47,7 @@ const RenderBody = Type.Object(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
     ),
     format: Type.Optional(
-      Type.String({ description: 'Of the picture; png when left out.', documented: { enum: FORMATS } }),
+      Type.String({ description: 'Of the picture. Default: png.', documented: { enum: FORMATS } }),
     ),
     quality: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: 'Of a jpeg, webp or avif.' }),
@@ -57,7 +57,7 @@ const RenderBody = Type.Object(
         minimum: 1,
         maximum: 3,
         description:
-          'Pixels of the picture per pixel of the template; the picture has at most 4096 per edge. 1 when left out.',
+          'Pixels of the picture per pixel of the template; the picture has at most 4096 per edge. Default: 1.',
       }),
     ),
   },
@@ -70,7 +70,6 @@ const RenderBody = Type.Object(
     additionalProperties: false,
     instead: {
       template: { says: 'name the template in templateId', rename: 'templateId' },
-      dryRun: 'it goes into the query, as ?dryRun=true',
     } satisfies Record<string, Instead>,
     documented: { oneOf: [{ required: ['templateId'] }, { required: ['html', 'width', 'height'] }] },
     elsewhere: "the values of the template's variables go into data",
@@ -156,7 +155,10 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       return { template: await templates.findForRender(accountId, reference), param: 'templateId' };
     }
     if (templateId !== undefined)
-      throw invalidParam('html', 'html and templateId exclude each other: send one of them.');
+      throw exclusive('html', 'html and templateId exclude each other: send one of them.', [
+        'html',
+        'templateId',
+      ]);
     return { template: checkPage({ ...body, html }), param: 'html' };
   }
 }
@@ -167,13 +169,14 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
  */
 function requireTemplate({ templateId, css, width, height }: RenderBody): string {
   if (templateId === undefined)
-    throw invalidParam(
+    throw exclusive('templateId', 'templateId is missing: name a template, or send html, width and height.', [
       'templateId',
-      'templateId is missing: name a template, or send html, width and height.',
-    );
+      'html',
+    ]);
   const [extra] = Object.keys(present({ css, width, height }));
   if (extra === undefined) return templateId;
-  throw invalidParam(extra, `${extra} goes with html, and a template has its own: leave it out.`);
+  const message = `${extra} goes with html, and a template has its own: leave it out.`;
+  throw invalidParam(extra, message, undefined, [{ param: extra, remove: true }]);
 }
 
 /**
@@ -188,7 +191,9 @@ function parseDrawing(
   const edge = Math.round(Math.max(width, height) * scale);
   if (edge > MAX_EDGE_PX) {
     const message = `scale makes an edge of ${edge} pixels, but at most ${MAX_EDGE_PX} are drawn: send a smaller one.`;
-    throw invalidParam('scale', message, { received: scale, limit: MAX_EDGE_PX });
+    const largest = Math.floor((100 * MAX_EDGE_PX) / Math.max(width, height)) / 100;
+    const suggest = largest < 1 ? {} : { suggest: [largest] };
+    throw invalidParam('scale', message, { received: scale, limit: MAX_EDGE_PX, ...suggest });
   }
   if (quality !== undefined && format === 'png')
     throw invalidParam(
@@ -208,7 +213,7 @@ function pictureOf({ width, height, scale, encode: { format } }: ReturnType<type
 function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === formatInOwnSpelling(sent));
   if (format !== undefined) return format;
-  const { hint, mends } = meantWord(sent, FORMATS, 'format');
+  const { hint, mends, suggest } = meantWord(sent, FORMATS, 'format');
   const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.${hint}`;
-  throw invalidParam('format', message, { received: sent, allowed: FORMATS }, mends);
+  throw invalidParam('format', message, { received: sent, allowed: FORMATS, ...present({ suggest }) }, mends);
 }

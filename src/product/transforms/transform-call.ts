@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { ImagePass } from '../../../workers/protocol.ts';
-import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { type ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import { mismatchedValue, type SuggestedWord } from '../../platform/http/errors/violations.ts';
@@ -110,7 +110,11 @@ export class CallCompiler {
     const query = sent.query as RawQuery;
     refuseListsIn(query);
     const { op, preset } = namedIn(query, {});
-    if (op !== undefined && preset === undefined) checkKeys(transformOp(op), query);
+    if (op !== undefined && preset === undefined)
+      checkKeys(
+        transformOp(op, (any) => readParameters(any, query, {})),
+        query,
+      );
   }
 
   #compiled(query: RawQuery, body: BodyFields): SentTransform {
@@ -130,7 +134,7 @@ export class CallCompiler {
       const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
       throw invalidParam('op', message, { allowed: transformOps(), ...opsWith(Object.keys(given)) });
     }
-    const found = transformOp(op);
+    const found = transformOp(op, (any) => readParameters(any, query, body));
     const parameters = readParameters(found, query, body);
     const pass = this.#onePass(op, [{ op, parameters, at: parameterIn(query, body) }], { op, parameters });
     if (found.readsSecondAsset !== undefined) throw onlyAsStep(op, parameters);
@@ -174,7 +178,7 @@ export class CallCompiler {
       return savedSteps(stored, param);
     }
     const at = (key: string) => sentAs(key === '' ? where : `${where}.${key}`);
-    const found = transformOp(op ?? '', at('op'));
+    const found = transformOp(op ?? '', () => parameters, at('op'));
     return [{ op: found.op, parameters: parametersInOwnSpelling(found, parameters), at }];
   }
 
@@ -192,15 +196,19 @@ export class CallCompiler {
   #compiledPass(sent: readonly SentStep[]) {
     const { steps: bound, layers } = bindLayers(sent);
     const ids = layers.map(({ id }) => id);
-    const compiled = compilePass(bound, this.#models, onlyAsJob, ids);
+    const compiled = compilePass(bound, this.#models, onlyAsJob(sent), ids);
     const { pass, steps } = compiled;
     return { pass, steps, layers, warnings: warningsOf([compiled]) };
   }
 }
 
-function onlyAsJob({ does, step }: Obstacle): ApiError {
-  const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
-  return step.at(step.op === undefined ? 'operation' : 'op').refuse(message);
+/** The refusal of steps that are no pass of a call, with the job that runs them. */
+function onlyAsJob(sent: readonly SentStep[]): (obstacle: Obstacle) => ApiError {
+  return ({ does, step }) => {
+    const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
+    const job = { steps: sent.map(({ at: _, ...rest }) => rest) };
+    return step.at(step.op === undefined ? 'operation' : 'op').refuse(message, { instead: [{ job }] });
+  };
 }
 
 /** A parameter of the op by its bare name, wherever it was sent: in the query, as a form field, or in `parameters`. */
@@ -221,7 +229,7 @@ function namedIn(query: RawQuery, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined)
-    throw invalidParam('preset', 'op and preset exclude each other: send one of them.');
+    throw exclusive('preset', 'op and preset exclude each other: send one of them.', ['op', 'preset']);
   return { op, preset };
 }
 
@@ -237,7 +245,7 @@ function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
 }
 
 /** The parameters of the op: those of the body, of the fields of a form, and of the query, which overrides them. */
-function readParameters(op: PixelOp, query: RawQuery, body: BodyFields): Given {
+function readParameters(op: Op, query: RawQuery, body: BodyFields): Given {
   return parametersInOwnSpelling(op, {
     ...body.parameters,
     ...parametersFromQuery(op, body.texts ?? {}),
@@ -250,7 +258,7 @@ function presetCall(reference: string, query: RawQuery, body: BodyFields): SentT
   const extra = Object.keys(given)[0];
   if (extra === undefined) return { kind: 'preset', reference };
   const message = `${extra} may not accompany preset: a preset runs as it was saved. Leave it out.`;
-  throw invalidParam(extra, message);
+  throw exclusive(extra, message, ['preset', extra]);
 }
 
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
@@ -263,10 +271,8 @@ function readSteps(query: RawQuery, { steps: sent, texts, ...fields }: BodyField
     const fix = ['op', 'preset', 'parameters'].includes(extra)
       ? 'Leave it out, or leave out steps.'
       : 'Move it into parameters of a step.';
-    throw invalidParam(
-      extra,
-      `${extra} may not accompany steps, because they define all of the work. ${fix}`,
-    );
+    const message = `${extra} may not accompany steps, because they define all of the work. ${fix}`;
+    throw exclusive(extra, message, ['steps', extra]);
   }
   return checkedSteps(sent);
 }
@@ -288,11 +294,11 @@ function readOutputs(query: RawQuery, { outputs, steps, ...others }: BodyFields)
   const extra = extraIn(query, others);
   if (extra === 'op' || extra === 'preset') {
     const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;
-    throw invalidParam('outputs', message);
+    throw exclusive('outputs', message, ['outputs', extra]);
   }
   if (extra !== undefined) {
     const message = `${extra} may not accompany outputs: move it into parameters of an output, or leave it out.`;
-    throw invalidParam(extra, message);
+    throw exclusive(extra, message, ['outputs', extra]);
   }
   const first = steps === undefined ? [] : sentSteps(checkedSteps(steps));
   return { first, outputs: checkOutputs(outputs) };
@@ -320,8 +326,15 @@ function onlyAsStep(op: string, parameters: Given): ApiError {
   return invalidParam('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });
 }
 
-/** The op of that name, which must run on this endpoint while the caller waits, at least as a step. */
-function transformOp(name: string, { path, refuse }: SentField = sentAs('op')): PixelOp {
+/**
+ * The op of that name, which must run on this endpoint while the caller waits, at least as a step.
+ * @param parametersOf reads what was sent to an op.
+ */
+function transformOp(
+  name: string,
+  parametersOf: (op: Op) => Given,
+  { path, refuse }: SentField = sentAs('op'),
+): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
     const { hint, mends, ...instead } = severalOps(name) ?? meantOp(name, path, transformOps());
@@ -333,7 +346,15 @@ function transformOp(name: string, { path, refuse }: SentField = sentAs('op')): 
   throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
     received: name,
     allowed: transformOps(),
+    ...callElsewhere(op, parametersOf(op)),
   });
+}
+
+/** The endpoint that answers an op which this one does not, or the job that runs it. */
+function callElsewhere(op: Op, parameters: Given): { suggest: string[] } | { instead: object[] } {
+  const endpoint = endpointOf(op);
+  if (endpoint !== undefined) return { suggest: [`POST /api/v1${endpoint}`] };
+  return { instead: [{ job: { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) } }] };
 }
 
 /** What was meant by a list of ops in place of one. */
@@ -352,11 +373,16 @@ function opsWith(names: readonly string[]): { suggest?: string[] } {
 }
 
 function whereItRuns(op: Op): string {
-  if (op.kind === 'sync') return `is answered by POST /api/v1${op.endpoint}`;
-  const endpoint = 'syncEndpoint' in op ? op.syncEndpoint : undefined;
+  const endpoint = endpointOf(op);
   return endpoint === undefined
     ? 'runs only as a job (POST /api/v1/jobs)'
     : `is answered by POST /api/v1${endpoint}`;
+}
+
+/** The endpoint that answers an op while the caller waits; undefined for an op that runs in jobs alone. */
+function endpointOf(op: Op): string | undefined {
+  if (op.kind === 'sync') return op.endpoint;
+  return 'syncEndpoint' in op ? op.syncEndpoint : undefined;
 }
 
 function transformOps(): string[] {

@@ -1,11 +1,12 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import { missingHint } from '../../platform/ids/ids.ts';
 import { MAX_ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
 /** 404: no such endpoint, or another account's: the answer is the same. */
-export function endpointNotFound(): ApiError {
-  const message =
-    'No webhook endpoint of this account has this id: GET /api/v1/webhook-endpoints lists them.';
-  return new ApiError('not_found', message, { param: 'endpointId' });
+export function endpointNotFound(endpointId: string): ApiError {
+  const { says, details } = missingHint(endpointId, 'whe');
+  const message = `No webhook endpoint of this account has this id: GET /api/v1/webhook-endpoints lists them.${says}`;
+  return new ApiError('not_found', message, { param: 'endpointId', details });
 }
 
 /** 404: no such record at this endpoint; records are kept 14 days. */

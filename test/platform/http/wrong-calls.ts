@@ -17,8 +17,10 @@ export interface Call {
 
 export interface Mend {
   param: string;
+  in?: 'query' | 'body' | 'header' | 'part';
   rename?: string;
   replace?: unknown;
+  add?: unknown;
   remove?: true;
 }
 
@@ -154,14 +156,16 @@ function texts(values: Values): Values {
 /** The call after the mends, as a program makes them by what the documentation says of `details.fix`. */
 export function mendedBy(sent: Call, fix: readonly Mend[]): Call {
   const call = structuredClone(sent);
-  for (const { param, rename, ...mend } of fix) {
+  for (const { param, rename, in: place, ...mend } of fix) {
     const [first = ''] = partsOf(param);
-    const isText = first in call.query || call.form !== undefined;
-    const root = first in call.query ? call.query : (call.form ?? call.json ?? {});
+    const isInQuery = place === undefined ? first in call.query : place === 'query';
+    const isText = isInQuery || call.form !== undefined;
+    const root = isInQuery ? call.query : (call.form ?? call.json ?? {});
     const value = edit(root, partsOf(param), isText, (holder, name, isTextHere) => {
       const { [name]: before } = holder;
-      if (before === undefined) throw new Error(`There is no ${param}.`);
-      if ('replace' in mend) holder[name] = isTextHere ? texts({ value: mend.replace }).value : mend.replace;
+      if ((before === undefined) !== 'add' in mend) throw new Error(`${param} cannot be mended so.`);
+      const { replace = mend.add } = mend;
+      if (replace !== undefined) holder[name] = isTextHere ? texts({ value: replace }).value : replace;
       else delete holder[name];
       return before;
     });

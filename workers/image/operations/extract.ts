@@ -41,11 +41,12 @@ function edgeFault(
 ): BadArgumentError | undefined {
   if (start >= edge) {
     const message = `The rectangle begins at pixel ${start} from the ${startKey}, but the picture has ${edge}.`;
-    return new BadArgumentError(startKey, message, { received: start, limit: edge - 1 });
+    return new BadArgumentError(startKey, message, { received: start, limit: edge - 1, suggest: [edge - 1] });
   }
   if (start + length > edge) {
     const message = `The rectangle reaches to pixel ${start + length} from the ${startKey}, but the picture has ${edge}: make its ${lengthKey} at most ${edge - start}.`;
-    return new BadArgumentError(lengthKey, message, { received: length, limit: edge - start });
+    const limit = edge - start;
+    return new BadArgumentError(lengthKey, message, { received: length, limit, suggest: [limit] });
   }
   return undefined;
 }

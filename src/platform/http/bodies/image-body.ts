@@ -2,6 +2,16 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
 
 const SUPPORTED = ['image/*', 'multipart/form-data', 'application/json'];
+/** Types that say nothing of what a body is, as programs send them by default. */
+const NO_TYPES = [
+  '',
+  'application/octet-stream',
+  'binary/octet-stream',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+];
+/** The types of which the body probably has one. */
+const READABLE = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg+xml'].map((format) => `image/${format}`);
 
 /** The media type of a body, in lower case and without parameters; empty when none was sent. */
 export function mediaTypeOf({ headers }: FastifyRequest): string {
@@ -18,7 +28,7 @@ export function checkImageBody(request: FastifyRequest): void {
     throw new ApiError(
       'unsupported_format',
       'application/octet-stream names no image format: send the image\'s own type, such as "Content-Type: image/jpeg".',
-      { param: 'file' },
+      { param: 'file', details: { suggest: READABLE } },
     );
   }
   if (type.startsWith('image/') || type === 'multipart/form-data' || type === 'application/json') return;
@@ -29,6 +39,6 @@ export function checkImageBody(request: FastifyRequest): void {
       : 'send an image with its own type (such as image/jpeg), multipart/form-data with a file part, or application/json with a reference such as url';
   throw new ApiError('unsupported_media_type', `${subject} is not supported: ${hint}.`, {
     param: 'Content-Type',
-    details: { supported: SUPPORTED, received: type },
+    details: { supported: SUPPORTED, received: type, ...(NO_TYPES.includes(type) && { suggest: READABLE }) },
   });
 }

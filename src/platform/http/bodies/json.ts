@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
+import { parsedJson } from '../../values/json.ts';
 import { MEGABYTE } from '../../values/units.ts';
 import { ApiError } from '../errors/errors.ts';
 import { type SentField, sentAs } from '../errors/sent-field.ts';
@@ -78,7 +79,12 @@ export function parseText(text: string, startsAt?: number, sent = BODY): unknown
   } catch (error) {
     const { message } = error as Error;
     const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
-    throw malformedJson(startsAt === undefined ? message : inBody(message, text, startsAt), remedy, sent);
+    const meant = startsAt === undefined ? looseJson(text) : undefined;
+    throw malformedJson(
+      startsAt === undefined ? message : inBody(message, text, startsAt),
+      { remedy, meant },
+      sent,
+    );
   }
   if (POSSIBLY_FORBIDDEN.test(text)) refuseForbidden(value, sent);
   return value;
@@ -93,12 +99,46 @@ function inBody(message: string, text: string, startsAt: number): string {
 }
 
 /**
+/**
  * The error for malformed JSON.
  * @param message the message of JSON.parse, or one of the same form.
+ * @param hints the end of the message, and the value that was probably meant.
  */
-export function malformedJson(message: string, remedy = '', sent = BODY): ApiError {
+export function malformedJson(
+  message: string,
+  { remedy = '', meant }: { remedy?: string; meant?: unknown } = {},
+  sent = BODY,
+): ApiError {
   const reason = message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
-  return sent.refuse(`${sent.name} is not valid JSON: ${reason}.${remedy}`);
+  const details = meant === undefined ? undefined : { instead: [{ [sent.param]: meant }] };
+  return sent.refuse(`${sent.name} is not valid JSON: ${reason}.${remedy}`, details);
+}
+
+/** The longest text that is read as programs and people write JSON by mistake. */
+const MAX_LOOSE_CHARACTERS = 2_000;
+/** Texts, comments, a comma before an end, and words: names without quotes, and those of Python and JavaScript. */
+const LOOSE_PARTS =
+  /("(?:[^"\\]|\\.)*")|'((?:[^'\\]|\\.)*)'|(\/\/[^\n]*|\/\*[\s\S]*?\*\/|,(?=\s*[}\]]))|([A-Za-z_$][\w$]*)(\s*:)?/g;
+const LOOSE_WORDS: Readonly<Record<string, string>> = {
+  True: 'true',
+  False: 'false',
+  None: 'null',
+  undefined: 'null',
+};
+
+/**
+ * The value of a text that is JSON but for commas before an end, comments, single quotes, and names without quotes;
+ * undefined for any other text.
+ */
+function looseJson(text: string): unknown {
+  if (text.length > MAX_LOOSE_CHARACTERS) return undefined;
+  const strict = text.replace(LOOSE_PARTS, (part, quoted, single, dropped, word, colon = '') => {
+    if (quoted !== undefined) return part;
+    if (single !== undefined) return JSON.stringify(single.replaceAll("\\'", "'"));
+    if (dropped !== undefined) return '';
+    return colon === '' ? (LOOSE_WORDS[word] ?? word) : `${JSON.stringify(word)}${colon}`;
+  });
+  return strict === text ? undefined : parsedJson(strict);
 }
 
 /** Removes a byte order mark. Some shells and editors write one, but JSON does not allow it. */

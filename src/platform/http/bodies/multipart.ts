@@ -262,7 +262,7 @@ function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: n
  * @param otherNames the names of the other files in the body.
  */
 function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
-  const [other] = otherNames;
+  const [other, another] = otherNames;
   const found = isText
     ? 'a part named "file" that is text, not a file'
     : `no part named "file"${other === undefined ? '' : `, but one named ${JSON.stringify(other)}`}`;
@@ -270,6 +270,7 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
     'file',
     `The multipart body has ${found}: send the image as one, with a file name (curl: -F file=@photo.jpg).`,
     { missing: ['file'], received: other },
+    other === undefined || another !== undefined ? [] : [{ param: other, rename: 'file', in: 'part' }],
   );
 }
 

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
+import { headerMend } from '../errors/mends.ts';
 import { emptyBody, LARGE_JSON_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { LargeBodies } from './large-bodies.ts';
 import { collectBody } from './streamed-body.ts';
@@ -120,8 +121,9 @@ function setMissingBody(request: FastifyRequest): void {
 }
 
 function unsupportedType(received: string, uploadsAt: string | undefined): ApiError {
+  const isFile = /^(image|multipart)\//i.test(received);
   const hint =
-    uploadsAt !== undefined && /^(image|multipart)\//i.test(received)
+    uploadsAt !== undefined && isFile
       ? ` The bytes of an image go to ${uploadsAt}; this call only reserves an asset.`
       : '';
   const problem =
@@ -129,7 +131,11 @@ function unsupportedType(received: string, uploadsAt: string | undefined): ApiEr
   return new ApiError(
     'unsupported_media_type',
     `${problem}: send the header "Content-Type: application/json".${hint}`,
-    { param: 'Content-Type', details: { supported: ['application/json'], received } },
+    {
+      param: 'Content-Type',
+      details: { supported: ['application/json'], received, ...(hint !== '' && { suggest: [uploadsAt] }) },
+      mends: isFile ? [] : headerMend('Content-Type', 'application/json'),
+    },
   );
 }
 

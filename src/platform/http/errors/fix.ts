@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { isObject, startOfJson } from '../../values/json.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
 import { ApiError } from './errors.ts';
-import { type Mend, mendedCall, type SentCall } from './mends.ts';
+import { isOfEnvelope, type Mend, mendedCall, type SentCall } from './mends.ts';
 import { checkInput } from './validation.ts';
 
 declare module 'fastify' {
@@ -30,6 +30,7 @@ const MAX_CHARACTERS = 65_536;
 export async function withFix(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck } = request.routeOptions.config;
   if (refusal.mends.length === 0) return refusal;
+  if (refusal.mends.every(isOfEnvelope)) return refusal.withFix(refusal.mends);
   const call = sentCallOf(request);
   if (startOfJson([call.query, call.body], MAX_CHARACTERS + 1).length > MAX_CHARACTERS) return refusal;
   const fix = await findFix(refusal, call, async (mended) => {

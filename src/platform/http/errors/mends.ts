@@ -2,9 +2,15 @@ import { isObject, parsedJson } from '../../values/json.ts';
 
 /**
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. They may
- * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body.
+ * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body. `in` names
+ * another place: a header, or a file part of a form.
  */
-export type Mend = { param: string } & ({ rename: string } | { replace: unknown } | { remove: true });
+export type Mend = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
+  | { rename: string }
+  | { replace: unknown }
+  | { add: unknown }
+  | { remove: true }
+);
 
 /** A call as it was sent. */
 export interface SentCall {
@@ -13,6 +19,25 @@ export interface SentCall {
   body: unknown;
   /** Whether the body is a form. */
   isForm: boolean;
+}
+
+/** The mends of a field that another part of the call has. */
+export function movedTo(part: 'query' | 'body', param: string, value: unknown): Mend[] {
+  const from = part === 'query' ? 'body' : 'query';
+  return [
+    { param, remove: true, in: from },
+    { param, add: value, in: part },
+  ];
+}
+
+/** The mend of a header. */
+export function headerMend(param: string, value: string): Mend[] {
+  return [{ param, replace: value, in: 'header' }];
+}
+
+/** Whether a mend is of what is refused before the fields of a call are read: they are checked when it is sent again. */
+export function isOfEnvelope({ in: place }: Mend): boolean {
+  return place === 'header' || place === 'part';
 }
 
 /** The path of a sibling field: `steps[2].parameters.width` for `width` beside `steps[2].parameters.widht`. */
@@ -24,11 +49,12 @@ export function besideIn(path: string, name: string): string {
 /** The call with the change; null if it lacks the field, or already has a field with the new name. */
 export function mendedCall(call: SentCall, mend: Mend): SentCall | null {
   const [root = ''] = partsOf(mend.param);
-  if (Object.hasOwn(call.query, root)) {
+  const { in: part = Object.hasOwn(call.query, root) ? 'query' : 'body' } = mend;
+  if (part === 'query') {
     const query = changed(call.query, mend, true);
     return isObject(query) ? { ...call, query } : null;
   }
-  const body = changed(call.body, mend, call.isForm);
+  const body = changed(call.body ?? {}, mend, call.isForm);
   return body === null ? null : { ...call, body };
 }
 
@@ -39,7 +65,8 @@ export function mendedCall(call: SentCall, mend: Mend): SentCall | null {
 function changed(container: unknown, mend: Mend, isText: boolean): unknown {
   const path = partsOf(mend.param);
   const sent = valueAt(container, path);
-  if (sent === undefined) return null;
+  if ((sent === undefined) !== 'add' in mend) return null;
+  if ('add' in mend) return withValue(container, path, mend.add, isText);
   if ('replace' in mend) return withValue(container, path, mend.replace, isText);
   const without = withValue(container, path, undefined, isText);
   if ('remove' in mend) return without;

@@ -33,7 +33,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   // This runs before the body is checked.
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404 || hasParams(request)) refuseWrongMethod(request);
-    if (request.is404) refuse(request);
+    if (request.is404 || endsWithNothing(request)) refuse(request);
     done();
   });
 
@@ -46,7 +46,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
 
   function refuse(request: FastifyRequest): never {
     const path = pathOf(request);
-    const allowed = table.methodsOf(path);
+    const allowed = request.is404 ? table.methodsOf(path) : [];
     if (allowed.length > 0) throw methodNotAllowed(request, allowed);
     const { says, suggest } = table.meantBy(request.method, path);
     const message = `There is nothing at ${path}: GET /openapi.json lists every path.${says}`;
@@ -56,14 +56,19 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   function methodNotAllowed(request: FastifyRequest, methods: readonly string[]): ApiError {
     const { method } = request;
     const allowed = methods.toSorted();
-    const changes = table.changesBelow(pathOf(request));
+    const path = pathOf(request);
+    const changes = table.changesBelow(path);
     const others = changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
     const message = `${method} is not a method of this path: use ${allowed.join(' or ')}.${others}`;
     const headers = { allow: allowed.join(', ') };
-    const details = { allowed, ...(changes.length > 0 && { suggest: changes }) };
+    const calls = allowed.filter((one) => !UNNAMED_METHODS.includes(one)).map((one) => `${one} ${path}`);
+    const details = { allowed, suggest: [...changes, ...calls] };
     return new ApiError('method_not_allowed', message, { details, headers });
   }
 }
+
+/** Methods that nobody means who sends another one. */
+const UNNAMED_METHODS = ['HEAD', 'OPTIONS'];
 
 /** The number of segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
 const NAMED_FROM_SEGMENTS = 4;
@@ -76,7 +81,7 @@ function createRouteTable() {
   function methodOf(url: string, preferred: string): string | undefined {
     const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
     if (methods.includes(preferred)) return preferred;
-    return methods.find((name) => name !== 'HEAD' && name !== 'OPTIONS');
+    return methods.find((name) => !UNNAMED_METHODS.includes(name));
   }
 
   /** The routes below a path: the rest of each path, and its whole path. */
@@ -121,9 +126,10 @@ function createRouteTable() {
           ? siblings.get(nearest(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
           : nearest(`/api/v1${tail}`, urls);
       const known = served?.url ?? similar;
-      if (known !== undefined) {
-        const call = `${methodOf(known, method)} ${openApiPathOf(known)}`;
-        return { says: ` Did you mean ${call}?`, suggest: [call] };
+      const meantUrls = known === undefined ? withWordsOf(tail, urls) : [known];
+      if (meantUrls.length > 0) {
+        const calls = meantUrls.map((url) => `${methodOf(url, method)} ${openApiPathOf(url)}`);
+        return { says: ` Did you mean ${calls.join(' or ')}?`, suggest: calls };
       }
       if (siblings.size === 0) return { says: '' };
       const names = [...siblings.keys()].map(openApiPathOf);
@@ -147,6 +153,18 @@ function withoutLastSlashes(path: string): string {
   return path.slice(0, end);
 }
 
+/** The served paths whose last word contains all words of a path's: `/webhooks` is a part of `/webhook-endpoints`. */
+function withWordsOf(path: string, urls: readonly string[]): string[] {
+  const wordsOf = (one: string) =>
+    (one.split('/').at(-1) ?? '').split('-').map((word) => word.replace(/s$/, ''));
+  const wanted = wordsOf(path);
+  if (wanted.some((word) => word === '')) return [];
+  const found = urls.filter((url) => wanted.every((word) => wordsOf(url).includes(word)));
+  return [...new Set(found)].slice(0, MAX_MEANT);
+}
+
+const MAX_MEANT = 3;
+
 /** `/jobs/:jobId` as the documentation writes it. */
 function openApiPathOf(url: string): string {
   return url.replaceAll(/:(\w+)/g, '{$1}');
@@ -156,6 +174,11 @@ function openApiPathOf(url: string): string {
 function hasParams({ params }: FastifyRequest): boolean {
   for (const _name in params as object) return true;
   return false;
+}
+
+/** Whether the last parameter of the path is empty: the path of a list, with a slash at its end. */
+function endsWithNothing(request: FastifyRequest): boolean {
+  return pathOf(request).endsWith('/') && hasParams(request);
 }
 
 function pathOf({ url }: FastifyRequest): string {

@@ -97,8 +97,8 @@ export function validationFailure(
   const first = errors[0] as ErrorObject | undefined;
   if (first === undefined) return invalidParam(context, 'The request does not match the documentation.');
   const path = spell(pathOf(first));
-  const { message, mends, suggest } = diagnosed(path || context, path, first);
-  return invalidParam(path || context, message, detailsOf(first, suggest), mends);
+  const { message, mends, ...hints } = diagnosed(path || context, path, first);
+  return invalidParam(path || context, message, detailsOf(first, hints), mends);
 }
 
 function diagnosed(param: string, path: string, error: ErrorObject): Diagnosis {
@@ -113,10 +113,10 @@ function diagnosed(param: string, path: string, error: ErrorObject): Diagnosis {
 
 function detailsOf(
   error: ErrorObject,
-  suggest: readonly string[] | undefined,
+  hints: Pick<Diagnosis, 'suggest' | 'instead'>,
 ): Record<string, unknown> | undefined {
   const { limit, allowedValues: allowed, type: expected } = error.params as Record<string, unknown>;
   const [first] = Object.entries(present({ allowed, expected, limit }));
-  if (first === undefined && suggest === undefined) return undefined;
-  return { ...(first && Object.fromEntries([first])), ...present({ suggest }) };
+  const details = { ...(first && Object.fromEntries([first])), ...present(hints) };
+  return Object.keys(details).length === 0 ? undefined : details;
 }

@@ -1,7 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
 import { hintFirst, likelyNames, meantWords, nearest } from '../../ids/nearest.ts';
-import { isObject, startOfJson } from '../../values/json.ts';
+import { isObject, parsedJson, startOfJson } from '../../values/json.ts';
+import { present } from '../../values/present.ts';
 import { expectationOf, type FormatWords } from './expectation.ts';
 import { besideIn, type Mend } from './mends.ts';
 
@@ -15,8 +16,10 @@ export interface Diagnosis {
   message: string;
   /** Changes that certainly correct it. Paths are relative to the checked value. */
   mends?: Mend[];
-  /** Words of which one was probably meant. */
-  suggest?: string[];
+  /** Words or numbers of which one was probably meant, or calls that take what was sent. */
+  suggest?: (string | number)[];
+  /** Values of which one was probably meant, as parameters of the call. */
+  instead?: { parameters: Record<string, unknown> }[];
 }
 
 /** The subject of a violated schema, and the names of its fields. */
@@ -35,8 +38,11 @@ export interface Within {
   names: (sent: Readonly<Record<string, unknown>>) => readonly string[];
 }
 
-/** What to send instead of a field, for the `instead` of a schema: a sentence, or another name of the field. */
-export type Instead = string | { says: string; rename: string };
+/**
+ * What to send in place of a field, in the `instead` of a schema: a sentence, with another name for the field, or with
+ * the call or the fields that take what it holds.
+ */
+export type Instead = string | { says: string; rename: string } | { says: string; suggest: string[] };
 
 /** The path of a value in JSON: `/steps/0/op` is `['steps', '0', 'op']`. */
 export function pathOf({ instancePath, params }: ErrorObject): string[] {
@@ -142,8 +148,9 @@ export function undeclaredFields(
 
 function replacedBy(param: string, instead: Instead): Diagnosis {
   if (typeof instead === 'string') return { message: `${param} is not a field here: ${instead}.` };
-  const mends = [{ param, rename: besideIn(param, instead.rename) }];
-  return { message: `${param} is not a field here: ${instead.says}.`, mends };
+  const message = `${param} is not a field here: ${instead.says}.`;
+  if ('suggest' in instead) return { message, suggest: instead.suggest };
+  return { message, mends: [{ param, rename: besideIn(param, instead.rename) }] };
 }
 
 /**
@@ -178,9 +185,15 @@ export function mismatchedValue(
   contract: ViolationSubject,
 ): Diagnosis {
   const message = `${name} is ${excerptOf(value)}, but ${expectationOf(schema, contract.formats)} is expected.`;
-  const { says, replace, suggest } = remedyOf(value, schema);
-  const mends = mendsBy(path, value, replace);
-  return { message: `${message}${says}`, mends, ...(suggest !== undefined && { suggest }) };
+  const { says, replace, suggest, instead } = remedyOf(value, schema);
+  return {
+    message: `${message}${says}`,
+    mends: mendsBy(path, value, replace),
+    ...present({
+      suggest,
+      instead: instead === undefined ? undefined : [{ parameters: { [path]: instead } }],
+    }),
+  };
 }
 
 function mendsBy(param: string, value: unknown, replace: unknown): Mend[] {
@@ -193,7 +206,9 @@ function mendsBy(param: string, value: unknown, replace: unknown): Mend[] {
 interface Remedy {
   says: string;
   replace?: unknown;
-  suggest?: string[];
+  suggest?: (string | number)[];
+  /** The value that was probably meant, if it is no word and no number. */
+  instead?: unknown;
 }
 
 /**
@@ -202,18 +217,52 @@ interface Remedy {
  */
 function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (value === null) return { says: ' Leave it out instead of sending null.' };
-  if (isListOf(schema, 'string') && typeof value === 'string')
-    return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
+  if (typeof value === 'string' && (schema.type === 'array' || schema.type === 'object')) {
+    const parsed = parsedJson(value);
+    if (Array.isArray(parsed) ? schema.type === 'array' : isObject(parsed) && schema.type === 'object')
+      return { says: ' Send it as JSON, and not as the text of it.', replace: parsed };
+  }
+  if (isListOf(schema, 'string') && typeof value === 'string') return listRemedy(value);
+  if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
+    return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
   if (isListOf(schema, 'object') && isObject(value))
     return { says: ' Send a list of one.', replace: [value] };
   if (typeof schema.pattern === 'string' && typeof value === 'string')
     return separatorRemedy(value, schema.pattern);
   if (schema.type === 'boolean') return flagRemedy(value);
+  if (typeof value === 'string' && isListOf(schema, 'object')) return rowsRemedy(value, schema.items);
   if (Array.isArray(value)) return wordsRemedy(value, wordsOf(schema));
   const number = alternativesOf(schema).find(({ type }) => NUMBERS.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
   return remedy.says === '' && typeof value === 'string' ? wordRemedy(value, wordsOf(schema)) : remedy;
 }
+
+/** A text in place of a list of texts: one of them, or several with commas between them. */
+function listRemedy(value: string): Remedy {
+  const entries = value.split(',').map((entry) => entry.trim());
+  if (entries.length > 1 && !entries.includes(''))
+    return { says: ' Send a list of texts.', replace: entries };
+  return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
+}
+
+/** Numbers in a row that stand for objects of numbers, such as `10,10,50,50` for one of x, y, width and height. */
+function rowsRemedy(value: string, { required = [] }: TSchema): Remedy {
+  const names = required as string[];
+  const numbers = value
+    .split(/[\s,;|x]+/)
+    .filter((part) => part !== '')
+    .map(Number);
+  const isWhole = names.length > 1 && numbers.length > 0 && numbers.length % names.length === 0;
+  if (!isWhole || numbers.some((number) => !Number.isFinite(number)) || numbers.length > MAX_ROW_NUMBERS)
+    return { says: '' };
+  const rows = Array.from({ length: numbers.length / names.length }, (_, row) =>
+    Object.fromEntries(names.map((name, at) => [name, numbers[row * names.length + at]])),
+  );
+  return { says: ` Did you mean ${excerptOf(rows)}?`, instead: rows };
+}
+
+/** The most numbers that are read as rows. */
+const MAX_ROW_NUMBERS = 100;
 
 /** The strings that a schema accepts, even if it accepts numbers as well. */
 function wordsOf(schema: TSchema): string[] {
@@ -227,6 +276,9 @@ function alternativesOf(schema: TSchema): TSchema[] {
 }
 
 function wordRemedy(value: string, known: readonly string[]): Remedy {
+  const ratio = ratioIn(value);
+  const sizes = ratio === undefined ? [] : sizesLike(ratio, known);
+  if (sizes.length > 0) return suggested(sizes);
   const words = likelyNames(value, known);
   const says = meantWords(words);
   return words.length === 1
@@ -247,16 +299,23 @@ function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remed
     : { says: '' };
 }
 
-/** What an unknown word probably means: the end of a message, and the change if it is certain. */
+/**
+ * What an unknown word probably means: the end of a message, and the change if it is certain, or the likely words if there
+ * are several.
+ */
 export interface SuggestedWord {
   hint: string;
   mends: Mend[];
+  suggest?: (string | number)[];
 }
+
+/** Nothing is like the word. */
+export const NO_WORD: SuggestedWord = { hint: '', mends: [] };
 
 /** @param path where the word was sent. */
 export function meantWord(word: string, known: readonly string[], path: string): SuggestedWord {
-  const { says, replace } = wordRemedy(word, known);
-  return { hint: says, mends: mendsBy(path, word, replace) };
+  const { says, replace, suggest } = wordRemedy(word, known);
+  return { hint: says, mends: mendsBy(path, word, replace), ...present({ suggest }) };
 }
 
 const FLAGS: Readonly<Record<string, boolean>> = {
@@ -276,8 +335,10 @@ function flagRemedy(value: unknown): Remedy {
   return flag === undefined ? { says: '' } : { says: ` Send ${flag}.`, replace: flag };
 }
 
-function isListOf({ type, items }: TSchema, entry: 'string' | 'object'): boolean {
-  return type === 'array' && [items?.type, items?.documented?.type].includes(entry);
+function isListOf({ type, items = {} }: TSchema, entry: 'string' | 'object' | 'integer'): boolean {
+  if (type !== 'array') return false;
+  const documented: TSchema = items.documented ?? {};
+  return [items, documented, ...(documented.anyOf ?? [])].some((one) => one.type === entry);
 }
 
 const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
@@ -286,12 +347,46 @@ const SEPARATORS = [':', '..', 'x'];
 
 /** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
 function separatorRemedy(value: string, pattern: string): Remedy {
-  const [, first, sent = '', second] = TWO_NUMBERS.exec(value) ?? [];
+  const [, first, , second] = TWO_NUMBERS.exec(value) ?? [];
+  if (first === undefined) return { says: '' };
   const accepted = new RegExp(pattern);
-  const signs = /[:/]/.test(sent) ? SEPARATORS.filter((sign) => sign !== 'x') : SEPARATORS;
-  const written = signs.map((sign) => `${first}${sign}${second}`);
-  const replace = first === undefined ? undefined : written.find((text) => accepted.test(text));
-  return replace === undefined ? { says: '' } : { says: ` Send ${replace}.`, replace };
+  const ratio = ratioIn(value);
+  const signs = ratio === undefined ? SEPARATORS : SEPARATORS.filter((sign) => sign !== 'x');
+  const replace = signs.map((sign) => `${first}${sign}${second}`).find((text) => accepted.test(text));
+  if (replace !== undefined) return { says: ` Send ${replace}.`, replace };
+  return ratio === undefined ? { says: '' } : suggested(sizesOf(ratio).filter((size) => accepted.test(size)));
+}
+
+/** The shape in a text such as `16:9` or `16/9`, width by height; undefined for any other text. */
+function ratioIn(value: string): number | undefined {
+  const [, first, sign = '', second] = TWO_NUMBERS.exec(value) ?? [];
+  const ratio = /[:/]/.test(sign) ? Number(first) / Number(second) : Number.NaN;
+  return Number.isFinite(ratio) && ratio > 0 ? ratio : undefined;
+}
+
+/** The longer sides of the sizes that are suggested for a shape, in pixels. */
+const SUGGESTED_SIDES_PX = [1024, 512];
+
+function sizesOf(ratio: number): string[] {
+  return SUGGESTED_SIDES_PX.map((longer) =>
+    ratio >= 1 ? `${longer}x${Math.round(longer / ratio)}` : `${Math.round(longer * ratio)}x${longer}`,
+  );
+}
+
+/** Those of some sizes, such as `1536x1024`, whose shape is nearest to a ratio. */
+function sizesLike(ratio: number, words: readonly string[]): string[] {
+  const sizes = words.flatMap((word) => {
+    const [, width, height] = /^(\d+)x(\d+)$/.exec(word) ?? [];
+    return height === undefined
+      ? []
+      : [{ word, by: Math.abs(Math.log(Number(width) / Number(height) / ratio)) }];
+  });
+  const least = Math.min(...sizes.map(({ by }) => by));
+  return sizes.filter(({ by }) => by === least).map(({ word }) => word);
+}
+
+function suggested(words: (string | number)[]): Remedy {
+  return words.length === 0 ? { says: '' } : { says: ` Did you mean ${words.join(' or ')}?`, suggest: words };
 }
 
 const NUMBERS = ['integer', 'number'];
@@ -309,7 +404,27 @@ const BYTES_OF: Readonly<Record<string, number>> = {
   mib: 1024 ** 2,
 };
 
+/** The number that was meant, or if it is not accepted, those nearest to it that are. */
 function numberRemedy(value: unknown, schema: TSchema): Remedy {
+  const meant = writtenNumber(value, schema);
+  const { replace = value } = meant;
+  const isNumber = typeof replace === 'number' || (typeof replace === 'string' && replace.trim() !== '');
+  const nearest = isNumber ? nearestAccepted(Number(replace), schema) : [];
+  return nearest.length === 0 ? meant : suggested(nearest);
+}
+
+/** A bound for a number beyond it, and for a fraction the whole numbers beside it; none for one that is accepted. */
+function nearestAccepted(
+  number: number,
+  { type, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: TSchema,
+): number[] {
+  if (!Number.isFinite(number)) return [];
+  if (number > maximum) return [maximum];
+  if (number < minimum) return [minimum];
+  return type === 'integer' && !Number.isInteger(number) ? [Math.floor(number), Math.ceil(number)] : [];
+}
+
+function writtenNumber(value: unknown, schema: TSchema): Remedy {
   const text = String(value);
   if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
   const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];
@@ -319,7 +434,7 @@ function numberRemedy(value: unknown, schema: TSchema): Remedy {
   const factor = BYTES_OF[unit?.toLowerCase() ?? ''];
   if (factor !== undefined) {
     const replace = Math.round(number * factor);
-    return isAtMost(number * factor, schema) ? { says: ` Send ${replace}.`, replace } : { says: '' };
+    return { says: ` Send ${replace}.`, replace };
   }
   if (unit) return { says: ` Send ${number} without the unit.`, replace: number };
   if (isShareOfHundred(number, schema)) {
@@ -329,10 +444,6 @@ function numberRemedy(value: unknown, schema: TSchema): Remedy {
   const isWritten = typeof value === 'string' && (schema.type === 'number' || Number.isInteger(number));
   if (!isWritten) return { says: '' };
   return { says: ` Send ${number}${digits === String(number) ? ' without quotes' : ''}.`, replace: number };
-}
-
-function isAtMost(value: number, { maximum = Number.POSITIVE_INFINITY }: TSchema): boolean {
-  return value <= maximum;
 }
 
 /** The remedy for a number with a per cent sign. A whole number above 100 is a number of pixels, and never a share. */

@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
 import { nearest } from '../../ids/nearest.ts';
-import { invalidParam } from '../errors/errors.ts';
 
 /** A warning for the caller of a call that succeeded. */
 export interface Warning {
@@ -115,9 +114,8 @@ const FIRST_FAILURE_STATUS = 400;
  */
 export function installIgnoredFields(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
-    const inQuery = route.validatorCompiler === undefined ? namesOf(route.schema?.querystring) : null;
-    const inBody = namesInBody(route);
-    refuseMisplaced(route);
+    const inQuery = route.validatorCompiler === undefined ? fieldNamesOf(route.schema?.querystring) : null;
+    const inBody = namesReadInBody(route);
     if (inQuery === null && inBody === null) return;
     route.onSend = [
       ...[route.onSend ?? []].flat(),
@@ -129,25 +127,6 @@ export function installIgnoredFields(app: FastifyInstance): void {
       },
     ];
   });
-}
-
-/**
- * Refuses a query field that belongs to the body of the same call. It would have no effect, although its name is right.
- */
-function refuseMisplaced(route: RouteOptions): void {
-  const inQuery = namesOf(route.schema?.querystring);
-  const misplaced = [...namesOf(route.schema?.body)].filter((name) => !inQuery.has(name));
-  if (misplaced.length === 0) return;
-  route.preValidation = [
-    ...[route.preValidation ?? []].flat(),
-    ({ url, query }, _reply, done) => {
-      const sent = query as Record<string, unknown>;
-      const name = url.includes('?') ? misplaced.find((one) => sent[one] !== undefined) : undefined;
-      if (name === undefined) return done();
-      const message = `${name} is a field of the body of this call, and is not read in the query: send it there.`;
-      done(invalidParam(name, message));
-    },
-  ];
 }
 
 /** The most ignored names for which similar ones are looked for, more than the header has room for. */
@@ -165,18 +144,19 @@ function unread(sent: unknown, known: ReadonlySet<string> | null): Warning[] {
 }
 
 /** The fields of a body and of the responses to it; null when only the schema decides. */
-function namesInBody({ schema }: RouteOptions): ReadonlySet<string> | null {
+export function namesReadInBody({ schema }: RouteOptions): ReadonlySet<string> | null {
   const body = schema?.body as { properties?: object; additionalProperties?: unknown } | undefined;
   if (body?.properties === undefined || body.additionalProperties !== undefined) return null;
   const answers = Object.values((schema?.response ?? {}) as Record<string, { properties?: Data }>);
-  const data = answers.flatMap(({ properties }) => [...namesOf(properties?.data)]);
-  return new Set([...namesOf(body), ...data]);
+  const data = answers.flatMap(({ properties }) => [...fieldNamesOf(properties?.data)]);
+  return new Set([...fieldNamesOf(body), ...data]);
 }
 
 interface Data {
   data?: unknown;
 }
 
-function namesOf(schema: unknown): ReadonlySet<string> {
+/** The names of the fields that the schema of a query or a body has. */
+export function fieldNamesOf(schema: unknown): ReadonlySet<string> {
   return new Set(Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}));
 }

@@ -15,6 +15,7 @@ import { isObject } from '../../../platform/values/json.ts';
 import { present } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import type { Checked, Given, Op, Violation } from '../op.ts';
+import { parametersFromQuery } from '../query.ts';
 import { parametersInOwnSpelling } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
@@ -37,10 +38,11 @@ export function checkParameters(
   if (violation === undefined) return own as Checked;
   const { key, message, details, mends = [] } = violation;
   const field = at(key === '' ? 'parameters' : `parameters.${key}`);
-  const elsewhere = mends.length > 0 || details?.suggest !== undefined ? '' : takenElsewhere(op, key);
+  const isHinted = mends.length > 0 || details?.suggest !== undefined;
+  const { says, instead } = isHinted ? NOWHERE : takenElsewhere(op, key, own);
   throw field.refuse(
-    `${message}${elsewhere}`,
-    details,
+    `${message}${says}`,
+    instead === undefined ? details : { ...details, instead },
     mendsAt(mends, (param) => at(`parameters.${param}`)),
   );
 }
@@ -51,18 +53,41 @@ export function sentBare(key: string): SentField {
 }
 
 /** The most ops that a message names when a parameter belongs to other ops. */
-const MAX_NAMED_PROBLEMS = 3;
+const MAX_NAMED_OPS = 3;
 
-/** A sentence that names the ops which have a parameter that this deterministic op lacks; '' when no op has it. */
-function takenElsewhere(op: Op, key: string): string {
-  if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return '';
+/** What a message says of the ops that have a parameter, and the steps that do both. */
+interface TakenElsewhere {
+  says: string;
+  instead?: { steps: object[] }[];
+}
+
+const NOWHERE: TakenElsewhere = { says: '' };
+
+/** The ops of a parameter which this deterministic op does not have: nothing is said when no op has it. */
+function takenElsewhere(op: Op, key: string, { [key]: value, ...parameters }: Given): TakenElsewhere {
+  if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NOWHERE;
   const takers = Object.values<Op>(OPS).filter(
     (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
   );
-  const named = takers.slice(0, MAX_NAMED_PROBLEMS).map((other) => other.op);
-  if (named.length === 0) return '';
+  const named = takers.slice(0, MAX_NAMED_OPS);
+  if (named.length === 0) return NOWHERE;
   const take = named.length === 1 ? 'takes' : 'take';
-  return ` ${named.join(', ')} ${take} it: send several ops as steps.`;
+  const says = ` ${named.map((taker) => taker.op).join(', ')} ${take} it: send several ops as steps.`;
+  const instead = named.flatMap((taker) => {
+    const own = typeof value === 'string' ? parametersFromQuery(taker, { [key]: value }) : { [key]: value };
+    const problem = firstViolation(taker.parameters, own, taker.op) ?? taker.rule?.(own);
+    return problem === undefined
+      ? [
+          {
+            steps: [
+              { op: op.op, parameters },
+              { op: taker.op, parameters: own },
+            ],
+          },
+        ]
+      : [];
+  });
+  return { says, ...(instead.length > 0 && { instead }) };
 }
 
 /** Types are not coerced and defaults are not filled in, so that parameters are stored as sent. */
@@ -106,7 +131,7 @@ function violationOf(error: ErrorObject, owner: string): Violation {
     return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
   }
   const named = { path: spell(path), name: spell(path) || `What is sent to ${owner}` };
-  const { message, mends, suggest } = mismatchedValue(named, error.data, schema, contractOf(owner));
+  const { message, mends, suggest, instead } = mismatchedValue(named, error.data, schema, contractOf(owner));
   const hint = hintFor(error.data, schema);
   return {
     key: path[0] ?? '',
@@ -114,7 +139,7 @@ function violationOf(error: ErrorObject, owner: string): Violation {
     mends,
     details: {
       ...{ received: error.data, expected: schema.type, ...boundsOf(schema) },
-      ...present({ suggest: hint.suggest ?? suggest }),
+      ...present({ suggest: hint.suggest ?? suggest, instead }),
     },
   };
 }

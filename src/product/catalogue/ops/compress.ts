@@ -23,7 +23,7 @@ const severalFormats = {
 export const compress = pixelOp({
   op: 'compress',
   description:
-    'Finds the smallest file that reaches one target: a size, or a likeness to the original. X-Service-Quality, -Ssim, -Ssimulacra2 and -Trials say what was reached.',
+    'Finds the smallest file that reaches one target: a size, or a likeness to the original. X-Service-Quality, -Ssim, -Ssimulacra2 and -Trials say what was reached; in a refusal, details.achieved does.',
   parameters: {
     format: optionalParameter(
       Type.Unsafe<SentFormat>({
@@ -49,6 +49,7 @@ export const compress = pixelOp({
       return {
         key: second,
         message: `${first} and ${second} exclude each other: send one of them.`,
+        details: { suggest: [first, second] },
       };
     }
     const likeness = LIKENESSES.find((name) => given[name] !== undefined);
@@ -63,7 +64,7 @@ export const compress = pixelOp({
       return {
         key: 'maxBytes',
         message: 'maxBytes, minSsim and ssimulacra2 are all missing: send one of them.',
-        details: { missing: [...TARGETS] },
+        details: { missing: [...TARGETS], suggest: [...TARGETS] },
       };
     }
     return undefined;

@@ -39,6 +39,7 @@ export const crop = pixelOp({
       return {
         key: rectangle,
         message: `${rectangle} and aspect exclude each other: send a rectangle or an aspect.`,
+        details: { suggest: ['aspect', rectangle] },
       };
     }
     if (given.aspect !== undefined) return focalViolation(given);
@@ -51,7 +52,9 @@ export const crop = pixelOp({
       };
     }
     const aimed = (['gravity', 'focalX', 'focalY'] as const).find((name) => given[name] !== undefined);
-    return aimed && { key: aimed, message: `${aimed} works with aspect only: leave it out, or send aspect.` };
+    if (aimed === undefined) return undefined;
+    const message = `${aimed} works with aspect only: leave it out, or send aspect.`;
+    return { key: aimed, message, details: { suggest: ['aspect', aimed] } };
   },
   renamed: { left: ['x'], top: ['y'] },
   compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {

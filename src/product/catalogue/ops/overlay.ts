@@ -17,6 +17,6 @@ export const overlay = operationOp('composite', {
     if (x === undefined || margin === undefined) return undefined;
     const message =
       'margin is the distance from the edges at a position: leave it out, or leave out x and y.';
-    return { key: 'margin', message };
+    return { key: 'margin', message, details: { suggest: ['margin', 'x', 'y'] } };
   },
 });

@@ -22,13 +22,14 @@ export const pad = pixelOp({
   rule(given) {
     const side = SIDES.find((name) => given[name] !== undefined);
     if (given.all !== undefined && side !== undefined) {
-      return { key: side, message: `${side} and all exclude each other: send sides or all.` };
+      const message = `${side} and all exclude each other: send sides or all.`;
+      return { key: side, message, details: { suggest: ['all', side] } };
     }
     if (given.all === undefined && side === undefined) {
       return {
         key: 'all',
         message: 'No side is named: send all, or at least one of top, right, bottom and left.',
-        details: { missing: ['all', ...SIDES] },
+        details: { missing: ['all', ...SIDES], suggest: ['all', ...SIDES] },
       };
     }
     return undefined;

@@ -48,5 +48,6 @@ export function focalViolation(given: {
   return {
     key: 'gravity',
     message: 'gravity and a focal point exclude each other: send gravity, or focalX and focalY.',
+    details: { suggest: ['gravity', 'focalX', 'focalY'] },
   };
 }

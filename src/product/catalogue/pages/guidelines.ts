@@ -43,7 +43,7 @@ const RULES: readonly Block[] = [
   shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
   paragraph(
-    'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. In place of templateId send html of your own, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
+    'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. Instead of templateId send your own html, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
   ),
   shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png`),
@@ -57,7 +57,7 @@ curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInS
   ),
   heading('Many images, or a model'),
   paragraph(
-    'A job runs an op, a preset (presetId) or inline steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price.',
+    'A job runs an op, a preset (presetId) or steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price.',
   ),
   shell(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
@@ -73,13 +73,13 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   heading('Rules'),
   numbered(
     'A deterministic op refuses a parameter that it does not declare.',
-    'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that the answer may not be what was meant.',
-    'On failure branch on error.code. Repeat the call only when error.retryable is true, after Retry-After seconds. Otherwise fix the field in error.param; error.details has what is allowed.',
+    'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that something may not be as meant.',
+    'On failure branch on error.code. Repeat it only when error.retryable is true, after Retry-After seconds. Otherwise mend error.param by details.fix, suggest, instead or allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
     'At most 4 synchronous calls at a time and 600 requests per minute and account.',
     'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, ff8800.',
     'GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and used.',
-    'Tell what is missing: POST /api/v1/feedback with kind capability_gap and message.',
+    'Tell what is missing: POST /api/v1/feedback, kind capability_gap, message.',
     JSON_BOUNDS,
   ),
 ];

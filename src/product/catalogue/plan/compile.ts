@@ -2,7 +2,7 @@ import type { TObject } from '@sinclair/typebox';
 import { layersOf } from '../../../../workers/image/operations/index.ts';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import type { SentField } from '../../../platform/http/errors/sent-field.ts';
+import { mendsAt, type SentField } from '../../../platform/http/errors/sent-field.ts';
 import { present } from '../../../platform/values/present.ts';
 import { chosenModel, contractOf, type Model, type Models } from '../../models/models.ts';
 import { leastAnswerProblem, schemaProblem } from '../../models/schema-bounds.ts';
@@ -93,7 +93,8 @@ function compileStep(step: SentStep, index: number, models: Models): CompiledSte
     throw at('').refuse(`${at('').name} has ${found}: a step is one or the other.`);
   }
   if (step.op === undefined) {
-    refuseFields(step, ['model', 'prompt', 'parameters'], 'a step with operation takes params alone', { at });
+    refuseFields(step, ['parameters'], 'a step with operation takes params alone', { at, ownName: 'params' });
+    refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { at });
     const fragment = checkRegistryStep(step.operation, step.params, at);
     return { runs: 'pass', index, parameters: { ...(step.params as Given) }, fragment, at };
   }
@@ -101,7 +102,7 @@ function compileStep(step: SentStep, index: number, models: Models): CompiledSte
     const problem = found === undefined ? `There is no op "${step.op}"` : `${step.op} cannot be a step`;
     return `${problem}: use one of ${allowed}.`;
   });
-  refuseFields(step, ['params'], 'a step with op takes parameters', { at });
+  refuseFields(step, ['params'], 'a step with op takes parameters', { at, ownName: 'parameters' });
   if (op.runs === 'model') return aiStep(op, step, index, models);
   refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, { at });
   const parameters = checkParameters(op, step.parameters, at);
@@ -136,10 +137,15 @@ function aiStep(
 function checkBounds(model: Model, parameters: Given, at: FieldsOf): void {
   const violation = firstViolation(contractOf(model), present(parameters), model.id);
   if (violation === undefined) return;
-  const { key, message, details } = violation;
+  const { key, message, details, mends = [] } = violation;
   const described = model.parameters.find((parameter) => parameter.key === key)?.description;
   const hint = described === undefined ? '' : ` ${described}`;
-  throw at(`parameters.${key}`).refuse(`${message}${hint} The model ${model.id} takes no other.`, details);
+  const problem = `${message}${hint} The model ${model.id} takes no other.`;
+  throw at(`parameters.${key}`).refuse(
+    problem,
+    details,
+    mendsAt(mends, (param) => at(`parameters.${param}`)),
+  );
 }
 
 /** The prompt of an op without a default prompt. It is accepted because some models of the op use it. */

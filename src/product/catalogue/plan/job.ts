@@ -1,7 +1,8 @@
+import { Type } from '@sinclair/typebox';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
 import { sentAs } from '../../../platform/http/errors/sent-field.ts';
-import { meantWord } from '../../../platform/http/errors/violations.ts';
+import { meantWord, mismatchedValue } from '../../../platform/http/errors/violations.ts';
 import type { Warning } from '../../../platform/http/hooks/warnings.ts';
 import { distinct } from '../../../platform/values/distinct.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -173,11 +174,13 @@ function checkType({ type, op }: JobWork): void {
   if (type === undefined) return;
   const allowed: readonly string[] = JOB_TYPES;
   if (!allowed.includes(type)) {
-    const { hint, mends } = meantWord(type, allowed, 'type');
+    const { hint, mends, suggest } = meantWord(type, allowed, 'type');
     const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.${hint}`;
-    throw invalidParam('type', message, { received: type, allowed }, mends);
+    throw invalidParam('type', message, { received: type, allowed, ...present({ suggest }) }, mends);
   }
-  if (op !== undefined) throw invalidParam('type', 'Send either op or type: op already implies the type.');
+  if (op === undefined) return;
+  const message = 'Send either op or type: op already implies the type.';
+  throw invalidParam('type', message, undefined, [{ param: 'type', remove: true }]);
 }
 
 /** Refuses a job whose steps or preset have another type than the type that was sent. */
@@ -185,16 +188,23 @@ function refuseOtherType({ type: sent, presetId }: JobWork, { type }: CheckedWor
   if (sent === undefined || sent === type) return;
   const whose = presetId === undefined ? 'these steps run' : 'the preset runs';
   const message = `type is ${sent}, but ${whose} as ${type}: leave type out.`;
-  throw invalidParam('type', message, { received: sent, allowed: [type] });
+  throw invalidParam('type', message, { received: sent, allowed: [type] }, [{ param: 'type', remove: true }]);
 }
 
 const MAX_COUNT = 10;
+const COUNT = Type.Integer({ minimum: 1, maximum: MAX_COUNT });
+const CALL = { owner: 'this call', noun: 'field' } as const;
 
 /** Only work without assets can have a count. */
 function checkCount({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
-    const message = `count is ${JSON.stringify(count)}, but a whole number from 1 to ${MAX_COUNT} is expected.`;
-    throw invalidParam('count', message, { received: count, min: 1, max: MAX_COUNT });
+    const { message, suggest } = mismatchedValue({ path: 'count' }, count, COUNT, CALL);
+    throw invalidParam('count', message, {
+      received: count,
+      min: 1,
+      max: MAX_COUNT,
+      ...present({ suggest }),
+    });
   }
   if (count > 1 && takes !== 'nothing') {
     const message = 'count is for generate alone: leave it out, and send an asset for each item.';

@@ -76,7 +76,10 @@ export function findJobOp({ op: name, type }: JobWork): JobOp {
     });
   }
   if (type === undefined) {
-    throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', { missing: ['op'] });
+    const suggest = ['op', 'presetId', 'steps', 'type'];
+    throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', {
+      ...{ missing: ['op'], suggest },
+    });
   }
   const op = OP_OF_TYPE[type];
   if (op !== undefined) return op;

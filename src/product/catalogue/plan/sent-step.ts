@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { besideIn } from '../../../platform/http/errors/mends.ts';
 import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { findOp } from '../index.ts';
@@ -83,20 +84,24 @@ export function withLiftedFields<T extends { parameters?: unknown }>(
 
 /**
  * Refuses fields that have no meaning here.
- * @param why the reason, as the end of the sentence; `excludedBy` is the field that excludes them.
+ * @param why the reason, as the end of the sentence; `excludedBy` is the field that excludes them, and `ownName` the
+ *   name of the only one of them here.
  * @throws ApiError invalid_param on the first of them that was sent.
  */
 export function refuseFields<T extends object>(
   sent: T,
   fields: readonly (keyof T & string)[],
   why: string,
-  { at = sentAs, excludedBy }: { at?: FieldsOf; excludedBy?: string } = {},
+  { at = sentAs, excludedBy, ownName }: { at?: FieldsOf; excludedBy?: string; ownName?: string } = {},
 ): void {
   const field = fields.find((name) => sent[name] !== undefined);
   if (field === undefined) return;
-  const { name, refuse } = at(field);
-  const where = excludedBy === undefined ? '' : ` beside ${excludedBy}`;
-  throw refuse(`${name} must be left out${where}: ${why}.`);
+  const { name, path, refuse } = at(field);
+  const message = (where: string) => `${name} must be left out${where}: ${why}.`;
+  if (excludedBy !== undefined)
+    throw refuse(message(` beside ${excludedBy}`), { suggest: [excludedBy, name] });
+  const mend = ownName === undefined ? { remove: true as const } : { rename: besideIn(path, ownName) };
+  throw refuse(message(''), undefined, [{ param: path, ...mend }]);
 }
 
 function nameOf(where: string, index: number, key: string): string {

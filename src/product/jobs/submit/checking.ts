@@ -1,4 +1,4 @@
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { exclusive, invalidParam } from '../../../platform/http/errors/errors.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { AssetsForJobs } from '../../assets/open.ts';
@@ -162,8 +162,9 @@ function orderOf(
 }
 
 function refuseRemoved({ mode }: JobRequest): void {
-  if (mode !== undefined)
-    throw invalidParam('mode', 'mode was removed: leave it out, and send wait to wait for the end.');
+  if (mode === undefined) return;
+  const message = 'mode was removed: leave it out, and send wait to wait for the end.';
+  throw invalidParam('mode', message, undefined, [{ param: 'mode', remove: true }]);
 }
 
 /** A render draws one page per row. The op limits their number. */
@@ -177,10 +178,12 @@ function checkRows({ items = [] }: JobRequest): void {
 function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
   if (imageCount === undefined) return 0;
   if (!isDryRun)
-    throw invalidParam('imageCount', 'imageCount is for a dry run: send dryRun=true, or assetIds.');
+    throw invalidParam('imageCount', 'imageCount is for a dry run: send dryRun=true, or assetIds.', {
+      suggest: ['dryRun', 'assetIds'],
+    });
   if (takes !== 'assets') {
     const message = 'imageCount stands for assets, and this job takes none: leave it out.';
-    throw invalidParam('imageCount', message);
+    throw invalidParam('imageCount', message, undefined, [{ param: 'imageCount', remove: true }]);
   }
   if (Number.isInteger(imageCount) && imageCount >= 0 && imageCount <= MAX_ITEMS) return imageCount;
   const message = `imageCount must be a whole number from 0 to ${MAX_ITEMS}.`;
@@ -206,7 +209,7 @@ function checkAssetIds(
   }
   if (takes === 'assets' && count === 0) {
     const message = `assetIds is missing: send the ids of the assets to work on, or from to select them${selectionLike(collection)}.`;
-    throw invalidParam('assetIds', message, { missing: ['assetIds'] });
+    throw invalidParam('assetIds', message, { missing: ['assetIds'], suggest: ['assetIds', 'from'] });
   }
   return ids;
 }
@@ -287,7 +290,7 @@ export async function selectAssets(
  */
 function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedJob): void {
   if (assetIds !== undefined)
-    throw invalidParam('from', 'from and assetIds exclude each other: send one of them.');
+    throw exclusive('from', 'from and assetIds exclude each other: send one of them.', ['from', 'assetIds']);
   if (takes !== 'assets') throw invalidParam('from', 'from must be left out: this job takes no pictures.');
   if (imageCount !== undefined)
     throw invalidParam('imageCount', 'imageCount must be left out: from selects the images that are priced.');

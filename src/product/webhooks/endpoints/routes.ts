@@ -4,6 +4,7 @@ import { declareChange } from '../../../platform/http/changes.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { meantWord } from '../../../platform/http/errors/violations.ts';
 import type { Outbound } from '../../../platform/outbound/outbound.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Gate } from '../../accounts/gate/gate.ts';
@@ -56,7 +57,10 @@ function register(
   app.post<{ Body: NewEndpoint }>(
     '/webhook-endpoints',
     {
-      config: { idempotency: 'unkept' },
+      config: {
+        idempotency: 'unkept',
+        recheck: (_request, { body }) => checkEvents((body as NewEndpoint).events),
+      },
       schema: {
         summary: 'Register a webhook endpoint',
         description: `The response contains the signing secret, only this once. The url is checked now and before every attempt.\n\n${VERIFICATION}`,
@@ -106,7 +110,10 @@ function change(
     app,
     '/webhook-endpoints/:endpointId',
     {
-      config: { idempotency: 'kept' },
+      config: {
+        idempotency: 'kept',
+        recheck: (_request, { body }) => checkEvents((body as EndpointChange).events),
+      },
       schema: {
         summary: 'Change a webhook endpoint',
         description:
@@ -122,7 +129,7 @@ function change(
       const fields = present({ url, description, events: events && checkEvents(events), enabled });
       if (url !== undefined) await outbound.checkWebhook(url);
       const endpoint = await endpoints.change(accountId, request.params.endpointId, fields, now());
-      if (endpoint === null) throw endpointNotFound();
+      if (endpoint === null) throw endpointNotFound(request.params.endpointId);
       if (endpoint.enabled) await subscriptionsChanged(accountId);
       else await disabling.closeQueue(endpoint);
       return success('Webhook endpoint changed.', endpointOf(endpoint));
@@ -145,7 +152,7 @@ function remove(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRo
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFound();
+      if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFound(endpoint._id);
       await disabling.closeQueue(endpoint);
       return reply.code(204).send();
     },
@@ -169,7 +176,7 @@ function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRo
       const { accountId } = gate.requireCaller(request);
       const secret = newSecret();
       const endpoint = await endpoints.rotate(accountId, request.params.endpointId, secret, now());
-      if (endpoint === null) throw endpointNotFound();
+      if (endpoint === null) throw endpointNotFound(request.params.endpointId);
       return success('Secret replaced.', { ...endpointOf(endpoint), secret });
     },
   );
@@ -187,8 +194,9 @@ function checkEvents(sent: readonly string[] | undefined): EventType[] {
   }
   const unknown = sent.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) {
-    const message = `"${unknown}" is not an event: events may hold ${EVENT_TYPES.join(', ')}.`;
-    throw invalidParam('events', message, { allowed });
+    const { hint, mends, suggest } = meantWord(unknown, allowed, `events[${sent.indexOf(unknown)}]`);
+    const message = `"${unknown}" is not an event: events may hold ${allowed.join(', ')}.${hint}`;
+    throw invalidParam('events', message, { allowed, ...present({ suggest }) }, mends);
   }
   return EVENT_TYPES.filter((type) => sent.includes(type));
 }
