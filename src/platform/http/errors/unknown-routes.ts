@@ -176,9 +176,10 @@ function hasParams({ params }: FastifyRequest): boolean {
   return false;
 }
 
-/** Whether the last parameter of the path is empty: the path of a list, with a slash at its end. */
+/** Whether the last parameter of a path of the interface is empty: the path of a list, with a slash at its end. */
 function endsWithNothing(request: FastifyRequest): boolean {
-  return pathOf(request).endsWith('/') && hasParams(request);
+  const path = pathOf(request);
+  return path.endsWith('/') && path.startsWith('/api/') && hasParams(request);
 }
 
 function pathOf({ url }: FastifyRequest): string {
