@@ -1,7 +1,7 @@
 import type { SentField } from '../../platform/http/errors/sent-field.ts';
-import { present } from '../../platform/values/present.ts';
 import { meantWord, NO_WORD, type SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
+import { present } from '../../platform/values/present.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
 import type { Op } from './op.ts';
 
@@ -76,8 +76,8 @@ way(
 /**
  * The suggestion for an op that does not exist.
  * @param path where the op was sent.
- * @returns the end of a message: how to do it here, the likely names, or nothing; the ops; and the change that corrects it, if
- *   it is certain.
+ * @returns the end of a message: how to do it here, the likely names, or nothing; the ops; and the change that corrects
+ *   it, if it is certain.
  */
 export function meantOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
   const words = name

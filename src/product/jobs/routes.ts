@@ -355,10 +355,7 @@ async function answerEstimate(
   return success('Nothing was submitted: this is what it would cost.', estimate);
 }
 
-/**
- * Names what the caller of a job should know before it runs: models that invent, steps that do not what was probably
- * intended, and fonts that are not there.
- */
+/** Names what the caller should know before a job runs: of models that invent, of its steps, and of missing fonts. */
 async function warn(
   fonts: JobFonts,
   { definition: { variants } }: Order,
@@ -388,9 +385,8 @@ function waitOf({ query, body }: FastifyRequest): number {
 function readWait(seconds: number | undefined): number {
   if (seconds === undefined) return 0;
   if (!Number.isInteger(seconds)) {
-    throw invalidParam('wait', 'wait must be a whole number of seconds, at most 60.', {
-      received: seconds,
-    });
+    const message = 'wait must be a whole number of seconds, at most 60.';
+    throw invalidParam('wait', message, { received: seconds });
   }
   return clampedTo(WAIT_SECONDS, seconds) * 1_000;
 }

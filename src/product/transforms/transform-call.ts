@@ -5,28 +5,26 @@ import type { ImagePass } from '../../../workers/protocol.ts';
 import { type ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import { mismatchedValue, type SuggestedWord } from '../../platform/http/errors/violations.ts';
+import { mismatchedValue } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_NAMES } from '../../platform/http/fields.ts';
-import { hintFirst } from '../../platform/ids/nearest.ts';
 import { parsedJson } from '../../platform/values/json.ts';
 import { present } from '../../platform/values/present.ts';
 import { checkParameters } from '../catalogue/checks/check.ts';
 import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
-import { findOp } from '../catalogue/index.ts';
-import { type Given, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
+import type { Given, Op, PixelOp } from '../catalogue/op.ts';
 import { compilePass, compilePreset, type Obstacle } from '../catalogue/plan/compile.ts';
 import { sentParamOf } from '../catalogue/plan/pass.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parametersFromQuery } from '../catalogue/query.ts';
-import { meantOp } from '../catalogue/usual-words.ts';
 import type { Models } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { areAssets, bindLayers, type SentLayer } from './layers.ts';
 import { checkOutputs, type SentBranches } from './sent-outputs.ts';
-import { type RequestedOutput, SentSteps, TRANSFORM_OPS } from './transform-schema.ts';
+import { onlyAsStep, opsWith, transformOp, transformOps } from './transform-op.ts';
+import { type RequestedOutput, SentSteps } from './transform-schema.ts';
 
 export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -58,9 +56,6 @@ export interface CompiledOutput extends Omit<CompiledCall, 'asJob'> {
 /** The most compiled queries that a process keeps. Longer texts rarely repeat. */
 const MAX_KEPT_QUERIES = 1_000;
 const MAX_KEPT_TEXT_CHARACTERS = 500;
-
-/** The most ops of which one may have been meant by its parameters. */
-const MAX_SUGGESTED_OPS = 8;
 
 /** Query keys that are not parameters of an op. */
 const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_NAMES];
@@ -317,76 +312,6 @@ function checkKeys(op: PixelOp, query: RawQuery): void {
   for (const name of Object.keys(parametersOf(query))) {
     if (!(name in op.parameters.properties)) checkParameters(op, { [name]: query[name] });
   }
-}
-
-/** The refusal of an op that reads a second picture, which is sent as a step. Its parameters are right. */
-function onlyAsStep(op: string, parameters: Given): ApiError {
-  const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
-  const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
-  return invalidParam('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });
-}
-
-/**
- * The op of that name, which must run on this endpoint while the caller waits, at least as a step.
- * @param parametersOf reads what was sent to an op.
- */
-function transformOp(
-  name: string,
-  parametersOf: (op: Op) => Given,
-  { path, refuse }: SentField = sentAs('op'),
-): PixelOp {
-  const op = findOp(name);
-  if (op === undefined) {
-    const { hint, mends, ...instead } = severalOps(name) ?? meantOp(name, path, transformOps());
-    const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
-    throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps(), ...instead }, mends);
-  }
-  if (op.runs === 'pass' && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
-    return op;
-  throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
-    received: name,
-    allowed: transformOps(),
-    ...callElsewhere(op, parametersOf(op)),
-  });
-}
-
-/** The endpoint that answers an op which this one does not, or the job that runs it. */
-function callElsewhere(op: Op, parameters: Given): { suggest: string[] } | { instead: object[] } {
-  const endpoint = endpointOf(op);
-  if (endpoint !== undefined) return { suggest: [`POST /api/v1${endpoint}`] };
-  return { instead: [{ job: { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) } }] };
-}
-
-/** What was meant by a list of ops in place of one. */
-function severalOps(name: string): (SuggestedWord & { instead: object[] }) | undefined {
-  if (!name.includes(',')) return undefined;
-  const steps = name.split(',').map((op) => ({ op: op.trim() }));
-  const hint = ' Several ops are steps: send them in a multipart field or in JSON, instead of op.';
-  return { hint, mends: [], instead: [{ steps }] };
-}
-
-/** Few ops that have all these parameters; nothing if there are none, or too many. */
-function opsWith(names: readonly string[]): { suggest?: string[] } {
-  const ops = TRANSFORM_OPS.filter(({ parameters }) => names.every((name) => name in parameters.properties));
-  const isFew = names.length > 0 && ops.length > 0 && ops.length <= MAX_SUGGESTED_OPS;
-  return isFew ? { suggest: ops.map(({ op }) => op) } : {};
-}
-
-function whereItRuns(op: Op): string {
-  const endpoint = endpointOf(op);
-  return endpoint === undefined
-    ? 'runs only as a job (POST /api/v1/jobs)'
-    : `is answered by POST /api/v1${endpoint}`;
-}
-
-/** The endpoint that answers an op while the caller waits; undefined for an op that runs in jobs alone. */
-function endpointOf(op: Op): string | undefined {
-  if (op.kind === 'sync') return op.endpoint;
-  return 'syncEndpoint' in op ? op.syncEndpoint : undefined;
-}
-
-function transformOps(): string[] {
-  return TRANSFORM_OPS.map(({ op }) => op);
 }
 
 function parametersOf(query: RawQuery): Record<string, string | string[] | undefined> {

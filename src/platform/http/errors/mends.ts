@@ -2,8 +2,8 @@ import { isObject, parsedJson } from '../../values/json.ts';
 
 /**
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. They may
- * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body. `in` names
- * another place: a header, or a file part of a form.
+ * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body.
+ * `in` names another place: a header, or a file part of a form.
  */
 export type Mend = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
   | { rename: string }
@@ -35,7 +35,7 @@ export function headerMend(param: string, value: string): Mend[] {
   return [{ param, replace: value, in: 'header' }];
 }
 
-/** Whether a mend is of what is refused before the fields of a call are read: they are checked when it is sent again. */
+/** Whether a mend is of what is refused before the fields of a call are read: these are checked in the next call. */
 export function isOfEnvelope({ in: place }: Mend): boolean {
   return place === 'header' || place === 'part';
 }

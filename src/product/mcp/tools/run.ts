@@ -80,7 +80,7 @@ export const run = Tool.of({
   },
 });
 
-/** A signed address at which web pages find what the steps make. It lasts, and nothing is made until it is asked for. */
+/** A signed address at which web pages find what the steps make. Nothing is made until it is asked for. */
 async function signAddress(image: Image, work: object, { service }: InputSource): Promise<ToolResult> {
   const picture = 'bytes' in image ? { assetId: await ensureAsset(image, service) } : image;
   const { data } = await service.call<DeliveryLink>('POST', '/delivery-links', {

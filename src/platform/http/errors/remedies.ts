@@ -1,0 +1,251 @@
+import type { TSchema } from '@sinclair/typebox';
+import { likelyNames, meantWords } from '../../ids/nearest.ts';
+import { isObject, parsedJson, startOfJson } from '../../values/json.ts';
+
+/** How to correct a wrong value: a sentence, and the value that was certainly meant, or the words to choose from. */
+export interface Remedy {
+  says: string;
+  replace?: unknown;
+  suggest?: (string | number)[];
+  /** The value that was probably meant, if it is no word and no number. */
+  instead?: unknown;
+}
+
+/**
+ * The probable meaning of a nearly valid value: null for a missing one, a percentage for a share, a number as text or
+ * with a unit, a misspelt word.
+ */
+export function remedyOf(value: unknown, schema: TSchema): Remedy {
+  if (value === null) return { says: ' Leave it out instead of sending null.' };
+  if (typeof value === 'string' && (schema.type === 'array' || schema.type === 'object')) {
+    const parsed = parsedJson(value);
+    if (Array.isArray(parsed) ? schema.type === 'array' : isObject(parsed) && schema.type === 'object')
+      return { says: ' Send it as JSON, and not as the text of it.', replace: parsed };
+  }
+  if (isListOf(schema, 'string') && typeof value === 'string') return listRemedy(value);
+  if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
+    return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
+  if (isListOf(schema, 'object') && isObject(value))
+    return { says: ' Send a list of one.', replace: [value] };
+  if (typeof schema.pattern === 'string' && typeof value === 'string')
+    return separatorRemedy(value, schema.pattern);
+  if (schema.type === 'boolean') return flagRemedy(value);
+  if (typeof value === 'string' && isListOf(schema, 'object')) return rowsRemedy(value, schema.items);
+  if (Array.isArray(value)) return wordsRemedy(value, wordsOf(schema));
+  const number = alternativesOf(schema).find(({ type }) => NUMBERS.includes(type));
+  const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
+  return remedy.says === '' && typeof value === 'string' ? wordRemedy(value, wordsOf(schema)) : remedy;
+}
+
+/** A text in place of a list of texts: one of them, or several with commas between them. */
+function listRemedy(value: string): Remedy {
+  const entries = value.split(',').map((entry) => entry.trim());
+  if (entries.length > 1 && !entries.includes(''))
+    return { says: ' Send a list of texts.', replace: entries };
+  return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
+}
+
+/** Numbers in a row that stand for objects of numbers, such as `10,10,50,50` for one of x, y, width and height. */
+function rowsRemedy(value: string, { required = [] }: TSchema): Remedy {
+  const names = required as string[];
+  const numbers = value
+    .split(/[\s,;|x]+/)
+    .filter((part) => part !== '')
+    .map(Number);
+  const isWhole = names.length > 1 && numbers.length > 0 && numbers.length % names.length === 0;
+  if (!isWhole || numbers.some((number) => !Number.isFinite(number)) || numbers.length > MAX_ROW_NUMBERS)
+    return { says: '' };
+  const rows = Array.from({ length: numbers.length / names.length }, (_, row) =>
+    Object.fromEntries(names.map((name, at) => [name, numbers[row * names.length + at]])),
+  );
+  return { says: ` Did you mean ${excerptOf(rows)}?`, instead: rows };
+}
+
+/** The most numbers that are read as rows. */
+const MAX_ROW_NUMBERS = 100;
+
+/** The strings that a schema accepts, even if it accepts numbers as well. */
+function wordsOf(schema: TSchema): string[] {
+  return alternativesOf(schema)
+    .flatMap((one) => (one.const === undefined ? (one.enum ?? []) : [one.const]))
+    .map(String);
+}
+
+function alternativesOf(schema: TSchema): TSchema[] {
+  return schema.anyOf ?? schema.oneOf ?? [schema];
+}
+
+export function wordRemedy(value: string, known: readonly string[]): Remedy {
+  const ratio = ratioIn(value);
+  const sizes = ratio === undefined ? [] : sizesLike(ratio, known);
+  if (sizes.length > 0) return suggested(sizes);
+  const words = likelyNames(value, known);
+  const says = meantWords(words);
+  return words.length === 1
+    ? { says, replace: words[0] }
+    : { says, ...(words.length > 1 && { suggest: words }) };
+}
+
+/**
+ * The remedy for a list of words, some of them misspelt, where one word is expected. A list that is longer than the
+ * number of known words gets none.
+ */
+function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remedy {
+  if (value.length === 0 || value.length > known.length) return { says: '' };
+  const meant = value.map((word) => likelyNames(String(word), known));
+  const replace = meant.flatMap((words) => (words.length === 1 ? words : []));
+  return replace.length === value.length
+    ? { says: ` Did you mean ${replace.join(', ')}?`, replace }
+    : { says: '' };
+}
+
+const FLAGS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+};
+
+function flagRemedy(value: unknown): Remedy {
+  const word = String(value).toLowerCase();
+  const flag = Object.hasOwn(FLAGS, word) ? FLAGS[word] : undefined;
+  return flag === undefined ? { says: '' } : { says: ` Send ${flag}.`, replace: flag };
+}
+
+function isListOf({ type, items = {} }: TSchema, entry: 'string' | 'object' | 'integer'): boolean {
+  if (type !== 'array') return false;
+  const documented: TSchema = items.documented ?? {};
+  return [items, documented, ...(documented.anyOf ?? [])].some((one) => one.type === entry);
+}
+
+const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
+/** Signs that patterns have between two numbers. */
+const SEPARATORS = [':', '..', 'x'];
+
+/** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
+function separatorRemedy(value: string, pattern: string): Remedy {
+  const [, first, , second] = TWO_NUMBERS.exec(value) ?? [];
+  if (first === undefined) return { says: '' };
+  const accepted = new RegExp(pattern);
+  const ratio = ratioIn(value);
+  const signs = ratio === undefined ? SEPARATORS : SEPARATORS.filter((sign) => sign !== 'x');
+  const replace = signs.map((sign) => `${first}${sign}${second}`).find((text) => accepted.test(text));
+  if (replace !== undefined) return { says: ` Send ${replace}.`, replace };
+  return ratio === undefined ? { says: '' } : suggested(sizesOf(ratio).filter((size) => accepted.test(size)));
+}
+
+/** The shape in a text such as `16:9` or `16/9`, width by height; undefined for any other text. */
+function ratioIn(value: string): number | undefined {
+  const [, first, sign = '', second] = TWO_NUMBERS.exec(value) ?? [];
+  const ratio = /[:/]/.test(sign) ? Number(first) / Number(second) : Number.NaN;
+  return Number.isFinite(ratio) && ratio > 0 ? ratio : undefined;
+}
+
+/** The longer sides of the sizes that are suggested for a shape, in pixels. */
+const SUGGESTED_SIDES_PX = [1024, 512];
+
+function sizesOf(ratio: number): string[] {
+  return SUGGESTED_SIDES_PX.map((longer) =>
+    ratio >= 1 ? `${longer}x${Math.round(longer / ratio)}` : `${Math.round(longer * ratio)}x${longer}`,
+  );
+}
+
+/** Those of some sizes, such as `1536x1024`, whose shape is nearest to a ratio. */
+function sizesLike(ratio: number, words: readonly string[]): string[] {
+  const sizes = words.flatMap((word) => {
+    const [, width, height] = /^(\d+)x(\d+)$/.exec(word) ?? [];
+    return height === undefined
+      ? []
+      : [{ word, by: Math.abs(Math.log(Number(width) / Number(height) / ratio)) }];
+  });
+  const least = Math.min(...sizes.map(({ by }) => by));
+  return sizes.filter(({ by }) => by === least).map(({ word }) => word);
+}
+
+function suggested(words: (string | number)[]): Remedy {
+  return words.length === 0 ? { says: '' } : { says: ` Did you mean ${words.join(' or ')}?`, suggest: words };
+}
+
+const NUMBERS = ['integer', 'number'];
+/** Longer texts are not numbers that somebody wrote, and the search for one would take the square of their length. */
+const MAX_NUMBER_CHARACTERS = 64;
+const NUMBER_AS_TEXT =
+  /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?\s*$/i;
+/** Matches a whole number with a point between its thousands, which may also be a number with three decimals. */
+const THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
+const BYTES_OF: Readonly<Record<string, number>> = {
+  k: 1e3,
+  kb: 1e3,
+  kib: 1024,
+  mb: 1e6,
+  mib: 1024 ** 2,
+};
+
+/** The number that was meant, or if it is not accepted, those nearest to it that are. */
+function numberRemedy(value: unknown, schema: TSchema): Remedy {
+  const meant = writtenNumber(value, schema);
+  const { replace = value } = meant;
+  const isNumber = typeof replace === 'number' || (typeof replace === 'string' && replace.trim() !== '');
+  const nearest = isNumber ? nearestAccepted(Number(replace), schema) : [];
+  return nearest.length === 0 ? meant : suggested(nearest);
+}
+
+/** A bound for a number beyond it, and for a fraction the whole numbers beside it; none for one that is accepted. */
+function nearestAccepted(
+  number: number,
+  { type, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: TSchema,
+): number[] {
+  if (!Number.isFinite(number)) return [];
+  if (number > maximum) return [maximum];
+  if (number < minimum) return [minimum];
+  return type === 'integer' && !Number.isInteger(number) ? [Math.floor(number), Math.ceil(number)] : [];
+}
+
+function writtenNumber(value: unknown, schema: TSchema): Remedy {
+  const text = String(value);
+  if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
+  const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];
+  if (digits === undefined || (schema.type === 'integer' && THOUSANDS.test(digits))) return { says: '' };
+  const number = Number(digits);
+  if (unit === '%') return shareRemedy(number, schema);
+  const factor = BYTES_OF[unit?.toLowerCase() ?? ''];
+  if (factor !== undefined) {
+    const replace = Math.round(number * factor);
+    return { says: ` Send ${replace}.`, replace };
+  }
+  if (unit) return { says: ` Send ${number} without the unit.`, replace: number };
+  if (isShareOfHundred(number, schema)) {
+    const replace = Math.round(number * 100);
+    return { says: ` Did you mean ${replace}?`, replace };
+  }
+  const isWritten = typeof value === 'string' && (schema.type === 'number' || Number.isInteger(number));
+  if (!isWritten) return { says: '' };
+  return { says: ` Send ${number}${digits === String(number) ? ' without quotes' : ''}.`, replace: number };
+}
+
+/** The remedy for a number with a per cent sign. A whole number above 100 is a number of pixels, and never a share. */
+function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY }: TSchema): Remedy {
+  if (maximum === 100) return { says: ` Send ${percent} without the unit.`, replace: percent };
+  if (maximum === 1) return { says: ` Send ${percent / 100}.`, replace: percent / 100 };
+  const says =
+    type === 'number'
+      ? ' A share is not taken: send a number without a unit.'
+      : ' A share is not taken: read the size of the picture (POST /api/v1/images/metadata), and send pixels.';
+  return { says };
+}
+
+function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): boolean {
+  return type === 'integer' && minimum === 1 && maximum === 100 && value > 0 && value < 1;
+}
+
+const MAX_EXCERPT_CHARACTERS = 60;
+
+/** The beginning of a value as JSON. The rest is not written, because a body may have megabytes. */
+export function excerptOf(value: unknown): string {
+  const text = startOfJson(value, MAX_EXCERPT_CHARACTERS + 1);
+  return text.length <= MAX_EXCERPT_CHARACTERS ? text : `${text.slice(0, MAX_EXCERPT_CHARACTERS)}…`;
+}

@@ -1,0 +1,82 @@
+import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
+import type { SuggestedWord } from '../../platform/http/errors/violations.ts';
+import { hintFirst } from '../../platform/ids/nearest.ts';
+import { findOp } from '../catalogue/index.ts';
+import { type Given, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
+import { meantOp } from '../catalogue/usual-words.ts';
+import { TRANSFORM_OPS } from './transform-schema.ts';
+
+/** The most ops of which one may have been meant by its parameters. */
+const MAX_SUGGESTED_OPS = 8;
+
+/** The refusal of an op that reads a second picture, which is sent as a step. Its parameters are right. */
+export function onlyAsStep(op: string, parameters: Given): ApiError {
+  const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
+  const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
+  return invalidParam('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });
+}
+
+/**
+ * The op of that name, which must run on this endpoint while the caller waits, at least as a step.
+ * @param parametersOf reads what was sent to an op.
+ */
+export function transformOp(
+  name: string,
+  parametersOf: (op: Op) => Given,
+  { path, refuse }: SentField = sentAs('op'),
+): PixelOp {
+  const op = findOp(name);
+  if (op === undefined) {
+    const { hint, mends, ...instead } = severalOps(name) ?? meantOp(name, path, transformOps());
+    const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
+    throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps(), ...instead }, mends);
+  }
+  if (op.runs === 'pass' && (op.syncEndpoint === TRANSFORM_ENDPOINT || op.readsSecondAsset !== undefined))
+    return op;
+  throw refuse(`The op ${name} ${whereItRuns(op)}: send it there.`, {
+    received: name,
+    allowed: transformOps(),
+    ...callElsewhere(op, parametersOf(op)),
+  });
+}
+
+/** The endpoint that answers an op which this one does not, or the job that runs it. */
+function callElsewhere(op: Op, parameters: Given): { suggest: string[] } | { instead: object[] } {
+  const endpoint = endpointOf(op);
+  if (endpoint !== undefined) return { suggest: [`POST /api/v1${endpoint}`] };
+  return { instead: [{ job: { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) } }] };
+}
+
+/** What was meant by a list of ops in place of one. */
+function severalOps(name: string): (SuggestedWord & { instead: object[] }) | undefined {
+  if (!name.includes(',')) return undefined;
+  const steps = name.split(',').map((op) => ({ op: op.trim() }));
+  const hint = ' Several ops are steps: send them in a multipart field or in JSON, instead of op.';
+  return { hint, mends: [], instead: [{ steps }] };
+}
+
+/** Few ops that have all these parameters; nothing if there are none, or too many. */
+export function opsWith(names: readonly string[]): { suggest?: string[] } {
+  const ops = TRANSFORM_OPS.filter(({ parameters }) => names.every((name) => name in parameters.properties));
+  const isFew = names.length > 0 && ops.length > 0 && ops.length <= MAX_SUGGESTED_OPS;
+  return isFew ? { suggest: ops.map(({ op }) => op) } : {};
+}
+
+function whereItRuns(op: Op): string {
+  const endpoint = endpointOf(op);
+  return endpoint === undefined
+    ? 'runs only as a job (POST /api/v1/jobs)'
+    : `is answered by POST /api/v1${endpoint}`;
+}
+
+/** The endpoint that answers an op while the caller waits; undefined for an op that runs in jobs alone. */
+function endpointOf(op: Op): string | undefined {
+  if (op.kind === 'sync') return op.endpoint;
+  return 'syncEndpoint' in op ? op.syncEndpoint : undefined;
+}
+
+/** The names of the ops that run on this endpoint. */
+export function transformOps(): string[] {
+  return TRANSFORM_OPS.map(({ op }) => op);
+}
