@@ -88,9 +88,7 @@ export interface SearchDetails {
   achieved: TargetSearchResult & Pick<EncodeOptions, 'format' | 'effort' | 'colors' | 'lossless'>;
 }
 
-/**
- * Describes an `input` of 8-bit sRGB pixels instead of a file, row by row: a vector drawing that is already rasterized.
- */
+/** A vector drawing that is already rasterized: `input` holds its 8-bit sRGB pixels row by row instead of a file. */
 export interface RawPixels {
   width: number;
   height: number;

@@ -23,7 +23,7 @@ export function isAnimationFormat(format: string): boolean {
   return format === 'gif' || format === 'webp';
 }
 
-/** The parameters that choose frames, in place of `frame`. */
+/** The parameters that choose frames; they exclude `frame`. */
 export const FRAME_SELECTORS = ['frames', 'everyNth', 'maxFps', 'maxFrames'] as const;
 
 const RANGE = /^(\d+)\.\.(\d+)$/;

@@ -79,7 +79,7 @@ export function lateWith(refusal: ApiError, { details = {} }: TaskFailure): ApiE
   return new ApiError(refusal.code, message, { ...refusal, details: { ...details, ...refusal.details } });
 }
 
-/** The refusal of a call whose thread or child process died. */
+/** The error for a call whose thread or child process died. */
 export function workerUnreachable(cause: unknown): ApiError {
   return temporarilyUnavailable(
     'worker_unreachable',

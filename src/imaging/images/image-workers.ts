@@ -378,7 +378,7 @@ export class ImageWorkers {
       const elapsedMs = performance.now() - sentMs;
       if (isAnswerTo(kind, result)) return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, drawn);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
-      // A thread may notice the deadline before the clock here does: it is the same refusal.
+      // A thread may notice the deadline before this process does. The error is the same.
       throw isLate(result) ? lateWith(deadline.refusal(), result) : refusalOf(result, paramOf);
     });
     return { result, ended: run.ended };

@@ -41,7 +41,7 @@ export const PASS_PARAMETERS = {
   background,
 };
 
-/** A format, or several of which the smallest file is the result. */
+/** A format, or several formats of which the smallest file is the result. */
 export type SentFormat = OutputFormat | readonly OutputFormat[];
 
 export type PassParameters = {

@@ -27,7 +27,7 @@ export function asDelivered(refusal: ApiError): ApiError {
 /** The reasons of an unavailability that is that of the source: its host, or the store of its bytes. */
 const SOURCE_REASONS = ['url_unavailable', 'storage_read'];
 
-/** Whether a refusal says that the source of a picture cannot be reached or read. */
+/** Whether an error says that the source of a picture cannot be reached or read. */
 export function isOfSource(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { code, param, details } = error;

@@ -21,9 +21,9 @@ import type { SigningKeyDocument, SigningKeysStore } from './keys/store.ts';
 import { type Recipe, type Recipes, recipeOfPreset, recipeOfSteps } from './recipes.ts';
 import type { DeliveryLink, NewDeliveryLink, NewDeliveryLinks } from './schema.ts';
 
-/** The name of the key that is made where an account has none. */
+/** The name of the key that is made for an account without keys. */
 const MADE_KEY_NAME = 'delivery-links';
-/** The widest picture that a browser without srcset gets, if the family has a narrower one. */
+/** The widest picture for a browser without srcset, if narrower ones are allowed. */
 const USUAL_WIDTH_PX = 1_080;
 
 interface LinksOptions {
@@ -35,18 +35,18 @@ interface LinksOptions {
   now: () => Date;
 }
 
-/** A longer work is saved as a preset, because clients and caches refuse long addresses. */
+/** Longer work is saved as a preset, because clients and caches refuse long addresses. */
 const MAX_WORK_CHARACTERS = 2_000;
 
-/** The work of a link as it was sent, compiled. */
+/** The compiled work of a link as it was sent. */
 interface SentWork {
-  /** How an address names it; null if it has to be saved as a preset. */
+  /** The work as an address names it; null if it must be saved as a preset. */
   what: string | null;
   recipe: Recipe;
   steps: readonly PresetStep[];
 }
 
-/** The work of a link: how its address names it, and what it is. */
+/** The work of a link, and its name in the address. */
 interface LinkWork {
   what: string;
   recipe: Recipe;
@@ -54,7 +54,7 @@ interface LinkWork {
   saved?: string;
 }
 
-/** Signs addresses for callers without an HMAC of their own. */
+/** Makes signed addresses for callers that do not compute the HMAC themselves. */
 export class SignedLinks {
   readonly #options: LinksOptions;
 
@@ -62,7 +62,7 @@ export class SignedLinks {
     this.#options = options;
   }
 
-  /** The newest key of the account; one is made if there is none. */
+  /** The newest key of the account. A key is made if there is none. */
   async signingKey(accountId: string): Promise<SigningKeyDocument> {
     const { keys, now } = this.#options;
     const [newest] = await keys.list(accountId);
@@ -70,8 +70,8 @@ export class SignedLinks {
   }
 
   /**
-   * One link, its work checked as the address will be.
-   * @param where the prefix of the field names: '', or `links[2].`.
+   * Makes one link. Its work is checked as that of the address will be.
+   * @param where the prefix of field names: '', or `links[2].`.
    * @throws ApiError asset_not_found, preset_not_found, or invalid_param on the field at fault.
    */
   async link(key: SigningKeyDocument, sent: NewDeliveryLink, where: string): Promise<DeliveryLink> {
@@ -112,7 +112,7 @@ export class SignedLinks {
   }
 
   /**
-   * Checks the work of links, without any effect.
+   * Checks the work of links without any effect.
    * @throws ApiError as `link`, except for the source.
    */
   async check(accountId: string, { links, ...single }: NewDeliveryLinks): Promise<void> {
@@ -165,7 +165,7 @@ export class SignedLinks {
     return { what: widths === undefined ? opsOf(own) : null, recipe, steps: own };
   }
 
-  /** Saves the steps as a preset, unless the same was saved before. */
+  /** Saves the steps as a preset, unless the same steps were saved before. */
   async #saved(
     accountId: string,
     steps: readonly PresetStep[],
@@ -189,7 +189,7 @@ function haveAll(ladder: readonly number[] | null, widths: readonly number[]): b
   return ladder !== null && widths.every((width) => ladder.includes(width));
 }
 
-/** The steps as an address has them; null for steps that it cannot hold. */
+/** The steps as an address writes them; null for steps that an address cannot hold. */
 function opsOf(steps: readonly PresetStep[]): string | null {
   if (steps.length > MAX_OPS) return null;
   const texts = steps.map(({ op: name, parameters = {} }) => {
@@ -208,7 +208,10 @@ function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** The addresses of a family. @param addressOf the address of a width. */
+/**
+ * The addresses of one picture in several widths.
+ * @param addressOf the address of a width.
+ */
 function familyOf(widths: readonly number[], addressOf: (width: number) => string): ImageSources {
   const largest = widths.at(-1) ?? 0;
   const usual = widths.findLast((width) => width <= USUAL_WIDTH_PX) ?? widths[0] ?? largest;
@@ -219,7 +222,7 @@ function familyOf(widths: readonly number[], addressOf: (width: number) => strin
   };
 }
 
-/** The size of the picture by the header of its source; null if only the pixels tell. */
+/** The size of the picture, predicted from the header of its source; null if only the pixels tell. */
 async function foreseenSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
   const [made] = await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
   if (made === undefined || made instanceof ApiError) return null;
@@ -229,7 +232,10 @@ async function foreseenSize(file: StoredFile, pass: ImagePass): Promise<Size | n
 
 type ImageSources = Pick<DeliveryLink, 'url' | 'srcset' | 'sizes'>;
 
-/** An <img> that loads when it comes into view, with its size, if it is known, so that the page does not jump. */
+/**
+ * An <img> that loads when it becomes visible. It has the size of the picture, if known, so that the page does not
+ * jump.
+ */
 function imageElement({ url, srcset, sizes }: ImageSources, size: Size | null): string {
   const attributes = { src: url, ...present({ srcset, sizes }), ...size, loading: 'lazy', alt: '' };
   const texts = Object.entries(attributes).map(([name, value]) => `${name}="${escaped(String(value))}"`);

@@ -43,7 +43,9 @@ export class DeliveryMeter {
   }
 }
 
-/** Every process sees the same cache, so the gauges are those of the process that has seen the most. */
+/**
+ * Declares the gauges of the cache. Every process sees the same cache, so the process with the largest figures counts.
+ */
 function declareFigures(cache: Pick<FileCache, 'readFigures'>): void {
   new Gauge({
     name: 'darkroom_delivery_cache_bytes',

@@ -66,7 +66,7 @@ interface DeliveryParts {
   leases: Leases;
 }
 
-/** Delivery: signing keys, and the addresses of pictures for web pages. */
+/** The delivery slice: signing keys, and the addresses of pictures for web pages. */
 export class DeliverySlice implements Slice {
   readonly #parts: DeliveryParts;
   readonly sweeps: readonly SweepTask[];
@@ -85,7 +85,7 @@ export class DeliverySlice implements Slice {
     const addresses = new AddressCache({ signers, recipes, assets, now });
     const cache = openPictureCache(settings, options.objects, options.log);
     const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
-    // Hosts whose caches are apart do not wait for each other's pictures.
+    // Hosts with separate caches do not wait for each other's pictures.
     const among = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
     const processId = `${options.hostId}/${options.processId}`;
     const leases = await Leases.open({ coordination, among, processId, waitMs: timeoutMs });
@@ -102,7 +102,7 @@ export class DeliverySlice implements Slice {
     await app.register(linkRoutes, this.#parts);
   };
 
-  /** The signed addresses, which are below / and need no credential. */
+  /** The routes of signed addresses, which are below / and need no credential. */
   readonly addressRoutes = (app: FastifyInstance): Promise<void> => deliveryRoutes(app, this.#parts);
 
   async stop(): Promise<void> {

@@ -4,13 +4,13 @@ import { MEGABYTE } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
 import { DeliveryMeter } from './meter.ts';
 
-/** The pictures that a process keeps in memory, in bytes, and the largest of them. */
+/** The bytes of pictures that a process keeps in memory, and the size of the largest one that it keeps. */
 const MEMORY_BYTES = 32 * MEGABYTE;
 const MAX_IN_MEMORY_BYTES = MEGABYTE / 2;
 /** How long the source of a kept picture is not tried again after it failed, so that few readers wait for it. */
 const FAILING_MS = 10_000;
 const MAX_FAILING = 10_000;
-/** The reads of the cache among which a picture is asked for again. */
+/** The number of recent cache reads within which a second request for a picture is noticed. */
 const MAX_RECENT_READS = 500;
 
 /** A picture as it was made. */
@@ -30,14 +30,14 @@ export interface KeptPicture extends MadePicture {
 
 /** A picture that an address asks for. Equal requests have equal paths. */
 export interface PictureRequest {
-  /** Where the picture is kept: `<account>/<source>/<name>`. */
+  /** The path of the picture in the cache: `<account>/<source>/<name>`. */
   path: string;
-  /** How long the picture is kept before it is made anew; null for good, because its source never changes. */
+  /** How long the picture is fresh before it is made again; null for ever, because its source never changes. */
   freshMs: number | null;
-  /** How long one that is no longer fresh is answered while its source fails. */
+  /** How long a picture that is no longer fresh is served while its source fails. */
   staleMs: number;
   make(): Promise<MadePicture>;
-  /** Whether it may still be kept when it is made. */
+  /** Whether the picture may still be cached after it was made. */
   isWanted(): Promise<boolean>;
 }
 
@@ -54,14 +54,14 @@ interface PicturesOptions {
  */
 export class Pictures {
   readonly #options: PicturesOptions;
-  /** The pictures that are being found or made, each until it is kept. */
+  /** The pictures that are being found or made, until they are cached. */
   readonly #running = new Map<string, Promise<KeptPicture>>();
   readonly #memory = new LRUCache<string, KeptPicture>({
     maxSize: MEMORY_BYTES,
     maxEntrySize: MAX_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
-  /** The pictures that were last read from the cache, and are not in memory. */
+  /** The pictures that were last read from the cache and are not in memory. */
   readonly #recentReads = new LRUCache<string, true>({ max: MAX_RECENT_READS });
   /** The kept pictures whose source failed a moment ago. */
   readonly #failing: LRUCache<string, true>;
@@ -74,7 +74,7 @@ export class Pictures {
     this.#meter = new DeliveryMeter(options.cache, () => this.#memory.calculatedSize);
   }
 
-  /** The picture if it is in memory and fresh, else null. */
+  /** The picture if it is in memory and fresh; else null. */
   inMemory(request: Pick<PictureRequest, 'path' | 'freshMs'>): KeptPicture | null {
     const kept = this.#memory.get(request.path);
     return kept !== undefined && this.#isFresh(kept, request) ? this.#counted('memory', kept) : null;
@@ -95,9 +95,9 @@ export class Pictures {
   }
 
   /**
-   * Deletes all pictures that were made for an account, or of one source.
+   * Deletes all pictures that were made for an account, or from one source.
    * @param folder `<account>` or `<account>/<source>`.
-   * @param prefix what the names of the pictures begin with.
+   * @param prefix the beginning of the pictures' names.
    */
   async forget(folder: string, prefix = ''): Promise<void> {
     for (const path of this.#memory.keys()) {
@@ -107,7 +107,7 @@ export class Pictures {
     await this.#options.cache.removeAll(folder, prefix);
   }
 
-  /** Answers with the picture as soon as it is there, and resolves when it is kept, too. */
+  /** Calls `answer` as soon as the picture exists, and resolves when it is also cached. */
   async #find(request: PictureRequest, answer: (picture: KeptPicture) => void): Promise<void> {
     const kept = await this.#read(request.path);
     if (kept !== null && (this.#isFresh(kept, request) || this.#failing.has(request.path)))
@@ -140,7 +140,7 @@ export class Pictures {
     return this.#counted('made', picture);
   }
 
-  /** Keeps the picture for the other processes, unless what it was made of is gone meanwhile. */
+  /** Caches the picture for the other processes, unless its source or preset was deleted meanwhile. */
   async #keep({ path, isWanted }: PictureRequest, { bytes, ...facts }: KeptPicture): Promise<void> {
     const { cache } = this.#options;
     await cache.write(path, facts, bytes);
@@ -150,8 +150,8 @@ export class Pictures {
   }
 
   /**
-   * Reads the cache. A picture goes to memory with the second of two reads: one that is asked for once would displace
-   * others there, and cost the collector of garbage more than the read.
+   * Reads the cache. A picture is put into memory at the second of two reads: a picture that is requested only once
+   * would displace others, and cost the garbage collector more than the read.
    */
   async #read(path: string): Promise<KeptPicture | null> {
     const found = await this.#options.cache.read(path);

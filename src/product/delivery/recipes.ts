@@ -12,7 +12,7 @@ import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { cacheTagOf, type Fallback } from '../presets/preset.ts';
 import type { AddressOp, AddressWork, Rung } from './address.ts';
 
-/** The widths of a preset that declares none: those that the loaders of web frameworks ask for. */
+/** The widths for a preset that declares none: those that the image loaders of web frameworks request. */
 export const DEFAULT_LADDER: readonly number[] = [
   16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840,
 ];
@@ -20,21 +20,23 @@ export const DEFAULT_LADDER: readonly number[] = [
 const MAX_RECIPES = 1_000;
 /** Longer texts rarely repeat. */
 const MAX_KEPT_CHARACTERS = 500;
-/** How long a preset may be used without another look at it, by every process of every host. */
+/** How long any process of any host may use a preset before it is read again. */
 const KEEP_MS = 500;
-/** The effort of AVIF where a reader takes any format: its fastest, because every other takes longer than WebP. */
+/**
+ * The effort of AVIF if the client accepts several formats: the fastest one, because any other takes longer than WebP.
+ */
 const FASTEST = 0;
 
 /** The work on a source, before the address adds a width and a format. */
 export interface Recipe {
-  /** The op under which usage counts it, `steps`, or `preset`. */
+  /** The name under which usage counts it: the op, `steps`, or `preset`. */
   op: string;
   steps: readonly SentStep[];
-  /** The widths of its family, ascending; null where it can have none. */
+  /** The widths that addresses may ask for, ascending; null if no width can be asked for. */
   ladder: readonly number[] | null;
-  /** What is answered while a source is away; null for the refusal. */
+  /** What is served while a source is unreachable; null for the error itself. */
   fallback: Fallback | null;
-  /** What a cache has to purge when it goes: `preset-<id>-<version>`; null for ops, which never go. */
+  /** The cache tag to purge when it is deleted: `preset-<id>-<version>`. Null for ops, which are never deleted. */
   tag: string | null;
 }
 
@@ -46,7 +48,7 @@ interface PresetLook {
 
 /** What an address adds to its recipe. */
 interface Addition {
-  /** In pixels. Absent: the size is that of the recipe. */
+  /** The width in pixels. Absent: the recipe determines the size. */
   width?: number | undefined;
   /** Absent: the format is that of the recipe. */
   format?: OutputFormat | undefined;
@@ -54,14 +56,14 @@ interface Addition {
   isTried?: boolean;
 }
 
-/** What addresses name, as steps, and the passes of these steps. */
+/** The recipes that addresses name, and their passes. */
 export class Recipes {
   readonly #models: Models;
   readonly #presets: Pick<PresetsSlice, 'find'>;
   readonly #ofPresets: LRUCache<string, PresetLook>;
-  /** Ops by their text, because the addresses of a page differ in their sources. */
+  /** Recipes by the text of their ops. The addresses of a page mostly differ in their sources only. */
   readonly #ofOps = new LRUCache<string, Recipe>({ max: MAX_RECIPES });
-  /** The passes of a recipe, by what addresses add: at most one per width and format. */
+  /** The compiled passes of each recipe, by what addresses add: at most one per width and format. */
   readonly #passes = new WeakMap<Recipe, Map<string, ImagePass>>();
 
   constructor(models: Models, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
@@ -124,7 +126,7 @@ export class Recipes {
       (recipe) => {
         look.recipe = recipe;
       },
-      // A preset that does not exist may be made at any time, and a failure of the store is not kept.
+      // Nothing is remembered: a missing preset may be created at any time, and a store failure is temporary.
       () => this.#ofPresets.delete(key),
     );
     return found;
@@ -158,9 +160,9 @@ export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
 }
 
 /**
- * The width of a family's picture, in pixels. A width by itself must be a rung; one with a pixel density takes the
- * next rung from their product on.
- * @returns null off the ladder.
+ * The width of the picture in pixels. A width without a pixel density must be an allowed one. With a density, the
+ * smallest allowed width that is not below their product is taken.
+ * @returns null if no allowed width fits.
  */
 export function widthOn(ladder: readonly number[], { width, dpr }: Rung): number | null {
   if (dpr === null) return ladder.includes(width) ? width : null;
@@ -169,7 +171,7 @@ export function widthOn(ladder: readonly number[], { width, dpr }: Rung): number
   return ladder.find((rung) => rung >= pixels) ?? null;
 }
 
-/** An op with its parameters, each read as its declared type. */
+/** An op with its parameters, each parsed as its declared type. */
 function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
   const op = findOp(name);
   const isKnown = op?.runs === 'pass';
@@ -177,7 +179,10 @@ function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
   return { op: name, ...(Object.keys(read).length > 0 && { parameters: read }) };
 }
 
-/** A width that never enlarges, then the format, whose settings replace those of another format. */
+/**
+ * A resize to the width that never enlarges, and then the format. The format's settings replace those of another
+ * format.
+ */
 function stepsOf({ width, format, isTried = false }: Addition): PresetStep[] {
   const effort = isTried && format === 'avif' ? { effort: FASTEST } : {};
   return [

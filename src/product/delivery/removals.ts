@@ -25,8 +25,8 @@ interface RemovalsOptions {
 }
 
 /**
- * Deletes the kept pictures whose account, asset or version of a preset is gone. Its end is announced to every process;
- * a sweep finds what is left where the message was lost, or came while no process of the host was running.
+ * Deletes the cached pictures of deleted accounts, assets and preset versions. Each deletion is announced to every
+ * process. A sweep finds pictures that are left because a message was lost, or no process of the host was running.
  */
 export class Removals {
   readonly #options: RemovalsOptions;
@@ -60,7 +60,7 @@ export class Removals {
     for (const end of this.#unsubscribe) end();
   }
 
-  /** The pictures of an account that was suspended stay, for the case that it is resumed. */
+  /** Deletes the pictures of a deleted account. The pictures of a suspended account stay, because it may be resumed. */
   async #forgetIfGone(accountId: string): Promise<void> {
     const standing = await this.#options.accounts.findStanding(accountId).catch(() => undefined);
     if (standing === null) await this.#options.pictures.forget(accountId);
@@ -85,7 +85,7 @@ export class Removals {
     return 0;
   }
 
-  /** Whether the version of a preset that a tag names was deleted. */
+  /** Whether the preset version that a tag names was deleted. */
   async #isGone(accountId: string, tag: string): Promise<boolean> {
     try {
       await this.#options.presets.find(accountId, referenceOfTag(tag), 'preset');

@@ -37,14 +37,14 @@ const common = {
 const WHAT =
   '`<preset>@<version>`, or one to five ops joined by `;`, each `<op>:<name>=<value>,<name>=<value>`.';
 
-/** GET /d/…: pictures by signed addresses, which need no credential. */
+/** Serves GET /d/…: pictures at signed addresses, which need no credential. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
   const { deliver } = new DeliveryCalls(options);
   openToEveryOrigin(app, () => true);
   refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPicture);
   answerPreflight(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
 
-  // What cannot be read is refused as a wrong signature is, and other fields of the query are ignored.
+  // Malformed queries are refused like a wrong signature, and other query fields are ignored.
   const unchecked = () => () => true;
   const config = { responseType: 'image/*', isUncounted: true, ignoresAccept: true } as const;
   const security: [] = [];
@@ -84,7 +84,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRout
     },
     deliver,
   );
-  // Every other path is refused as a wrong signature is.
+  // Every other path is refused like a wrong signature.
   app.get('/d/*', { config, schema: { hide: true } }, deliver);
 }
 
@@ -96,7 +96,7 @@ class DeliveryCalls {
     this.#options = options;
   }
 
-  /** A picture in memory is answered in the same turn of the event loop. */
+  /** Serves a picture. One that is in memory is sent within the same turn of the event loop. */
   readonly deliver = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined => {
     const known = this.#options.addresses.find(request.raw.url ?? '', request.headers.accept);
     if (known !== null && this.#answersAtOnce(request, reply, known)) return undefined;
@@ -126,10 +126,10 @@ class DeliveryCalls {
     }
   }
 
-  /** @throws ApiError 404, or 429 when too many wrong addresses came from this client. */
+  /** @throws ApiError 404, or 429 after too many wrong addresses from this client. */
   async #verify(request: FastifyRequest): Promise<SignedAddress> {
     const address = parseAddress(request.raw.url ?? '');
-    // A blocked reader may go on with right addresses, because a cache or a proxy may send those of many readers.
+    // A blocked client may still use valid addresses: a cache or a proxy may request them for many readers.
     const signer =
       address &&
       (await this.#options.signers.verify(address, { looksUp: !this.#options.gate.isBlocked(request) }));
@@ -148,7 +148,10 @@ class DeliveryCalls {
     return known;
   }
 
-  /** Answers what the preset declares, which no cache keeps; null where it declares nothing, or that is away too. */
+  /**
+   * Sends the fallback that the preset declares; caches must not store it. Null if there is none, or it is unreachable
+   * too.
+   */
   async #answerFallback(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -173,7 +176,7 @@ class DeliveryCalls {
     }
   }
 
-  /** Answers what needs neither a read nor any work; false where it needs more. */
+  /** Sends a response that needs no read and no work. False if more is needed. */
   #answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: KnownAddress): boolean {
     const { etag } = known.requested;
     const needsNoBytes =
@@ -185,7 +188,10 @@ class DeliveryCalls {
     return true;
   }
 
-  /** @param picture null where the ETag is the answer, because the reader has the picture or wants only its head. */
+  /**
+   * Sends the response.
+   * @param picture null if the ETag suffices, because the client has the picture or wants only its headers.
+   */
   #send(
     { headers }: FastifyRequest,
     reply: FastifyReply,

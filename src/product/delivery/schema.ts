@@ -111,7 +111,7 @@ const deliveryLink = {
 export const DeliveryLink = component('DeliveryLink', deliveryLink);
 export type DeliveryLink = Static<typeof DeliveryLink>;
 
-/** One link, or a list of them where a list was sent. */
+/** One link, or a list of links if a list was sent. */
 export const DeliveryLinks = Type.Object(
   {
     ...Type.Partial(DeliveryLink).properties,

@@ -11,15 +11,18 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** An outcome that is announced to an account's webhook endpoints. */
 export interface OutboxEvent {
   /**
-   * `evt_…` of newId. The writer chooses it before the outcome and keeps it in its own document, so that a repeat after
-   * a crash writes the same id and announces nothing twice.
+   * The id, `evt_…` of newId. The writer chooses it before the outcome and stores it in its own document, so that a
+   * repeat after a crash writes the same id and announces nothing twice.
    */
   id: string;
   accountId: string;
   type: EventType;
   /** The instant of the outcome, ISO 8601. Events are announced in this order. */
   createdAt: string;
-  /** Orders the events of one instant: an item's number is its settledItems, a job's is above those of its items. */
+  /**
+   * Orders the events of one instant. An item's number is its position among the settled items; a job's number is above
+   * those of its items.
+   */
   sequence: number;
   /** The event's `data` as its receivers read it. */
   data: Record<string, unknown>;

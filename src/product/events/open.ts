@@ -16,12 +16,15 @@ interface EventsOptions {
 /** Receives the events that this process has just written. */
 type EventsListener = (events: OutboxDocument[]) => void;
 
-/** The channel that wakes the processes which fan out events, when the writing process fans out none itself. */
+/**
+ * The channel that wakes processes which fan out events. It is used when the writing process does not fan out events
+ * itself.
+ */
 export const WRITTEN_CHANNEL = 'events/written';
 
 /**
- * An event as the outbox stores it. Its body is kept as text because its keys are the caller's, and a store may not
- * accept them.
+ * An event as the outbox stores it. Its body is stored as text, because the caller chooses its keys, and a store may
+ * not accept them as field names.
  */
 export interface OutboxDocument {
   _id: string;
@@ -40,7 +43,7 @@ export const OUTBOX_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** Events that have not been made into deliveries yet. */
+/** The stored events that have not become deliveries yet. */
 export class Outbox {
   readonly #events: Collection<OutboxDocument>;
 
@@ -75,19 +78,19 @@ export class Outbox {
 /** Announces the outcomes of slices. */
 export interface Events {
   /**
-   * Whether any endpoint wants events of this type, so that the writer can skip events that nobody receives. See
+   * Whether any endpoint wants events of this type, so that the writer can skip events without receivers. See
    * subscriptions.ts for how old a negative answer may be.
    */
   isWanted(accountId: string, type: EventType): Promise<boolean>;
   /**
-   * Resolves when the events are on disk: from then on they are delivered, whichever process dies. Writing an event
-   * twice is harmless for the 14 days that its deliveries are on record, even if it has been delivered since.
+   * Resolves when the events are on disk. From then on they are delivered, even if a process dies. Writing an event
+   * twice is harmless for the 14 days for which its deliveries are kept.
    */
   write(events: readonly OutboxEvent[]): Promise<void>;
 }
 
 /**
- * The outbox: events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
+ * The outbox. Events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
  * process fans out its own events; a sweep finds the events that a dead process left.
  */
 export class OpenEvents implements Events {
@@ -114,7 +117,7 @@ export class OpenEvents implements Events {
   async write(written: readonly OutboxEvent[]): Promise<void> {
     const stored = await this.outbox.insert(written);
     if (this.#listener !== null) this.#listener(stored);
-    // A lost wake-up costs seconds: the events are on disk, and a sweep looks for them.
+    // A lost wake-up costs only seconds: the events are on disk, and a sweep looks for them.
     else await this.#coordination.publish(WRITTEN_CHANNEL, '').catch(() => undefined);
   }
 

@@ -3,7 +3,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { Collection, Documents } from '../../platform/stores/documents/port.ts';
 import type { EventType } from './event.ts';
 
-/** The fields of an endpoint that are read here; the document belongs to the webhooks slice. */
+/** The fields of an endpoint that are read here. The document belongs to the webhooks slice. */
 interface Subscription {
   _id: string;
   accountId: string;
@@ -11,15 +11,15 @@ interface Subscription {
   events: EventType[];
 }
 
-/** The collection of endpoints, read here and written by the webhooks slice alone. */
+/** The collection of endpoints. Only the webhooks slice writes it. */
 export const ENDPOINTS_COLLECTION = 'webhookEndpoints';
 
 const CHANGED = 'webhooks/subscriptions';
-/** How long an answer is cached when the message of a change was lost. */
+/** How long a cached answer is used if the message about a change was lost. */
 const KEEP_MS = 2_000;
 const MAX_ACCOUNTS = 10_000;
 
-/** Which accounts have endpoints for which events, cached for moments. */
+/** Caches, for a few seconds, which accounts have endpoints for which events. */
 export class Subscriptions {
   readonly #endpoints: Collection<Subscription>;
   readonly #coordination: Coordination;
@@ -44,16 +44,16 @@ export class Subscriptions {
   }
 
   /**
-   * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which costs
-   * an event without a receiver. A negative answer is never older than 2 s: outcomes of an endpoint's first 2 s may go
-   * unannounced if the message of its registration was lost, and otherwise only those of the few milliseconds that the
-   * message travels.
+   * Whether an enabled endpoint of the account subscribes to this type. A positive answer may be outdated, which only
+   * costs an event without a receiver. A negative answer is never older than 2 s. So outcomes of an endpoint's first 2
+   * s may go unannounced if the message about its registration was lost, and otherwise only those of the few
+   * milliseconds that the message takes.
    */
   async isWanted(accountId: string, type: EventType): Promise<boolean> {
     return (await this.#readTypes(accountId)).has(type);
   }
 
-  /** Notifies every process that the account's endpoints changed. */
+  /** Announces to every process that the account's endpoints changed. */
   async changed(accountId: string): Promise<void> {
     this.#subscribed.delete(accountId);
     await this.#coordination.publish(CHANGED, accountId);

@@ -12,7 +12,7 @@ export interface FeedbackRoutesOptions {
   now: () => Date;
 }
 
-/** Reports of gaps and bugs, from agents and people. */
+/** The routes of reports about gaps and bugs, from agents and people. */
 export async function feedbackRoutes(
   app: FastifyInstance,
   { store, gate, now }: FeedbackRoutesOptions,

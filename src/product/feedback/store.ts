@@ -12,7 +12,7 @@ import type { Report } from './rules.ts';
 import type { Feedback } from './schema.ts';
 
 /**
- * A stored report. Its context is kept as JSON text, because the caller chooses its keys, and not every store accepts
+ * A stored report. Its context is stored as JSON text, because the caller chooses its keys, and not every store accepts
  * every key.
  */
 interface FeedbackDocument {

@@ -3,10 +3,10 @@ import type { JobsStore } from './store.ts';
 import { JOB_TRANSITIONS } from './transitions.ts';
 
 /**
- * Begins the cancellation of a job, for its account or an operator: no further item of it is claimed. The caller ends
- * the job, or else the next sweep.
+ * Begins the cancellation of a job, for its account or an operator. No further item of the job is claimed. The caller,
+ * or the next sweep, must end the job.
  * @param stopClaims tells every process to claim no further items of the job.
- * @returns the job, CANCELLING; null when it has ended, or is being cancelled.
+ * @returns the job, CANCELLING; null when it has ended, or is already being cancelled.
  */
 export async function beginCancellation(
   jobs: JobsStore,

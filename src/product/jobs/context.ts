@@ -23,7 +23,7 @@ export async function openJobStores(documents: Documents, now: () => Date): Prom
   return { jobs, items, definitions: new JobDefinitions(jobs) };
 }
 
-/** What every part of the slice may use: its stores, and its dependencies on other slices. Made in open.ts. */
+/** What every part of the slice may use: its stores, and the functions of other slices. open.ts makes it. */
 export interface JobsContext extends JobStores {
   coordination: Coordination;
   objects: Objects;
@@ -34,15 +34,15 @@ export interface JobsContext extends JobStores {
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   countAssets: (accountId: string) => Promise<number>;
   topUpUrl: () => string;
-  /** Bytes that the requests of one account's jobs may take. */
+  /** The most bytes that the stored requests of one account's jobs may take. */
   keptBytesMax: number;
-  /** Names this process among all that share the stores. */
+  /** Identifies this process among all that share the stores. */
   owner: string;
-  /** Items that this process can work on at once. */
+  /** The number of items of each kind that this process can work on at the same time. */
   widths: Record<WorkKind, () => number>;
-  /** Items of each kind that it has in hand at most (JOB_ITEMS). */
+  /** The most items of each kind that this process may claim (JOB_ITEMS). */
   mostItems: () => number;
-  /** Called when a job has ended, in any process; with the job if it was this process. */
+  /** Called when a job has ended in any process. The job is passed if it ended in this process. */
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;
   now: () => Date;

@@ -9,13 +9,13 @@ import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
 import { isSandboxModel } from '../models/models.ts';
 import type { JobsStore } from './store.ts';
 
-/** The work of a job, as of its submit: later changes of presets, models and prices do not affect it. */
+/** The work of a job, as fixed at its submit. Later changes of presets, models and prices do not affect it. */
 export interface Definition {
   takes: Taken;
   produces: 'image' | 'json';
   /** As submitted: what a resume submits again. */
   steps?: PresetStep[];
-  /** As submitted; the rows of a render are in its items. */
+  /** The parameters as submitted. The rows of a render are stored with its items. */
   parameters?: Record<string, unknown>;
   /** As the model receives it. */
   prompt?: string;
@@ -27,18 +27,18 @@ export interface Definition {
   template?: { id: string; version: number };
 }
 
-/** A variant with what its segments cost, in credits. */
+/** A variant with the cost of its segments, in credits. */
 export interface DefinedVariant extends CheckedVariant {
   credits: number[];
 }
 
-/** Runs of one item against the processing allowance: one for each pass, or for the page of a render. */
+/** The runs that one item counts against the processing allowance: one per pass, or one for the page of a render. */
 export function runsOf({ segments }: Pick<CheckedVariant, 'segments'>): number {
   if (segments.length === 0) return 1;
   return segments.filter(({ runs }) => runs === 'pass').length;
 }
 
-/** The models of the sandbox that segments run on, each once. */
+/** The sandbox models on which segments run, each once. */
 export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): string[] {
   const models = variants.flatMap(({ segments }) =>
     segments.flatMap((segment) => (segment.runs === 'model' ? segment.model : [])),
@@ -58,10 +58,10 @@ export function creditsOf({ credits }: Pick<DefinedVariant, 'credits'>): number 
 
 type StoredParameters = Record<string, unknown>;
 
-/** Parameters as their difference from others that are stored already. */
+/** Parameters as their difference from parameters that are stored already. */
 interface ParameterDelta {
   set: StoredParameters;
-  /** Names that the stored parameters have and these lack; absent if there are none. */
+  /** Names that the stored parameters have and these parameters lack; absent if there are none. */
   without?: string[];
 }
 
@@ -69,8 +69,8 @@ type StoredSegment = Exclude<Segment, { runs: 'model' }> | StoredModelSegment;
 
 interface StoredModelSegment extends Omit<Extract<Segment, { runs: 'model' }>, 'parameters'> {
   /**
-   * The difference from the parameters of the same segment of the first variant. In the first variant, it is the
-   * difference from the parameters of the variant.
+   * The difference from the parameters of the same segment in the first variant. In the first variant: from the
+   * variant's own parameters.
    */
   parameters: ParameterDelta;
   /** The schema equals the parameter `schema`, so that it is stored only there. */
@@ -78,20 +78,20 @@ interface StoredModelSegment extends Omit<Extract<Segment, { runs: 'model' }>, '
 }
 
 interface StoredVariant extends Omit<DefinedVariant, 'parameters' | 'segments'> {
-  /** The difference from the parameters of the first variant. The first variant has that from those of the job. */
+  /** The difference from the parameters of the first variant. In the first variant: from the parameters of the job. */
   parameters: ParameterDelta;
   segments: StoredSegment[];
 }
 
 interface StoredDefinition extends Omit<Definition, 'variants'> {
-  /** Distinguishes it from definitions that were stored whole. */
+  /** Marks this form. Earlier definitions were stored whole. */
   form: 'differences';
   variants: StoredVariant[];
 }
 
 /**
- * A definition as the text that is stored. Parameters that variants share are in it once: a job of 20 variants with
- * large parameters would otherwise be written 40 times over.
+ * A definition as text to store. Parameters that variants share are stored once. Otherwise a job of 20 variants with
+ * large parameters would store them 40 times.
  */
 export function serializeDefinition(definition: Definition): string {
   const [first] = definition.variants;
@@ -164,10 +164,10 @@ function merged(shared: StoredParameters = {}, { set, without = [] }: ParameterD
   return Object.fromEntries([...kept, ...Object.entries(set)]);
 }
 
-/** Definitions of the jobs at work; each stays the same for ever. In characters of their text. */
+/** The cache of definitions, in characters of their text. A definition never changes. */
 const MAX_CACHED_CHARACTERS = 16 * MEGABYTE;
 
-/** Reads definitions, and keeps those of the last jobs. */
+/** Reads definitions, and caches those of the latest jobs. */
 export class JobDefinitions {
   readonly #jobs: JobsStore;
   readonly #kept = new LRUCache<string, Definition>({ maxSize: MAX_CACHED_CHARACTERS });
@@ -184,7 +184,7 @@ export class JobDefinitions {
     return this.keep(jobId, text);
   }
 
-  /** Keeps one that was just stored: its items are mostly worked on here, too. */
+  /** Caches a definition that was just stored, because this process mostly works on its items too. */
   keep(jobId: string, text: string): Definition {
     const definition = definitionIn(text);
     this.#kept.set(jobId, definition, { size: Math.max(1, text.length) });

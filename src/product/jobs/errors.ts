@@ -5,7 +5,9 @@ import type { JobDocument, JobStatus } from './job.ts';
 /** Attempts that may follow a first one. */
 export const MAX_RESUMES = 5;
 
-/** No such job, another account's, or one whose record has expired: the answer is the same. */
+/**
+ * The error for a job that does not exist, belongs to another account, or has expired. It is equal for all of these.
+ */
 export function jobNotFound(jobId: string): ApiError {
   const { says, details } = missingHint(jobId, 'job');
   return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${says}`, {
@@ -14,7 +16,7 @@ export function jobNotFound(jobId: string): ApiError {
   });
 }
 
-/** 400: the call is not for a job with this status. */
+/** The error 400: the call is impossible for a job with this status. */
 function inState(status: JobStatus, message: string): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
 }
@@ -60,7 +62,7 @@ export function notLatestAttempt(): ApiError {
   return notResumable('NOT_LATEST_ATTEMPT', message);
 }
 
-/** Another call is making the next attempt; it may still be refused, or its process may have died. */
+/** The error while another call makes the next attempt. That call may still fail, or its process may have died. */
 export function beingResumed(): ApiError {
   const message = 'Another call is resuming this attempt: make the same call again after a moment.';
   return new ApiError('request_in_progress', message, { param: 'jobId', retryAfterSeconds: 1 });
@@ -71,7 +73,7 @@ export function resumedTooOften(): ApiError {
   return notResumable('RESUME_LIMIT_EXCEEDED', message);
 }
 
-/** 402: the price is above what the caller allows, in credits. */
+/** The error 402: the price is above the caller's limit, in credits. */
 export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
   const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: raise it, or send fewer items.`;
   return new ApiError('insufficient_credit', message, {
@@ -80,7 +82,10 @@ export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
   });
 }
 
-/** @param missing every id that is not an asset of the account. */
+/**
+ * The error for missing assets.
+ * @param missing every id that is not an asset of the account.
+ */
 export function assetsMissing(missing: readonly string[]): ApiError {
   const [first, ...others] = missing;
   const more = others.length === 0 ? '' : ` and ${others.length} more, listed in details.missing`;
@@ -92,7 +97,10 @@ export function assetsMissing(missing: readonly string[]): ApiError {
   });
 }
 
-/** @param index of the first asset without bytes. */
+/**
+ * The error for an asset without bytes.
+ * @param index of the first such asset.
+ */
 export function assetUnready(index: number, status: string): ApiError {
   const message = `assetIds[${index}] has no picture yet, or got none: it is ${status}; leave it out until it is DONE.`;
   return new ApiError('invalid_state', message, { param: 'assetIds', details: { index, status } });
@@ -115,7 +123,7 @@ export function referenceMissing(param: string, missing: readonly string[]): Api
   return invalidParam(param, message, { missing: [...missing] });
 }
 
-/** 422: the outputs would exceed the quota of the plan. */
+/** The error 422: the outputs would exceed the quota of the plan. */
 export function outputsExceedQuota(outputs: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
@@ -124,7 +132,7 @@ export function outputsExceedQuota(outputs: number, left: number, topUpUrl: stri
   );
 }
 
-/** 422: the jobs of the account keep as much as they may. */
+/** The error 422: the stored requests of the account's jobs are at their limit. */
 export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: number): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
@@ -133,14 +141,14 @@ export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: num
   );
 }
 
-/** 503: too many calls wait for jobs on this host. */
+/** The error 503: too many calls wait for jobs on this host. */
 export function tooManyWaits(): ApiError {
   const message =
     'Too many calls wait for jobs here: make the same call again, or read the job without waiting.';
   return temporarilyUnavailable('capacity', message, 5);
 }
 
-/** The submit reached its timeout before the job was stored. */
+/** The error of a submit that reached its timeout before the job was stored. */
 export function submitTimedOut(): ApiError {
   return new ApiError('internal_error', 'The job took too long to be stored: submit it again.', {
     details: { reason: 'store_unavailable' },

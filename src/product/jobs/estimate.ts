@@ -5,8 +5,8 @@ import { type Order, refuseAbove } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
 /**
- * The price of a submit and the balance of the account. Nothing is stored.
- * @throws ApiError 402 insufficient_credit for a price above the caller's own limit, as the submit is refused.
+ * The price of a submit, and the balance of the account. Nothing is stored.
+ * @throws ApiError 402 insufficient_credit for a price above the caller's own limit, as for the submit.
  */
 export async function estimateOrder(
   accountId: string,
@@ -40,7 +40,7 @@ export async function estimateOrder(
   };
 }
 
-/** The price of each segment, for all items that run it. */
+/** The price of each segment for all items that run it. */
 function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
   const { variants } = order.definition;
   const itemCounts = itemsPerSegment(order);
@@ -59,7 +59,10 @@ function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
   });
 }
 
-/** Number of items that run each segment, by variant and segment. Items of a resume begin after finished segments. */
+/**
+ * The number of items that run each segment, by variant and segment. Items of a resumed job begin after their finished
+ * segments.
+ */
 function itemsPerSegment({
   definition: { variants },
   seeds,

@@ -13,7 +13,7 @@ const LAST_OF_DAY_MS = DAY_MS - 1;
 const LAST_MS = Date.UTC(10_000, 0) - 1;
 
 /**
- * Reads the filters that listing and counts share.
+ * Parses the filters that the listing and the counts share.
  * @throws ApiError invalid_param on createdFrom or createdTo; invalid_param or preset_not_found on preset.
  */
 export async function readFilters(
@@ -28,15 +28,15 @@ export async function readFilters(
   };
 }
 
-/** The moments between which something was created, both included, as instants in text. */
+/** A window of creation times as instants in text. Both ends are included. */
 export interface CreationWindow {
   createdFrom?: string;
   createdTo?: string;
 }
 
 /**
- * Reads a window of creation: epoch milliseconds, dates or instants.
- * @param prefix of the names of its fields in messages.
+ * Parses a window of creation times from epoch milliseconds, dates or instants.
+ * @param prefix of the field names in messages.
  * @throws ApiError invalid_param on createdFrom or createdTo.
  */
 export function readWindow(
@@ -55,7 +55,10 @@ async function presetFilter(accountId: string, reference: string, presets: Pick<
   return { presetId: preset._id, ...(namesVersion && { presetVersion: version.version }) };
 }
 
-/** @param intoDayMs offset within the day, for dates without a time. */
+/**
+ * Parses one end of the window.
+ * @param intoDayMs offset within the day for a date without a time.
+ */
 function readBound(param: string, sent: string | number | undefined, intoDayMs: number): string | undefined {
   if (sent === undefined) return undefined;
   const text = String(sent);

@@ -2,19 +2,19 @@ import type { Fonts, FontWarning } from '../../imaging/fonts/fonts.ts';
 import { drawnTextOf } from '../transforms/fonts.ts';
 import type { DefinedVariant } from './definitions.ts';
 
-/** The part of the fonts that tells which characters and families are missing. */
+/** The method of the fonts that finds missing characters and families. */
 export interface JobFonts {
   fonts: Pick<Fonts, 'findWarnings'>;
 }
 
-/** A warning about the text that steps write, with the indexes of the steps of its pass. */
+/** A warning about text that steps write, with the indexes of the steps of its pass. */
 export interface StepFontWarning extends FontWarning {
   steps: number[];
 }
 
 /**
- * The characters and families that the fonts lack for the passes of variants, each once. The text of a page is only
- * known when the page is drawn.
+ * The characters and families that the fonts lack for the passes of these variants, each once. The text of a page is
+ * known only when it is drawn.
  */
 export async function findFontWarnings(
   { fonts }: JobFonts,

@@ -3,21 +3,24 @@ import { eachLimit } from '../../platform/queues/each-limit.ts';
 import type { JobsContext } from './context.ts';
 import type { JobDocument } from './job.ts';
 
-/** Above the limit of items, to include objects that dead processes left. */
+/** Limit on the objects that are removed. It is above the limit of items, because dead processes may have left more. */
 const MAX_OBJECTS = 50_000;
 const DELETED_AT_ONCE = 16;
 
 const prefixOf = (jobId: string) => `between/${jobId}.`;
 
-/** The key of the result of a segment. It contains the job id, so that no object outlives its job unseen. */
+/**
+ * A new key for the result of a segment. It contains the job id, so that the object can be found when the job is
+ * removed.
+ */
 export function newIntermediateKey(jobId: string): string {
   return `${prefixOf(jobId)}${randomText(16)}`;
 }
 
 /**
  * Removes the intermediate results of a job. It may run twice. It must run before the items of the job are erased,
- * because they name the objects inherited from the previous attempt. Objects that the next attempt inherited stay, as
- * do those from which the previous attempt can still be resumed.
+ * because they name objects inherited from the previous attempt. Objects stay if the next attempt inherited them, or if
+ * the previous attempt can still be resumed from them.
  */
 export async function removeIntermediates(
   { jobs, items, objects }: Pick<JobsContext, 'jobs' | 'items' | 'objects'>,

@@ -22,7 +22,7 @@ import {
 } from './job.ts';
 import { filterOf, ITEM_ENDS, ITEM_TRANSITIONS, type Transition, updateOf } from './transitions.ts';
 
-/** The indexes are by number and status for a reader, and the others for the engine and its sweeps. */
+/** The items. The indexes by number and status are for callers, the others for the engine and its sweeps. */
 export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
   name: 'jobItems',
   indexes: [
@@ -38,16 +38,16 @@ export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
 };
 
 const IDS_A_CALL = 500;
-/** Factor of items read per item claimed: other processes claim some of them at the same time. */
+/** The number of items that are read per item to claim. Other processes may claim some of them at the same time. */
 const CANDIDATES_PER_CLAIM = 4;
-/** The end of a lease that has expired by every clock. */
+/** The end of a lease that every clock takes for expired. */
 const OVER = new Date(0).toISOString();
-/** The fields of a claim, which an item without an owner does not have. */
+/** The empty fields of a claim, for an item without an owner. */
 const UNCLAIMED = { owner: '', claim: '', leaseUntil: '', ownerEnded: '' } as const;
 
 type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
 
-/** The items of the jobs. The caller has already checked that the job belongs to its account. */
+/** The items of jobs. The caller must have checked that the job belongs to its account. */
 export class ItemsStore {
   readonly #items: Collection<ItemDocument>;
   readonly #now: () => Date;
@@ -72,12 +72,12 @@ export class ItemsStore {
     return readPage(this.#items, filter, listing, query);
   }
 
-  /** The first items of a job, or of those with a status. */
+  /** The first items of a job, optionally only those with a status. */
   async first(jobId: string, limit: number, status?: ItemStatus): Promise<ItemDocument[]> {
     return this.#items.find({ jobId, ...present({ status }) }, { sort: order('index'), limit });
   }
 
-  /** The items of these statuses, or some of their fields, in order and in parts of `size`. */
+  /** Reads the items with these statuses, or some of their fields, in order and in parts of `size`. */
   async *parts(
     jobId: string,
     statuses: readonly ItemStatus[],
@@ -111,13 +111,13 @@ export class ItemsStore {
     return this.#items.count({ jobId, status });
   }
 
-  /** Whether any item of the job has no outcome yet. */
+  /** Whether any item of the job still has no outcome. */
   async hasOpen(jobId: string): Promise<boolean> {
     const open = { jobId, status: { $in: ['PENDING', 'PROCESSING'] } };
     return (await this.#items.findOne(open, { fields: ['_id'] })) !== null;
   }
 
-  /** The usage of items that were stopped between two segments. */
+  /** The usage of items that a cancellation stopped between two segments. */
   async usedByCancelled(jobId: string): Promise<{ runs: number; credits: number }> {
     const [row] = await this.#items.group({
       filter: { jobId, status: 'CANCELLED' },
@@ -128,7 +128,8 @@ export class ItemsStore {
   }
 
   /**
-   * The failure that represents a job: that of the first item whose retry may succeed, else that of the first item.
+   * The failure that represents a job: that of the first item whose retry may succeed, else that of the first failed
+   * item.
    */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
@@ -139,7 +140,7 @@ export class ItemsStore {
 
   /**
    * Claims up to `count` items of a job for `leaseMs`.
-   * @returns null when no item is ready; an empty list when other processes claimed the items that were read.
+   * @returns null when no item is ready; an empty list when other processes have claimed the items that were read.
    */
   async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
     const ready = { jobId, ...filterOf(ITEM_TRANSITIONS.claim) };
@@ -174,7 +175,7 @@ export class ItemsStore {
     return { owner, claim, leaseUntil, startedAt: now.toISOString() };
   }
 
-  /** A new item with a claim, for an owner that works on it at once: storing the item is the claim. */
+  /** A new item that is stored together with a claim, for an owner that works on it at once. */
   claimed(item: ItemDocument, owner: string, leaseMs: number): Claimed {
     return {
       ...item,
@@ -184,12 +185,18 @@ export class ItemsStore {
     };
   }
 
-  /** Changes an item whose claim still stands. @returns false when the claim was lost. */
+  /**
+   * Changes an item if its claim is still valid.
+   * @returns false when the claim was lost.
+   */
   async #updateClaimed({ _id, epoch }: ClaimKey, update: Update): Promise<boolean> {
     return (await this.#items.updateOne({ _id, epoch, queue: 'claimed' }, update)).modified === 1;
   }
 
-  /** Moves an item whose claim still stands. @returns false when the claim was lost. */
+  /**
+   * Moves an item to another state if its claim is still valid.
+   * @returns false when the claim was lost.
+   */
   async #moveClaimed(
     { _id, epoch }: ClaimKey,
     transition: Transition,
@@ -215,7 +222,7 @@ export class ItemsStore {
 
   /**
    * Ends the leases of a process that has ended, so that others can claim its items at once.
-   * @param owner beginning of the name of the owner.
+   * @param owner the beginning of the owner's name.
    */
   async endLeases(owner: string): Promise<void> {
     const ofOwner = { $gte: `${owner}/`, $lt: `${owner}0` };
@@ -226,7 +233,7 @@ export class ItemsStore {
   }
 
   /**
-   * Decides the outcome of an item.
+   * Stores the outcome of an item in the item itself.
    * @returns false when the claim was lost, or the item has changed since `asRead`.
    */
   async decide(item: ClaimKey, outcome: Outcome, asRead?: Filter): Promise<boolean> {
@@ -240,7 +247,7 @@ export class ItemsStore {
   }
 
   /**
-   * Gives an item back for a retry after an instant: after a failed try, a store outage, or for lack of a slot.
+   * Puts an item back to be retried after an instant: after a failed try, a store outage, or for lack of a slot.
    * @param lastError why it is retried; absent for lack of a slot.
    */
   async retryLater(
@@ -261,7 +268,7 @@ export class ItemsStore {
   }
 
   /**
-   * Gives an item back unchanged, because its process ends or ended before the item did.
+   * Puts an item back unchanged, because its process ends, or ended before the item did.
    * @returns false when the claim was lost.
    */
   async giveBack(item: ClaimKey, counter: 'deaths' | 'lapses' | null = null): Promise<boolean> {
@@ -285,18 +292,21 @@ export class ItemsStore {
     return (await this.#updateClaimed(item, { $set: { requestId } })) || this.#matches(item, noted);
   }
 
-  /** Whether an item is as a step leaves it: then the step was carried out earlier, and its answer was lost. */
+  /**
+   * Whether an item is in the state in which a step leaves it. The step was then carried out before, and its response
+   * was lost.
+   */
   async #matches({ _id, epoch }: ClaimKey, asLeft: Filter): Promise<boolean> {
     return (await this.#items.findOne({ _id, epoch, ...asLeft }, { fields: ['_id'] })) !== null;
   }
 
-  /** Those of the items whose outcome is decided but not counted yet. */
+  /** Those of the items whose outcome is decided but not yet counted in the job. */
   async uncountedAmong(ids: readonly string[]): Promise<Set<string>> {
     const decided = await this.#items.find({ _id: { $in: ids }, queue: 'decided' }, { fields: ['_id'] });
     return new Set(decided.map(({ _id }) => _id));
   }
 
-  /** Gives items their final status, once their outcomes are counted. */
+  /** Gives items their final status, once their outcomes are counted in the job. */
   async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
     if (ids.length === 0) return;
     const end = ITEM_ENDS[status];
@@ -306,9 +316,7 @@ export class ItemsStore {
     );
   }
 
-  /**
-   * Cancels unclaimed items, in steps: one update of 100,000 items would block the store for all others.
-   */
+  /** Cancels unclaimed items in steps. A single update of 100,000 items would block the store for all others. */
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
@@ -360,7 +368,7 @@ export class ItemsStore {
     return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }
 
-  /** Some finished items of a chain that still have the object of their last segment but one. */
+  /** Some finished items of a chain whose second-last segment's object still exists. */
   async finishedWithObject(jobId: string, limit: number): Promise<ItemDocument[]> {
     const filter = { jobId, status: 'COMPLETED', 'progress.objectKey': { $gt: '' } };
     return this.#items.find(filter, { limit, fields: ['progress'] });
@@ -371,7 +379,7 @@ export class ItemsStore {
     await this.#items.updateMany({ _id: { $in: ids } }, { $set: { 'progress.objectKey': null } });
   }
 
-  /** Keys of the objects that the items of a job inherited from the attempt before. */
+  /** The keys of objects that the items of a job inherited from the previous attempt. */
   async inheritedBy(jobId: string): Promise<string[]> {
     const heirs = await this.#items.find({ jobId, inherits: { $gt: '' } }, { fields: ['inherits'] });
     return heirs.flatMap(({ inherits }) => inherits ?? []);

@@ -21,12 +21,12 @@ export type JobType = (typeof JOB_TYPES)[number];
 export const ITEM_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
-/** The most jobs of one account and type that run at once. Further ones wait in PENDING. */
+/** The most jobs of one account and type that run at once. Further jobs wait as PENDING. */
 export const MAX_RUNNING_JOBS_PER_TYPE = 2;
 
 /**
- * The stored part of a job that changes. Its work is in its definition, which never changes, and the outcome of each
- * item in the document of the item. The phase decides which fields a job has; transitions.ts says how it moves.
+ * The part of a job that changes. Its work is in its definition, which never changes, and the outcome of each item is
+ * in the item's document. The phase decides which fields a job has; transitions.ts defines the changes of phase.
  */
 export type JobDocument = UnfinishedJob | EndedJob;
 
@@ -43,10 +43,10 @@ interface JobFields {
   shown: 0 | 1;
   type: JobType;
   op: string | null;
-  /** The key of its usage: the op, or the raw type of a job that was submitted without one. */
+  /** The name under which usage counts it: the op, or the raw type of a job that was submitted without one. */
   usageKey: string;
   model: string | null;
-  /** Whether any of its segments runs on a model of the sandbox. */
+  /** Whether any of its segments runs on a sandbox model. */
   sandbox?: true;
   presetId: string | null;
   presetName: string | null;
@@ -55,7 +55,7 @@ interface JobFields {
   totalItems: number;
   completedItems: number;
   failedItems: number;
-  /** While it is being cancelled, as of the last item that settled. */
+  /** The number of cancelled items, known while the job is being cancelled. */
   cancelledItems: number;
   /** Items that completed or failed. */
   settledItems: number;
@@ -66,21 +66,25 @@ interface JobFields {
   /** Number of result assets so far. */
   outputs: number;
   hold: JobHold;
-  /** Bytes of its definition and rows. Absent on small jobs, which do not count towards the bound. */
+  /** Bytes of its definition and rows. Absent on small jobs, which do not count towards the account's limit. */
   keptBytes?: number;
   /** Number of assets reserved for outputs. */
   reservedAssets: number;
   /** The last settlement. The next settlement, or the sweep, publishes it. */
   settlement: SettledBatch | null;
   attemptNumber: number;
-  /** The attempt that this one resumes; unique, so that an attempt is resumed once. Absent on a first one. */
+  /**
+   * The attempt that this job resumes. It is unique, so that an attempt is resumed only once. Absent on a first
+   * attempt.
+   */
   parentJobId?: string;
   rootJobId: string;
   /**
-   * The Idempotency-Key of its submit, unique in the account for a day: a lost record of the key makes no second job.
+   * The Idempotency-Key of its submit. It is unique in the account for a day, so that a lost record of the key makes no
+   * second job.
    */
   idempotencyKey?: string;
-  /** The fingerprint of the request under that key. */
+  /** The fingerprint of the request that used the key. */
   fingerprint?: string;
   createdAt: string;
   /** `YYYY-MM-DD` of createdAt. */
@@ -92,16 +96,21 @@ interface JobFields {
 
 /** A job whose items have not all ended, or whose submit was given up. */
 export interface UnfinishedJob extends JobFields {
-  /** `hidden` until holds and items are stored; `open` while it waits or runs; `undone` when its submit is given up. */
+  /**
+   * `hidden` until holds and items are stored; `open` while the job waits or runs; `undone` when its submit was given
+   * up.
+   */
   phase: 'hidden' | 'open' | 'undone';
   status: Exclude<JobStatus, OutcomeStatus>;
-  /** The slot of a running job; unique, so that there are never more. Absent while the job waits. */
+  /**
+   * The slot of a running job. It is unique, so that no more jobs run than there are slots. Absent while the job waits.
+   */
   slot?: string;
 }
 
 /** A job whose items have all ended. */
 export interface EndedJob extends JobFields {
-  /** `ended` until its clean-up is done; `done`; `leaving` when it has expired. */
+  /** `ended` until its clean-up is done; then `done`; `leaving` when it has expired. */
   phase: 'ended' | 'done' | 'leaving';
   status: OutcomeStatus;
   /** The failure that represents the job. Absent when no item failed. */
@@ -110,12 +119,12 @@ export interface EndedJob extends JobFields {
   retryable?: boolean;
   /** Credits for models that were charged. */
   actualCredits: number;
-  /** All credits that were charged, runs beyond the allowance included. */
+  /** All credits that were charged, including runs beyond the allowance. */
   chargedCredits: number;
-  /** Id of the event that announces its end; null when nobody subscribes to it. */
+  /** The id of the event that announces its end; null when no endpoint subscribes to it. */
   endEventId: string | null;
   completedAt: string;
-  /** The token under which unused reservations are released. Absent until then. */
+  /** The token under which unused reservations are released. Absent until the release begins. */
   releaseToken?: string;
 }
 
@@ -124,10 +133,10 @@ export type JobIn<Phase extends JobDocument['phase']> = Phase extends EndedJob['
   ? EndedJob
   : UnfinishedJob;
 
-/** Outcomes that were counted by one update of the job. */
+/** The outcomes that one update of the job counted. */
 export interface SettledBatch {
   id: string;
-  /** The number of items that had settled before. The sequence numbers of its own items continue from it. */
+  /** The number of items that had settled before. The sequence numbers of this settlement's items continue from it. */
   before: number;
   at: string;
   items: SettledItem[];
@@ -141,49 +150,49 @@ export interface SettledItem {
 }
 
 /**
- * An item. Its state in the queue of its job is `queue`: `ready` to be claimed, `later` after a retryable failure,
+ * An item. `queue` is its state in the queue of its job: `ready` to be claimed, `later` after a retryable failure,
  * `claimed`, `decided` until its outcome is counted; absent once its status is final. Each claim raises the epoch, and
- * what an owner writes names the epoch: the late write of an owner who lost the claim matches nothing.
+ * each write of an owner names the epoch, so that a late write of an owner that lost the claim changes nothing.
  */
 export interface ItemDocument {
   _id: string;
   jobId: string;
   accountId: string;
   index: number;
-  /** Its index in the first attempt. Absent on an item of that one. */
+  /** Its index in the first attempt. Absent on an item of the first attempt itself. */
   rootIndex?: number;
   assetId: string | null;
   /** Index of its variant in the definition. */
   variant: number;
-  /** A row of a render, as JSON text: its keys are the caller's own. */
+  /** A row of a render as JSON text, because the caller chooses its keys. */
   row?: string;
   status: ItemStatus;
   queue?: 'ready' | 'later' | 'claimed' | 'decided';
   epoch: number;
   /** Tries that ended in a failure. */
   tries: number;
-  /** Why the last try did not succeed. Absent before it failed once. */
+  /** Why the last try failed. Absent before the first failure. */
   lastError?: ItemError;
-  /** Claims that ended with the death of their process. */
+  /** The number of its claims that ended with the death of their process. */
   deaths: number;
-  /** Claims whose lease expired although no process was seen to end. */
+  /** The number of its claims whose lease expired although no process was seen to end. */
   lapses?: number;
   /** Claims that ended because a store was away. */
   waits?: number;
   owner?: string;
-  /** Distinguishes the claim from others of its owner. */
+  /** Tells this claim from others of the same owner. */
   claim?: string;
   leaseUntil?: string;
   /** Whether the process of its owner was seen to end. */
   ownerEnded?: boolean;
   notBefore?: string;
-  /** Whether its pause is due to a store outage, and ends as soon as the stores answer. */
+  /** Whether its pause is due to a store outage. Such a pause ends as soon as the stores respond. */
   awaitsStore?: true;
   startedAt?: string;
   outcome?: Outcome;
   decidedAt?: string;
   progress?: Progress;
-  /** The object that it inherited from the attempt before. */
+  /** The key of the object that it inherited from the previous attempt. */
   inherits?: string;
   /** The id of a running request at a provider, so that a retry after a crash does not pay twice. */
   requestId?: string;
@@ -198,7 +207,7 @@ export interface ItemError {
 export interface Outcome {
   status: OutcomeStatus;
   resultAssetId?: string;
-  /** An answer in JSON, as text: its keys are the caller's own. */
+  /** A JSON answer as text, because its keys are the caller's own. */
   output?: string;
   achieved?: Record<string, number>;
   /** The warnings that a synchronous call of the same work would send; absent if there are none. */
@@ -218,11 +227,11 @@ export interface Outcome {
 export interface Progress {
   /** Index of the next segment. */
   segment: number;
-  /** Key of the picture that the previous segment made; null before the first. */
+  /** Key of the picture that the previous segment made; null before the first segment. */
   objectKey: string | null;
   runs: number;
   credits: number;
-  /** Those of its finished segments; absent without any. */
+  /** The warnings of its finished segments; absent without any. */
   warnings?: Warning[];
 }
 
@@ -238,7 +247,7 @@ export function hasEnded(job: JobDocument): job is EndedJob {
   return job.phase === 'ended' || job.phase === 'done' || job.phase === 'leaving';
 }
 
-/** Whether a job was never shown: its submit is under way, or was given up. */
+/** Whether a job was never shown to callers, because its submit is under way or was given up. */
 export function wasNeverShown({ phase }: JobDocument): boolean {
   return phase === 'hidden' || phase === 'undone';
 }

@@ -10,10 +10,7 @@ import { JobResuming } from './resuming.ts';
 import { JobSubmission } from './submit/submitting.ts';
 import { SubmissionUndoing } from './submit/undoing.ts';
 
-/**
- * The life of jobs from the submit to the end of their retention, without their HTTP interface. Every process that
- * shares the stores has one.
- */
+/** The life cycle of jobs from submit to expiry, without HTTP. Every process that shares the stores has one. */
 export class Lifecycle {
   readonly submit: JobSubmission['submit'];
   readonly resuming: JobResuming;
@@ -38,7 +35,7 @@ export class Lifecycle {
 
   /**
    * Cancels a job: unclaimed items are cancelled at once, running items are finished.
-   * @returns the job, CANCELLED already when nothing of it was running.
+   * @returns the job, which is already CANCELLED when no item was running.
    * @throws ApiError job_not_found; invalid_state when it has ended, or is being cancelled.
    */
   async cancel(accountId: string, jobId: string): Promise<JobDocument> {
@@ -48,7 +45,7 @@ export class Lifecycle {
     return this.#engine.completion.completeIfOver(cancelling);
   }
 
-  /** Polls every running job, for wake-ups that were lost. */
+  /** Looks at every running job, in case a wake-up message was lost. */
   pollJobs(): Promise<void> {
     return this.#engine.runner.pollJobs();
   }

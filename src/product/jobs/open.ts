@@ -41,7 +41,7 @@ interface JobsOptions
 export interface JobsSlice extends Slice {
   usageSource: UsageSource;
   usageOf: UsageOf;
-  /** Median time of an op's items on a model, in whole seconds; undefined while too few are known. */
+  /** The median time of an op's items on a model, in whole seconds; undefined while too few are measured. */
   typicalSeconds(op: string, model: string): number | undefined;
 }
 
@@ -55,7 +55,10 @@ function tracedPerform(perform: Perform, tracing: Tracing): Perform {
 /** The most calls that wait for jobs at once on one host. */
 const MAX_WAITS_PER_HOST = 1_000;
 
-/** Asynchronous work over many items; see README.md here for the documents and their transitions. */
+/**
+ * Opens jobs: asynchronous work over many items. README.md in this folder describes the documents and their
+ * transitions.
+ */
 export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
   const { documents, gate, presets, providers, signatures, publicUrl, capacity, draining, fonts, now } =
     options;

@@ -16,7 +16,7 @@ export type ItemSeed = Pick<
   'rootIndex' | 'assetId' | 'variant' | 'row' | 'progress' | 'inherits'
 >;
 
-/** A checked submit: the job, its work, and its needs. */
+/** A checked submit: the job, its work, and what it needs. */
 export interface Order {
   head: JobHead;
   definition: Definition;
@@ -24,16 +24,19 @@ export interface Order {
   need: JobNeed;
   /** Largest number of assets that it can make. */
   maxOutputs: number;
-  /** The items in order; each call begins a new iteration. */
+  /** Iterates over the items in order. Each call starts a new iteration. */
   seeds(): Iterable<ItemSeed>;
   warnings: StepWarning[];
   /** The caller's own limit on the price, in credits; absent without one. */
   maxCredits?: number | undefined;
-  /** In a resume: the items that failed permanently in the attempt before. */
+  /** For a resume: the items that failed permanently in the previous attempt. */
   notRetryableItems?: readonly number[];
 }
 
-/** Refuses a price, in credits, above the caller's own limit. @throws ApiError 402 insufficient_credit */
+/**
+ * Refuses a price above the caller's own limit.
+ * @throws ApiError 402 insufficient_credit
+ */
 export function refuseAbove({ maxCredits }: Order, price: number): void {
   if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCredits(price, maxCredits);
 }

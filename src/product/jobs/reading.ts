@@ -7,8 +7,8 @@ import type { JobCount } from './schema.ts';
 import type { JobFilters } from './store.ts';
 
 /**
- * Reads jobs for callers. A caller sees the end of a job only after its clean-up: a read that finds an ended job
- * without it cleans up first. Other reads cost nothing more.
+ * Reads jobs for callers. A caller sees the end of a job only after its clean-up, so a read that finds an ended job
+ * before its clean-up cleans up first. Other reads cost nothing more.
  */
 export class JobReader {
   readonly #context: JobsContext;
@@ -25,7 +25,7 @@ export class JobReader {
     return job;
   }
 
-  /** The job that was submitted under a key; null when it is gone. */
+  /** The job that was submitted under an Idempotency-Key; null when it does not exist any more. */
   async findByKey(accountId: string, key: string): Promise<JobDocument | null> {
     const job = await this.#context.jobs.findByKey(accountId, key);
     return job?.shown === 1 ? this.cleanedUp(job) : null;
@@ -38,7 +38,7 @@ export class JobReader {
     return this.cleanedUp(job);
   }
 
-  /** Every attempt of a job that is still kept, the first one first. */
+  /** Every stored attempt of a job, the first one first. */
   async attempts({ accountId, rootJobId }: JobDocument): Promise<JobDocument[]> {
     const attempts = await this.#context.jobs.attempts(accountId, rootJobId);
     attempts.sort((one, other) => one.attemptNumber - other.attemptNumber);
@@ -46,12 +46,12 @@ export class JobReader {
   }
 
   /**
-   * A job whose items are selected by status next: counted items have their final status then.
+   * A job whose items will be selected by status. Items whose outcome is counted get their final status first.
    * @throws ApiError job_not_found
    */
   async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await this.find(accountId, jobId);
-    // Items have their final status since the end of their job.
+    // The end of a job has given its items their final status already.
     if (job.phase === 'open') await this.#engine.outcomes.finalizeItems(job);
     return job;
   }
@@ -75,7 +75,7 @@ export class JobReader {
     return [...counts.values()];
   }
 
-  /** Sums over the jobs created in a window, by one of their fields; a key may have several rows. */
+  /** Sums over the jobs created in a window, grouped by one of their fields. A group may have several rows. */
   async sums(
     accountId: string,
     window: { from: string; to: string },
@@ -86,7 +86,7 @@ export class JobReader {
     return rows;
   }
 
-  /** Cleans up the account's jobs that have ended, if the counts by phase show any. */
+  /** Cleans up the account's ended jobs, if the counts by phase show any. */
   async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
     if (!rows.some(({ phase }) => phase === 'ended')) return;
     const ended = await this.#context.jobs.ended(accountId);

@@ -38,7 +38,7 @@ export function summaryOf(job: JobDocument): JobSummary {
 
 /**
  * A job as the API shows it.
- * @param items its first ones; none leaves them out.
+ * @param items its first items; an empty list leaves them out.
  */
 export function jobOf(job: JobDocument, definition: Definition, items: readonly ItemDocument[]): Job {
   const { prompt, references, variants } = definition;
@@ -54,7 +54,10 @@ export function jobOf(job: JobDocument, definition: Definition, items: readonly 
   };
 }
 
-/** The rows of a render are in its items: those that are shown inline are shown here too. */
+/**
+ * The parameters of a job. The rows of a render are stored with its items, so only those of the shown items are
+ * included.
+ */
 function parametersOf({ takes, parameters }: Definition, items: readonly ItemDocument[]) {
   if (takes !== 'rows') return parameters;
   if (items.length === 0) return undefined;
@@ -84,8 +87,8 @@ function segmentOf({ subjects }: Definition) {
 }
 
 /**
- * An item as the API shows it. If its job has counted its outcome, this outcome is shown, although the document of the
- * item is only updated a moment later.
+ * An item as the API shows it. If its job has counted its outcome, this outcome is shown, although the item's own
+ * document is updated a moment later.
  */
 export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Definition): JobItem {
   const { index, assetId, startedAt, progress } = item;
@@ -112,12 +115,12 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
   };
 }
 
-/** The failed tries of an item that may have another one, or that a cancel kept from it. */
+/** The failed tries of an item that may be tried again, or that a cancellation stopped. */
 function triesOf({ tries, lastError }: ItemDocument): Pick<JobItem, 'attempts' | 'lastError'> {
   return lastError === undefined ? {} : { attempts: tries, lastError };
 }
 
-/** The segment that an item has reached: the one that failed, or the last one if it has finished. */
+/** The segment that an item has reached: the failed one, or the last one if it has finished. */
 function stepOf(
   isSettled: boolean,
   next: number,
@@ -128,14 +131,14 @@ function stepOf(
   return { step: failedStep ?? (isSettled ? Math.min(next, last) : next) };
 }
 
-/** The one line that answers a submit or a wait. */
+/** The message of the response to a submit or a wait. */
 export function messageOf(job: JobDocument): string {
   return hasEnded(job) ? 'The job has ended: read its status.' : 'The job is under way.';
 }
 
 /** What an answer shows of each job. */
 export interface JobView {
-  /** The names of the fields; undefined for all of them. */
+  /** The names of the fields to show; undefined for all. */
   fields: ReadonlySet<string> | undefined;
   /** The most items that it shows inline. */
   maxItems: number;
@@ -144,15 +147,15 @@ export interface JobView {
 const SUMMARY_FIELDS = Object.keys(JobSummary.properties);
 
 /**
- * Reads `fields` and `items` of a query.
- * @param allowed the names that `fields` may have: those of a job, unless told.
+ * Parses `fields` and `items` of a query.
+ * @param allowed the names that `fields` may contain. Default: those of a job.
  * @throws ApiError invalid_param on fields
  */
 export function readView(
   { fields, items = MAX_INLINE_ITEMS }: ViewQuery,
   allowed: readonly string[] = Object.keys(Job.properties),
 ): JobView {
-  // A replay reads the query before its validation, when numbers are still text.
+  // A replay reads the query before validation, when numbers are still text.
   const maxItems = Number(items);
   if (fields === undefined) return { fields, maxItems };
   const names = new Set(fields.split(',').map((name) => name.trim()));
@@ -170,12 +173,12 @@ export function readView(
   return { fields: names, maxItems: showsItems ? maxItems : 0 };
 }
 
-/** Reads the view of a list of jobs, which has no items. */
+/** Parses the view of a list of jobs, which shows no items. */
 export function readListView(query: Pick<ViewQuery, 'fields'>): JobView {
   return readView(query, SUMMARY_FIELDS);
 }
 
-/** Whether a view needs no more than the document of the job. */
+/** Whether the job document contains everything that a view shows. */
 export function needsSummaryOnly({ fields }: JobView): boolean {
   return fields !== undefined && [...fields].every((name) => SUMMARY_FIELDS.includes(name));
 }

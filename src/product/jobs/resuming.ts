@@ -32,14 +32,17 @@ interface ResumeTerms {
 
 interface Resumed extends SubmitResult {
   order: Order;
-  /** Indexes, in the parent job, of items that failed permanently; at most 100. */
+  /** Indexes, in the previous attempt, of items that failed permanently; at most 100. */
   notRetryableItems: readonly number[];
 }
 
 const MAX_NAMED_ITEMS = 100;
-/** Items are read and checked in slices of this size; other calls are served in between. */
+/** The number of items that are read and checked at once. Other calls are served in between. */
 const ITEMS_A_READ = 200;
-/** A new attempt is mostly stored within milliseconds; one whose process died stays incomplete for minutes. */
+/**
+ * How often a new attempt is polled until it is stored. That mostly takes milliseconds; if its process died, it stays
+ * incomplete for minutes.
+ */
 const POLL_MS = 50;
 const MAX_POLLS = 40;
 
@@ -95,14 +98,14 @@ export class JobResuming {
   }
 
   /**
-   * Refuses a job that has a newer attempt. A submit of one that is still running is awaited first, because it may
-   * fail.
+   * Refuses a job that has a newer attempt. If the submit of that attempt is still running, it is awaited first,
+   * because it may fail.
    * @throws ApiError job_not_resumable, request_in_progress
    */
   async #refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
     for (let polls = 1; ; polls += 1) {
       const child = await this.#context.jobs.findChild(accountId, jobId);
-      // A repeat of the request that made the newer attempt is answered later, by its key.
+      // A repeat of the request that made the newer attempt gets its response later, by its key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       if (!wasNeverShown(child)) throw notLatestAttempt();
       if (polls === MAX_POLLS) throw beingResumed();
@@ -110,7 +113,7 @@ export class JobResuming {
     }
   }
 
-  /** Submits the new attempt. If another request was first, its attempt is the answer. */
+  /** Submits the new attempt. If another request was faster, its attempt is returned. */
   async #submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
     for (;;) {
       try {
@@ -122,7 +125,7 @@ export class JobResuming {
     }
   }
 
-  /** The order of a new attempt. Throws the refusals of jobs that cannot be resumed. */
+  /** The order of a new attempt. Throws the errors of jobs that cannot be resumed. */
   async #orderFor(
     { accountId }: Caller,
     jobId: string,
@@ -148,7 +151,7 @@ function orderOf(parent: JobDocument, definition: Definition, remaining: readonl
   const need = { runs: 0, credits: 0 };
   for (const { variant: index, progress } of seeds) {
     const { segments, credits } = definition.variants[index] ?? { segments: [], credits: [] };
-    // Finished segments are paid: only the remaining ones have a price.
+    // Finished segments are already paid, so only the remaining ones have a price.
     const from = progress?.segment ?? 0;
     need.runs += runsOf({ segments: segments.slice(from) });
     need.credits += creditsOf({ credits: credits.slice(from) });

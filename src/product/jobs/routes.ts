@@ -64,9 +64,9 @@ interface JobRoutesOptions extends JobFonts {
 
 const ROUTES = [listJobs, countJobs, submitJob, readJob, listItems, cancelJob, resumeJob];
 
-/** Asynchronous work: an op, a preset or steps over many assets at once. */
+/** The routes of jobs: an op, a preset or steps over many assets at once. */
 export async function jobRoutes(app: FastifyInstance, options: JobRoutesOptions): Promise<void> {
-  // With `fields`, an answer lacks what its schema requires, which a generated serializer refuses.
+  // With `fields`, a response lacks properties that its schema requires, which a generated serializer would refuse.
   app.setSerializerCompiler(() => JSON.stringify);
   for (const route of ROUTES) route(app, options);
 }
@@ -139,7 +139,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           return check(gate.requireCaller(request), body as JobRequest, isDryRun({ query }));
         },
         async replayed(request, reply, { status }) {
-          // Only a submit that waited was answered so.
+          // Only a submit that waited has this status.
           const key = status === 200 || status === 202 ? keyOf(request) : null;
           if (key === null) return undefined;
           const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
@@ -321,7 +321,7 @@ async function readFull(
   return selectFields(jobOf(job, definition, first), view);
 }
 
-/** Waits for a job of one item; returns a batch, or a job without a wait, at once. */
+/** Waits for a job of one item. Other jobs, and jobs without a wait, are returned at once. */
 async function waitIfAsked(
   { lifecycle, waits }: JobRoutesOptions,
   request: FastifyRequest,
@@ -374,7 +374,7 @@ function resumedMessage({ length }: readonly number[]): string {
   return `The job is resumed as a new one; ${length} of its items failed for a reason that does not pass by itself (notRetryableItems), and will most likely fail again.`;
 }
 
-/** Milliseconds that a submit shall wait: the query overrides the body. */
+/** Milliseconds that a submit waits for the job's end. The query overrides the body. */
 function waitOf({ query, body }: FastifyRequest): number {
   const { wait } = query as SubmitQuery;
   const inBody = readWait((body as JobRequest | undefined)?.wait);
@@ -391,7 +391,7 @@ function readWait(seconds: number | undefined): number {
   return clampedTo(WAIT_SECONDS, seconds) * 1_000;
 }
 
-/** The wait of a query that was not validated yet; a value that is not a number is refused later. */
+/** The wait of a query that is not validated yet. A value that is not a number is refused later. */
 function queriedWait({ query }: FastifyRequest): number {
   const wait = Number((query as { wait?: unknown }).wait);
   return Number.isFinite(wait) ? wait : 0;

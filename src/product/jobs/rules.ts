@@ -4,14 +4,12 @@ import { hasEnded, type ItemDocument, type JobDocument, type Outcome, type Outco
 
 /** Tries of an item with retryable failures. */
 const MAX_TRIES = 3;
-/** Number of claims that may end by the death of their process before the item is taken to be the cause. */
+/** Number of claims that may end with the death of their process before the item counts as the cause. */
 const MAX_DEATHS = 2;
-/**
- * The same for claims whose lease expired without a known death: an item rarely pauses or ends a whole host.
- */
+/** The same limit for claims whose lease expired without a known death. An item rarely pauses or ends a whole host. */
 const MAX_LAPSES = 5;
 const FIRST_RETRY_MS = 1_000;
-/** Number of threads or browsers that may be lost before the item that they worked on is taken to be the cause. */
+/** Number of threads or browsers that may be lost before the item that they worked on counts as the cause. */
 const MAX_LOST_WORKERS = 3;
 /** The pause of an item after a store outage. */
 const WAIT_MS = { first: 1_000, longest: 30_000 };
@@ -28,7 +26,7 @@ export interface FailedWork {
   message: string;
   /** Whether a retry may succeed. */
   mayPass: boolean;
-  /** Milliseconds until a retry makes sense. Absent: the pause of the engine. */
+  /** Milliseconds after which a retry makes sense. Absent: the engine's own pause. */
   retryAfterMs?: number;
   /** Whether this was the last try, if the work decides instead of the engine. */
   isLast?: boolean;
@@ -44,7 +42,7 @@ export interface FailedWork {
 
 const NOTHING_USED: ItemUsage = { runs: 0, credits: 0 };
 
-/** An error of the API as the failure that is stored with an item. */
+/** Converts an API error to the failure that is stored with an item. */
 export function failedWorkOf(error: ApiError): FailedWork {
   const { code, message, retryable, retryAfterSeconds, details } = error;
   return {
@@ -56,7 +54,9 @@ export function failedWorkOf(error: ApiError): FailedWork {
   };
 }
 
-/** Whether a failure does not count as a try: the worker was lost, but too seldom for the item to be the cause. */
+/**
+ * Whether a failure does not count as a try: the worker was lost, but not often enough for the item to be the cause.
+ */
 export function isForgiven({ lostWorker }: FailedWork, { waits = 0 }: Pick<ItemDocument, 'waits'>): boolean {
   return lostWorker === true && waits < MAX_LOST_WORKERS;
 }
@@ -81,13 +81,16 @@ export function claimLossOf({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): '
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
 
-/** Whether an item with an expired lease has lost too many claims. */
+/** Whether an item with an expired lease has lost too many claims, so that it is the probable cause. */
 export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
   if (claimLossOf(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
   return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
 }
 
-/** The outcome of a poison item. Segments that it finished before are paid: a resume begins after them. */
+/**
+ * The outcome of an item that ends its workers. Segments that it finished before are paid, and a resume begins after
+ * them.
+ */
 export function poisonOutcome(
   item: Pick<ItemDocument, 'startedAt' | 'progress' | 'ownerEnded'>,
   now: Date,
@@ -106,8 +109,8 @@ export function poisonOutcome(
 }
 
 /**
- * The outcome of a permanent failure. A run that was begun is billed, unless the cause was the service's: then only
- * finished segments of a chain are billed.
+ * The outcome of a permanent failure. A run that was begun is billed, unless the service itself was the cause: then
+ * only finished segments of a chain are billed.
  */
 export function failureOutcome(
   { code, message, usage = NOTHING_USED, failedStep }: FailedWork,
@@ -125,13 +128,16 @@ export function failureOutcome(
   };
 }
 
-/** The end of an item, and the duration of the work on it. */
+/** The end time of an item, and the duration of the work on it. */
 export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Date) {
   const durationMs = startedAt === undefined ? 0 : Math.max(0, now.getTime() - Date.parse(startedAt));
   return { durationMs, completedAt: now.toISOString() };
 }
 
-/** Fewer items take about half a second, less than a child process would take to start. */
+/**
+ * The number of items from which a job is a batch. Fewer items take about half a second, less than the start of a child
+ * process.
+ */
 const MIN_BATCH_ITEMS = 20;
 
 /** Whether a job is so large that it yields to calls and to smaller jobs. */
@@ -139,7 +145,10 @@ export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolea
   return totalItems >= MIN_BATCH_ITEMS;
 }
 
-/** Whether every item of a running job has settled. For a job that is being cancelled, the items are read instead. */
+/**
+ * Whether every item of a running job has settled, by its counters. For a job that is being cancelled, the items are
+ * read instead.
+ */
 export function isOver({ totalItems, completedItems, failedItems }: JobDocument): boolean {
   return completedItems + failedItems >= totalItems;
 }

@@ -34,9 +34,9 @@ const moment = (description: string) => {
 
 /** The most assets, and the most rows, of one job. */
 export const MAX_ITEMS = 10_000;
-/** The bounds of the seconds that a call may wait for a job. A number outside them counts as the nearest bound. */
+/** The limits of the seconds that a call may wait for a job. A number outside is replaced by the nearer limit. */
 export const WAIT_SECONDS: Clamped = [0, 60];
-/** The most items that the response with a job shows, and how many it shows by default. */
+/** The most items that a job's response contains, which is also the default. */
 export const MAX_INLINE_ITEMS = 100;
 
 const maxCredits = Type.Optional(
@@ -49,7 +49,7 @@ const maxCredits = Type.Optional(
 const bodyMoment = (description: string) =>
   Type.Optional(Type.Unsafe<string | number>({ type: ['string', 'integer'], description }));
 
-/** The images of a job by what is known of them, instead of by their ids. */
+/** A selection of the job's images by their facts instead of their ids. */
 const Selection = Type.Object(
   {
     collection: Type.Optional(text('Of this collection.')),
@@ -122,7 +122,7 @@ const fields = Type.Optional(
   ),
 );
 
-/** What an answer shows of a job, for the calls that answer with its items. */
+/** The query fields that choose what a response shows of a job and its items. */
 const view = {
   fields,
   items: Type.Optional(
@@ -149,7 +149,7 @@ export const SubmitQuery = Type.Object({
 });
 export type SubmitQuery = Static<typeof SubmitQuery>;
 
-/** Body of POST /jobs/{jobId}/resume, which may be left out. */
+/** The body of POST /jobs/{jobId}/resume, which may be omitted. */
 export const ResumeRequest = Type.Object(
   { maxCredits },
   {
@@ -171,7 +171,7 @@ export type ResumeQuery = Static<typeof ResumeQuery>;
 export const JobQuery = Type.Object({ wait, ...view });
 export type JobQuery = Static<typeof JobQuery>;
 
-/** Which results, and the query of a signed link to them. */
+/** The query that selects results, and that of a signed link to them. */
 export const ResultsQuery = Type.Object({
   attempts: Type.Optional(
     oneOf(

@@ -9,7 +9,7 @@ const BY_WEBHOOK: Instead = {
   suggest: ['POST /api/v1/webhook-endpoints'],
 };
 
-/** Fields that people send with a job because another call, or another service, takes them. */
+/** Fields that people send with a job although they belong to another call or service. */
 export const SENT_ELSEWHERE: Record<string, Instead> = {
   url: BY_UPLOAD,
   urls: BY_UPLOAD,

@@ -21,15 +21,15 @@ import {
 import { filterOf, JOB_TRANSITIONS, updateOf } from './transitions.ts';
 
 /**
- * An index of a listing: equal fields first, newest first, and the expiry last, so that counts are made from the index
- * alone.
+ * An index for listing: fields with fixed values first, then the newest first, and the expiry last, so that counts need
+ * the index only.
  */
 const listed = (name: string, ...equal: string[]): IndexSpec => ({
   name,
   fields: order('accountId', 'shown', ...equal, '-_id', 'expiresAt'),
 });
 
-/** Filters of listings, whose counts read only an index. */
+/** The indexes for the filters of listings. Counts read only an index. */
 const INDEXES: readonly IndexSpec[] = [
   listed('newest'),
   listed('status', 'status'),
@@ -43,7 +43,7 @@ const INDEXES: readonly IndexSpec[] = [
   { name: 'phase', fields: order('phase', 'phaseAt') },
   { name: 'expiresAt', fields: order('expiresAt') },
   { name: 'kept', fields: order('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
-  // Uniqueness: of the slots of running jobs, of the resume of an attempt, of the job of a request.
+  // Unique: the slots of running jobs, the resume of an attempt, and the job of an Idempotency-Key.
   { name: 'slot', fields: order('slot'), unique: true, whenPresent: ['slot'] },
   { name: 'parent', fields: order('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
   {
@@ -65,14 +65,14 @@ export const JOB_DEFINITIONS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** The definition of a job, frozen at its submit: JSON text, because keys in it are the callers' own. */
+/** The definition of a job, fixed at its submit. It is JSON text, because the callers choose keys in it. */
 interface DefinitionDocument {
   _id: string;
   accountId: string;
   text: string;
 }
 
-/** Filters of the listing, as conditions over the documents. */
+/** The filters of the listing, as document filters. */
 export interface JobFilters {
   status?: string | undefined;
   type?: string | undefined;
@@ -84,7 +84,7 @@ export interface JobFilters {
   createdTo?: string | undefined;
 }
 
-/** The jobs. Methods for callers take an account first and see no other; methods of the engine take a job. */
+/** The jobs. Methods for callers take an account first and see only its jobs. Methods of the engine take a job. */
 export class JobsStore {
   readonly #jobs: Collection<JobDocument>;
   readonly #definitions: Collection<DefinitionDocument>;
@@ -108,19 +108,17 @@ export class JobsStore {
     );
   }
 
-  /** A job that its account may see: shown, and within its retention. */
+  /** A job that its account may see: it is shown, and has not expired. */
   async find(accountId: string, jobId: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ _id: jobId, ...this.#visible(accountId) });
   }
 
-  /** The job that was submitted under a key, shown or not. */
+  /** The job that was submitted under a key, whether shown or not. */
   async findByKey(accountId: string, idempotencyKey: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ accountId, idempotencyKey });
   }
 
-  /**
-   * Bytes that the large jobs of an account take: a sum over the jobs, which no crash can make wrong.
-   */
+  /** Bytes that the large jobs of an account take. It is summed over the jobs, so that no crash can make it wrong. */
   async keptBytes(accountId: string): Promise<number> {
     const [row] = await this.#jobs.group({
       filter: { accountId, keptBytes: { $gt: 0 } },
@@ -135,12 +133,12 @@ export class JobsStore {
     await this.#jobs.updateOne({ _id: jobId, accountId }, { $unset: { idempotencyKey: '' } });
   }
 
-  /** Every attempt of one job, in no order. A job is resumed a bounded number of times. */
+  /** Every attempt of one job, in no particular order. Their number is limited by MAX_RESUMES. */
   async attempts(accountId: string, rootJobId: string): Promise<JobDocument[]> {
     return this.#jobs.find(this.#filtered(accountId, { rootJobId }));
   }
 
-  /** The attempt that resumes a job, shown or not. */
+  /** The attempt that resumes a job, whether shown or not. */
   async findChild(accountId: string, parentJobId: string): Promise<JobDocument | null> {
     return this.#jobs.findOne({ accountId, parentJobId });
   }
@@ -166,7 +164,7 @@ export class JobsStore {
     return (await this.#jobs.find({ ...this.#visible(accountId), phase: 'ended' })) as EndedJob[];
   }
 
-  /** Sums over the jobs created in a window, by one of their fields and by their phase. */
+  /** Sums over the jobs created in a window, grouped by one of their fields and by their phase. */
   async sums(accountId: string, window: { from: string; to: string }, by: 'usageKey' | 'apiKeyId' | 'day') {
     return this.#jobs.group({
       filter: { ...this.#visible(accountId), createdAt: { $gte: window.from, $lt: window.to } },
@@ -190,7 +188,7 @@ export class JobsStore {
     return last?.createdAt ?? null;
   }
 
-  /** @throws DuplicateKeyError when its parent has been resumed, or its key is taken. */
+  /** @throws DuplicateKeyError when its parent has been resumed, or its key is used. */
   async insert(job: JobDocument): Promise<void> {
     await this.#jobs.insertOne(job);
   }
@@ -208,15 +206,15 @@ export class JobsStore {
     return this.#jobs.findOne({ _id: jobId });
   }
 
-  /** Changes a job that is still as it was read, without moving it; null when it is not. */
+  /** Changes a job without a change of state, if it is still as it was read. Null if it is not. */
   async update(jobId: string, asRead: Filter, update: Update): Promise<JobDocument | null> {
     return this.#jobs.findOneAndUpdate({ _id: jobId, ...asRead }, update);
   }
 
   /**
-   * Makes a transition of a job, and the other changes of the same step.
-   * @param asRead more that must still be as it was read.
-   * @returns null when the job is in no state that the transition leads from, because another process was first.
+   * Makes a transition of a job, with other changes in the same update.
+   * @param asRead further fields that must still be as they were read.
+   * @returns null when the job is in no state from which the transition leads, because another process was faster.
    */
   async move(
     jobId: string,
@@ -233,7 +231,7 @@ export class JobsStore {
 
   /**
    * Stores the token under which unused reservations of an ended job are released.
-   * @returns the one that counts: if several processes get here at once, that of the first.
+   * @returns the token that counts. If several processes store one, it is the first.
    */
   async keepReleaseToken(jobId: string, token: string): Promise<string> {
     await this.update(jobId, { releaseToken: null }, { $set: { releaseToken: token } });
@@ -249,12 +247,12 @@ export class JobsStore {
     );
   }
 
-  /** Starts a waiting job in one of the slots of its account and type; null when none is free, or it has started. */
+  /** Starts a waiting job in one of the slots of its account and type. Null when no slot is free, or it has started. */
   async start(job: JobDocument): Promise<JobDocument | null> {
     return this.#inASlot(job, (slot) => this.move(job._id, JOB_TRANSITIONS.start, { $set: slot }));
   }
 
-  /** Shows a hidden job that already runs; null when no slot is free, or it is no longer hidden. */
+  /** Shows a hidden job that already runs. Null when no slot is free, or it is no longer hidden. */
   async showRunning(job: JobDocument, set: Partial<JobDocument>): Promise<JobDocument | null> {
     return this.#inASlot(job, (slot) =>
       this.move(job._id, JOB_TRANSITIONS.showRunning, { $set: { ...set, ...slot } }),
@@ -283,7 +281,7 @@ export class JobsStore {
     return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: order('_id'), limit });
   }
 
-  /** For the sweep: running and cancelling jobs that have ended, or may have, by their counters. */
+  /** For the sweep: running and cancelling jobs that have ended, or may have ended, by their counters. */
   async perhapsComplete(limit: number): Promise<JobDocument[]> {
     const counted = { $add: ['$completedItems', '$failedItems'] };
     const over = { status: 'PROCESSING', phase: 'open', $expr: { $gte: [counted, '$totalItems'] } };
@@ -318,7 +316,7 @@ export class JobsStore {
     return this.#jobs.find({ phase: 'done', expiresAt: { $lte: now.toISOString() } }, { limit });
   }
 
-  /** For the metrics: the number of remaining items by type, and the instant of the oldest job. */
+  /** For the metrics: the number of remaining items by type, and the creation time of the oldest job. */
   async backlog(): Promise<Array<{ type: JobType; open: number; oldestAt: string }>> {
     const open = { phase: 'open', status: { $in: ['PENDING', 'PROCESSING', 'CANCELLING'] } };
     const rows = await this.#jobs.group({

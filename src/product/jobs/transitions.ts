@@ -6,14 +6,14 @@ import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
  * update names its row (`move` in store.ts, `updateOf` below), so that it takes effect once, whoever else tries.
  */
 
-/** The fields that are the state of a document. */
+/** The fields that make up the state of a document. */
 type DocumentState = Partial<Record<'phase' | 'shown' | 'status' | 'slot' | 'queue', unknown>>;
 
 /** One row of a table. */
 export interface Transition {
-  /** The states that it leads from: a value, or a list of values, for each field that decides. */
+  /** The states from which it leads: for each deciding field, a value or a list of values. */
   from: DocumentState;
-  /** The fields that it changes. Null removes a field. */
+  /** The fields that it sets. Null removes a field. */
   to: DocumentState;
 }
 
@@ -29,7 +29,7 @@ interface ItemTransition extends Transition {
   to: { queue: NonNullable<ItemDocument['queue']> | null; status?: ItemDocument['status'] };
 }
 
-/** A job. `showRunning` is `show` and `start` in one update, where no other job waits. */
+/** The transitions of a job. `showRunning` is `show` and `start` in one update, used when no other job waits. */
 export const JOB_TRANSITIONS = {
   show: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1 } },
   showRunning: { from: { phase: 'hidden' }, to: { phase: 'open', shown: 1, status: 'PROCESSING' } },
@@ -52,7 +52,7 @@ export const JOB_TRANSITIONS = {
   expire: { from: { phase: 'done' }, to: { phase: 'leaving', shown: 0 } },
 } as const satisfies Record<string, JobTransition>;
 
-/** An item. An item whose status is final is in no queue. */
+/** The transitions of an item. An item with a final status is in no queue. */
 export const ITEM_TRANSITIONS = {
   claim: { from: { queue: 'ready' }, to: { queue: 'claimed', status: 'PROCESSING' } },
   giveBack: { from: { queue: 'claimed' }, to: { queue: 'ready', status: 'PENDING' } },

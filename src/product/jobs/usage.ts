@@ -6,7 +6,7 @@ import type { JobsStore } from './store.ts';
 
 const FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
-/** The part of jobs in the usage of a window: they count by the instant of their submit. */
+/** The usage of jobs in a window. A job counts at the time of its submit. */
 export function jobUsage(reading: JobReader): UsageSource {
   return async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
@@ -20,7 +20,7 @@ export function jobUsage(reading: JobReader): UsageSource {
   };
 }
 
-/** How often presets ran, and when they did last. */
+/** How often presets ran in jobs, and when they last did. */
 export function presetUsage(jobs: JobsStore): UsageOf {
   return async (accountId, presetIds) => {
     const rows = await jobs.readRuns(accountId, presetIds);

@@ -4,13 +4,13 @@ import { LRUCache } from 'lru-cache';
 import { tooManyWaits } from './errors.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 
-/** Interval at which a wait polls, because messages may be lost. */
+/** Interval at which a waiting call polls, because messages may be lost. */
 const POLL_MS = 2_000;
 
 const MAX_RECENTLY_ENDED = 200;
 
 interface WaitsOptions {
-  /** Number of calls that may wait in this process now. */
+  /** The number of calls that may wait in this process, read at each call. */
   limit: () => number;
   draining: AbortSignal;
 }
@@ -20,7 +20,7 @@ interface WaitTerms {
   client: AbortSignal;
   /** Reads the job. */
   read: () => Promise<JobDocument>;
-  /** The job that its submit has just made, which spares the first read. */
+  /** The job that the submit has just made, which saves the first read. */
   known?: JobDocument;
 }
 
@@ -29,11 +29,11 @@ export class JobEndWaiters {
   readonly #limit: () => number;
   readonly #draining: AbortSignal;
   /**
-   * Emits the id of each job that has ended, with the job if it is known. The first read refuses an id that is not a
-   * job's, such as the name of an event of the emitter itself.
+   * Emits the id of each ended job, with the job if it is known. Ids are checked at the first read, so that an id is
+   * never an event name of the emitter itself.
    */
   readonly #ends = new EventEmitter().setMaxListeners(0);
-  /** Jobs that have just ended here: one may end between its submit and the wait for it. */
+  /** Jobs that have just ended in this process. A job may end between its submit and the wait for it. */
   readonly #justEnded = new LRUCache<string, JobDocument>({ max: MAX_RECENTLY_ENDED, ttl: POLL_MS });
   #open = 0;
 
@@ -43,7 +43,7 @@ export class JobEndWaiters {
   }
 
   /**
-   * Answers the waits for a job that has ended.
+   * Ends the waits for a job that has ended.
    * @param job the ended job after its clean-up. Absent: each wait reads it.
    */
   notify = (jobId: string, job?: JobDocument): void => {
@@ -52,9 +52,9 @@ export class JobEndWaiters {
   };
 
   /**
-   * Resolves with the job when it has ended, or with its state when the time is over, the client has gone, or the
-   * process ends.
-   * @throws ApiError provider_unavailable (capacity) when too many calls wait here
+   * Resolves with the job when it has ended, or with its current state when the time is over, the client has gone, or
+   * the process ends.
+   * @throws ApiError provider_unavailable (capacity) when too many calls wait in this process
    */
   async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
     if (waitMs <= 0) return terms.read();

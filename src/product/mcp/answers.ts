@@ -4,7 +4,7 @@ import { asApiError } from '../../platform/http/errors/failures.ts';
 import { ServiceCallError, type ServiceError } from './public-interface.ts';
 import type { ToolResult } from './tool.ts';
 
-/** The answer of a tool: pictures as blocks of their own, and the rest both as text and as data. */
+/** The MCP result of a tool: pictures as separate blocks, and everything else both as text and as data. */
 export function answerOf({ structured, text, pictures = [] }: ToolResult): CallToolResult {
   const shown = pictures.map(
     ({ data, mimeType }): ContentBlock => ({ type: 'image', data: data.toString('base64'), mimeType }),
@@ -15,7 +15,7 @@ export function answerOf({ structured, text, pictures = [] }: ToolResult): CallT
   };
 }
 
-/** The answer of a tool whose call failed: the error of the interface, with the argument of the tool as its param. */
+/** The MCP result of a failed tool call: the API error, with the tool's argument as its param. */
 export function toolErrorOf(thrown: unknown): CallToolResult {
   const error = withArgument(errorOf(thrown));
   return {
@@ -25,7 +25,7 @@ export function toolErrorOf(thrown: unknown): CallToolResult {
   };
 }
 
-/** Whether an error is a fault in the tools themselves: neither the call nor the service caused it. */
+/** Whether an error is a fault of the tools themselves, and neither of the call nor of the service. */
 export function isFault(thrown: unknown): boolean {
   return !(thrown instanceof ServiceCallError || thrown instanceof ApiError);
 }
@@ -36,7 +36,7 @@ function errorOf(thrown: unknown): ServiceError {
   return { code, message, param, retryable, details, retryAfterSeconds };
 }
 
-/** The arguments of the tools, by the parameter of the interface that they become. */
+/** The arguments of the tools, by the API parameter that they become. */
 const ARGUMENTS: Readonly<Record<string, string>> = {
   assetId: 'input',
   url: 'input',

@@ -5,17 +5,17 @@ import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
 import type { InputSource } from './inputs.ts';
 import { type SendRequest, Service } from './public-interface.ts';
 
-/** The most tools of a process that hold a picture at a time. */
+/** The most tool calls of a process that hold a picture at the same time. */
 const MAX_HOLDERS = 4;
 const MAX_WAITING = 1_000;
 
 /**
- * The calls of tools to the routes of this process, as the caller of a request: with its credential, its address and
- * its request id. So each call is limited, charged, logged and refused like one that the caller sends itself.
+ * Sends tools' calls to the routes of this process as the caller of a request: with its credential, its address and its
+ * request id. So each call is limited, charged, logged and refused like one that the caller sends directly.
  */
 export class InProcessCalls {
   readonly #app: FastifyInstance;
-  // A picture that a tool passes on is in memory as a whole, so few tools hold any, and accounts take turns.
+  // A picture that a tool passes on is completely in memory, so few tools may hold one, and accounts take turns.
   readonly #holders = new Admission({
     slots: MAX_HOLDERS,
     budgetBytes: MAX_HOLDERS * MAX_UPLOAD_BYTES,
@@ -27,8 +27,8 @@ export class InProcessCalls {
   }
 
   /**
-   * What one call of a tool works with.
-   * @param request passed the gate.
+   * The input source for one tool call.
+   * @param request has passed the gate.
    * @param signal aborts when nobody waits for the tool any more.
    */
   sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
@@ -56,9 +56,9 @@ export class InProcessCalls {
   }
 }
 
-/** The headers of a credential as the other routes take it: a key by its own scheme alone. */
+/** The headers of a credential in the form that the other routes accept: a key only by its own scheme. */
 function credentialOf({ headers: { authorization, cookie = '' } }: FastifyRequest): Record<string, string> {
-  // The gate has seen that a page of this service sent the cookie.
+  // The gate has checked that a page of this service sent the cookie.
   if (authorization === undefined) return { cookie, 'x-console': '1' };
   return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };
 }

@@ -2,27 +2,28 @@ import { Type } from '@sinclair/typebox';
 import { invalidParam } from '../../platform/http/errors/errors.ts';
 import type { SentPayload, Service } from './public-interface.ts';
 
-/** Uploads a file of the machine that the tools run on. */
+/** Uploads files of the machine on which the tools run. */
 export interface LocalFiles {
   /**
+   * Uploads a file.
    * @param path relative to the working directory, or absolute.
-   * @param argument the argument of the tool, for a refusal.
+   * @param argument the tool's argument, for an error.
    * @returns the id of the asset with these bytes.
    */
   upload(path: string, argument: string, service: Service): Promise<string>;
 }
 
-/** Where a call of a tool gets its images; disposed of when the tool has answered. */
+/** The source of a tool call's images. It is disposed of when the tool has answered. */
 export interface InputSource extends Disposable {
   service: Service;
-  /** Null where the tools run in the service, whose files are not those of the caller. */
+  /** The caller's files; null when the tools run in the service, which cannot read them. */
   files: LocalFiles | null;
 }
 
 /** An image for the calls of the interface. */
 export type Image = { assetId: string } | { url: string } | { bytes: Buffer };
 
-/** The schema of an argument that names an image. `instructions.ts` says what it may be. */
+/** The schema of an argument that names an image. `instructions.ts` describes the accepted forms. */
 export const Input = Type.String({
   minLength: 1,
   maxLength: 4_096,
@@ -30,9 +31,12 @@ export const Input = Type.String({
 });
 
 const ASSET = /^ast_\w+$/;
-/** A signed link to an asset of this service; the id alone leads to it, if it is one of the caller's. */
+/** Matches a signed link to an asset of this service. The id in it is enough, if the asset is the caller's. */
 const ASSET_LINK = /\/api\/v1\/assets\/(ast_\w+)\/content\?/;
-/** A signed link to a result of this service, which its fetcher refuses where its address is not public. */
+/**
+ * Matches a signed link to a result of this service. The service's fetcher would refuse it if its address is not
+ * public.
+ */
 const RESULT_LINK = /\/results\/\w+\?expires=\d+&signature=[\w-]+$/;
 const ADDRESS = /^https?:\/\//i;
 
@@ -56,13 +60,13 @@ export async function openInput(
   return { assetId: await files.upload(input, argument, service) };
 }
 
-/** The id of the asset that an argument names by its id or by a link; null for any other image. */
+/** The id of the asset that an argument names, by its id or by a link. Null for any other image. */
 export function assetIn(input: string): string | null {
   if (ASSET.test(input)) return input;
   return (ADDRESS.test(input) && ASSET_LINK.exec(input)?.[1]) || null;
 }
 
-/** The asset of an image, which is uploaded unless it is one. */
+/** The id of the asset of an image. The image is uploaded unless it is an asset already. */
 export async function ensureAsset(image: Image, service: Service): Promise<string> {
   if ('assetId' in image) return image.assetId;
   const { data } = await service.call<{ id: string }>('POST', '/assets/upload', bodyOf(image));
@@ -71,7 +75,7 @@ export async function ensureAsset(image: Image, service: Service): Promise<strin
 
 /**
  * The body of a call with one image: a reference as JSON, or the bytes as a form.
- * @param fields the work beside the image.
+ * @param fields are sent with the image.
  */
 export function bodyOf(image: Image, fields: Record<string, unknown> = {}): SentPayload {
   if (!('bytes' in image)) return { json: { ...image, ...fields } };

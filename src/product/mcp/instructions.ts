@@ -1,6 +1,6 @@
 /**
- * The words that all tools share, for the model: at most 300 tokens, because every conversation begins with them. The
- * descriptions of the tools do not repeat them.
+ * The instructions that all tools share, for the model: at most 300 tokens, because every conversation begins with
+ * them. The descriptions of the tools do not repeat them.
  */
 export const INSTRUCTIONS = `Darkroom edits, measures and makes pictures. Bytes never pass through you: send no base64.
 

@@ -9,11 +9,11 @@ import type { Service } from './public-interface.ts';
 const MAX_CACHED = 1_000;
 
 /**
- * Uploads files of this machine. An unchanged file is not sent again, because the tools of one task often name the same
- * file.
+ * Uploads files of this machine. An unchanged file is not uploaded again, because the tools of one task often name the
+ * same file.
  */
 export class UploadedFiles implements LocalFiles {
-  /** Ids of assets by path, size and time of the last change. */
+  /** Asset ids by the path, the size and the modification time of a file. */
   readonly #uploaded = new LRUCache<string, string>({ max: MAX_CACHED });
 
   async upload(path: string, argument: string, service: Service): Promise<string> {
@@ -30,7 +30,7 @@ export class UploadedFiles implements LocalFiles {
   }
 }
 
-/** @throws ApiError invalid_param for what is not a file, or one that is too large. */
+/** @throws ApiError invalid_param for a path that is not a file, or for a file that is too large. */
 async function checkFile(whole: string, path: string, argument: string) {
   const facts = await stat(whole).catch(() => null);
   if (facts === null) throw noFile(argument, `There is no file ${path} in ${process.cwd()}`);

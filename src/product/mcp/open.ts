@@ -9,8 +9,8 @@ interface McpOptions {
 }
 
 /**
- * Opens the tools for agents, whose route is below / and not below /api/v1. They stand on the public interface alone,
- * and need nothing of other slices.
+ * Opens the tools for agents, whose route is below / and not below /api/v1. They only use the public API, and need
+ * nothing of other slices.
  */
 export function openMcp({ gate, publicUrl, settings }: McpOptions): Pick<Slice, 'routes'> {
   const named = new Set(settings.CORS_ORIGINS.split(','));

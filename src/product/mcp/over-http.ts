@@ -1,7 +1,7 @@
 import { temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
 import type { SendRequest } from './public-interface.ts';
 
-/** A service at an address, and the key that its calls are made with. */
+/** The address of a service, and the API key for its calls. */
 export interface RemoteService {
   /** Without a slash at the end. */
   url: string;

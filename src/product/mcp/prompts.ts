@@ -5,7 +5,7 @@ import {
   ProtocolErrorCode,
 } from '@modelcontextprotocol/server';
 
-/** Tasks that a person starts by name in a host. */
+/** Tasks that a person can start by name in an MCP host. */
 
 const EDIT = {
   name: 'edit_picture',
@@ -23,7 +23,10 @@ const EDIT = {
 
 export const PROMPTS: readonly Prompt[] = [EDIT];
 
-/** @throws ProtocolError for a prompt that does not exist, or an argument that is missing. */
+/**
+ * Fills in a prompt.
+ * @throws ProtocolError for a prompt that does not exist, or an argument that is missing.
+ */
 export function readPrompt(name: string, { picture, wish }: Record<string, string> = {}): GetPromptResult {
   if (name !== EDIT.name)
     throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}: send ${EDIT.name}.`);

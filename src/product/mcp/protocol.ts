@@ -10,21 +10,23 @@ import type { ToolDefinition } from './tool.ts';
 import { TOOLS } from './tools/index.ts';
 
 /**
- * The protocol over the tools, for clients of both revisions: 2025-11-25, and 2026-07-28, which has no handshake. The
- * service loads this file, and the SDK with it, with the first message, because that takes as long as a tenth of a
- * start.
+ * The protocol (MCP) around the tools, for clients of both revisions: 2025-11-25, and 2026-07-28, which has no
+ * handshake. The service loads this file and the SDK with the first message, because that takes a tenth of a start.
  */
 
 /** What the tools of one caller work with. */
 export interface ToolHost {
-  /** @param signal aborts when nobody waits for the tool any more. */
+  /**
+   * The input source for one tool call.
+   * @param signal aborts when nobody waits for the tool any more.
+   */
   sourceFor(signal: AbortSignal): InputSource;
-  /** Logs a fault of the tools, which the caller sees as internal_error. */
+  /** Logs a fault of the tools. The caller sees it as internal_error. */
   report(fault: unknown): void;
 }
 
 const byName = new Map(TOOLS.map((tool) => [tool.definition.name, tool]));
-/** Lists and pages are the same for every caller until the service is updated. */
+/** How long clients may cache lists and pages, which are equal for all callers until the service is updated. */
 const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 /** A server of the protocol for one caller. */
@@ -72,12 +74,13 @@ export function createToolServer(host: ToolHost): Server {
 }
 
 /**
- * Answers one message that came over HTTP. There are no sessions: each message is complete, and any process answers it.
+ * Answers one message that came over HTTP. There are no sessions: each message is complete, and any process can answer
+ * it.
  * @param request without a body.
- * @param message its parsed body; undefined if its Content-Type is not JSON, which the answer says.
+ * @param message its parsed body; undefined if its Content-Type is not JSON, which the response reports.
  */
 export async function answerMessage(request: Request, message: unknown, host: ToolHost): Promise<Response> {
-  // Nothing that a client could subscribe to ever changes, so no stream is held open for it.
+  // Nothing to which a client could subscribe ever changes, so no stream is held open.
   if (isObject(message) && message.method === 'subscriptions/listen') return noMethod(message.id);
   const handler = createMcpHandler(() => createToolServer(host));
   return handler.fetch(request, message === undefined ? {} : { parsedBody: message });

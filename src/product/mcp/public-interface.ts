@@ -3,11 +3,11 @@ import { isObject } from '../../platform/values/json.ts';
 /** One call of the public interface. */
 export interface ServiceRequest {
   method: 'GET' | 'POST' | 'PUT';
-  /** From the root, with its query: `/api/v1/ops?view=names`. */
+  /** The path from the root, with its query: `/api/v1/ops?view=names`. */
   path: string;
   headers: Record<string, string>;
   body: Buffer<ArrayBuffer> | string | null;
-  /** Whether the response is a picture of any size, which a tool passes on. */
+  /** Whether the response is a picture of any size that a tool passes on. */
   isPicture: boolean;
   /** Aborts when nobody waits for the response any more. */
   signal: AbortSignal;
@@ -19,10 +19,10 @@ export interface ServiceResponse {
   bytes: Buffer;
 }
 
-/** Sends a call with the credential of the caller: within the process, or over HTTP. */
+/** Sends a call with the caller's credential: within the process, or over HTTP. */
 export type SendRequest = (request: ServiceRequest) => Promise<ServiceResponse>;
 
-/** The error of the interface's envelope, or one of the same form. */
+/** The error in the API's envelope, or one of the same form. */
 export interface ServiceError {
   code: string;
   message: string;
@@ -45,14 +45,14 @@ export class ServiceCallError extends Error {
   }
 }
 
-/** What a call sends: JSON, or a form with a file. */
+/** The body of a call: JSON, or a form with a file. */
 export interface SentPayload {
   json?: object;
   form?: FormData;
   headers?: Record<string, string>;
 }
 
-/** The public interface, as the tools of one caller use it. */
+/** The public API, as the tools of one caller use it. */
 export class Service {
   readonly #send: SendRequest;
   readonly #signal: AbortSignal;
@@ -94,8 +94,9 @@ export class Service {
   }
 
   /**
-   * The text behind a path from the root.
-   * @throws Refusal
+   * Reads text.
+   * @param path from the root.
+   * @throws InterfaceRefusal
    */
   async text(path: string): Promise<string> {
     return (await this.#exchange('GET', path, {})).bytes.toString();
@@ -125,7 +126,10 @@ async function encoded({
   return { body: Buffer.from(await response.arrayBuffer()), type: response.headers.get('content-type') };
 }
 
-/** The error of a refusal; one of the same form for a response of something before the service, such as a proxy. */
+/**
+ * The error of a response. A response of something in front of the service, such as a proxy, gets an error of the same
+ * form.
+ */
 function errorOf({ status, headers, bytes }: ServiceResponse): ServiceError {
   const envelope = parsed(bytes);
   if (isObject(envelope) && isObject(envelope.error)) {

@@ -3,7 +3,7 @@ import { ResourceNotFoundError } from '@modelcontextprotocol/server';
 import { GUIDES } from '../reference/guides/index.ts';
 import { type Service, ServiceCallError } from './public-interface.ts';
 
-/** The pages of the documentation, which a host hands to its model where a person asks for one. */
+/** The URI scheme of documentation pages, which a host passes to its model when a person asks for one. */
 
 const SERVICE = 'darkroom://';
 const mimeType = 'text/markdown';

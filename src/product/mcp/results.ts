@@ -5,7 +5,7 @@ import type { Service } from './public-interface.ts';
 import { AnyObject, type ToolPicture } from './tool.ts';
 import { takePicture } from './tools/look.ts';
 
-/** The life of a link to a result that was saved, in seconds: the longest that the service gives. */
+/** The lifetime of a link to a saved result, in seconds: the longest that the service grants. */
 const LINK_LIFE_SECONDS = 604_800;
 const PREVIEW_EDGE_PX = 256;
 
@@ -32,7 +32,7 @@ export interface Made {
   timing?: Record<string, number>;
 }
 
-/** The arguments that decide what happens to a picture that was made. */
+/** The arguments that decide what happens to a result picture. */
 export const KEEPING_ARGUMENTS = {
   save: Type.Optional(Type.Boolean({ description: 'Keep as an asset.' })),
   preview: Type.Optional(
@@ -41,7 +41,7 @@ export const KEEPING_ARGUMENTS = {
   timing: Type.Optional(Type.Boolean({ description: 'Where its time went, ms.' })),
 };
 
-/** The facts of a result, which is saved if it was asked for. */
+/** The facts of a result. It is saved if that was asked for. */
 export async function describeMade(
   { url, contentType, width, height, bytes }: ResultLink,
   warnings: string | null | undefined,

@@ -9,15 +9,15 @@ import { InProcessCalls } from './in-process.ts';
 
 export interface McpRoutesOptions {
   gate: Gate;
-  /** Whether pages of an origin may call the interface. */
+  /** Whether pages of an origin may call the API. */
   isKnownOrigin: (origin: string) => boolean;
 }
 
 const EVENT_STREAM = 'text/event-stream';
 
 /**
- * POST /mcp: the tools for agents, by the Model Context Protocol over streamable HTTP without sessions. Each message is
- * answered by itself, so any process of any host may answer it.
+ * Serves POST /mcp: the tools for agents, by the Model Context Protocol over streamable HTTP without sessions. Each
+ * message is answered by itself, so any process of any host may answer it.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
 export async function mcpRoutes(
@@ -46,7 +46,9 @@ export async function mcpRoutes(
     },
   );
 
-  /** Refuses a page that reaches the service by a name of its own (DNS rebinding), or without its consent. */
+  /**
+   * Refuses pages of unknown origins, such as those that reach the service under a name of their own (DNS rebinding).
+   */
   function refuseForeignPage({ headers: { origin } }: FastifyRequest): void {
     if (origin === undefined || isKnownOrigin(origin)) return;
     throw new ApiError(
@@ -57,12 +59,12 @@ export async function mcpRoutes(
   }
 }
 
-/** A message, or the refusal of a body that is not a message. */
+/** A message, or the error for a body that is not a message. */
 type ReadMessage = { message: unknown } | { refusal: object };
 
-/** @throws ApiError payload_too_large for a body beyond the bounds of JSON. */
+/** @throws ApiError payload_too_large for a body above the limits of JSON. */
 async function readMessage(request: FastifyRequest): Promise<ReadMessage> {
-  // The protocol refuses other types, and reads nothing of them.
+  // The protocol itself refuses other types without reading their bodies.
   if (mediaTypeOf(request) !== 'application/json') return { message: undefined };
   try {
     const message = await request.readJson();
@@ -79,7 +81,7 @@ function rpcError(code: number, message: string) {
   return { jsonrpc: '2.0', error: { code, message }, id: null };
 }
 
-/** The headers of a request that the protocol reads. */
+/** The request headers that the protocol reads. */
 const READ_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 function asWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {

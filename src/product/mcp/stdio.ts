@@ -9,13 +9,13 @@ import { Service } from './public-interface.ts';
 interface Streams {
   stdin: Readable;
   stdout: Writable;
-  /** Gets faults of the tools: the output carries messages of the protocol alone. */
+  /** Receives faults of the tools, because the output carries protocol messages only. */
   stderr: Writable;
 }
 
 /**
- * Serves the tools over standard input and output, for a host that starts this process. They call a service over HTTP,
- * and read files of this machine.
+ * Serves the tools over standard input and output, for a host that starts this process. The tools call a service over
+ * HTTP, and read files of this machine.
  * @returns a function that ends the connection.
  */
 export function serveTools(remote: RemoteService, streams: Streams = process): () => Promise<void> {

@@ -2,14 +2,17 @@ import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import type { InputSource } from './inputs.ts';
 
-/** An object of any fields, in the schemas of tools: short, because every conversation begins with them. */
+/**
+ * An object with any fields, for the schemas of tools. It is short, because every conversation begins with these
+ * schemas.
+ */
 export const AnyObject = Type.Unsafe<object>({ type: 'object' });
 
 /** What a tool answers. */
 export interface ToolResult {
   /** As the schema of its output says. */
   structured: Record<string, unknown>;
-  /** The same for a reader, if JSON is not its shortest form. */
+  /** The same result as text, if JSON is not its shortest form. */
   text?: string;
   /** The pictures to show. */
   pictures?: readonly ToolPicture[];
@@ -38,12 +41,12 @@ export interface ToolDefinition {
 
 interface ToolSpec<Input extends TObject> extends Omit<ToolDefinition, 'inputSchema' | 'outputSchema'> {
   input: Input;
-  /** Its fields are optional, because clients check the output of a refusal by it as well. */
+  /** The schema of the output. Its fields are optional, because clients check the output of a failed call by it too. */
   output: TObject;
   run(args: Static<Input>, source: InputSource): Promise<ToolResult>;
 }
 
-/** A tool: its definition, and its work over the public interface. */
+/** A tool: its definition, and the work that it does through the public API. */
 export class Tool {
   readonly definition: ToolDefinition;
   /**

@@ -85,7 +85,7 @@ const Book = exactObject({
   models: Type.Array(Model, { minItems: 1 }),
 });
 
-/** The models that AI ops can run on, and how their prices become credits. */
+/** The models on which AI ops can run, and the markup on their prices. */
 export type Models = Static<typeof Book>;
 
 /**
@@ -100,7 +100,7 @@ export function readModels(book: unknown = data): Models {
   return checked;
 }
 
-/** The models of the offered providers. Others are not listed, and a call that names one is refused. */
+/** The models of the offered providers. Other models are not listed, and a call that names one is refused. */
 export function offeredModels(book: Models, isOffered: (provider: ProviderName) => boolean): Models {
   return { ...book, models: book.models.filter(({ provider }) => isOffered(provider)) };
 }
@@ -119,7 +119,7 @@ const SANDBOX_MODELS = new Set(
   data.models.flatMap(({ id, provider }) => (provider === 'sandbox' ? [id] : [])),
 );
 
-/** Whether a model is a stand-in of the sandbox, also one that is no longer offered: its results are invented. */
+/** Whether a model is a sandbox model, even one that is no longer offered. Its results are invented. */
 export function isSandboxModel(id: string): boolean {
   return SANDBOX_MODELS.has(id);
 }
@@ -130,8 +130,8 @@ export function modelsFor({ models }: Models, category: string): Model[] {
 }
 
 /**
- * The default model of a category: the first one in the order of the file, in which the models of the sandbox are last.
- * A local model is never the default, because it reads only one kind of content.
+ * The default model of a category: the first one in the order of the file, where sandbox models come last. A local
+ * model is never the default, because it reads only one kind of content.
  */
 export function defaultModelFor(models: Models, category: string): Model | undefined {
   return modelsFor(models, category).find(({ provider }) => provider !== 'local');
@@ -172,8 +172,8 @@ export function chosenModel(
 const contracts = new WeakMap<Model, TObject>();
 
 /**
- * The contract of the parameters that a model lists; all others go to it as they are sent. It is made once for each
- * model, because the validator of a contract is kept.
+ * The schema of the parameters that a model lists. All other parameters are sent to it unchanged. It is made once for
+ * each model, because the validator of a schema is kept.
  */
 export function contractOf(model: Model): TObject {
   const known = contracts.get(model);

@@ -3,15 +3,15 @@ import { isSandboxModel, type Model, type Models } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
 /**
- * Dollars are whole numbers of units of 10 to the power of minus `PLACES`, never floating-point numbers: a list price
- * of eight places times a markup of six stays exact.
+ * Dollars are whole numbers of 10^-PLACES dollars, never floating-point numbers: a list price of eight decimals times a
+ * markup of six stays exact.
  */
 const PLACES = 14;
 const DOLLAR = 10n ** BigInt(PLACES);
 /** The markup is rounded to six places. */
 const MARKUP_PLACES = 6;
 
-/** The price of an image on this model, as data. */
+/** The price of an image on this model, as the API shows it. */
 export function imageModelPrice({ markup }: Models, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
   const { low, high } = spanOf(model.price.rows);
@@ -31,7 +31,7 @@ export function imageModelPrice({ markup }: Models, model: Model): ImageModelPri
 
 /**
  * Credits for one item on this model with these parameters: the provider's list price with the markup, rounded up to
- * whole credits, and at least one credit.
+ * whole credits, at least one.
  */
 export function creditsPerItem(
   models: Models,
@@ -52,8 +52,8 @@ function creditsFor({ markup, creditsPerUsd }: Models, usd: bigint): number {
 }
 
 /**
- * The parameters that determine the price, with the model's defaults for those that were not sent. They are sent to the
- * provider as well, so that its own defaults cannot differ from the price.
+ * The parameters that determine the price, with the model's defaults for those that were not sent. They are also sent
+ * to the provider, so that its own defaults cannot differ from the price.
  */
 export function pricedParameters(
   { price, parameters: declared }: Model,
@@ -66,7 +66,7 @@ export function pricedParameters(
   return present(Object.fromEntries(entries));
 }
 
-/** The list price in dollars. A value that is not in the list gets the highest price. */
+/** The list price in dollars. A value that is not listed gets the highest price. */
 function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): bigint {
   const { by, rows } = model.price;
   const priced = pricedParameters(model, sent);
@@ -75,7 +75,7 @@ function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): b
   return spanOf(matching.length === 0 ? rows : matching).high;
 }
 
-/** `2` and `"2"` are equal here, because clients send numbers in both forms. */
+/** Whether two values are the same. `2` and `"2"` are, because clients send numbers in both forms. */
 function isSame(listed: unknown, sent: unknown): boolean {
   return listed !== undefined && String(listed) === String(sent);
 }

@@ -16,7 +16,7 @@ const ModelsQuery = Type.Object({
   ),
 });
 
-/** GET /ai-models: the models that AI ops can run on. */
+/** Serves GET /ai-models: the models on which AI ops can run. */
 export async function modelRoutes(app: FastifyInstance, { models }: { models: Models }): Promise<void> {
   app.get<{ Querystring: Static<typeof ModelsQuery> }>(
     '/ai-models',

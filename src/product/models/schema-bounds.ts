@@ -1,6 +1,6 @@
 import { isObject } from '../../platform/values/json.ts';
 
-/** The limits of a caller's JSON Schema, which bound the time to compile it. */
+/** Limits on a caller's JSON Schema, so that it compiles quickly. */
 const MAX_SCHEMA_BYTES = 64 * 1024;
 const MAX_SCHEMA_LEVELS = 10;
 /** The most subschemas. A thousand of them compile in half a second. */
@@ -10,8 +10,8 @@ const MAX_SUBSCHEMAS = 1_000;
  */
 const MAX_EXPRESSIONS_CHARACTERS = 20_000;
 /**
- * The most steps of a check with all references followed, because references that double at every level grow without
- * bound.
+ * The most steps of a check with all references followed. References that double at every level would otherwise take
+ * for ever.
  */
 const MAX_CHECK_STEPS = 100_000;
 
@@ -46,7 +46,7 @@ function expressionsOf({ pattern, patternProperties }: Schema): string[] {
   ];
 }
 
-/** The highest number of repeats in a regular expression; nested repeats are multiplied. */
+/** The highest number of repeats in a regular expression. Nested repeats are multiplied. */
 function expandedLength(expression: string): number {
   const repeats = Array.from(expression.matchAll(/\{(\d+)(?:,(\d*))?\}/g), ([, least, most]) =>
     Math.max(1, Number(most || least)),
@@ -57,7 +57,7 @@ function expandedLength(expression: string): number {
 /** Keywords whose value is a map of schemas by name. */
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
-/** The levels of nested schemas. Lists, and maps such as `properties`, are not levels of their own. */
+/** The number of nested levels of a schema. Lists, and maps such as `properties`, do not count as levels. */
 function levelsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const below = Object.entries(value).map(([key, part]) =>
@@ -66,7 +66,7 @@ function levelsOf(value: unknown): number {
   return (Array.isArray(value) ? 0 : 1) + Math.max(0, ...below);
 }
 
-/** The most steps of one check: a referenced schema counts at each of its references. */
+/** The most steps of one check. A referenced schema counts at each of its references. */
 function stepsOf(root: Schema): number {
   const targetOf = targetsIn(root);
   const known = new Map<unknown, number>();
@@ -88,17 +88,17 @@ function refersOutside({ $ref, $dynamicRef }: Schema): boolean {
   return [$ref, $dynamicRef].some((reference) => typeof reference === 'string' && !reference.startsWith('#'));
 }
 
-/** The most values of the smallest answer to a schema: more do not fit into the bytes of an answer. */
+/** The most values that the smallest answer to a schema may have. More would not fit into the bytes of an answer. */
 const MAX_ANSWER_VALUES = 10_000;
 
-/** The most schemas that are visited over all rounds. Beyond them, the smallest answer stays unknown. */
+/** The most schemas that are visited in all rounds. Above it, the smallest answer stays unknown. */
 const MAX_VISITS = 50_000;
 
 /**
  * The reason why no model can answer a schema, as the end of the sentence "The schema …": its smallest answer has too
- * many values, for example in nested lists with minimum lengths, or because a definition requires itself. Undefined
- * when there is no such reason, or when none is found in a bounded time.
- * @param schema bounded in size (see schema-bounds.ts) and without outside references; it may fail to compile.
+ * many values, for example in nested lists with minimum lengths, or because a definition requires itself. Undefined if
+ * no reason is found in a limited time.
+ * @param schema limited in size (see above) and without outside references; it may still fail to compile.
  */
 export function leastAnswerProblem(schema: Schema): string | undefined {
   const least = leastValues(schema);
@@ -107,9 +107,8 @@ export function leastAnswerProblem(schema: Schema): string | undefined {
 }
 
 /**
- * The number of values of the smallest answer, which is an object; Infinity when every answer is infinite. Each round
- * computes the number of every schema from those of the previous round, beginning with Infinity, until no number
- * changes.
+ * The number of values of the smallest answer, which is an object; Infinity if every answer is infinite. The number of
+ * every schema begins with Infinity, and is computed again from the others in rounds, until no number changes.
  */
 function leastValues(root: Schema): number | undefined {
   const schemas = schemasIn(root).reverse();
@@ -131,7 +130,7 @@ function leastValues(root: Schema): number | undefined {
   return undefined;
 }
 
-/** A lower bound: a schema without a type may be answered with one value, and conditions are ignored. */
+/** A lower bound of that number: a schema without a type may be answered with one value, and conditions are ignored. */
 function leastOf(schema: Schema, of: (part: unknown) => number, targetOf: ($ref: string) => unknown): number {
   const { $ref, allOf, anyOf, oneOf, type } = schema;
   return Math.max(
@@ -165,8 +164,8 @@ function listOf(value: unknown): readonly unknown[] {
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Finds what a reference within a schema refers to: `#`, a pointer such as `#/$defs/name`, or an anchor such as
- * `#name`. The schema is searched for its anchors once, and each reference is followed once.
+ * Finds the target of a reference within a schema: `#`, a pointer such as `#/$defs/name`, or an anchor such as `#name`.
+ * The anchors are collected once, and each reference is followed once.
  */
 export function targetsIn(root: Schema): (reference: string) => unknown {
   const schemas = schemasIn(root).reverse();

@@ -1,10 +1,10 @@
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { Preset } from './preset.ts';
 
-/** When the built-ins were last changed: they have one version, and it ships with the service. */
+/** When the built-in presets were last changed. They have one version, which ships with the service. */
 const SAVED_AT = '2025-01-01T00:00:00.000Z';
 
-/** The presets that every account has, in the order of the listing. All of them run while the caller waits. */
+/** The presets that every account has, in the order of the listing. All of them can run while the caller waits. */
 export const BUILT_INS: readonly Preset[] = [
   builtIn(
     'web-optimized',
@@ -76,7 +76,7 @@ export const BUILT_INS: readonly Preset[] = [
   ),
 ];
 
-/** The built-in of this id, which is also its slug. */
+/** The built-in preset with this id, which is also its slug. */
 export function findBuiltIn(idOrSlug: string): Preset | undefined {
   return BUILT_INS.find(({ _id }) => _id === idOrSlug);
 }

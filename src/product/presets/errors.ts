@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts';
 import { MAX_VERSIONS } from './schema.ts';
 
 /**
- * 404: the preset does not exist, or belongs to another account.
+ * The error 404: the preset does not exist, or belongs to another account.
  * @param param the parameter that named the preset.
  * @param known the slugs that the account may call.
  */
@@ -15,7 +15,7 @@ export function presetNotFound(param: string, sent: string, known: readonly stri
 }
 
 /**
- * 404: the preset does not have this version, or no longer.
+ * The error 404: the preset does not have this version, or no longer has it.
  * @param param the parameter that named the version.
  */
 export function presetVersionNotFound(param: string, { version, superseded }: Preset): ApiError {
@@ -24,7 +24,7 @@ export function presetVersionNotFound(param: string, { version, superseded }: Pr
   return new ApiError('preset_not_found', message, { param, details: { allowed: versions } });
 }
 
-/** 400: the text after `@`, or the parameter `version`, is not a version number. */
+/** The error 400: the text after `@`, or the parameter `version`, is not a version number. */
 export function malformedVersion(param: string): ApiError {
   return invalidParam(param, `The version that ${param} names must be a whole number from 1.`);
 }
@@ -36,12 +36,12 @@ export function builtInReadOnly(): ApiError {
   return new ApiError('forbidden', message, { param: 'slug' });
 }
 
-/** 400: a path names a version where only the preset may be named. */
+/** The error 400: a path names a version where only the preset may be named. */
 export function namesAVersion(): ApiError {
   return invalidParam('slug', 'The path names a version of a preset: leave out the @ and what follows it.');
 }
 
-/** 422: the preset has reached its number of stored versions. */
+/** The error 422: the preset has reached its number of stored versions. */
 export function tooManyVersions(): ApiError {
   const message = `A preset keeps at most ${MAX_VERSIONS} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
   return new ApiError('resource_limit_exceeded', message, {

@@ -31,10 +31,11 @@ interface ReadEntry extends Omit<ReadContent, 'content'> {
 const MAX_SCHEMAS = 20;
 
 /**
- * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
+ * Divides the entries of an import into those that can be stored, in the order sent, and refused ones with index and
  * reason. Each entry, with its earlier versions, is checked like a new preset. The assets of all entries are looked up
  * together. The event loop serves other calls between two entries.
- * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
+ * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more entries than an account can
+ *   hold.
  */
 export async function checkEntries(
   entries: readonly unknown[],
@@ -74,7 +75,7 @@ function refuseManySchemas(schemas: readonly SentSchema[]): void {
   );
 }
 
-/** Returns the ids of the named assets that do not exist. */
+/** Returns those of the named assets that do not exist. */
 async function missingAmong(
   named: ReadContent['named'],
   accountId: string,
@@ -116,7 +117,7 @@ function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
   };
 }
 
-/** Checks the version numbers of an entry; the current one is last. */
+/** Checks the version numbers of an entry. The current version is the last one. */
 function checkNumbers(numbers: readonly number[]): void {
   if (numbers.length > MAX_VERSIONS) {
     const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_VERSIONS} are kept.`;

@@ -24,11 +24,12 @@ export interface PresetsSlice extends Slice {
   store: PresetsStore;
   /** The single pass of a preset that runs while its caller waits; see transform-pass.ts for the errors. */
   passOf: PresetPass;
-  /** The preset and the version that a call names; see reading.ts for the errors. */
+  /** Finds the preset and the version that a call names; see reading.ts for the errors. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
   /**
-   * Saves a preset, unless its own slug already names one of the same steps and widths.
-   * @param where the prefix of the fields that a refusal names.
+   * Saves a preset, unless a preset with the same steps and widths exists. The slug of such presets contains a hash of
+   * their content.
+   * @param where the prefix of field names in errors.
    * @throws ApiError invalid_param on the step at fault, or resource_limit_exceeded.
    */
   saveOnce(accountId: string, sent: NewPreset, where: string): Promise<FoundPreset>;
@@ -36,7 +37,7 @@ export interface PresetsSlice extends Slice {
   whenRemoved: PresetRemovals['whenRemoved'];
 }
 
-/** The part of the content's hash in the slug of a preset that is saved once. */
+/** The number of characters of the content's hash in the slug of such a preset. */
 const SLUG_HASH_CHARACTERS = 12;
 
 export async function openPresets({

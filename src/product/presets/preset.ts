@@ -5,13 +5,13 @@ import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
 export interface PresetContent {
   steps: PresetStep[];
   subjects: Subject[];
-  /** The widths that signed addresses of it may ask for, ascending; absent where it declares none. */
+  /** The widths that signed addresses may ask for, ascending; absent if it declares none. */
   widths?: number[];
-  /** What signed addresses of it answer while their source is away; absent for the refusal. */
+  /** The picture that signed addresses serve while their source is unreachable; absent for an error. */
   fallback?: Fallback;
 }
 
-/** A picture in place of another, and the status that it is answered with. */
+/** A replacement picture, and the HTTP status with which it is sent. */
 export interface Fallback {
   assetId: string;
   status: 200 | 404;
@@ -24,7 +24,7 @@ export interface Preset extends PresetContent {
   name: string;
   description: string;
   version: number;
-  /** When the current version was saved; a rename changes only updatedAt. */
+  /** When the current version was saved. A rename changes only updatedAt. */
   versionSavedAt: string;
   /** The numbers of the stored earlier versions, oldest first. */
   superseded: number[];
@@ -32,25 +32,25 @@ export interface Preset extends PresetContent {
   updatedAt: string;
 }
 
-/** A version with its number, the current one or an earlier one. */
+/** A version with its number, current or earlier. */
 export interface PresetVersion extends PresetContent {
   version: number;
   /** When this version was saved. */
   updatedAt: string;
 }
 
-/** The current version of a preset, in the form of an earlier one. */
+/** The current version of a preset, in the same form as earlier versions. */
 export function currentVersion(preset: Preset): PresetVersion {
   const { version, steps, subjects, widths, fallback, versionSavedAt } = preset;
   return { version, steps, subjects, ...present({ widths, fallback }), updatedAt: versionSavedAt };
 }
 
-/** What a cache purges when a version is deleted: the tag of the pictures that it made. */
+/** The cache tag of the pictures that a preset version made. Caches purge it when the version is deleted. */
 export function cacheTagOf(presetId: string, version: number): string {
   return `preset-${presetId}-${version}`;
 }
 
-/** The preset and version of such a tag, as a call names them: `id@version`. */
+/** The preset and version of a cache tag, in the form of a call: `id@version`. */
 export function referenceOfTag(tag: string): string {
   return tag.replace(/^preset-(.+)-(\d+)$/, '$1@$2');
 }

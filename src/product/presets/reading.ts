@@ -20,7 +20,7 @@ export interface FoundPreset {
 }
 
 /**
- * The preset that a call names by id, slug, or either with `@version`; without one, its current version.
+ * The preset that a call names by id, slug, or either with `@version`. Without a version, the current one is used.
  * @param param the parameter that named it, such as `preset` or `presetId`.
  * @throws ApiError invalid_param on `param`, or preset_not_found.
  */
@@ -35,7 +35,7 @@ export async function findPreset(
   return resolve(store, accountId, reference, param);
 }
 
-/** As `findPreset`, for a reference that is already parsed. */
+/** Does the same as `findPreset` for a parsed reference. */
 export async function resolve(
   store: PresetsStore,
   accountId: string,
@@ -57,7 +57,7 @@ export async function knownSlugs(store: PresetsStore, accountId: string): Promis
 
 /**
  * The preset and version that a path names, as `slug@version` or with the version as a query parameter.
- * @throws ApiError invalid_param on slug for an invalid version, on version when it is sent both ways.
+ * @throws ApiError invalid_param on slug for an invalid version; on version when both forms are sent.
  */
 export function pathReference(slug: string, version: string | undefined): Reference {
   if (version !== undefined && slug.includes('@')) {
@@ -84,14 +84,14 @@ export function checkWritable(idOrSlug: string): void {
   if (findBuiltIn(idOrSlug) !== undefined) throw builtInReadOnly();
 }
 
-/** The presets of one batch: each may have 512 KB, and an account may have a thousand. */
+/** The number of presets in one batch. Each may have 512 KB, and an account may have a thousand. */
 const BATCH = 16;
-/** The presets of one batch with their versions: each may have 25 MB. */
+/** The number of presets with their versions in one batch. Each may have 25 MB. */
 const BATCH_WITH_VERSIONS = 4;
 
 /**
- * The built-ins, followed by the account's presets, most recently updated first. Their ids are read at the start, so
- * that a save during the listing hides no preset; the presets are read in batches.
+ * Lists the built-in presets, followed by the account's presets, most recently updated first. Their ids are read at the
+ * start, so that a save during the listing hides no preset; the presets are read in batches.
  */
 export async function listPresets(
   store: PresetsStore,

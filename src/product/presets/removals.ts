@@ -3,13 +3,13 @@ import { cacheTagOf, type Preset } from './preset.ts';
 
 const GONE = 'presets/gone';
 
-/** Deleted versions of a preset, by the tags of the pictures that they made. */
+/** Deleted versions of a preset, as the tags of the pictures that they made. */
 interface GoneVersions {
   accountId: string;
   tags: string[];
 }
 
-/** Tells every process which versions of presets were deleted. A message may be lost. */
+/** Announces to every process which preset versions were deleted. A message may be lost. */
 export class PresetRemovals {
   readonly #coordination: Pick<Coordination, 'publish' | 'subscribe'>;
 
@@ -17,16 +17,22 @@ export class PresetRemovals {
     this.#coordination = coordination;
   }
 
-  /** Announces deleted versions. @returns the tags that a cache before the service has to purge. */
+  /**
+   * Announces deleted versions.
+   * @returns the tags that a cache in front of the service has to purge.
+   */
   async announce(accountId: string, { _id }: Preset, versions: readonly number[]): Promise<string[]> {
     const tags = versions.map((version) => cacheTagOf(_id, version));
     const gone: GoneVersions = { accountId, tags };
-    // Without the message the pictures stay in the caches of other processes, and are not answered.
+    // If the message is lost, the pictures stay in the caches of other processes, but are never served.
     await this.#coordination.publish(GONE, JSON.stringify(gone)).catch(() => undefined);
     return tags;
   }
 
-  /** Calls a listener when versions were deleted, by whatever process. @returns a function that ends this. */
+  /**
+   * Calls a listener whenever any process has deleted versions.
+   * @returns a function that removes the listener.
+   */
   whenRemoved(listener: (accountId: string, tags: readonly string[]) => void): Promise<() => void> {
     return this.#coordination.subscribe(GONE, (message) => {
       const { accountId, tags } = JSON.parse(message) as GoneVersions;

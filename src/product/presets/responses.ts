@@ -7,7 +7,7 @@ import type { Models } from '../models/models.ts';
 import type { Preset, PresetVersion } from './preset.ts';
 import type { PresetData, PresetUsage } from './schema.ts';
 
-/** The number of runs of each preset; a missing one never ran. */
+/** Returns the number of runs of each preset. A preset that is missing never ran. */
 export type UsageOf = (
   accountId: string,
   presetIds: readonly string[],
@@ -26,7 +26,7 @@ export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData 
   return { ...presetDataOf(preset), versions };
 }
 
-/** An earlier version as the API shows it, under the preset's current name. */
+/** An earlier version as the API shows it, under the current name of the preset. */
 export function earlierDataOf(
   { widths: _, fallback: __, ...preset }: Preset,
   version: PresetVersion,
@@ -34,14 +34,14 @@ export function earlierDataOf(
   return presetDataOf({ ...preset, ...version });
 }
 
-/** A preset in the response of a write, with warnings. */
+/** A preset in the response to a write, with warnings. */
 export function savedDataOf(preset: Preset, versions: PresetVersion[], models: Models): PresetData {
   return { ...exportOf(preset, versions), warnings: warningsAbout(preset, models) };
 }
 
 /**
- * A rename may save a preset whose steps are no longer accepted, because its model is not offered any more. It has no
- * warnings then.
+ * The warnings about a preset's steps. A renamed preset may have steps that are no longer accepted, because their model
+ * is not offered any more; it has no warnings then.
  */
 function warningsAbout({ steps }: Preset, models: Models): StepWarning[] {
   try {

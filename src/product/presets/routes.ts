@@ -31,7 +31,7 @@ export interface PresetRoutesOptions extends ContentRules {
   store: PresetsStore;
   removals: Pick<PresetRemovals, 'announce'>;
   gate: Gate;
-  /** The numbers of runs of presets, from the jobs. */
+  /** Counts the runs of presets in jobs. */
   usageOf: UsageOf;
   now: () => Date;
 }
@@ -40,7 +40,7 @@ const writePreset = rowWriter(PresetData);
 
 const ROUTES = [list, create, importAll, read, change, remove, removeVersion];
 
-/** The routes of presets: versioned lists of steps, which are checked when they are saved and run by name. */
+/** The routes of presets: versioned lists of steps, which are checked when they are saved and then run by name. */
 export async function presetRoutes(app: FastifyInstance, options: PresetRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }

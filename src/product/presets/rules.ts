@@ -13,7 +13,7 @@ import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { Revision } from './store.ts';
 
-/** Returns the given ids that are not DONE assets of the account. */
+/** Returns those of the given ids that are not DONE assets of the account. */
 export type MissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
 /** The rules for steps and subjects. */
@@ -32,12 +32,12 @@ const MAX_CONTENT_BYTES = 512 * 1024;
 /** Content as sent, which are not checked yet. */
 export type SentContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
 
-/** An asset that a version names, and the parameter that a refusal names. */
+/** An asset that a version names, and the parameter to name in an error. */
 type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
 
 /**
- * A version that is valid by all rules, with its assets, whose existence is still to be checked, and its answer
- * schemas, which are still to be compiled.
+ * A version that is valid by all rules. The existence of its assets is still to be checked, and its answer schemas are
+ * still to be compiled.
  */
 export interface ReadContent extends Pick<CheckedSteps, 'schemas'> {
   content: PresetContent;
@@ -45,7 +45,7 @@ export interface ReadContent extends Pick<CheckedSteps, 'schemas'> {
 }
 
 /**
- * Checks a new preset completely, except that its slug is free.
+ * Checks a new preset completely, except whether its slug is free.
  * @throws ApiError invalid_param on the field, step or parameter at fault.
  */
 export async function checkedNew(
@@ -118,7 +118,7 @@ export async function checkRevision(
     change.subjects === undefined ? before.subjects : readSubjects(change.subjects, 'subjects');
   const sent = { ...before, ...change, subjects };
   const steps = sent.steps.map(stepInOwnSpelling);
-  // The comparison is of the stored form, because JSON has no -0.
+  // The stored forms are compared, because JSON has no -0.
   const revision: Revision = JSON.parse(JSON.stringify(fieldsOf({ ...sent, steps })));
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(
@@ -142,7 +142,7 @@ export function checkWidths(widths: readonly number[] | undefined, param: string
 }
 
 /**
- * Refuses a version that names an asset other than a DONE asset of the account.
+ * Refuses a version that names anything but DONE assets of the account.
  * @throws ApiError invalid_param on the first parameter at fault, with its ids in details.missing.
  */
 export async function checkNamedAssets(
@@ -181,7 +181,7 @@ export function checkSlug(slug: string): void {
   if (refusal !== null) throw invalidParam('slug', refusal);
 }
 
-/** Whether an import's slug can be used by the account; any other is ignored there. */
+/** Whether the account may use the slug of an imported preset. Any other slug is ignored. */
 export function isOwnSlug(sent: unknown): sent is string {
   return typeof sent === 'string' && isSlug(sent, MAX_PRESET_SLUG_CHARACTERS) && !isReservedSlug(sent);
 }

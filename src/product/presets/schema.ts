@@ -12,7 +12,7 @@ import { MAX_SUBJECTS, SentSubjects, Steps, Subject } from '../catalogue/plan/st
 /** Limits that protect the store and its readers, far above what a preset needs. */
 const MAX_NAME_CHARACTERS = 1_000;
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
-/** This limit protects the store; a slug that is derived from a name is far shorter (names/slugs.ts). */
+/** A limit that protects the store. A slug that is derived from a name is far shorter (ids/slugs.ts). */
 export const MAX_PRESET_SLUG_CHARACTERS = 1_000;
 
 /** The most stored versions of one preset, including the current one. */
@@ -53,7 +53,7 @@ const description = Type.String({
   description: 'An empty string on PUT empties it.',
 });
 
-/** Body of POST /presets. Further fields of a response are ignored. */
+/** The body of POST /presets. Further fields of a response are ignored. */
 export const NewPreset = Type.Object(
   {
     name,
@@ -86,7 +86,7 @@ export const NewPreset = Type.Object(
 );
 export type NewPreset = Static<typeof NewPreset>;
 
-/** Body of PUT /presets/{slug}: missing fields stay unchanged. */
+/** The body of PUT /presets/{slug}. Missing fields stay unchanged. */
 export const PresetChange = Type.Partial(NewPreset, {
   title: 'PresetChange',
   examples: [{ name: 'Avatar, round' }],
@@ -115,7 +115,10 @@ export const PresetEntry = Type.Object({
 });
 export type PresetEntry = Static<typeof PresetEntry>;
 
-/** Body of POST /presets/import. Each entry is checked on its own, because a refusal does not affect the others. */
+/**
+ * The body of POST /presets/import. Each entry is checked separately, because a refused entry does not affect the
+ * others.
+ */
 export const PresetEntries = Type.Array(
   Type.Unsafe<unknown>({
     description: 'A preset as GET /api/v1/presets/{slug} answers it, with its versions.',
@@ -157,7 +160,7 @@ const StepWarning = Type.Object({
   steps: Type.Array(Type.Integer(), { description: 'Indexes concerned, the redundant one first.' }),
 });
 
-/** A preset in a response. Reads contain usage, writes contain warnings. */
+/** A preset in a response. Responses to reads contain usage; responses to writes contain warnings. */
 export const PresetData = component('PresetData', {
   id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
   builtIn: Type.Boolean(),

@@ -41,7 +41,7 @@ interface PresetVersionDocument extends Stored<PresetVersion> {
 /** A preset to be stored, with its history. */
 export interface PresetDraft extends Pick<Preset, 'name' | 'description' | 'version' | keyof PresetContent> {
   slug: string;
-  /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
+  /** Whether a taken slug gets a numeric suffix. Otherwise the draft is refused. */
   takesSuffix: boolean;
   /** Earlier versions, oldest first. */
   history: PresetVersion[];
@@ -84,7 +84,7 @@ export class PresetsStore {
     return found && presetOf(found);
   }
 
-  /** The ids of an account's presets, most recently updated first. */
+  /** The ids of an account's presets, the most recently updated first. */
   async ids(accountId: string): Promise<string[]> {
     const sort = order('-updatedAt', '-_id');
     const rows = await this.#presets.find({ accountId }, { sort, fields: ['_id'] });
@@ -128,9 +128,9 @@ export class PresetsStore {
   }
 
   /**
-   * Stores all of the drafts or none, in their order. Histories are stored first, so that a preset never names a
-   * missing version; no version is reachable without its preset.
-   * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
+   * Stores all of the drafts, in order, or none. Earlier versions are stored first, so that a preset never names a
+   * missing version.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug when a slug that takes no suffix is taken.
    */
   async insert(accountId: string, drafts: readonly PresetDraft[], now: Date): Promise<Preset[]> {
     const named = drafts.map((draft) => ({
@@ -181,8 +181,8 @@ export class PresetsStore {
   }
 
   /**
-   * Deletes a preset with every version, and answers what it was; null when there is none. The document is deleted
-   * first, so that rows left by a crash are unreachable.
+   * Deletes a preset with every version, and returns it; null when there is none. The document is deleted first, so
+   * that versions that a crash leaves are unreachable.
    */
   async remove(accountId: string, idOrSlug: string): Promise<Preset | null> {
     const preset = await this.find(accountId, idOrSlug);

@@ -12,7 +12,7 @@ const PARAM = 'preset';
 /** The most compiled versions that a process caches, of a few kilobytes each. */
 const KEPT_PASSES = 1_000;
 
-/** The single pass of a preset that runs while the caller waits, and the warnings about its steps. */
+/** The single pass of a preset that can run while the caller waits, and the warnings about its steps. */
 interface PresetRun {
   pass: ImagePass;
   warnings: StepWarning[];
@@ -25,7 +25,7 @@ export type PresetPass = (accountId: string, reference: string) => Promise<Prese
  * version; an AI step and with it several segments; a step that reads a second asset), or preset_not_found.
  */
 export function createPresetPass(store: PresetsStore, models: Models): PresetPass {
-  /** A version never changes, so it is compiled once. A refused version is compiled each time. */
+  /** Compiled passes. A version never changes, so it is compiled only once. A refused version is compiled each time. */
   const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
   return async (accountId, reference) => {
     const { preset, version } = await findPreset(store, accountId, reference, PARAM);

@@ -7,27 +7,27 @@ import { OneAtATime } from '../../platform/queues/one-at-a-time.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;
-/** The time limit of one schema. A schema at its bounds takes a sixth of it on a quiet core. */
+/** The time limit for one schema. The largest allowed schema takes a sixth of it on an idle core. */
 const MAX_TASK_MS = 3_000;
 /**
- * How long a schema that reached the limit stays refused. It is tried again then, because the machine may only have
+ * How long a schema that reached the limit stays refused. It is tried again later, because the machine may only have
  * been busy.
  */
 const REMEMBERED_MS = 60_000;
 const MAX_KNOWN_SCHEMAS = 1_000;
-/** How many schemas of one account may wait for the thread that a process checks schemas in. */
+/** How many schemas of one account may wait for the thread in which a process checks schemas. */
 const MAX_WAITING_SCHEMAS = 100;
 const RETRY_SECONDS = 5;
 
-/** A schema that a caller sent, and the parameter that a refusal of it names. */
+/** A schema that a caller sent, and the parameter to name in an error about it. */
 interface SchemaToCheck {
   schema: object;
   param: string;
 }
 
 /**
- * The JSON Schemas that callers give for the answers of models: compiled and checked in a thread, one at a time, by
- * turns of accounts.
+ * Compiles and checks the JSON Schemas that callers send for model answers. It uses one thread, one schema at a time;
+ * accounts take turns.
  */
 export class AnswerSchemas {
   readonly #thread = new Thread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
@@ -53,7 +53,7 @@ export class AnswerSchemas {
   }
 
   /**
-   * How a value violates a schema, as the end of a sentence such as "/tags must be array"; undefined when it is valid.
+   * How a value violates a schema, as the end of a sentence such as "/tags must be array". Undefined when it is valid.
    */
   async findProblem(accountId: string, schema: object, value: unknown): Promise<string | undefined> {
     const task = { kind: 'check', schema: JSON.stringify(schema), value: JSON.stringify(value) } as const;
@@ -69,11 +69,11 @@ export class AnswerSchemas {
     return this.#thread.close();
   }
 
-  /** Runs a task; undefined when it reached its limit of time or memory. */
+  /** Runs a task in the thread. Undefined when it reached its limit of time or memory. */
   async #inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
     await this.#queue.takeTurn(accountId);
     try {
-      // The time limit of a task begins when its thread runs.
+      // The thread is started first, because the time limit of a task counts from when its thread runs.
       await this.#thread.run({ kind: 'start' }, new AbortController().signal);
       const limit = AbortSignal.timeout(MAX_TASK_MS);
       return await this.#thread.run(task, limit).catch((error: unknown) => {
@@ -85,7 +85,7 @@ export class AnswerSchemas {
     }
   }
 
-  /** Caches a result; a schema that took too long is cached for a limited time. */
+  /** Caches a result. The result of a schema that took too long is cached for a limited time. */
   #remember(name: string, result: SchemaResult | undefined, work: 'compile' | 'check'): string {
     const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
     this.#known.set(name, problem, result === undefined ? { ttl: REMEMBERED_MS } : {});

@@ -14,8 +14,8 @@ const MAX_PROBLEM_CHARACTERS = 200;
 const FENCE = '```';
 
 /**
- * Checks an answer against the request. A wrong answer is a fault that may pass, because the model may answer correctly
- * the next time.
+ * Checks an answer against the request. A wrong answer counts as a temporary fault, because the model may answer
+ * correctly the next time.
  * @param problemOf describes how a value violates a schema.
  * @throws ProviderFault unavailable: no picture, no object, or one that violates the schema.
  */
@@ -46,7 +46,7 @@ function parseOutput(answer: RawAnswer): Record<string, unknown> {
 }
 
 /**
- * Parses the JSON that a model wrote. Small models put it between code fences, although they are asked not to.
+ * Parses the JSON that a model wrote. Small models put it between code fences, although they are told not to.
  * @throws ProviderFault when the content is not JSON.
  */
 export function jsonIn(content: unknown): unknown {
@@ -59,7 +59,7 @@ function withoutFences(text: string): string {
   return text.slice(FENCE.length, -FENCE.length).replace(/^json/, '');
 }
 
-/** The most levels of nested lists and objects, because recursive code could exceed its stack. */
+/** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
 const MAX_DEPTH = 100;
 /** The most bytes outside of strings. A picture is one long string; the rest of an answer is far smaller. */
 const MAX_SYNTAX_BYTES = MEGABYTE;
@@ -68,9 +68,9 @@ const QUOTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
 
 /**
- * Parses JSON from a provider or a model after measuring it, because parsing takes much longer per value than per byte
- * of a string.
- * @param what begins the sentence of a refusal, such as "The answer of the provider".
+ * Parses JSON from a provider or a model. It is measured first, because parsing takes much longer per value than per
+ * byte of a string.
+ * @param what begins the sentence of an error, such as "The answer of the provider".
  * @throws ProviderFault unavailable when it is not JSON, is nested too deeply or has too many values.
  */
 export function readJson(json: Buffer, what: string): unknown {
@@ -106,7 +106,7 @@ function problemOf(json: Buffer): string | undefined {
   return undefined;
 }
 
-/** Whether a byte is escaped, which is the case after an odd number of backslashes. */
+/** Whether a byte is escaped, that is preceded by an odd number of backslashes. */
 function isEscaped(json: Buffer, at: number): boolean {
   let first = at;
   while (json[first - 1] === BACKSLASH) first -= 1;

@@ -24,15 +24,15 @@ export interface ProviderEndpoint {
   secrets: readonly string[];
 }
 
-/** The limit of an answer that may contain a picture in base64, far above any. */
+/** The limit of an answer that may contain a picture in base64, far above any real answer. */
 const MAX_PICTURE_RESPONSE_BYTES = 64 * MEGABYTE;
 /** The limit of every other answer: four times what is stored of a model's answer about a picture. */
 const MAX_RESPONSE_BYTES = MEGABYTE;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
- * Completes an operator's base URL: a host without a path gets the path that the provider's own clients add.
- * @param fallback the provider's own, when none was set.
+ * Completes an operator's base URL. A host without a path gets the path that the provider's own clients add.
+ * @param fallback the provider's own URL, used when none was set.
  */
 export function endpointUrl(set: string, fallback: string): string {
   if (set === '') return fallback;
@@ -79,7 +79,8 @@ interface HttpRequest {
 }
 
 /**
- * The longest idle time of a connection. A provider may close it later, and a call that was just sent on it would fail.
+ * The longest idle time of a connection. A provider closes idle connections after longer, and a call that was just sent
+ * over one would fail.
  */
 const IDLE_MS = 4_000;
 const AGENTS = {
@@ -88,8 +89,8 @@ const AGENTS = {
 };
 
 /**
- * One HTTP/1.1 exchange with a host that the operator trusts, up to the headers of its answer; the caller reads the
- * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch does not do.
+ * One HTTP/1.1 exchange with a host that the operator trusts, up to the headers of its response. The caller reads the
+ * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch cannot do.
  * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
 export async function requestTrusted(
@@ -131,8 +132,8 @@ async function writeHttpRequest(
 }
 
 /**
- * Reads the body of an answer up to a limit, its content codings undone.
- * @throws ProviderFault when it is larger, or does not decode.
+ * Reads and decodes the body of a response up to a limit.
+ * @throws ProviderFault when it is larger, or cannot be decoded.
  */
 export async function readBytes(response: IncomingMessage, limitBytes: number): Promise<Buffer<ArrayBuffer>> {
   try {
@@ -145,7 +146,7 @@ export async function readBytes(response: IncomingMessage, limitBytes: number): 
   }
 }
 
-/** Maps an error of the connection to a fault of the provider that may pass; an abort is passed on. */
+/** Maps an error of the connection to a temporary fault of the provider. An abort is passed on. */
 export async function faultOnFailure<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -179,7 +180,10 @@ async function readRefusal(
   return faultOf({ status, kind, message: redactSecrets(message, secrets), retryAfterMs });
 }
 
-/** The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind. */
+/**
+ * The common fields of the error objects of OpenAI, Gemini and Replicate: a message, and texts that name the kind of
+ * error.
+ */
 function parseRefusal(text: string): { message: string; kind: string } {
   const body = objectOf(parsedJson(text));
   const error = objectOf(body.error);
@@ -192,12 +196,12 @@ function parseRefusal(text: string): { message: string; kind: string } {
   return { message: String(message ?? ''), kind: kinds.filter((kind) => typeof kind === 'string').join(' ') };
 }
 
-/** The value as an object; anything else has no fields. */
+/** The value if it is an object; else an empty object. */
 export function objectOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Parses a Retry-After header (seconds or a date) to milliseconds from `nowMs`. */
+/** Parses a Retry-After header (seconds or a date) to milliseconds after `nowMs`. */
 export function retryAfterMsOf(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
   const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;

@@ -18,14 +18,14 @@ const RESERVED_PARAMETERS = [
   'responseSchema',
   'responseJsonSchema',
 ];
-/** Parameters that are sent in their own group. */
+/** Parameters that are sent in a group of their own. */
 const OF_THE_IMAGE = ['aspectRatio', 'imageSize'];
-/** Finish reasons that are caused by the content and not by the service. */
+/** Matches finish reasons that the content causes, and not the service. */
 const CONTENT_POLICY_WORDS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_OTHER|MODERATION/;
 
 /**
- * The Gemini API. Its method models.generateContent returns pictures as well as JSON. It is called without the vendor's
- * package, for the reasons given in openai.ts. Reference: https://ai.google.dev/api/generate-content
+ * Calls the Gemini API. Its method models.generateContent returns pictures as well as JSON. The vendor's package is not
+ * used, for the reasons given in openai.ts. Reference: https://ai.google.dev/api/generate-content
  */
 export function createGemini({ key, baseUrl }: { key: string; baseUrl: string }): Provider {
   const endpoint: ProviderEndpoint = {

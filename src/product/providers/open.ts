@@ -60,7 +60,7 @@ export interface ProvidersOptions {
   log: { error(context: object, message: string): void };
 }
 
-/** The pause before a call without a slot is repeated. */
+/** The pause before a call that found no slot is repeated. */
 const BUSY_MS = 1_000;
 const SANDBOX_WAIT_MS = 100;
 
@@ -74,7 +74,7 @@ const CODES = {
 export interface Providers {
   /** The most items that run or wait for a slot; further calls return `busy`. */
   width: number;
-  /** Rejects only with the signal's reason when it aborts, and when `keep` or `pictures` rejects. */
+  /** Makes one attempt. Rejects only with the signal's reason when it aborts, and when `keep` or `pictures` rejects. */
   run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
   /** Ends the threads of the local models. */
   stop(): Promise<void>;
@@ -173,7 +173,7 @@ export class ModelProviders implements Providers {
   #classifyFailure(error: unknown, { attempt }: ModelCall, name: ProviderName): ModelOutcome {
     if (error instanceof LostItem) throw error.cause;
     if (error instanceof ApiError) {
-      // A picture could not be prepared: the item's input is at fault, or the image pool is unavailable for now.
+      // A picture could not be prepared: the item's input is at fault, or the image pool is temporarily unavailable.
       const again = error.retryable ? nextTryMs(attempt, this.#waitsFor('sandbox')) : undefined;
       return failure(error.code, error.message, again);
     }
@@ -199,14 +199,14 @@ export class ModelProviders implements Providers {
   }
 }
 
-/** A callback of the caller rejected, for example because the item has another owner by now. */
+/** Thrown when a callback of the caller rejected, for example because the item has another owner by now. */
 class LostItem extends Error {
   constructor(cause: unknown) {
     super('The item was lost', { cause });
   }
 }
 
-/** Wraps an error of the caller's callbacks, to distinguish it from an error of the provider. */
+/** Wraps an error of the caller's callbacks, so that it is not taken for an error of the provider. */
 async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -219,11 +219,11 @@ function failure(code: ErrorCode, message: string, retryAfterMs?: number): Model
   return { kind: 'failure', code, message, ...present({ retryAfterMs }) };
 }
 
-/** A longer Retry-After fails the item at once, because that serves its caller better than waiting. */
+/** The longest wait. A longer Retry-After fails the item at once, which helps its caller more than waiting. */
 const MAX_WAIT_MS = 5 * 60_000;
 
 /**
- * The time of the next attempt after a failure that may pass.
+ * The time of the next attempt after a temporary failure.
  * @param attempt the number of the failed attempt, from 1.
  * @param waitsMs the wait before each further attempt.
  * @param retryAfterMs the wait that the provider asked for; it can only delay the next attempt.
@@ -243,7 +243,7 @@ type ProviderMeter = (provider: ProviderName, outcome: string, elapsedMs: number
 
 const DURATION_METRIC = 'darkroom_provider_call_seconds';
 const CALLS = 'darkroom_provider_calls_total';
-/** What an alert names, and what it compares with. */
+/** The outcomes that alerts use. */
 const ALERTED_VERDICTS = ['answered', 'provider_unavailable', 'service_misconfigured'];
 const BUCKETS_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120];
 

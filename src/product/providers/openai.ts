@@ -25,7 +25,7 @@ const RESERVED_PARAMETERS = [
 ];
 
 /**
- * The API of OpenAI and of compatible servers (vLLM, LocalAI, Ollama): images/generations, images/edits and
+ * Calls the API of OpenAI and of compatible servers (vLLM, LocalAI, Ollama): images/generations, images/edits and
  * chat/completions. The `openai` package is not used, because it retries, follows redirects and reads the environment
  * by itself, and is large for three calls. Reference: https://platform.openai.com/docs/api-reference/images
  */

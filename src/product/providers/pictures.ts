@@ -7,16 +7,16 @@ import type { Model } from '../models/models.ts';
 import { faultOnFailure, isOk, type ProviderEndpoint, readBytes, requestTrusted } from './exchange.ts';
 import { type ModelPicture, providerUnavailable } from './provider.ts';
 
-/** Formats that every provider reads; others are re-encoded. */
+/** Formats that every provider reads. Other formats are re-encoded. */
 const READ_BY_ALL = ['jpeg', 'png', 'webp'] as const;
 
 const QUALITY = 92;
 const PREPARE_TIMEOUT_MS = 60_000;
 
 /**
- * Prepares a picture for a model. A picture larger than its max_input_edge is turned upright, scaled down and sent as
- * WebP without metadata. The same is done with a picture that is rotated by its orientation tag, is animated, or has a
- * format that not every provider reads. Any other picture is sent unchanged.
+ * Prepares a picture for a model. A picture larger than the model's max_input_edge is turned upright, scaled down and
+ * sent as WebP without metadata. So is a picture that an orientation tag rotates, that is animated, or whose format not
+ * every provider reads. Any other picture is sent unchanged.
  * @throws ApiError unsupported_format, or the error of the image pool.
  */
 export async function preparedPicture(
@@ -62,10 +62,13 @@ export function dataUrl({ mimeType, bytes }: ModelPicture): string {
 }
 
 const MAX_PICTURE_BYTES = 64 * MEGABYTE;
-/** The deadline of the call is usually earlier. */
+/** The timeout of a fetch. The deadline of the call usually comes earlier. */
 const FETCH_TIMEOUT_MS = 60_000;
 
-/** Decodes a picture in base64. @throws ProviderFault if it is not one. */
+/**
+ * Decodes a picture in base64.
+ * @throws ProviderFault if the text is none.
+ */
 export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
   if (typeof text !== 'string' || text === '')
     throw providerUnavailable('The model answered without an image.');

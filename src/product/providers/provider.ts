@@ -8,7 +8,7 @@ export interface ModelPicture {
   height: number;
 }
 
-/** What one attempt of one item asks of a model. */
+/** The task of one attempt of one item for a model. */
 export interface ModelTask {
   op: ModelCategory;
   /** The prompt with its subjects expanded. */
@@ -23,19 +23,19 @@ export interface ModelTask {
   attempt: number;
 }
 
-/** One attempt of one item, ready to be sent. Its parameters include the defaults of those that determine the price. */
+/** One attempt of one item, ready to be sent. Its parameters include defaults for those that determine the price. */
 export interface ModelRequest extends ModelTask {
   /** The model's name at its provider. */
   providerModel: string;
-  /** The names of this model's inputs, for providers whose models have different ones. */
+  /** The names of this model's inputs, for providers whose models differ in them. */
   fields: Readonly<Record<string, string>>;
-  /** The item's picture, if it has one, followed by the references. */
+  /** The item's picture, if it has one, followed by the reference pictures. */
   pictures: readonly ModelPicture[];
 }
 
 /**
- * The parameters that are sent to a provider under the names that the caller gave.
- * @param reserved the names of those that the service sets itself.
+ * The parameters that are sent to a provider under the names that the caller used.
+ * @param reserved the names of parameters that the service sets itself.
  */
 export function sentParameters(
   { parameters }: ModelTask,
@@ -49,12 +49,12 @@ export function sentParameters(
 
 export interface CallContext {
   accountId: string;
-  /** Aborts at the deadline of the attempt, and when this process gives the item up, for example because it stops. */
+  /** Aborts at the deadline of the attempt, and when this process gives up the item, for example because it stops. */
   signal: AbortSignal;
-  /** The id of the request that an earlier owner of the item submitted, at providers whose requests can be resumed. */
+  /** The id of the request that an earlier owner of the item submitted, at a provider whose requests can be resumed. */
   requestId?: string;
   /**
-   * Stores the id of a request, at providers whose requests can be resumed. It is awaited before the result is polled,
+   * Stores the id of a request, at a provider whose requests can be resumed. It is awaited before the result is polled,
    * and rejects when the item has another owner by now.
    */
   keep(requestId: string): Promise<void>;
@@ -63,7 +63,7 @@ export interface CallContext {
 /** The unchecked result of a model. */
 export type RawAnswer = { kind: 'image'; bytes: Uint8Array<ArrayBuffer> } | { kind: 'json'; value: unknown };
 
-/** The client of one provider's API. It throws ProviderFault for everything but an answer. */
+/** The client of one provider's API. It throws ProviderFault for everything except an answer. */
 export interface Provider {
   run(request: ModelRequest, context: CallContext): Promise<RawAnswer>;
   close?(): Promise<void>;
@@ -74,7 +74,7 @@ export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   /**
    * `rejected`: the provider will never accept this input. `unavailable`: a later attempt may succeed. `misconfigured`:
-   * the operator has to correct the configuration.
+   * the operator must correct the configuration.
    */
   readonly errorClass: 'rejected' | 'unavailable' | 'misconfigured';
   /** The Retry-After of the provider, in milliseconds. */
@@ -106,7 +106,10 @@ const CREDENTIAL_WORDS = /api[_ -]?key|auth|credential|token[_ -]?invalid|invali
 const REJECTED_STATUSES = [400, 413, 422];
 const TEMPORARY_STATUSES = [408, 409, 425, 429];
 
-/** Classifies a refusal: caused by the item's input, by the provider for now, or by this service's configuration. */
+/**
+ * Classifies an error response: caused by the item's input, temporarily by the provider, or by this service's
+ * configuration.
+ */
 export function faultOf({ status, kind, message, retryAfterMs }: ProviderRefusal): ProviderFault {
   const text = message === '' ? `HTTP ${status}` : message;
   if (TEMPORARY_STATUSES.includes(status) || status >= 500) return providerUnavailable(text, retryAfterMs);
@@ -121,7 +124,7 @@ const MAX_MESSAGE_CHARACTERS = 500;
 const KEYS = /\b(?:sk|r8|pk|rk)[-_][A-Za-z0-9_*-]{6,}|\bAIza[\w-]{10,}|\b(Bearer|ApiKey|Token)\s+\S+/g;
 
 /**
- * The message of a provider in a form that a caller may read.
+ * A provider's message in a form that callers may read.
  * @param secrets keys of this service, which are removed.
  */
 export function redactSecrets(message: string, secrets: readonly string[]): string {

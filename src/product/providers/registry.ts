@@ -14,8 +14,8 @@ import { createSandbox } from './sandbox/sandbox.ts';
 type Configured = SettingsOf<typeof providersSettings>;
 
 /**
- * Whether a provider's models are offered: it needs a key or a base URL. The sandbox is offered unless it is switched
- * off, and local models are offered when their packages are installed.
+ * Whether a provider's models are offered. A provider needs a key or a base URL. The sandbox is offered unless it is
+ * switched off; local models are offered when their packages are installed.
  */
 export function offeredBy(settings: Configured): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
@@ -53,10 +53,10 @@ function isSet(...values: readonly string[]): boolean {
   return values.some((value) => value !== '');
 }
 
-/** The time that a reader has for a picture; the deadline of the attempt ends it earlier. */
+/** The time limit of a reader for one picture. The deadline of the attempt may come earlier. */
 const TIMEOUT_MS = 60_000;
 
-/** The models that run on this machine: one reads text, the other reads bar codes and QR codes. */
+/** The provider of models that run on this machine: one reads text, the other reads bar codes and QR codes. */
 function createLocal(readers: Readers): Provider {
   return {
     async run({ providerModel, pictures: [picture] }, { accountId, signal }) {

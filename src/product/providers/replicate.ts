@@ -31,8 +31,8 @@ const CANCEL_TIMEOUT_MS = 5_000;
 const MAX_FAILED_POLLS = 5;
 
 /**
- * The API of Replicate and of compatible servers: a prediction is submitted, polled until it ends, and cancelled when
- * it takes too long. Its id is stored before the first poll, so that a process that takes over the item polls it
+ * Calls the API of Replicate and of compatible servers: a prediction is submitted, polled until it ends, and cancelled
+ * when it takes too long. Its id is stored before the first poll, so that a process that takes over the item polls it
  * instead of submitting it again. Reference: https://replicate.com/docs/reference/http
  */
 export function createReplicate(settings: { token: string; baseUrl: string; outbound: Outbound }): Provider {
@@ -62,7 +62,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     return prediction;
   }
 
-  /** The prediction of an earlier owner; undefined when there is none, or the provider has deleted it. */
+  /** The prediction of an earlier owner of the item. Undefined when there is none, or the provider has deleted it. */
   async function resumed({ requestId, signal }: CallContext): Promise<Prediction | undefined> {
     if (requestId === undefined) return undefined;
     try {
@@ -77,7 +77,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     return requestPrediction({ path: `/predictions/${encodeURIComponent(id)}`, method: 'GET' }, signal);
   }
 
-  /** The prediction that a call answers. The output of a finished one may contain its picture. */
+  /** Makes a call that returns a prediction. The output of a finished one may contain its picture. */
   async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
     const answer = await requestJson(endpoint, { ...call, answersPicture: true }, signal);
     const { id, status, error, output } = objectOf(answer);
@@ -112,7 +112,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
 
   /**
    * Cancels a prediction at its deadline or after an error. It is not called when the process stops: the prediction
-   * continues then, and another process takes it over.
+   * continues, and another process takes it over.
    */
   async function cancel(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
@@ -144,7 +144,10 @@ function isLate({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof DOMException && reason.name === 'TimeoutError';
 }
 
-/** `owner/name` runs an official model at its path; `owner/name:version` and a bare version are named in the body. */
+/**
+ * Writes the submission. `owner/name` runs an official model at its path; `owner/name:version` and a bare version are
+ * named in the body.
+ */
 function writeSubmission(request: ModelRequest) {
   const { providerModel, fields, prompt, pictures } = request;
   const [image, ...others] = pictures;

@@ -1,18 +1,20 @@
 import { FairQueue } from '../../platform/queues/fair-queue.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
-/** The lease of a slot, which frees the slots of a dead process; a living process renews it long before. */
+/** The lease of a slot. It frees the slots of a dead process; a living process renews it in time. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 /**
- * A slot returned in this process wakes a waiting call; slots of other processes are found by polling at this interval.
+ * How often a waiting call looks for slots that other processes have freed. A slot that this process frees wakes it at
+ * once.
  */
 const POLL_MS = 250;
 const MAX_POLLS = 8;
-/** How long an account that found no slot keeps its turn, until its item is tried again. */
+/** How long an account that found no slot keeps its place, until its item is tried again. */
 const WAIT_MS = 3_000;
 /**
- * How long half of the slots are reserved for other accounts after one of them asked. Running calls are not stopped.
+ * How long half of the slots stay reserved for other accounts after one of them has asked. Running calls are not
+ * stopped.
  */
 const RESERVED_MS = 60_000;
 
@@ -24,9 +26,9 @@ interface ProviderSlotsOptions {
 }
 
 /**
- * The slots at a provider, shared by the processes of a host and by its accounts: one account may hold all of them only
- * while no other account used the provider recently. In contrast to the slots of calls
- * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers hold them for long.
+ * The slots at a provider. The processes of a host and its accounts share them: one account may hold all of them only
+ * while no other account used the provider recently. Unlike for the slots of calls
+ * (src/product/accounts/gate/slots.ts), a call waits for a slot here, because providers are slow.
  */
 export class ProviderSlots {
   readonly #options: ProviderSlotsOptions;
@@ -38,8 +40,8 @@ export class ProviderSlots {
   }
 
   /**
-   * Runs the work in a slot. It waits shortly for a free slot while few others wait; undefined when there was none. So
-   * a provider that hangs keeps a bounded number of items in this process, and the others stay in the store.
+   * Runs the work in a slot. It waits briefly for a free slot while few others wait; undefined when there was none. So
+   * a provider that hangs keeps a limited number of items in this process, and the others stay in the store.
    * @param owner the account that holds the slot.
    */
   async run<T>(name: string, owner: string, work: () => Promise<T>): Promise<{ done: T } | undefined> {
@@ -47,7 +49,7 @@ export class ProviderSlots {
     const key = `providers/${this.#options.hostId}/${name}`;
     const holder = `${this.#options.hostId}/${this.#options.processId}/provider-${this.#counter}/${owner}`;
     if (!(await this.#take(key, holder, owner))) return undefined;
-    // If a slot cannot be renewed, the call continues, and at worst one more call runs than there are slots.
+    // If a slot cannot be renewed, the call continues. At worst, one more call runs than there are slots.
     const renewal = setInterval(() => {
       this.#options.coordination.renewSlot(key, holder, LEASE_MS).catch(() => undefined);
     }, RENEW_MS);
@@ -81,7 +83,7 @@ export class ProviderSlots {
   }
 
   async #giveBack(key: string, holder: string): Promise<void> {
-    // A slot that could not be returned is freed by the end of its lease.
+    // A slot that cannot be released is freed when its lease ends.
     await this.#options.coordination.releaseSlot(key, holder).catch(() => undefined);
     const queue = this.#waiting.get(key);
     const next = queue?.next();
@@ -91,7 +93,7 @@ export class ProviderSlots {
   }
 }
 
-/** Waits until a slot is returned and it is the owner's turn, or until the next poll. */
+/** Waits until a slot is free and it is the owner's turn, or until the next poll. */
 function turnOrPoll(queue: FairQueue<() => void>, owner: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, POLL_MS);

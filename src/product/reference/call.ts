@@ -1,7 +1,7 @@
 import type { PageSample } from '../../platform/pages/page.ts';
 import { queryText } from '../catalogue/pages/query-text.ts';
 
-/** A call of the interface, as a reader makes it. Its address and its key are in BASE and KEY. */
+/** A call of the API as a reader makes it, with its address in BASE and its key in KEY. */
 export interface SampleCall {
   method: string;
   path: string;
@@ -13,13 +13,13 @@ export interface SampleCall {
     | { json: unknown }
     /** The bytes of a file. */
     | { file: string; type: string }
-    /** A form with a file in each part, and with texts beside them. */
+    /** A form with a file in each part, and text fields. */
     | { parts: Readonly<Record<string, string>>; texts?: Readonly<Record<string, string>> };
-  /** The file that the answer is written to; absent for JSON, which is printed. */
+  /** The file to which the response is written; absent for JSON, which is printed. */
   saves?: string;
 }
 
-/** In these ids of examples a reader sends the asset in ASSET. */
+/** Matches example asset ids, which a sample replaces by the asset in ASSET. */
 const PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 
 /** A call with its defaults. */
@@ -35,7 +35,7 @@ function curl({ method, path, query, needsKey, scheme, body, saves }: FilledCall
   const text = queryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
-  // -g keeps curl from reading brackets as a pattern.
+  // With -g, curl does not take brackets for a pattern.
   const words = [
     `curl${/[[\]{}]/.test(text) ? ' -g' : ''}${verb} ${url}`,
     ...(needsKey ? [`-H "Authorization: ${scheme} $KEY"`] : []),
@@ -57,7 +57,7 @@ function curlBody(body: SampleCall['body']): string[] {
   return ['-H "Content-Type: application/json"', `-d '${text}'`];
 }
 
-/** A text between quotes of the shell: a quote in it ends the text, which goes on after it. */
+/** Quotes text for a shell. */
 function inShell(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
@@ -142,7 +142,7 @@ function pythonBody(body: SampleCall['body']): string[] {
   ];
 }
 
-/** The parameters of a query as texts: lists and objects are JSON there. */
+/** The parameters of a query as text. Lists and objects become JSON. */
 function asTexts(query: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => [
@@ -152,11 +152,11 @@ function asTexts(query: Readonly<Record<string, unknown>>): Record<string, strin
   );
 }
 
-/** How a language writes the values of JSON that are no text and no number, and the asset in ASSET. */
+/** How a language writes JSON values that are neither text nor numbers, and the asset in ASSET. */
 interface Dialect {
   words: Readonly<Record<string, string>>;
   asset: string;
-  /** Whether the name of a field stands without quotes where it can. */
+  /** Whether field names are written without quotes where possible. */
   hasPlainNames: boolean;
 }
 
@@ -168,7 +168,7 @@ const PYTHON: Dialect = {
 };
 const MAX_LINE_CHARACTERS = 64;
 
-/** A value of JSON as a literal of a language: in one line if it is short, else with a line per entry. */
+/** A JSON value as a literal of a language: in one line if it is short, else with one line per entry. */
 function literal(value: unknown, dialect: Dialect, indent = ''): string {
   const inner = `${indent}${dialect.hasPlainNames ? '  ' : '    '}`;
   if (typeof value !== 'object' || value === null) {

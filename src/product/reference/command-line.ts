@@ -5,8 +5,8 @@ import type { OpDefinition } from '../catalogue/schema.ts';
 const MAX_LINE_CHARACTERS = 64;
 
 /**
- * The op by the command line `darkroom`, which reads the address and the key from DARKROOM_URL and DARKROOM_KEY.
- * Undefined for an op without a command of its own.
+ * The call of an op by the command line `darkroom`, which reads the address and the key from DARKROOM_URL and
+ * DARKROOM_KEY. Undefined for an op without a command.
  */
 export function commandSample(definition: OpDefinition): PageSample | undefined {
   const words = commandWords(definition);
@@ -14,15 +14,15 @@ export function commandSample(definition: OpDefinition): PageSample | undefined 
 }
 
 /**
- * A command with options, as somebody types it.
- * @param options the value of each by its name.
- * @param output the file of the result.
+ * A command with options, as a person types it.
+ * @param options the value of each option by name.
+ * @param output the file for the result.
  */
 export function commandText(words: readonly string[], options: object, output: string): string {
   return linesOf([words.join(' '), ...optionsOf(options), `-o ${output}`]);
 }
 
-/** One line, or a line per word where that would be too long. */
+/** The words in one line, or in a line per word if that would be too long. */
 function linesOf(words: readonly string[]): string {
   const line = words.join(' ');
   return line.length <= MAX_LINE_CHARACTERS ? line : words.join(' \\\n  ');

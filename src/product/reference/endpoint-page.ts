@@ -51,7 +51,7 @@ export interface DocumentedOperation {
 const MAX_FIELDS = 90;
 
 /**
- * The page of an endpoint: how it is called, with an example, its parameters, its body, and its answers with an example
+ * The page of an endpoint: how to call it, with an example, its parameters, its body, and its responses with an example
  * each.
  */
 export function endpointPage(
@@ -89,14 +89,14 @@ export function endpointPage(
         ? []
         : [heading('Parameters'), fieldList(named.map((one) => parameterField(one, reader)))]),
       ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
-      // The form sends a key of an account, which is not a credential of the operator.
+      // The form sends an account's key, which is no credential of the operator.
       ...(isOperators(security) ? [] : [trialOf(path, call, named)]),
       ...responseBlocks(answers, reader),
     ],
   };
 }
 
-/** The form that makes the call of the page, with the values of its example at first. */
+/** The form that makes the call of the page. It starts with the values of the example. */
 function trialOf(
   path: string,
   { method, query = {}, needsKey, body }: SampleCall,
@@ -128,7 +128,7 @@ function isOperators(security: DocumentedOperation['security'] = []): boolean {
   return security.some((scheme) => 'operator' in scheme);
 }
 
-/** The responses by status; fields that are already listed are not repeated. */
+/** The responses by status. Fields that were listed before are not repeated. */
 function responseBlocks(answers: readonly DocumentedResponse[], reader: SchemaReader): Block[] {
   const listed = new Set<string>();
   return answers.flatMap(([status, { content = {} }]) =>
@@ -144,7 +144,7 @@ function responseBlocks(answers: readonly DocumentedResponse[], reader: SchemaRe
   );
 }
 
-/** The call with an example of each parameter, and with the simplest body that it takes. */
+/** The call with an example of each parameter, and with the simplest body that it accepts. */
 function callOf(
   method: string,
   path: string,
@@ -179,7 +179,7 @@ function bodyOf(content: Record<string, Media>, reader: SchemaReader): SampleCal
   return Object.keys(content).length === 0 ? undefined : { file: 'photo.jpg', type: 'image/jpeg' };
 }
 
-/** The file for an answer of these types; undefined for JSON. */
+/** The name of the file for a response of these types; undefined for JSON. */
 function answerFileOf(types: readonly string[]): string | undefined {
   if (types.includes('image/jpeg')) return 'picture.jpg';
   if (types.includes('application/zip')) return 'answer.zip';
@@ -213,7 +213,7 @@ function bodyBlocks(type: string, media: Media, reader: SchemaReader): Block[] {
   return mediaBlocks(`Body as ${type}`, type, media, reader);
 }
 
-/** The fields of a body or a response, and an example of it as JSON. */
+/** The fields of a body or a response, and an example as JSON. */
 function mediaBlocks(title: string, type: string, media: Media, reader: SchemaReader): Block[] {
   const fields = reader.fieldsOf(media.schema ?? {});
   const listed =

@@ -16,7 +16,7 @@ interface ErrorText {
   meaning: string;
   /** What to do, in one sentence. */
   remedy: string;
-  /** Why it may be, with what to do about each; the word of `details.reason` first, if there is one. */
+  /** The possible causes, with what to do about each. A cause begins with its `details.reason`, if there is one. */
   causes?: readonly string[];
   example: { message: string; param?: string; details?: object };
 }
@@ -294,7 +294,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
 };
 
-/** Every error code, in the order of their statuses. */
+/** Every error code, in the order of the statuses. */
 export const DOCUMENTED_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 /** All errors in one table. */

@@ -12,7 +12,7 @@ export const GALLERY_FILES: readonly URL[] = [...new Set(OF_OPS.flatMap(filesOf)
   (path) => new URL(path, FOLDER),
 );
 
-/** What an op does to a picture: a pair for each of its scenes. */
+/** Pictures of what an op does: a pair for each of its scenes. */
 export function picturesFor(op: string, files: StaticFiles): PagePictures[] {
   return OF_OPS.filter((scene) => scene.op === op).map(({ source, picture, caption, call }) => {
     const { query } = call;

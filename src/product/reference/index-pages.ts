@@ -93,7 +93,7 @@ export function homePage(
   };
 }
 
-/** All ops by their kind, each with a picture if the gallery has one. */
+/** The page of all ops by kind, each with a picture if the gallery has one. */
 export function opsPage(
   definitions: readonly OpDefinition[],
   picturesOf: (op: string) => readonly PagePictures[],

@@ -10,7 +10,7 @@ export function addressOf(path: string): string {
 }
 
 /**
- * A page of the documentation as a document of HTML, with the menu and the search.
+ * A documentation page as an HTML document, with the menu and the search.
  * @param path of the page below /docs.
  */
 export function documentOf(
@@ -54,7 +54,7 @@ export function documentOf(
 const LOGO =
   '<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect width="32" height="32" rx="7"/><circle cx="16" cy="16" r="8"/></svg>';
 
-/** The shelves, with a heading where a group begins. */
+/** The menu: the groups of pages, with a heading where a group begins. */
 function menuHtml(shelves: readonly PageShelf[], current: string): string {
   return shelves
     .map((shelf, index) => {

@@ -25,9 +25,9 @@ export interface PageEntry {
   make: () => DocumentationPage;
 }
 
-/** Pages of one kind, in the order of the menu. */
+/** A list of pages of one kind, in the order of the menu. */
 export interface PageShelf {
-  /** The heading of the menu that it stands under. */
+  /** The menu heading of the list. */
   group: 'Guides' | 'Ops' | 'Endpoints' | 'Errors';
   title: string;
   entries: readonly PageEntry[];
@@ -91,7 +91,7 @@ function opShelves({ definitions, picturesOf }: DocumentationSources): PageShelf
   });
 }
 
-/** The endpoints by tag, in the order of the tags. */
+/** The endpoint pages by tag, in the order of the tags. */
 function endpointShelves(document: Node): PageShelf[] {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const operations = operationsOf(document);

@@ -4,11 +4,11 @@ import type { DocumentationPage } from '../../platform/pages/page.ts';
 import { GUIDES } from './guides/index.ts';
 import type { Library } from './library.ts';
 
-/** The tag of the calls of the person who runs the service. */
+/** The tag of calls for the operator of the service. */
 const OPERATOR = 'Operator';
 
 /**
- * An overview for language models, as links with a sentence each, generated from the routes.
+ * An overview for language models: links with one sentence each, generated from the routes.
  * @see https://llmstxt.org
  */
 export function llmsText(document: Node): string {
@@ -16,7 +16,7 @@ export function llmsText(document: Node): string {
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const { path, method, operation } of operationsOf(document)) {
     const [tag = 'Other'] = (operation.tags ?? []) as string[];
-    // A PATCH is another name of the PUT beside it, and no caller is the operator.
+    // A PATCH is only another name of the PUT beside it, and callers cannot use the operator's calls.
     if (method === 'patch' || tag === OPERATOR) continue;
     const page = `/docs/${operation.operationId}.md`;
     const line = `- [${method.toUpperCase()} ${shortened(path)}](${page}): ${operation.summary ?? ''}`;
@@ -48,12 +48,14 @@ Paths without a slash are below /api/v1/.
 ${sections.join('\n')}`;
 }
 
-/** `/api/v1/jobs` as `jobs`: most paths begin so, and this text is read as a whole. */
+/**
+ * A shortened path, such as `jobs` for `/api/v1/jobs`: most paths begin like that, and this text is read as a whole.
+ */
 function shortened(path: string): string {
   return path.replace(/^\/api\/v1\//, '');
 }
 
-/** The guidelines, the guides, the errors and every op in one text of Markdown. */
+/** The guidelines, the guides, the errors and every op in one Markdown text. */
 export function llmsFullText(library: Library): string {
   const shelves = library.shelves.filter(({ group }) => group === 'Guides' || group === 'Ops');
   const pages = library
@@ -67,7 +69,7 @@ export function llmsFullText(library: Library): string {
 }
 
 /**
- * The guidelines as a skill: a file that agents with a shell keep, and read when its description fits their task.
+ * The guidelines as a skill: a file that agents with a shell store, and read when its description fits their task.
  * @see https://agentskills.io/specification
  */
 export function skillText(guidelines: DocumentationPage): string {

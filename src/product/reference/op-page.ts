@@ -35,7 +35,7 @@ const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected
 
 /**
  * The page of an op.
- * @param pictures what it does to a picture; none if the gallery shows nothing of it.
+ * @param pictures of what it does; empty if the gallery has none.
  */
 export function opPage(definition: OpDefinition, pictures: readonly PagePictures[]): DocumentationPage {
   const { op, description, params, syncParams, example } = definition;
@@ -78,7 +78,7 @@ function factsList({ kind, produces, jobType, pricing, defaultModel, modelCatego
   );
 }
 
-/** The call that runs the op while the caller waits; undefined for an op that runs in jobs only. */
+/** The synchronous call of the op; undefined for an op that runs in jobs only. */
 function syncCallOf({
   endpoint,
   syncEndpoint,

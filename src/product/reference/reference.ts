@@ -17,10 +17,10 @@ const FILES = [
   ...GALLERY_FILES,
 ];
 
-/** What the documentation is generated from; the pictures are those of the gallery. */
+/** The sources of the documentation, except the pictures, which come from the gallery. */
 type Documented = Omit<DocumentationSources, 'picturesOf'>;
 
-/** Every text of the documentation. Each is made when it is first read, and kept. */
+/** Every text of the documentation. Each is made when it is first read, and then cached. */
 export class Documentation {
   /** The files that the pages load. */
   readonly files: StaticFiles;
@@ -28,7 +28,7 @@ export class Documentation {
   readonly #library: Library;
   readonly #texts = new Map<string, string>();
 
-  /** @param staticPrefix the path below which the files are served. */
+  /** @param staticPrefix the path below which static files are served. */
   constructor(sources: Documented, staticPrefix: string) {
     this.files = new StaticFiles(staticPrefix, FILES);
     this.#sources = sources;

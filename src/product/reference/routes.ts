@@ -20,7 +20,7 @@ const TEXT = 'text/plain; charset=utf-8';
 const STATIC_PREFIX = '/docs/static';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What a page may load and send: files of this service alone, and no script or style within the page. */
+/** The content policy of documentation pages: files of this service only, and no inline script or style. */
 const CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -34,11 +34,11 @@ const CONTENT_POLICY = [
 ].join('; ');
 
 /**
- * GET /docs: the documentation as HTML, and as Markdown under the same address with `.md` or by Accept.
- * GET /llms.txt and /llms-full.txt: the same for language models.
+ * Serves GET /docs: the documentation as HTML, and as Markdown at the same address with `.md` or by Accept. GET
+ * /llms.txt and /llms-full.txt serve it for language models.
  */
 export async function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): Promise<void> {
-  // Nothing of the documentation is loaded at the start.
+  // The documentation is loaded at its first request, not at the start.
   const reference = lazy(async () => {
     const { Documentation } = await import('./reference.ts');
     const document = app.swagger() as unknown as Node;
@@ -46,7 +46,7 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
     return new Documentation({ document, definitions, guidelines }, STATIC_PREFIX);
   });
 
-  /** Sends a page in the form that the caller reads. */
+  /** Sends a page in the form that the client prefers. */
   async function sendPage(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -111,7 +111,7 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
   );
 }
 
-/** Whether a caller reads HTML rather than Markdown. Who accepts everything gets HTML. */
+/** Whether a client prefers HTML to Markdown. A client that accepts everything gets HTML. */
 function prefersHtml({ headers: { accept = '*/*' } }: FastifyRequest): boolean {
   return preferredType(accept, ['text/html', 'text/markdown', 'text/plain']) === 'text/html';
 }

@@ -94,7 +94,7 @@ export class SchemaReader {
     return choices.map((choice) => this.#resolved(choice));
   }
 
-  /** Examples contain optional fields as well, up to this depth. */
+  /** An example object. It contains optional fields too, up to this depth. */
   #objectOf({ properties = {}, required = [] }: Node, depth: number): object {
     const names = Object.entries(properties as Record<string, Node>).filter(
       ([name]) => depth < MAX_DEPTH || (required as string[]).includes(name),

@@ -7,7 +7,9 @@ import type { Library } from './library.ts';
 const SAMPLE = /```[\s\S]*?```/g;
 const WORD = /[\p{L}\p{N}_]{2,}/gu;
 
-/** Every page with each of its words once, without its samples; those of ops also with what others call them. */
+/**
+ * Every page with each of its words once, without its samples. Pages of ops include the names that other services use.
+ */
 export function searchIndex(library: Library): IndexedPage[] {
   return library.list().map(({ path, page }) => {
     const { title, lead } = page;

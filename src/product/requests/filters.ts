@@ -15,7 +15,7 @@ export interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'fro
   to?: number;
 }
 
-/** The word for calls without a key, as GET /usage has it. */
+/** The key name of calls without a key, as in GET /usage. */
 const CONSOLE = 'console';
 const STATUS = /^[1-5](\d\d|xx)$/;
 
@@ -45,7 +45,10 @@ export function passesFilters(request: KeptRequest, filters: RequestFilters): bo
   );
 }
 
-/** @param filter a status, or a class of them such as `4xx`. */
+/**
+ * Whether a status matches the filter.
+ * @param filter a status, or a class of statuses such as `4xx`.
+ */
 function isOf(filter: string, status: number): boolean {
   const text = String(status);
   return filter.endsWith('xx') ? filter[0] === text[0] : filter === text;

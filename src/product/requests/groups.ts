@@ -1,12 +1,12 @@
 import { present } from '../../platform/values/present.ts';
 import type { RequestErrorGroup, RequestRecord } from './schema.ts';
 
-/** The refused requests of a list by what refused them: code, reason and parameter at one operation. */
+/** Groups the refused requests of a list by their cause: code, reason and parameter at one operation. */
 export function errorGroups(requests: readonly RequestRecord[]): RequestErrorGroup[] {
   return mergedGroups(requests.flatMap((request) => groupOf(request) ?? []));
 }
 
-/** One group of those of the same refusal, with the facts of the last of them; the most frequent first. */
+/** Merges groups with the same cause, with the facts of the latest request. The most frequent group comes first. */
 export function mergedGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
   return [...Map.groupBy(groups, keyOf).values()]
     .map((same) => same.reduce(merged))

@@ -5,7 +5,7 @@ import { refusalOf } from '../../platform/http/errors/failures.ts';
 import type { KeptRefusal, KeptRequest } from './kept-request.ts';
 import { pathWithoutSecrets, textWithoutSecrets } from './secrets.ts';
 
-/** The part of an answered call that is kept: neither its body nor its headers. */
+/** The facts of an answered call that are kept, without its body and its headers. */
 export function keptOf(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,8 +1,8 @@
-/** An answered call as a process keeps it. Texts that are long to read are kept as they were sent. */
+/** An answered call as a process keeps it. Texts that are costly to parse are kept as they were sent. */
 export interface KeptRequest {
-  /** The X-Request-Id, which a caller may choose, so that it need not be unique. */
+  /** The X-Request-Id. A caller may choose it, so it need not be unique. */
   id: string;
-  /** When it was answered, in epoch milliseconds. */
+  /** When the response was sent, in epoch milliseconds. */
   atMs: number;
   method: string;
   /** The path and the query without secrets. */
@@ -11,9 +11,9 @@ export interface KeptRequest {
   route: string;
   status: number;
   durationMs: number;
-  /** The body's size as the client announced it; null if it did not. */
+  /** The size of the body as the client announced it; null if it did not. */
   bytesIn: number | null;
-  /** The size of what was sent; null for a stream of unknown length. */
+  /** The size of the response; null for a stream of unknown length. */
   bytesOut: number | null;
   /** Null for a console session. */
   apiKeyId: string | null;
@@ -34,10 +34,10 @@ export interface KeptRefusal {
   fix: string | null;
 }
 
-/** The memory of a kept request without its texts: of its objects, numbers and pointers. */
+/** The memory of a kept request besides its texts: its objects, numbers and pointers. */
 const OBJECT_BYTES = 300;
 
-/** An estimate of the memory of a kept request. Texts have one byte per character, or two if they are not Latin. */
+/** An estimate of the memory of a kept request. Text takes one byte per character, or two if it is not Latin. */
 export function bytesOf({ id, path, serverTiming, warnings, refusal }: KeptRequest): number {
   const texts = [id, path, serverTiming, warnings, refusal?.message, refusal?.param, refusal?.fix];
   let characters = 0;

@@ -9,7 +9,7 @@ import { answerSearches, RequestSearch } from './search.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether calls of the route are not among the recent requests of their account. */
+    /** Whether calls of the route are left out of their account's recent requests. */
     isUnlisted?: true;
   }
 }
@@ -22,7 +22,7 @@ interface RequestsOptions {
   now: () => Date;
 }
 
-/** The recent requests: each process keeps those that it answered, and answers the searches of the others. */
+/** The recent requests. Each process keeps those that it answered, and answers the searches of other processes. */
 export class RequestsSlice implements Slice {
   readonly #gate: Gate;
   readonly #now: () => Date;
@@ -52,7 +52,7 @@ export class RequestsSlice implements Slice {
   install(app: FastifyInstance): void {
     app.addHook('onResponse', (request, reply, done) => {
       const caller = this.#gate.callerIfAny(request);
-      // They are read once, because reading them copies them.
+      // The options are read once, because reading them copies them.
       const { url: route, config } = request.routeOptions;
       if (caller !== null && route !== undefined && !config.isUnlisted) {
         const { accountId, apiKeyId } = caller;

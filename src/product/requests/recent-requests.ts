@@ -4,11 +4,11 @@ import { bytesOf, type KeptRequest } from './kept-request.ts';
 /** The most requests of an account that a process keeps. */
 const MAX_REQUESTS = 1_000;
 const MAX_ACCOUNT_BYTES = 2 * MEGABYTE;
-/** Of all accounts of a process: beyond it, the account that has been quiet for longest is forgotten. */
+/** The memory for all accounts of a process. Above it, the account that has been quiet for longest is dropped. */
 const MAX_BYTES = 16 * MEGABYTE;
 const KEPT_MS = HOUR_MS;
 
-/** A request with its number in this process, by which requests of one millisecond are ordered. */
+/** A request with its number in this process, which orders requests of the same millisecond. */
 export interface NumberedRequest extends KeptRequest {
   number: number;
 }
@@ -19,19 +19,19 @@ interface AccountRequests {
   bytes: number;
 }
 
-/** The limits of the memory, which tests make smaller. */
+/** The memory limits, which tests reduce. */
 interface MemoryLimits {
   requests?: number;
   accountBytes?: number;
   bytes?: number;
 }
 
-/** The recent requests of this process by account, in memory: of the last hour, and bounded per account and in all. */
+/** The recent requests of this process by account: of the last hour, with a limit per account and in total. */
 export class RecentRequests {
   readonly #maxRequests: number;
   readonly #maxAccountBytes: number;
   readonly #maxBytes: number;
-  /** The account that has been quiet for longest comes first. */
+  /** The accounts. The one that has been quiet for longest comes first. */
   readonly #accounts = new Map<string, AccountRequests>();
   #bytes = 0;
   #lastNumber = 0;
@@ -67,7 +67,7 @@ export class RecentRequests {
     this.#forgetQuietAccounts(request.atMs);
   }
 
-  /** The requests of an account of the last hour, newest first. */
+  /** The requests of an account in the last hour, newest first. */
   *newestFirst(accountId: string, nowMs: number): Generator<NumberedRequest> {
     for (const request of (this.#accounts.get(accountId)?.requests ?? []).toReversed()) {
       if (isOver(request, nowMs)) return;
@@ -80,7 +80,7 @@ export class RecentRequests {
     if (oldest !== undefined) this.#count(account, -bytesOf(oldest));
   }
 
-  /** Forgets whole accounts: those without a request in the last hour, and as many more as there is no room for. */
+  /** Drops whole accounts: those without a request in the last hour, and more if there is no room. */
   #forgetQuietAccounts(nowMs: number): void {
     for (const [accountId, account] of this.#accounts) {
       if (this.#bytes <= this.#maxBytes && !isOver(account.requests.at(-1), nowMs)) return;

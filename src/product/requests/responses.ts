@@ -5,7 +5,7 @@ import type { RequestRecord } from './schema.ts';
 
 const TIMED_PART = /([\w-]+);dur=([\d.]+)/g;
 
-/** The path of a request with its parameters in braces. */
+/** The path pattern of a request, with its parameters in braces. */
 export function routeOf({ route }: KeptRequest): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }

@@ -13,7 +13,7 @@ import {
 } from './schema.ts';
 import type { RequestSearch } from './search.ts';
 
-/** The recent calls of an account. They are not in the list that they read. */
+/** The routes of an account's recent calls. Calls to these routes are not listed. */
 export async function requestRoutes(
   app: FastifyInstance,
   { gate, search }: { gate: Gate; search: RequestSearch },

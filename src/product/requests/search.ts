@@ -18,7 +18,7 @@ import type { NumberedRequest, RecentRequests } from './recent-requests.ts';
 import { recordOf } from './responses.ts';
 import type { RequestErrorGroup, RequestListQuery, RequestRecord } from './schema.ts';
 
-/** Where a request stands among those of all processes. */
+/** The position of a request among those of all processes. */
 interface RowPosition {
   at: string;
   /** Orders the requests of one instant. */
@@ -27,12 +27,12 @@ interface RowPosition {
 
 interface Row extends RequestRecord, RowPosition {}
 
-/** What a process is asked: its groups of errors, or its newest rows, or only their places. */
+/** A question to a process: for its groups of errors, for its newest rows, or only for their positions. */
 interface SearchQuestion {
   accountId: string;
   filters: RequestFilters;
   wants: 'groups' | 'rows' | 'places';
-  /** The place that the rows follow: `at` and `position`; null for the newest ones. */
+  /** The position (`at` and `position`) that the rows follow; null for the newest rows. */
   after: readonly unknown[] | null;
   limit: number;
 }
@@ -41,18 +41,18 @@ interface SearchAnswer {
   rows: Row[];
   places: RowPosition[];
   groups: RequestErrorGroup[];
-  /** The requests that pass the filters, whatever the limit. */
+  /** The number of requests that match the filters, whatever the limit is. */
   total: number;
 }
 
 const CHANNEL = 'requests';
-/** A process that is busy for longer is missing from the answer. */
+/** How long an answer is awaited. A process that is busy for longer is left out. */
 const ANSWER_MS = 2_000;
-/** Characters of a number, so that texts sort as numbers do. */
+/** Characters to which a number is padded, so that text sorts as numbers do. */
 const NUMBER_CHARACTERS = 12;
 const NEWEST_FIRST = order('-at', '-position');
 
-/** The recent requests of all processes of every host, each of which keeps those that it answered. */
+/** The recent requests of all processes of every host. Each process keeps those that it answered. */
 export class RequestSearch {
   readonly #coordination: Channels;
 
@@ -60,7 +60,10 @@ export class RequestSearch {
     this.#coordination = coordination;
   }
 
-  /** Newest first. @throws ApiError invalid_param on cursor. */
+  /**
+   * Lists requests, newest first.
+   * @throws ApiError invalid_param on cursor.
+   */
   async list(accountId: string, filters: RequestFilters, query: RequestListQuery): Promise<ListPage<Row>> {
     const listing: Listing = { name: 'requests', accountId, filters: { ...filters }, sort: NEWEST_FIRST };
     const perPage = pageSize(query);
@@ -76,22 +79,22 @@ export class RequestSearch {
     return cut(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
   }
 
-  /** The last request with an id; null if none is kept. */
+  /** The last request with an id; null if no process keeps it. */
   async find(accountId: string, requestId: string): Promise<RequestRecord | null> {
     const question = { accountId, filters: { requestId }, after: null, limit: 1 };
     const answers = await this.#ask({ ...question, wants: 'rows' });
     return answers.flatMap(({ rows }) => rows).sort(byAge)[0] ?? null;
   }
 
-  /** The refused requests by what refused them, the most frequent first. */
+  /** Groups of refused requests with the same cause, the most frequent first. */
   async errors(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
     const answers = await this.#ask({ accountId, filters, wants: 'groups', after: null, limit: 0 });
     return mergedGroups(answers.flatMap(({ groups }) => groups));
   }
 
   /**
-   * The place of the last of the first `skipped` requests; null without one. Each process could have the rows of a
-   * page, and sends no more than their places for those before it.
+   * The position of the last of the first `skipped` requests; null without one. Any process may have the rows of a
+   * page, so each sends the positions of the rows before it.
    */
   async #placeBefore(skipped: number, accountId: string, filters: RequestFilters): Promise<unknown[] | null> {
     if (skipped === 0) return null;
@@ -107,7 +110,7 @@ export class RequestSearch {
 }
 
 /**
- * Answers the searches of all processes by what this one keeps. Resolves with a function that ends this.
+ * Answers the searches of all processes with the requests of this one. Resolves with a function that stops answering.
  * @param process a name of this process.
  */
 export function answerSearches(
@@ -147,7 +150,7 @@ function compared(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** Whether a request is older than the one at a place. */
+/** Whether a request is older than a position. */
 function isAfter({ at, position }: RowPosition, [lastAt, lastPosition]: readonly unknown[]): boolean {
   return at === lastAt ? position < String(lastPosition) : at < String(lastAt);
 }

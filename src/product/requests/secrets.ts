@@ -2,16 +2,16 @@ const HIDDEN = '[redacted]';
 /** Names of query fields whose values are secrets: those of signed links, and what callers send by mistake. */
 const SECRET_NAME =
   /signature|token|secret|passw|passphrase|pwd|credential|authorization|bearer|cookie|jwt|(?:api|access|private|signing|subscription)[-_]?key$|^(?:key|auth|sig|pass)$/i;
-/** The secrets that this service issues; its ids are shorter. */
+/** Matches the secrets that this service issues. Its ids are shorter. */
 const OWN_SECRET = /(?:drk|ses|lnk|ops|opl)_[0-9A-Za-z]{32,}|whsec_[0-9A-Za-z+/=%_-]{32,}/g;
 /**
- * An address within a text: its scheme, the user and password before the host, its host and path, its query. The scheme
- * is bounded, because a long word would otherwise be read from each of its characters to its end.
+ * Matches an address within text: its scheme, the user and password before the host, its host and path, its query. The
+ * length of the scheme is limited, because a long word would otherwise be searched from each of its characters.
  */
 const ADDRESS = /([a-z][a-z0-9+.-]{0,30}:\/\/)([^\s"'<>\\/?#@]*@)?([^\s"'<>\\?#]*)(\?[^\s"'<>\\#]*)?/gi;
 const MAX_PATH_CHARACTERS = 2_000;
 
-/** A path with its query, without the values of secret fields and without the secrets in the others. */
+/** A path with its query, without the values of secret fields and without secrets in other values. */
 export function pathWithoutSecrets(path: string): string {
   const start = path.indexOf('?');
   if (start === -1) return shortened(path.replaceAll(OWN_SECRET, HIDDEN), path.length);
@@ -21,8 +21,8 @@ export function pathWithoutSecrets(path: string): string {
 }
 
 /**
- * A text without the secrets of this service, and without the users, passwords and queries of the addresses in it: a
- * query may sign its address.
+ * Text without secrets of this service, and without the users, passwords and queries of addresses in it, because a
+ * query may contain a signature.
  */
 export function textWithoutSecrets(text: string): string {
   return withoutSecretsOfAddresses(text.replaceAll(OWN_SECRET, HIDDEN));
@@ -47,7 +47,7 @@ function withoutSecret(field: string): string {
   return shown === text ? field : `${name}=${encodeURIComponent(shown)}`;
 }
 
-/** A text without its percent-encoding; as it is if the encoding is broken. */
+/** Text with its percent-encoding decoded; unchanged if the encoding is malformed. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -57,8 +57,8 @@ function decoded(text: string): string {
 }
 
 /**
- * The beginning of a text. What is left of a long one is copied: a part of a text otherwise keeps the whole in memory.
- * @param sentCharacters the length of what it was made from.
+ * The beginning of a text. It is copied, because a part of a text would otherwise keep the whole text in memory.
+ * @param sentCharacters the length of the text from which it was made.
  */
 function shortened(text: string, sentCharacters: number): string {
   if (sentCharacters <= MAX_PATH_CHARACTERS) return text;

@@ -9,7 +9,7 @@ export interface TemplatePage {
   css: string;
 }
 
-/** A page with placeholders, as a render needs it. */
+/** A page with placeholders, and the size in which it is rendered. */
 export interface RenderPage extends TemplatePage {
   /** The size of the picture, in pixels. */
   width: number;
@@ -18,16 +18,22 @@ export interface RenderPage extends TemplatePage {
   variables: readonly Variable[];
 }
 
-/** The longest filled html, and the longest filled css, in UTF-16 units. A page with many embedded pictures fits. */
+/**
+ * The longest filled html, and the longest filled css, in UTF-16 units. It suffices for a page with many embedded
+ * pictures.
+ */
 const MAX_FILLED_CHARACTERS = 24 * MEGABYTE;
 
-/** The page begins at the corner of the picture and has no background, so that it is transparent. */
+/**
+ * The base style of a page: no margin, so that it begins in the corner of the picture, and no background, so that it is
+ * transparent.
+ */
 const BASE_CSS = 'html,body{margin:0;padding:0}';
 
 /**
  * The whole HTML document of a template filled with one row. A template that is itself a whole document may be put into
- * the body unchanged: the HTML parser merges the attributes of its html and body tags and drops the tags. Throws 400
- * invalid_param on data when the filled page would be too large to render.
+ * the body unchanged: the HTML parser merges the attributes of its html and body tags and drops the tags.
+ * @throws ApiError invalid_param on data when the filled page would be too large to render.
  */
 export function fill(template: TemplatePage, row: TemplateRow): string {
   try {

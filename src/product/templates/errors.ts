@@ -2,8 +2,8 @@ import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 
 /**
- * 404: the template does not exist, or belongs to another account.
- * @param known the names that the account may call.
+ * The error 404: the template does not exist, or belongs to another account.
+ * @param known the names that the account may use.
  */
 export function templateNotFound(sent: string, known: readonly string[]): ApiError {
   const { says, details } = missingHint(sent, 'tpl', known);
@@ -11,13 +11,16 @@ export function templateNotFound(sent: string, known: readonly string[]): ApiErr
   return new ApiError('not_found', message, { param: 'templateId', details });
 }
 
-/** 404: the template does not have this version, or no longer. @param current the number of its current version. */
+/**
+ * The error 404: the template does not have this version, or no longer has it.
+ * @param current the number of its current version.
+ */
 export function templateVersionNotFound(current: number): ApiError {
   const message = `This template has no such version: its current one is ${current}, which is taken without a version; GET /api/v1/templates/{templateId}/versions lists all.`;
   return new ApiError('not_found', message, { param: 'templateId', details: { current } });
 }
 
-/** 400: the text after `@` is not a version number. */
+/** The error 400: the text after `@` is not a version number. */
 export function malformedVersion(): ApiError {
   return invalidParam('templateId', 'The version after the @ of templateId must be a whole number from 1.');
 }

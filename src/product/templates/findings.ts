@@ -5,9 +5,9 @@ import { isEmpty, placeholdersWithEscapedValues, type TemplateRow, variablesOf }
 import { nameOf, optionalNames } from './variables.ts';
 
 /**
- * All that is told of a page before it is drawn.
+ * The warnings about a page before it is drawn.
  * @param html the page, filled with the row.
- * @param missingAssets ids of assets that it names and that do not exist.
+ * @param missingAssets ids of assets that the page names and that do not exist.
  */
 export function pageWarnings(
   page: RenderPage,
@@ -23,7 +23,7 @@ export function pageWarnings(
   ];
 }
 
-/** The names in a row that no placeholder uses, and the placeholders that it leaves empty without being optional. */
+/** The names in a row that no placeholder uses, and the placeholders that are left empty without being optional. */
 export function variableWarnings(
   { html, css, variables }: Pick<RenderPage, 'html' | 'css' | 'variables'>,
   row: TemplateRow,
@@ -48,7 +48,7 @@ function lastOfSeries(names: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /**
- * Whether a placeholder such as `image7` ends a numbered series with no later one filled. A row may fill only the first
+ * Whether a placeholder such as `image7` belongs to the unused end of a numbered series. A row may fill only the first
  * ones of a series.
  */
 function isUnusedOfSeries(name: string, filled: ReadonlyMap<string, number>): boolean {
@@ -56,7 +56,7 @@ function isUnusedOfSeries(name: string, filled: ReadonlyMap<string, number>): bo
   return number >= 2 && (filled.get(stem) ?? number) <= number;
 }
 
-/** `image7` is `['image', 7]`; a name without a number has -1. */
+/** A name split into stem and number: `image7` is `['image', 7]`; a name without a number has -1. */
 function numbered(name: string): readonly [stem: string, number: number] {
   let stemEnd = name.length;
   while (isDigit(name.charCodeAt(stemEnd - 1))) stemEnd -= 1;
@@ -106,8 +106,9 @@ const STYLE_ELEMENT = /<style\b[^<>]*>(.*?)(?:<\/style|$)/gis;
 const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
 
 /**
- * The placeholders in the styles of a template whose values HTML escaping changes. A style sheet does not undo the
- * escaping, so that a font in quotes, for one, is not found; in an attribute, quotes of the value may end a text.
+ * Warnings about placeholders in a template's styles whose values HTML escaping changes. A style sheet does not undo
+ * the escaping, so a font name in quotes, for example, is not found; in an attribute, quotes in the value may end the
+ * attribute.
  */
 export function escapedInCssWarnings({ html, css }: TemplatePage, row: TemplateRow): Warning[] {
   const inElements = [...html.matchAll(STYLE_ELEMENT)].map(valueIn);
@@ -120,19 +121,21 @@ export function escapedInCssWarnings({ html, css }: TemplatePage, row: TemplateR
   return [...new Set(names)].map((name) => ({ code: 'escaped_in_css', name }));
 }
 
-/** A tag without brackets inside. Otherwise the search for the end of each tag could run to the end of the page. */
+/**
+ * Matches a tag without brackets inside. Otherwise the search for the end of each tag could run to the end of the page.
+ */
 const TAG = /<[a-z][^<>]*>/gi;
 const LOADING_ATTRIBUTE =
   /\s(?:src|srcset|poster|background|data|xlink:href|href)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
-/** Tags whose href is a link for readers, which the page does not load. */
+/** Matches tags whose href is a link for readers, which the page does not load. */
 const LINKS_ONLY = /^<(a|area|base)\b/i;
 const CSS_URL = /url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))|@import\s+(?:"([^"]*)"|'([^']*)')/gi;
-/** The schemes that a page may load, and one that loads nothing. */
+/** The schemes that a page may load, and `about`, which loads nothing. */
 const ALLOWED_SCHEMES = ['data', 'asset', 'about'];
 
 /**
- * The schemes of URLs that a filled page names but may not load. They are searched for in tags and styles, and not in
- * the visible text of the page.
+ * Warnings about the schemes of URLs that a filled page names but may not load. They are searched in tags and styles,
+ * not in the visible text of the page.
  * @param html the document, with the addresses of the account's own assets as `asset://`.
  */
 export function blockedWarnings(html: string): Warning[] {
@@ -147,13 +150,13 @@ export function blockedWarnings(html: string): Warning[] {
   return [...new Set(schemes)].map((name) => ({ code: 'blocked_resource', name }));
 }
 
-/** The only group of a match that took part in it. */
+/** The value of the only group that took part in a match. */
 function valueIn([, ...values]: RegExpMatchArray): string {
   return (values.find((value) => value !== undefined) ?? '').trim();
 }
 
 /**
- * The scheme of a URL: `relative` for one without a scheme; null for an empty one, and for a fragment of the page
+ * The scheme of a URL: `relative` for one without a scheme; null for an empty URL, and for a fragment of the page
  * itself.
  */
 function schemeOf(address: string): string | null {

@@ -9,7 +9,7 @@ export interface TemplatesOptions extends Omit<TemplateRoutesOptions, 'store'> {
 }
 
 export interface TemplatesSlice extends Slice {
-  /** The template that a render names; see reading.ts for the errors. */
+  /** Finds the template that a render names; see reading.ts for the errors. */
   findForRender(accountId: string, reference: string): Promise<RenderTemplate>;
 }
 

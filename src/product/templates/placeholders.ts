@@ -1,7 +1,7 @@
 /**
- * The placeholders of a template: `{{ name }}` is filled HTML-escaped, `{{{ name }}}` raw, and `a.b` reads nested data.
- * There are no helpers, no conditions and no loops: a row only fills the placeholders of a text. Braces around anything
- * but a name are left as they are, so that a misspelt placeholder shows in the picture.
+ * The placeholders of a template: `{{ name }}` is filled HTML-escaped, `{{{ name }}}` unescaped, and `a.b` reads nested
+ * data. There are no helpers, no conditions and no loops: a row only fills placeholders. Braces around anything but a
+ * name are left unchanged, so that a misspelt placeholder is visible in the picture.
  */
 
 /** One row of data, as in the parameter `data` of POST /images/render. */
@@ -10,7 +10,10 @@ export type TemplateRow = Readonly<Record<string, unknown>>;
 /** The name of a variable between the braces. */
 export const VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
 
-/** Three braces are matched before two. Neither branch can match in two ways, so the time is linear. */
+/**
+ * Matches a placeholder. Three braces are tried before two. Neither alternative can match in two ways, so matching
+ * takes linear time.
+ */
 const PLACEHOLDER = /\{\{\{\s*([A-Za-z0-9_.]+)\s*\}\}\}|\{\{\s*([A-Za-z0-9_.]+)\s*\}\}/g;
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -22,16 +25,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The filled text would exceed its limit. One long value in a template with many placeholders could otherwise need
- * gigabytes.
+ * Thrown when the filled text would exceed its limit. One long value in a template with many placeholders could
+ * otherwise need gigabytes.
  */
 export class FilledTooLargeError extends Error {
   override readonly name = 'FilledTooLargeError';
 }
 
 /**
- * Fills every placeholder of `text` from a row. Missing names, null, lists and objects are filled with an empty text.
- * Throws FilledTooLargeError when the result would exceed `maxCharacters`.
+ * Fills every placeholder of `text` from a row. Missing names, null, lists and objects are filled with empty text.
+ * @throws FilledTooLargeError when the result would exceed `maxCharacters`.
  */
 export function fillPlaceholders(text: string, row: TemplateRow, maxCharacters: number): string {
   let grown = text.length;
@@ -44,7 +47,7 @@ export function fillPlaceholders(text: string, row: TemplateRow, maxCharacters: 
   });
 }
 
-/** The names of a text's placeholders whose values from a row are changed by HTML escaping. */
+/** The names of a text's placeholders whose values HTML escaping changes. */
 export function placeholdersWithEscapedValues(text: string, row: TemplateRow): string[] {
   return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => {
     if (name === undefined) return [];
@@ -53,7 +56,7 @@ export function placeholdersWithEscapedValues(text: string, row: TemplateRow): s
   });
 }
 
-/** Whether a row has no value for a name. An empty text is a value. */
+/** Whether a row has no value for a name. Empty text is a value. */
 export function isEmpty(row: TemplateRow, name: string): boolean {
   const value = read(row, name);
   return value !== '' && valueText(value) === '';
@@ -70,7 +73,7 @@ export function variablesOf(html: string, css: string): string[] {
 }
 
 /**
- * Escapes a text for use between tags and in a quoted attribute: without these five characters, no tag, attribute or
+ * Escapes text for use between tags and in a quoted attribute: without these five characters, no tag, attribute or
  * character reference can begin or end. An attribute without quotes is not covered.
  */
 export function escapeHtml(text: string): string {
@@ -79,7 +82,7 @@ export function escapeHtml(text: string): string {
 
 /**
  * The row's own value of a name. Inherited names such as `constructor` and `__proto__`, and the `length` of a list,
- * have none.
+ * have no value.
  */
 function read(row: TemplateRow, name: string): unknown {
   let value: unknown = row;

@@ -37,7 +37,7 @@ export async function readTemplate(
 }
 
 /**
- * The template that a render names by id, own slug, or either with `@version`.
+ * Finds the template that a render names by id, own slug, or either with `@version`.
  * @throws ApiError invalid_param or not_found on templateId.
  */
 export async function findForRender(
@@ -52,8 +52,8 @@ export async function findForRender(
 }
 
 /**
- * The template that a path names by id or slug, or a built-in by its name without `builtin-template-` where the account
- * has no template of that slug. A version is not accepted here.
+ * Finds the template that a path names by id or slug. A built-in may be named without `builtin-template-` if the
+ * account has no template with that slug. A version is not accepted here.
  * @throws ApiError not_found on templateId.
  */
 export async function findTemplate(
@@ -67,7 +67,7 @@ export async function findTemplate(
   return template;
 }
 
-/** The names by which an account may call its templates and the built-ins. */
+/** The names by which an account may use its templates and the built-in ones. */
 export async function usableTemplateNames(store: TemplatesStore, accountId: string): Promise<string[]> {
   const own = await store.slugs(accountId);
   return [...own, ...BUILT_INS.flatMap(({ slug }) => [shortNameOf(slug), slug])];
@@ -97,11 +97,11 @@ async function resolve(
   return found;
 }
 
-/** The versions of one batch: each may have 384 KB, and a template may have thousands. */
+/** The number of versions in one batch. Each may have 384 KB, and a template may have thousands. */
 const VERSIONS_BATCH = 16;
 
 /**
- * One page over two lists: the built-ins, then the account's templates, most recently updated first.
+ * One page over two lists: the built-in templates, then the account's templates, most recently updated first.
  * @throws ApiError invalid_param on `cursor`.
  */
 export async function listTemplates(
@@ -120,7 +120,7 @@ export async function listTemplates(
   const builtIns = filter === 'user' ? [] : BUILT_INS.map(templateDataOf);
   const listsOwn = filter !== 'builtin';
 
-  /** @param skipped the number of built-ins before the page. */
+  /** @param skipped the number of built-in templates before the page. */
   async function rowsFrom(skipped: number, own: ListStart): Promise<TemplateSummary[]> {
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;

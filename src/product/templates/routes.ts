@@ -208,7 +208,10 @@ function listVersions(app: FastifyInstance, { store, gate }: TemplateRoutesOptio
   );
 }
 
-/** The content and the slug of a new template. @throws ApiError invalid_param on the invalid field. */
+/**
+ * Checks a new template, and returns its content and slug.
+ * @throws ApiError invalid_param on the invalid field.
+ */
 function readDraft(sent: NewTemplate) {
   if (sent.slug !== undefined) checkSlug(sent.slug);
   return { content: newContent(sent), slug: sent.slug };
@@ -222,9 +225,10 @@ function readChange(current: Template, change: TemplateChange) {
 }
 
 /**
- * Divides the entries of an import into those that can be stored, in the order sent, and refusals with index and
+ * Divides the entries of an import into those that can be stored, in the order sent, and refused ones with index and
  * reason. Each entry is checked like a new template. Slug, version and history are not imported.
- * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more than an account can hold.
+ * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more entries than an account can
+ *   hold.
  */
 export async function checkEntries(
   entries: readonly unknown[],

@@ -40,7 +40,7 @@ export function newContent(sent: NewTemplate | TemplateEntry): TemplateContent {
 }
 
 /**
- * Checks one entry of an import, which may be any value, like a new template.
+ * Checks one entry of an import like a new template. The entry may be any value.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
 export function importedContent(entry: unknown): TemplateContent {
@@ -48,8 +48,8 @@ export function importedContent(entry: unknown): TemplateContent {
 }
 
 /**
- * Merges a PUT into the current content: sent fields replace current ones. Variables that were not sent are derived
- * again when html or css changes, where a declared one stays as it is, and stay otherwise.
+ * Merges a PUT into the current content: sent fields replace current ones. If variables were not sent and html or css
+ * changes, they are derived again, but declared ones stay as they are.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
 export function changedContent(current: TemplateContent, change: TemplateChange): TemplateContent {
@@ -71,7 +71,7 @@ export function checkSlug(slug: string): void {
 }
 
 /**
- * The page of a call that brings its html instead of naming a template.
+ * The page of a call that sends its html instead of naming a template.
  * @throws ApiError invalid_param on html, css, width or height.
  */
 export function checkPage({ html, css = '', width, height }: SentPage): RenderPage {

@@ -16,7 +16,7 @@ export function sizeInWords(bytes: number): string {
 
 export const MAX_VARIABLES = 100;
 
-/** A variable as it was declared: its name, or its name and whether a row may leave it empty. */
+/** A declared variable: its name, or an object with its name and whether a row may leave it empty. */
 export const Variable = Type.Union([
   Type.String({ description: 'A name.' }),
   Type.Object(
@@ -84,7 +84,7 @@ const sentVariables = Type.Array(
   { maxItems: MAX_VARIABLES, description: content.variables.description ?? '' },
 );
 
-/** The fields of a page that a render brings with it, in place of a stored template. */
+/** The fields of a page that a render sends instead of a stored template. */
 export const PAGE_FIELDS = {
   html: content.html,
   css: content.css,
@@ -111,14 +111,17 @@ export const NewTemplate = Type.Object(
 );
 export type NewTemplate = Static<typeof NewTemplate>;
 
-/** Body of PUT /templates/{id}: missing fields stay unchanged. */
+/** The body of PUT /templates/{id}. Missing fields stay unchanged. */
 export const TemplateChange = Type.Partial(NewTemplate, {
   title: 'TemplateChange',
   examples: [{ name: 'Card, wide' }],
 });
 export type TemplateChange = Static<typeof TemplateChange>;
 
-/** Body of POST /templates/import. Each entry is checked on its own, because a refusal does not affect the others. */
+/**
+ * The body of POST /templates/import. Each entry is checked separately, because a refused entry does not affect the
+ * others.
+ */
 export const TemplateEntries = Type.Array(
   Type.Unsafe<unknown>({
     description: 'As the body of POST /api/v1/templates. Slug, version and history are not carried over.',

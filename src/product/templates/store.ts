@@ -38,7 +38,7 @@ interface TemplateVersionDocument extends TemplateVersion {
   accountId: string;
 }
 
-/** A template to be stored; without a slug, one is derived from its name. */
+/** A template to store. Without a slug, one is derived from its name. */
 export interface TemplateDraft {
   content: TemplateContent;
   slug?: string | undefined;
@@ -90,9 +90,9 @@ export class TemplatesStore {
   }
 
   /**
-   * Stores all of the drafts or none, in their order, each at version 1. A crash during an import leaves the drafts
-   * that were already stored.
-   * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent one is taken.
+   * Stores all of the drafts, in order, or none, each at version 1. A crash during an import leaves the drafts that
+   * were already stored.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug when a sent slug is taken.
    */
   async insert(accountId: string, drafts: readonly TemplateDraft[], now: Date): Promise<Template[]> {
     const createdAt = now.toISOString();
@@ -115,9 +115,9 @@ export class TemplatesStore {
    * another write was faster. Null when there is no such template.
    *
    * First the current version is stored under its own key, then the document is updated if it still has that version. A
-   * crash between the two leaves a row equal to the current version, which the next PUT reuses and no reader takes for
-   * an earlier one. So a version number is issued by one conditional update, and each version is stored before the next
-   * one replaces it.
+   * crash in between leaves a row equal to the current version, which the next PUT reuses and no reader takes for an
+   * earlier one. So one conditional update issues each version number, and each version is stored before the next one
+   * replaces it.
    * @throws ApiError invalid_param on slug when another template has it; any error of `revise`.
    */
   async update(
@@ -135,8 +135,8 @@ export class TemplatesStore {
   }
 
   /**
-   * Deletes a template with every version; false when there is none. The document is deleted first, so that rows left
-   * by a crash are unreachable.
+   * Deletes a template with every version; false when there is none. The document is deleted first, so that versions
+   * that a crash leaves are unreachable.
    */
   async remove(accountId: string, idOrSlug: string): Promise<boolean> {
     const template = await this.find(accountId, idOrSlug);
@@ -173,7 +173,7 @@ export class TemplatesStore {
     return this.#templates.find(filter, { sort, skip, limit, fields: SUMMARY_FIELDS });
   }
 
-  /** The slugs of the account's templates, of which there are at most 200. */
+  /** The slugs of the account's templates, at most 200. */
   async slugs(accountId: string): Promise<string[]> {
     const rows = await this.#templates.find({ accountId }, { fields: ['slug'] });
     return rows.map(({ slug }) => slug);

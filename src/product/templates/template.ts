@@ -10,7 +10,7 @@ export interface Template extends TemplateContent {
   updatedAt: string;
 }
 
-/** A version that is no longer the current one (or, after a crash, is about to be superseded). It never changes. */
+/** A version that is no longer current, or, after a crash, is about to be replaced. It never changes. */
 export interface TemplateVersion extends Omit<TemplateContent, 'description'> {
   /** `<template id>@<version>`. As the primary key, it ensures that a version never changes. */
   _id: string;
@@ -34,7 +34,7 @@ export const SUMMARY_FIELDS = [
 ] as const;
 export type StoredSummary = Pick<Template, '_id' | (typeof SUMMARY_FIELDS)[number]>;
 
-/** The current version of a template, in the form that is stored under its number. */
+/** The current version of a template, in the form in which earlier versions are stored. */
 export function versionOf(template: Template): TemplateVersion {
   const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
   const _id = `${templateId}@${version}`;

@@ -1,13 +1,13 @@
 /**
- * Finds the assets that a template references: `asset://<assetId>`, or the service's own URL of its content, including
- * signed links. References are found anywhere in the text of the document.
+ * Finds the assets that a template references: by `asset://<assetId>`, or by the service's own URL of their content,
+ * including signed links. References may be anywhere in the text of the document.
  */
 
 const ASSET_SCHEME = /asset:\/\/(ast_[0-9A-Za-z]+)/g;
 
 /**
- * Ids of the assets that a document references, each once, in order. The caller checks whether they exist, and whose
- * they are.
+ * The ids of the assets that a document references, each once, in order. The caller must check whether they exist, and
+ * whose they are.
  *
  * @param html as withAssetScheme made it
  */
@@ -17,8 +17,8 @@ export function assetIdsIn(html: string): string[] {
 }
 
 /**
- * The document with every URL of an asset's content as `asset://<assetId>`, the only form that workers know. It is made
- * once, before anything else reads the document.
+ * The document with every URL of an asset's content replaced by `asset://<assetId>`, the only form that workers know.
+ * It must be called before anything else reads the document.
  *
  * @param publicUrl base of the service's own links, such as `https://images.example.com`
  */

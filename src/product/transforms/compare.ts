@@ -24,7 +24,7 @@ interface ImagePair {
   otherParam: string;
 }
 
-/** POST /images/compare: returns the difference between two images of the same size, while the caller waits. */
+/** Serves POST /images/compare: the difference between two images of the same size, while the caller waits. */
 export async function compareRoutes(app: FastifyInstance, options: MeteredCallOptions): Promise<void> {
   const { imageWorkers } = options;
 
@@ -67,7 +67,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     },
   );
 
-  /** The bytes of the second image. Refusals name its own parameter. */
+  /** Loads the second image. Errors name its own parameter. */
   async function loadOther({ other, otherParam }: ImagePair, terms: CallTerms) {
     const { bytes: loaded, header } = await loadImage(other, options, terms, otherParam);
     const bytes = isStored(loaded) ? await loaded.read() : loaded;

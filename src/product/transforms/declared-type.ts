@@ -2,7 +2,7 @@ import { type Header, readHeader } from '../../imaging/images/header/header.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { headerMend } from '../../platform/http/errors/mends.ts';
 
-/** The bytes of an image, with the type that was declared for them. */
+/** The bytes of an image, with the media type that was declared for them. */
 export interface DeclaredImage {
   bytes: Uint8Array<ArrayBuffer>;
   /** A media type; null when none was declared. */
@@ -36,10 +36,9 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
 };
 
 /**
- * Checks that the bytes of an image match their declared type. Bytes that are not an image at all are left to their
- * reader.
+ * Checks that the bytes of an image match their declared type. Bytes that are no image at all are left to their reader.
  * @param param the parameter of the call that names the image.
- * @returns the image with its header; null for bytes that are not an image.
+ * @returns the image with its header; the header is null for bytes that are no image.
  * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.
  */
 export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage & { header: Header | null } {
@@ -62,7 +61,7 @@ export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage 
   );
 }
 
-/** The declared type of a URL's response: the served type when it names an image, else the type of the extension. */
+/** The declared type of a URL's response: the served type if it names an image, else the type of the file extension. */
 export function servedType(contentType: string | null, extension: string | null): string | null {
   if (contentType?.startsWith('image/')) return contentType;
   return extension === null ? null : (TYPE_OF_EXTENSION[extension] ?? null);

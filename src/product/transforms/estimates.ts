@@ -53,14 +53,14 @@ export const OutputEstimates = component('OutputEstimates', {
   price: Type.Integer({ description: 'Of the outputs together, in credits.' }),
 });
 
-/** The work of a dry run: an image, and what is made of it. */
+/** The work of a dry run: an image, and the passes over it. */
 export interface ForeseenCall {
   image: LoadedImage;
   branches: readonly Omit<CompiledOutput, 'name' | 'op'>[];
   caller: Caller;
 }
 
-/** What each of the passes would make and cost, or the refusal of it. One that is refused costs nothing. */
+/** The result and the price of each pass, or its error. A refused pass costs nothing. */
 export async function estimatePasses(
   { image, branches, caller }: ForeseenCall,
   { allowance, fonts }: { allowance: Allowance } & FontOptions,
@@ -81,7 +81,10 @@ export async function estimatePasses(
   return estimates;
 }
 
-/** The answer about several outputs. @throws ApiError the first refusal if all of them are refused. */
+/**
+ * Sends the estimates of several outputs.
+ * @throws ApiError the first error if all of them are refused.
+ */
 export function answerOutputs(
   estimates: readonly (ImageEstimate | ApiError)[],
   names: readonly string[],

@@ -19,7 +19,7 @@ export interface FontOptions {
   fonts: Pick<Fonts, 'list' | 'findWarnings'>;
 }
 
-/** GET /fonts: the fonts that pages and text are drawn with. */
+/** Serves GET /fonts: the fonts with which pages and text are drawn. */
 export async function fontRoutes(app: FastifyInstance, { fonts }: FontOptions): Promise<void> {
   app.get(
     '/fonts',
@@ -44,7 +44,7 @@ export function drawnTextOf({ steps }: ImagePass): DrawnText {
   };
 }
 
-/** What is told of a pass that has run, beside what its steps alone show: about its result, and about its fonts. */
+/** The warnings about a finished pass that its steps alone do not show: about its result, and about its fonts. */
 export async function findPassWarnings(
   { fonts }: { fonts: Pick<Fonts, 'findWarnings'> },
   pass: ImagePass,

@@ -38,7 +38,7 @@ export interface BodyFields {
   steps?: unknown;
   /** As sent, like the steps. */
   outputs?: unknown;
-  /** The op's own parameters as multipart fields, each the text of its value. */
+  /** The op's own parameters as multipart fields: text by name. */
   texts?: Record<string, string>;
 }
 
@@ -48,10 +48,10 @@ export type ImageSource =
   | { kind: 'url'; url: string }
   | { kind: 'asset'; assetId: string };
 
-/** The source of a call's image, the fields of the body, and its files besides the image. */
+/** The source of a call's image, the fields of its body, and its files besides the image. */
 export type CallInput = ImageSource & { fields: BodyFields; files: readonly AdditionalFile[] };
 
-/** The contents of a body: where the image is, and for a call that changes it, the work. */
+/** What a body contains: where the image is, and for a call that changes it, also the work. */
 type BodyContents = 'image' | 'image and work';
 
 /**
@@ -89,7 +89,7 @@ export async function readInput(
 }
 
 /**
- * The fields of a body that was read before: JSON, or the texts of a form.
+ * Parses the fields of a body that was read before: JSON, or the texts of a form.
  * @throws ApiError as `readInput`.
  */
 export function readFields(
@@ -119,7 +119,10 @@ function refuseQueryFields({ body, routeOptions }: FastifyRequest, contents: Bod
 const IMAGE_FIELDS = ['assetId', 'url'];
 const WORK_FIELDS = ['op', 'parameters', 'preset', 'steps', 'outputs'];
 
-/** Which files are second pictures is known when the steps are, which may follow them. */
+/**
+ * Options to keep the files that may be second pictures. Which of them are is known only with the steps, which may
+ * follow them.
+ */
 const LAYERS = {
   remedy: 'send one image per call, and name "layer" a second one that a step lays over it',
   keeps: (name: string) => !WORK_FIELDS.includes(name),
@@ -160,7 +163,7 @@ const NO_JSON_IMAGE: Instead = {
   suggest: ['file', 'url', 'assetId'],
 };
 
-/** Fields that callers send in a body because another call, or another service, takes them there. */
+/** Fields that callers send in a body although they belong elsewhere, in this service or in another one. */
 const INSTEAD: Record<string, Instead> = {
   assetIds: {
     says: 'it belongs to a job; this call takes assetId, one id as text',
@@ -171,7 +174,10 @@ const INSTEAD: Record<string, Instead> = {
   base64: NO_JSON_IMAGE,
 };
 
-/** Files of other names are skipped, but a field that says what to do must not be. */
+/**
+ * The error for a field of the work that was sent as a file. Files with other names are skipped, but such a field must
+ * not be.
+ */
 function fieldAsFile(name: string): ApiError {
   const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;
   return invalidParam(name, message);
@@ -199,8 +205,8 @@ function unknownFields(
 }
 
 /**
- * The URL, with its scheme checked. The scheme is checked here, where the refusal can name an alternative; the fetcher
- * checks hosts.
+ * Parses a URL and checks its scheme. The scheme is checked here, because this error can name an alternative; the
+ * fetcher checks hosts.
  */
 export function parseAddress(value: unknown, param: string): string {
   const url = parseText(param, value);
@@ -253,7 +259,7 @@ function parseObject(param: string, value: unknown): Record<string, unknown> {
   throw invalidParam(param, `${param} must be a JSON object.`);
 }
 
-/** The value of a field that has JSON as its text. */
+/** The value of a field whose text is JSON. */
 function parsed(param: string, text: string, kind: 'object' | 'list'): unknown {
   const refuse = (problem: string, details?: Record<string, unknown>) =>
     invalidParam(param, `${param} must be the text of a JSON ${kind}. ${problem}`, details);

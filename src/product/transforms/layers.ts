@@ -11,22 +11,25 @@ import { type CallTerms, loadImage, type MeteredCallOptions } from './metered-ca
 
 /** A second picture that steps of a call read. */
 export interface SentLayer {
-  /** The id by which the steps of the pass name it. */
+  /** The id by which the steps of the pass refer to it. */
   id: string;
   source: { kind: 'part'; name: string } | Exclude<ImageSource, { kind: 'bytes' }>;
-  /** The field of the call, or the part, that a refusal names. */
+  /** The field of the call, or the part, to name in an error. */
   param: string;
 }
 
-/** The part that a step reads if it names no second picture; the next such step reads `layer2`. */
+/** The part that a step reads if it names no second picture. The next such step reads `layer2`. */
 const USUAL_PART = 'layer';
-/** An unused part of such a name is a mistake, and not one of the other parts that a form may have. */
+/**
+ * Matches names of parts for second pictures. An unused part with such a name is a mistake, while a form may have other
+ * parts.
+ */
 const LAYER_PART = /^layer/i;
 const PART_NAME = /^[a-z][a-z0-9_-]{0,39}$/i;
 
 /**
- * Reads where the second pictures of steps come from: an asset, a URL, or a part of the body. In the steps that are
- * returned, the parameter of a job names each of them by its id.
+ * Finds the sources of steps' second pictures: an asset, a URL, or a part of the body. The returned steps name each
+ * picture by its id, in the parameter that a job would use.
  * @throws ApiError invalid_param on `layer`, `layerUrl` or the parameter of the asset, in the step at fault.
  */
 export function bindLayers(sent: readonly SentStep[]): { steps: SentStep[]; layers: SentLayer[] } {
@@ -79,13 +82,13 @@ function partLayer(name: string): SentLayer {
   return { id: `part:${name}`, source: { kind: 'part', name }, param: name };
 }
 
-/** Whether a job can read the second pictures as well: it reads assets alone. */
+/** Whether a job could read the second pictures too: all are assets. */
 export function areAssets(layers: readonly SentLayer[]): boolean {
   return layers.every(({ source }) => source.kind === 'asset');
 }
 
 /**
- * Checks that the body has each part that steps read, once, and no other second picture.
+ * Checks that the body has each part that steps read, once, and no other second pictures.
  * @throws ApiError invalid_param on the part.
  */
 export function checkParts(layers: readonly SentLayer[], files: readonly AdditionalFile[]): void {
@@ -106,7 +109,7 @@ export function checkParts(layers: readonly SentLayer[], files: readonly Additio
 }
 
 /**
- * Gets the second pictures of a call, one after another. Together they have at most as many bytes as a body may have.
+ * Loads the second pictures of a call one by one. Together they may have as many bytes as a body.
  * @throws ApiError as `loadImage`, on the field or the part of the picture; payload_too_large.
  */
 export async function loadLayers(

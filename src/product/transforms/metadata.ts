@@ -7,7 +7,7 @@ import { readFields, readInput } from './input.ts';
 import { beginCall, loadImage, type MeteredCallOptions, workerMs } from './metered-call.ts';
 import { ImageReference } from './transform-schema.ts';
 
-/** POST /images/metadata: returns the facts and tags of an image, while the caller waits. It is free. */
+/** Serves POST /images/metadata: the facts and tags of an image, while the caller waits. It is free of charge. */
 export async function metadataRoutes(
   app: FastifyInstance,
   options: Omit<MeteredCallOptions, 'allowance'>,

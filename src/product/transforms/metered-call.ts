@@ -25,12 +25,12 @@ export interface MeteredCallOptions {
   allowance: Allowance;
   assets: AssetReader;
   meters: { ops: OpMeter };
-  /** Timeout of a call, in milliseconds, from the request to its answer. */
+  /** Timeout of a call, in milliseconds, from the request to its response. */
   timeoutMs: number;
   now: () => Date;
 }
 
-/** The terms of a call for a pool: its account, and its end when the client goes away or at the deadline. */
+/** The terms of a call for a pool: its account, a signal for the client's disconnect, and its deadline. */
 export interface CallTerms {
   accountId: string;
   signal: AbortSignal;
@@ -39,7 +39,7 @@ export interface CallTerms {
   work?: WorkClass;
   /** Ends the waits of a job. */
   waitSignal?: AbortSignal;
-  /** The call as the image pool counts it while its body is read. */
+  /** The admission of the call to the image pool while its body is read. */
   incoming?: IncomingCall;
 }
 
@@ -51,28 +51,28 @@ interface TimedRun {
   queueMs: number;
   timings: Partial<PassTimings>;
   bytesIn: number;
-  /** Bytes of the result; absent if nothing is sent. */
+  /** Bytes of the result; absent if none are sent. */
   bytesOut?: number;
 }
 
-/** A synchronous call under way: from its admission to its answer. */
+/** A synchronous call in progress, from its admission to its response. */
 export interface SyncCall {
   caller: Caller;
   terms: CallTerms;
   /**
-   * Its terms for the image pool, whose queue counts the call while its body is read.
-   * @throws ApiError provider_unavailable (capacity) where the queue is full.
+   * Admits the call to the queue of the image pool while its body is read.
+   * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
   expectedBy(imageWorkers: ImageWorkers): CallTerms;
   /** Milliseconds since it was admitted. */
   admittedMs(): number;
-  /** The result of work for it. The account keeps its slot until that work has ended, which may be later. */
+  /** Waits for the result of work. The account's slot is kept until the work has really ended, which may be later. */
   finish<T>(work: RunningCall<T>): Promise<T>;
   /** Sends Server-Timing, and counts the run of the op. */
   ran(op: string, run: TimedRun): void;
 }
 
-/** Begins a call that was admitted; its time starts with the first byte of the request. */
+/** Begins an admitted call. Its time counts from the first byte of the request. */
 export function beginCall(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -121,12 +121,12 @@ export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<
   return Math.round(decodeMs + processMs + encodeMs);
 }
 
-/** The format of a picture, as `X-Service-Format` names it. */
+/** The format of a picture, as in `X-Service-Format`. */
 export function formatOf({ contentType }: { contentType: string }): string {
   return contentType.slice('image/'.length);
 }
 
-/** Sends a picture and its size, and warns of a type that the caller does not accept. */
+/** Sends a picture and its size. It warns if the client does not accept the picture's type. */
 export function sendPicture(
   reply: FastifyReply,
   { data, contentType, width, height }: Pick<TransformResult, 'data' | 'contentType' | 'width' | 'height'>,
@@ -143,9 +143,10 @@ export interface LoadedImage {
 }
 
 /**
- * Gets the image that a call names.
- * @param param the field, or the part, in which a second picture was sent; refusals name it.
- * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared type.
+ * Loads the image that a call names.
+ * @param param the field, or the part, of a second picture, which errors name.
+ * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared
+ *   type.
  */
 export async function loadImage(
   source: ImageSource,
@@ -169,8 +170,8 @@ export async function loadImage(
 }
 
 /**
- * Runs work that counts against the allowance: it is admitted before it starts, counted when it succeeds, and released
- * when it fails.
+ * Runs work that counts against the allowance. It is admitted before it starts, counted when it succeeds, and not
+ * counted when it fails.
  * @throws ApiError 402 insufficient_credit, or the error of the work.
  */
 export async function runMetered<T>(
@@ -186,9 +187,9 @@ export async function runMetered<T>(
 }
 
 /**
- * Does the same as `runMetered` for work of several runs, of which some may fail.
+ * Does the same as `runMetered` for work of several runs, some of which may fail.
  * @param ops the op of each run.
- * @param work tells which of them succeeded.
+ * @param work tells which runs succeeded.
  */
 export async function runEachMetered<T>(
   allowance: Allowance,

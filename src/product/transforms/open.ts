@@ -26,11 +26,11 @@ interface TransformsOptions
 }
 
 interface TransformsSlice extends Slice {
-  /** Routes of results by signed links, which are below / and need no credential. */
+  /** Registers the routes of results at signed links, which are below / and need no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
 
-/** Opens the synchronous calls, each answered while its caller waits: transform, metadata, reading, compare, render. */
+/** Opens the synchronous calls: transform, metadata, reading, compare, render. */
 export function openTransforms({ presets, settings, ...options }: TransformsOptions): TransformsSlice {
   const results = new TemporaryResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;

@@ -15,7 +15,7 @@ import { type ResultLink, resultLink, type TemporaryResults } from './results.ts
 export const MULTIPART_MIXED = 'multipart/mixed';
 export const ZIP = 'application/zip';
 
-/** One output of a call that was made: a picture with its warnings, or a refusal. */
+/** The result of one requested output: a picture with its warnings, or an error. */
 export type MadeOutput = { name: string } & (
   | { picture: TransformTaskResult; warnings: readonly Warning[] }
   | { refusal: ApiError }
@@ -30,7 +30,7 @@ interface OutputFile {
   data: Uint8Array;
 }
 
-/** Sends the outputs as parts, or as files of an archive if the caller prefers that. */
+/** Sends the outputs as multipart/mixed, or as files of a ZIP archive if the client prefers that. */
 export async function sendOutputs(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -44,14 +44,14 @@ export async function sendOutputs(
   const boundary = randomText(24);
   const pieces = piecesOf(files, boundary);
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  // The files are not joined to one buffer, because copying tens of megabytes would hold up the event loop.
+  // The files are not joined, because copying tens of megabytes would block the event loop.
   return reply
     .type(`${MULTIPART_MIXED}; boundary=${boundary}`)
     .header('content-length', String(sizeBytes))
     .send(Readable.from(pieces));
 }
 
-/** The answer of `response=url`: a link to each picture, and the error of each output that failed. */
+/** Stores the outputs for `response=url`, and sends a link to each picture and the error of each failed output. */
 export async function storeOutputs(
   request: FastifyRequest,
   outputs: readonly MadeOutput[],
@@ -93,7 +93,7 @@ function fileOf(output: MadeOutput, requestId: string): OutputFile {
   };
 }
 
-/** The pieces of a body of several parts (RFC 2046, 5.1). */
+/** The chunks of a multipart body (RFC 2046, 5.1). */
 function piecesOf(files: readonly OutputFile[], boundary: string): Uint8Array[] {
   const pieces: Uint8Array[] = files.flatMap(({ name, contentType, extension, headers, data }) => {
     const lines = Object.entries({

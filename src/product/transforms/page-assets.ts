@@ -10,18 +10,18 @@ import type { CallTerms, MeteredCallOptions, SyncCall } from './metered-call.ts'
 const MAX_ASSETS = 50;
 const MAX_ASSET_BYTES = 64 * MEGABYTE;
 
-/** Formats that the service reads but a browser cannot draw. */
+/** Formats that the service reads but browsers cannot draw. */
 const UNDRAWN: readonly string[] = ['image/tiff'];
 
-/** The assets that a page names: the files of those that exist, by id, and the ids of the others. */
+/** The assets that a page names: the files of existing ones, by id, and the ids of the others. */
 interface PageAssets {
   files: ReadonlyMap<string, StoredFile>;
   missing: string[];
 }
 
 /**
- * Finds the account's own assets that a document references. An asset that does not exist, or is another account's,
- * does not load, and the page is drawn without it.
+ * Finds the account's own assets that a document references. An asset that does not exist, or is another account's, is
+ * not loaded; the page is drawn without it.
  * @param html as withAssetScheme made it
  */
 export async function findAssets(
@@ -56,7 +56,7 @@ function assertLoadable(sizeBytes: number): void {
   throw invalidParam('data', message, { limit: MAX_ASSET_BYTES });
 }
 
-/** The dependencies of readAssets, which reads the assets of one call. */
+/** What readAssets needs to read the assets of one call. */
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
   terms: CallTerms;
   /** The result of work on an asset. */
@@ -75,7 +75,7 @@ export async function readAssets(
     // It was deleted in the meantime.
     if (bytes === null) continue;
     const drawable = await makeDrawable(id, bytes, file.facts.mimeType, options);
-    // A converted one may be larger than its file.
+    // A converted asset may be larger than its file.
     sizeBytes += drawable.data.length;
     assertLoadable(sizeBytes);
     assets[id] = drawable;
@@ -85,7 +85,7 @@ export async function readAssets(
 
 /**
  * An asset in a form that a browser can draw: its file, or a PNG of its first picture.
- * @throws ApiError invalid_param on data when no PNG can be made of it; provider_unavailable.
+ * @throws ApiError invalid_param on data when it cannot be converted to a PNG; provider_unavailable.
  */
 async function makeDrawable(
   id: string,

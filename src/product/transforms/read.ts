@@ -14,7 +14,7 @@ interface ReadRoutesOptions extends MeteredCallOptions {
   readers: Readers;
 }
 
-/** POST /images/read-text and /images/read-codes: what is in an image, while the caller waits. */
+/** Serves POST /images/read-text and /images/read-codes, while the caller waits. */
 export async function readRoutes(app: FastifyInstance, options: ReadRoutesOptions): Promise<void> {
   const { imageWorkers, readers } = options;
   addRoute(OPS.read_text, 'Read the text of an image', TextOfImage);

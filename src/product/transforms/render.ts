@@ -89,8 +89,8 @@ type RenderQuery = Static<typeof RenderQuery>;
 const Answers = Type.Union([ImageEstimate, ResultLink], { title: 'RenderAnswer' });
 
 /**
- * POST /images/render: renders one template, or the html of the call, with one row of data to one picture, while the
- * caller waits.
+ * Serves POST /images/render: renders one template, or the html of the call, with one row of data to one picture, while
+ * the caller waits.
  */
 export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
   const { gate, renders, templates, results } = options;
@@ -144,7 +144,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
     },
   );
 
-  /** The page of a call, and the field that brought it. */
+  /** The page of a call, and the field that named or contained it. */
   async function findPage(
     body: RenderBody,
     accountId: string,
@@ -165,7 +165,8 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
 
 /**
  * The template that a call without html names.
- * @throws ApiError invalid_param on `templateId` if there is none; on `css`, `width` or `height` beside it.
+ * @throws ApiError invalid_param on `templateId` if there is none; on `css`, `width` or `height` if they are sent
+ *   with it.
  */
 function requireTemplate({ templateId, css, width, height }: RenderBody): string {
   if (templateId === undefined)
@@ -203,7 +204,7 @@ function parseDrawing(
   return { width, height, scale, encode: { format, ...present({ quality }) } };
 }
 
-/** The picture of a drawing, as far as it is known before. A page that paints no background is transparent. */
+/** The facts of a render's picture that are known in advance. A page without a background is transparent. */
 function pictureOf({ width, height, scale, encode: { format } }: ReturnType<typeof parseDrawing>) {
   const size = { width: Math.round(width * scale), height: Math.round(height * scale) };
   return { format, ...size, frames: 1, transparency: format === 'jpeg' ? false : null };

@@ -11,7 +11,7 @@ import { HOUR_MS } from '../../platform/values/units.ts';
 /** Lifetime of a result of `response=url`, in seconds. */
 const RESULT_LIFE_SECONDS = 300;
 const RESULTS_PREFIX = 'results/';
-/** How long a result is stored, far longer than its link is valid. */
+/** How long a result is stored: far longer than its link is valid. */
 const RESULT_KEPT_MS = HOUR_MS;
 const SWEEP_BATCH_SIZE = 100;
 
@@ -28,7 +28,10 @@ export const ResultLink = Type.Object(
 );
 export type ResultLink = Static<typeof ResultLink>;
 
-/** What is answered of a stored result. @param url its signed link. */
+/**
+ * The response data for a stored result.
+ * @param url its signed link.
+ */
 export function resultLink(
   url: string,
   {
@@ -48,7 +51,7 @@ interface TemporaryResultsOptions {
   now: () => Date;
 }
 
-/** Results of `response=url`: a temporary object, and a link that reads it for 5 minutes without a credential. */
+/** Results of `response=url`: temporary objects, and links that read them for 5 minutes without a credential. */
 export class TemporaryResults {
   readonly #options: TemporaryResultsOptions;
 
@@ -76,7 +79,7 @@ export class TemporaryResults {
   }
 }
 
-/** GET /results/{name}: the target of a signed link. */
+/** Serves GET /results/{name}: the target of a signed link. */
 export async function resultRoutes(
   app: FastifyInstance,
   { objects, signatures, now }: TemporaryResultsOptions,

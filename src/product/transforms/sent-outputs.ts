@@ -4,7 +4,7 @@ import { createCheck } from '../../platform/http/errors/validation.ts';
 import type { SentStep } from '../catalogue/plan/sent-step.ts';
 import { type RequestedOutput, SentOutputs } from './transform-schema.ts';
 
-/** Several results of one image, as sent: the steps that run first for all of them, and what each of them does then. */
+/** Several results of one image, as sent: the steps that run first for all of them, and the work of each. */
 export interface SentBranches {
   first: readonly SentStep[];
   outputs: readonly RequestedOutput[];
@@ -17,7 +17,7 @@ const checkShape = createCheck(Type.Object({ outputs: SentOutputs }), 'outputs')
 const WORKS = ['op', 'steps', 'preset'] as const;
 
 /**
- * Checks outputs as they were sent, without what they do.
+ * Checks outputs as they were sent, but not their work.
  * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
  */
 export function checkOutputs(sent: unknown): RequestedOutput[] {
@@ -35,7 +35,7 @@ export function checkOutputs(sent: unknown): RequestedOutput[] {
   return outputs;
 }
 
-/** An output has an op, steps or a preset, and parameters only beside an op. */
+/** Checks that an output has an op, steps or a preset, and parameters only with an op. */
 function checkWork(output: RequestedOutput, where: string): void {
   const [first, second] = WORKS.filter((name) => output[name] !== undefined);
   if (first === undefined) {

@@ -35,38 +35,38 @@ export type SentTransform =
   | ({ kind: 'outputs' } & SentBranches);
 
 export interface CompiledCall {
-  /** The name under which usage counts it: of the op, or `steps`. */
+  /** The name under which usage counts it: the op, or `steps`. */
   name: string;
   pass: ImagePass;
   warnings: readonly StepWarning[];
   /** The second pictures that the pass reads. */
   layers: readonly SentLayer[];
-  /** The parameter of the call behind one of the pass. */
+  /** Maps a parameter of the pass to the parameter of the call. */
   paramOf: (passParam: string) => string;
-  /** The body of a job that does the same, without its assets; absent if a job cannot read all the pictures. */
+  /** The body of a job that does the same, without its assets. Absent if a job could not read all the pictures. */
   asJob?: Record<string, unknown>;
 }
 
 /** One output of a call, compiled. */
 export interface CompiledOutput extends Omit<CompiledCall, 'asJob'> {
-  /** The op under which usage counts it, or `steps`, or `preset`. */
+  /** The name under which usage counts it: the op, `steps`, or `preset`. */
   op: string;
 }
 
-/** The most compiled queries that a process keeps. Longer texts rarely repeat. */
+/** The most compiled queries that a process caches. */
 const MAX_KEPT_QUERIES = 1_000;
 const MAX_KEPT_TEXT_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
 const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_NAMES];
 
-/** The query of a request, parsed and as a part of its address. */
+/** The query of a request, parsed and as text in its URL. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
 /** Compiles what calls ask for. */
 export class CallCompiler {
   readonly #models: Models;
-  /** Calls by the text of their query, because programs send a few queries repeatedly. */
+  /** Compiled calls by the text of their query, because programs send a few queries repeatedly. */
   readonly #kept = new LRUCache<string, SentTransform>({ max: MAX_KEPT_QUERIES });
 
   constructor(models: Models) {
@@ -74,8 +74,8 @@ export class CallCompiler {
   }
 
   /**
-   * Query and body together must name one op, one preset or steps; the query overrides the body, key by key. A query
-   * alone is compiled once for each distinct text.
+   * Compiles a call. Query and body together must name one op, one preset or steps. The query overrides the body, key
+   * by key. A query alone is compiled once per distinct text.
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
   compile({ url, query }: SentQuery, body: BodyFields = {}): SentTransform {
@@ -88,7 +88,7 @@ export class CallCompiler {
     return call;
   }
 
-  /** The same for a call that is not kept: one that was mended. */
+  /** Compiles a call without caching it, for corrected calls. */
   compileOnce(query: RawQuery, body: BodyFields): SentTransform {
     return this.#compiled(query, body);
   }
@@ -137,8 +137,8 @@ export class CallCompiler {
   }
 
   /**
-   * The pass of each output.
-   * @param readPreset returns the steps of a preset; `param` names it in the call.
+   * Compiles the pass of each output.
+   * @param readPreset returns the steps of a preset; its `param` names the preset in the call.
    * @throws ApiError invalid_param on `outputs[i]…`, or what `readPreset` throws.
    */
   async compileOutputs(
@@ -206,7 +206,10 @@ function onlyAsJob(sent: readonly SentStep[]): (obstacle: Obstacle) => ApiError 
   };
 }
 
-/** A parameter of the op by its bare name, wherever it was sent: in the query, as a form field, or in `parameters`. */
+/**
+ * The field of an op's parameter by its bare name, wherever it was sent: in the query, as a form field, or in
+ * `parameters`.
+ */
 function parameterIn(
   query: RawQuery,
   { parameters = {}, texts = {} }: BodyFields,
@@ -219,7 +222,10 @@ function parameterIn(
   };
 }
 
-/** @throws ApiError invalid_param on preset if both are named. */
+/**
+ * The op and the preset that a call names.
+ * @throws ApiError invalid_param on preset if both are named.
+ */
 function namedIn(query: RawQuery, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
@@ -228,7 +234,7 @@ function namedIn(query: RawQuery, body: BodyFields) {
   return { op, preset };
 }
 
-/** The query as sent, without the question mark. */
+/** The query string as sent, without the question mark. */
 function queryTextOf(url: string): string {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);
@@ -259,7 +265,7 @@ function presetCall(reference: string, query: RawQuery, body: BodyFields): SentT
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
 const checkShape = createCheck(Type.Object({ steps: SentSteps }), 'steps');
 
-/** Steps are all of the work, so a field that would add to them is refused by its name. */
+/** Parses steps. They are the whole work, so a field that would add to them is refused by its name. */
 function readSteps(query: RawQuery, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
   const extra = extraIn(query, { ...fields, ...present({ texts }) });
   if (extra !== undefined) {
@@ -278,13 +284,16 @@ function checkedSteps(sent: unknown): PresetStep[] {
   return steps;
 }
 
-/** The first field of the query or the body that says something about the work. */
+/** The first field of the query or the body that describes work. */
 function extraIn(query: RawQuery, { texts, ...fields }: BodyFields): string | undefined {
   const { op, preset } = query;
   return Object.keys({ ...fields, ...texts, ...present({ op, preset }), ...parametersOf(query) })[0];
 }
 
-/** @throws ApiError invalid_param on outputs, `outputs[i]…` or the field that may not accompany them. */
+/**
+ * Parses outputs.
+ * @throws ApiError invalid_param on outputs, `outputs[i]…` or a field that must not be sent with them.
+ */
 function readOutputs(query: RawQuery, { outputs, steps, ...others }: BodyFields): SentBranches {
   const extra = extraIn(query, others);
   if (extra === 'op' || extra === 'preset') {
@@ -307,7 +316,7 @@ function refuseListsIn(query: RawQuery): void {
   throw invalidParam(list, message, Array.isArray(sent) ? { instead: [{ [list]: sent }] } : undefined);
 }
 
-/** Refuses only keys that the op does not declare, because the body may still add missing parameters. */
+/** Refuses keys that the op does not declare. Missing parameters are no error, because the body may still add them. */
 function checkKeys(op: PixelOp, query: RawQuery): void {
   for (const name of Object.keys(parametersOf(query))) {
     if (!(name in op.parameters.properties)) checkParameters(op, { [name]: query[name] });
@@ -318,7 +327,7 @@ function parametersOf(query: RawQuery): Record<string, string | string[] | undef
   return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
 }
 
-/** @throws ApiError invalid_param on dryRun, whose text would otherwise be taken for no dry run. */
+/** @throws ApiError invalid_param on dryRun, because invalid text would otherwise mean no dry run. */
 function checkDryRun(query: RawQuery): void {
   for (const name of DRY_RUN_NAMES) {
     const sent = query[name];

@@ -13,7 +13,7 @@ import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 
-/** Ops that run on this endpoint while the caller waits. */
+/** The ops that run on this endpoint while the caller waits. */
 export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
   .filter((op) => op.runs === 'pass')
   .filter(({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT);
@@ -73,7 +73,7 @@ export const SentOutputs = Type.Array(RequestedOutput, {
   ],
 });
 
-/** The op that an empty form offers. It needs no parameter, so the call is valid without further input. */
+/** The op that an empty documentation form offers. It needs no parameter, so the call is valid without input. */
 const TRIED_FIRST = 'thumbnail';
 
 /** The schema of a parameter in one of the ops that have it. */
@@ -131,7 +131,7 @@ function widest(uses: readonly Declared[]): TSchema {
   return Type.Unsafe({ anyOf: schemas, description });
 }
 
-/** One sentence if most ops mean the same, else one for each meaning. */
+/** One description if most ops mean the same, else one for each meaning. */
 function descriptionOf(uses: readonly Declared[]): string {
   const meanings = Map.groupBy(uses, ({ schema }) => String(schema.description ?? ''));
   const sentences = Array.from(meanings, ([meaning, same]) => {
@@ -142,9 +142,9 @@ function descriptionOf(uses: readonly Declared[]): string {
 }
 
 /**
- * The schema of a parameter in the query. A list is sent as JSON text. It has no example and no media type, because
- * documentation pages that send calls fill in an example for any other op, which refuses it, and ask for a file when
- * they see a media type.
+ * The schema of a parameter in the query. A list is sent as JSON text. It has no example and no media type:
+ * documentation pages would fill in the example for other ops, which refuse it, and would ask for a file because of a
+ * media type.
  */
 function inQuery({ examples: _, anyOf, ...schema }: TSchema): TSchema {
   if (anyOf !== undefined) return { ...schema, anyOf: anyOf.map(inQuery) } as unknown as TSchema;
@@ -176,7 +176,7 @@ const ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url'] }] };
 /** An id that no asset has. */
 const NO_ASSET = 'ast_000000000000000000000000';
 
-/** Reference to an image in JSON: one of the account's own assets or a public URL. */
+/** A reference to an image in JSON: one of the account's own assets or a public URL. */
 export const ImageReference = Type.Object(IMAGE, {
   title: 'ImageReference',
   examples: [{ assetId: NO_ASSET }],
@@ -236,7 +236,7 @@ function exampleOf(op: string, example: object): object {
   return { assetId: NO_ASSET, op, ...example };
 }
 
-/** Parameters with shared ones titled, so that the documentation describes each shared parameter once. */
+/** Parameters with titles for shared ones, so that the documentation describes each shared parameter once. */
 function titled(parameters: TObject): TObject {
   const shared: Record<string, TSchema> = PASS_PARAMETERS;
   const properties = Object.entries(parameters.properties).map(([name, schema]) => [

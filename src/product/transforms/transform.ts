@@ -50,13 +50,13 @@ import { SentOutputs, SentSteps, transformQuery, transformReference } from './tr
 interface TransformOptions extends MeteredCallOptions, FontOptions {
   results: TemporaryResults;
   models: Models;
-  /** Returns the one pass of a preset that runs here. It throws the API's preset errors. */
+  /** Returns the single pass of a preset. It throws the API's preset errors. */
   presetPass: (accountId: string, reference: string) => Promise<Pick<CompiledCall, 'pass' | 'warnings'>>;
-  /** The steps of a preset, which `param` names. It throws the API's preset errors. */
+  /** Returns the steps of a preset; `param` names it in the call. It throws the API's preset errors. */
   presetSteps: (accountId: string, reference: string, param: string) => Promise<readonly PresetStep[]>;
 }
 
-/** POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
+/** Serves POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
   const calls = new TransformCalls(options);
   app.post<{ Querystring: RawQuery }>(
@@ -107,7 +107,7 @@ class TransformCalls {
     this.#compiler = new CallCompiler(options.models);
   }
 
-  /** Reads the image and the work, and makes one result of it or several. */
+  /** Handles the call: reads the image and the work, and makes one result or several. */
   readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
     const underWay = beginCall(request, reply, this.#options);
     const terms = underWay.expectedBy(this.#options.imageWorkers);
@@ -118,7 +118,7 @@ class TransformCalls {
     return this.#answerResult(open, await this.#compiled(sent, underWay.caller));
   };
 
-  /** Refuses by the headers and the query alone what no body can make valid. */
+  /** Refuses a call that no body can make valid, by its headers and query alone. */
   readonly checkBeforeBody = (request: FastifyRequest): void => {
     checkImageBody(request);
     const type = request.headers['content-type'] ?? '';
@@ -126,7 +126,7 @@ class TransformCalls {
     try {
       this.#compiler.checkQuery(request, bodyMayAdd);
     } catch (error) {
-      // It is refused again when the body has been read: all of the call is mended at once.
+      // The call is refused again when the body has been read, so that all of its corrections are listed at once.
       if (!bodyMayAdd || !(error instanceof ApiError) || error.mends.length === 0) throw error;
     }
   };
@@ -139,7 +139,7 @@ class TransformCalls {
     else await this.#compiled(sent, caller);
   };
 
-  /** Makes one result, or tells what it would be. */
+  /** Makes one result, or for a dry run its estimate. */
   async #answerResult(open: OpenCall, call: CompiledCall) {
     const { request, reply, underWay, terms, input } = open;
     const { allowance, imageWorkers, results } = this.#options;
@@ -169,7 +169,9 @@ class TransformCalls {
     return sendPicture(reply, done);
   }
 
-  /** Makes several outputs of one image, or tells what they would be. Those that fail leave the others as they are. */
+  /**
+   * Makes several outputs of one image, or for a dry run their estimates. A failed output does not affect the others.
+   */
   async #answerOutputs(open: OpenCall, sent: SentBranches) {
     const { request, reply, underWay, terms, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
@@ -202,7 +204,7 @@ class TransformCalls {
     return done.links ?? sendOutputs(request, reply, done.outputs, now());
   }
 
-  /** What the passes of a call would make and cost. */
+  /** Estimates the results and prices of the passes of a call. */
   async #estimated(open: OpenCall, branches: ForeseenCall['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
     const image = await this.#load(open, layers);
@@ -211,7 +213,7 @@ class TransformCalls {
     return estimates;
   }
 
-  /** The image of a call, and the second pictures that its steps read. */
+  /** Loads the image of a call, and the second pictures that its steps read. */
   async #load({ input, terms }: OpenCall, layers: readonly SentLayer[]): Promise<LoadedPictures> {
     const image = await loadImage(input, this.#options, terms);
     return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
@@ -266,13 +268,13 @@ function bytesOf(outputs: readonly MadeOutput[]): number {
   return outputs.reduce((sum, output) => sum + ('picture' in output ? output.picture.data.length : 0), 0);
 }
 
-/** The fields of a multipart body besides the file. The parameters of the op may be separate fields. */
+/** The fields of a multipart body besides the file. The op's parameters may be separate fields. */
 const FORM_FIELDS = {
   steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
   outputs: Type.Optional(Type.String({ description: `JSON text. ${SentOutputs.description}` })),
 };
 
-/** The assets of a job with the same image. It takes assets alone: another image has to be uploaded first. */
+/** The assets of a job with the same image. A job takes only assets, so other images must be uploaded first. */
 function assetsOf(source: ImageSource): { assetIds?: string[] } {
   return source.kind === 'asset' ? { assetIds: [source.assetId] } : {};
 }
@@ -299,8 +301,8 @@ const Answers = Type.Union([ImageEstimate, OutputEstimates, ResultLink, OutputLi
 });
 
 /**
- * Sends the findings of a pass as headers: the results of a search for a target, the hashes of the picture that a
- * placeholder represents, the bit depth. Those that do not apply are left out.
+ * Sends measured facts of a pass as headers: the result of a search for a target, the hashes of a placeholder's
+ * picture, the bit depth. Facts that do not apply are left out.
  */
 function sendFindings(reply: FastifyReply, { achieved, hashes, bitDepth }: TransformResult): void {
   // Most passes have no findings.

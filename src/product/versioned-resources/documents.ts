@@ -20,7 +20,7 @@ export interface Named extends Document {
   slot: number;
   updatedAt: string;
   version: number;
-  /** Increases with every save, also of a name alone. */
+  /** Increases with every save, even of the name alone. */
   revision?: number;
 }
 
@@ -45,7 +45,7 @@ interface DocumentDraft<T extends Named> {
  */
 const MAX_UPDATE_ATTEMPTS = 400;
 
-/** The document of this id or slug; an id holds `_` and a slug does not, so only one can match. */
+/** The document with this id or slug. An id contains `_` and a slug does not, so only one can match. */
 export function findNamed<T extends Named>(
   collection: Collection<T>,
   accountId: string,
@@ -58,8 +58,8 @@ export function findNamed<T extends Named>(
 }
 
 /**
- * Sets the fields that `revise` answers for the current document. `revise` is called again when another write was
- * faster, and answers null when nothing changes. Null when there is no such document.
+ * Sets the fields that `revise` returns for the current document. `revise` is called again when another write was
+ * faster, and returns null when nothing changes. Null when there is no such document.
  * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
  */
 export async function updateNamed<T extends Named>(
@@ -86,8 +86,8 @@ export async function updateNamed<T extends Named>(
 }
 
 /**
- * Stores all of the drafts or none, in their order. When another write takes a slot or a slug first, the next free one
- * is tried. When racing inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
+ * Stores all of the drafts, in order, or none. When another write takes a slot or a slug first, the next free one is
+ * tried. When concurrent inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
  * drafts that were already stored.
  * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
  */
@@ -120,7 +120,7 @@ export async function insertNamed<T extends Named>(
   }
 }
 
-/** Gives each draft a currently free slot and slug. */
+/** Gives each draft a slot and a slug that are free now. */
 async function withSlots<T extends Named>(
   collection: Collection<T>,
   kind: ResourceKind,
@@ -144,29 +144,29 @@ export interface ResourceKind {
   noun: 'preset' | 'template';
   /** The most of them that an account may have. */
   limit: number;
-  /** The field that every save changes. A save counts only if the field still has the value that it began with. */
+  /** The field that every save changes. A save only takes effect if the field still has the value that was read. */
   guard: 'revision' | 'version';
 }
 
-/** 400: another document of the account has this slug. */
+/** The error 400: another document of the account has this slug. */
 function slugTaken({ noun }: ResourceKind, slug: string): ApiError {
   const message = `slug "${slug}" is already one of your ${noun}s': send another, or leave it out to have one made.`;
   return invalidParam('slug', message);
 }
 
-/** 422: the account would exceed its number of documents. */
+/** The error 422: the account would exceed its number of documents. */
 function tooMany({ noun, limit }: ResourceKind, left: number): ApiError {
   const message = `An account holds at most ${limit} ${noun}s and ${left} are left: delete some, or send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
 }
 
-/** 422: an import has far more entries than an account can hold. None of them is checked. */
+/** The error 422: an import has far more entries than an account can hold. None of them is checked. */
 export function tooManyEntries(limit: number, received: number): ApiError {
   const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
 }
 
-/** 500, retryable: concurrent writes to the same document were faster in every attempt. */
+/** The error 500, retryable: concurrent writes to the same document were faster in every attempt. */
 function tooContended({ noun }: ResourceKind): ApiError {
   return new ApiError(
     'internal_error',

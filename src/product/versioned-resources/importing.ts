@@ -9,8 +9,8 @@ export interface RefusedEntry {
 }
 
 /**
- * Refuses an import of more than ten times what an account may have: many of the entries may be refused, but their
- * number is bounded.
+ * Refuses an import of more than ten times the entries that an account may have. Many entries may be refused, but their
+ * number is limited.
  * @throws ApiError resource_limit_exceeded.
  */
 export function checkEntryCount({ limit }: ResourceKind, count: number): void {

@@ -9,7 +9,7 @@ export function endpointNotFound(endpointId: string): ApiError {
   return new ApiError('not_found', message, { param: 'endpointId', details });
 }
 
-/** 404: no such record at this endpoint; records are kept 14 days. */
+/** The error 404: the endpoint has no such delivery record. Records are kept for 14 days. */
 export function deliveryNotFound(): ApiError {
   const message =
     'No delivery of this endpoint has this id, or its record is older than 14 days: list its deliveries.';
@@ -25,20 +25,20 @@ export function tooManyEndpoints(): ApiError {
   );
 }
 
-/** 500: other writers won every attempt to change the same thing. */
+/** The error 500: other writers were faster in every attempt to change the same document. */
 export function tooContended(): ApiError {
   const message = 'Too many calls change the webhook endpoints of this account at once: call again.';
   return new ApiError('internal_error', message, { retryAfterSeconds: 1 });
 }
 
-/** 400: a disabled endpoint sends nothing again. */
+/** The error 400: a disabled endpoint cannot send a delivery again. */
 export function endpointDisabled(): ApiError {
   const message =
     'The endpoint is disabled: enable it with PUT {"enabled": true}, then ask for the delivery again.';
   return new ApiError('invalid_state', message, { param: 'endpointId', details: { enabled: false } });
 }
 
-/** 429: the account's share of attempts in flight is taken. */
+/** The error 429: the account has as many attempts in flight as it may. */
 export function tooManyAttempts(limit: number): ApiError {
   return new ApiError(
     'rate_limited',

@@ -23,9 +23,9 @@ import { EndpointDisabling } from './endpoints/disabling.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
 
-/** How long an event waits that its writer, which died, did not make into deliveries. */
+/** How long an event may wait if its writer died before it made deliveries of it. */
 const OUTBOX_INTERVAL_MS = 5_000;
-/** A schedule that was lost is back within this time. */
+/** The time within which a lost schedule is rebuilt. */
 const SCHEDULE_INTERVAL_MS = 15_000;
 
 interface WebhooksOptions {
@@ -36,7 +36,7 @@ interface WebhooksOptions {
   outbound: Outbound;
   sendMail: SendMail;
   gate: Gate;
-  /** The address of an account's owner; null when the account is gone. */
+  /** Finds the e-mail address of an account's owner; null when the account does not exist any more. */
   findEmail: (accountId: string) => Promise<string | null>;
   settings: SettingsOf<typeof webhooksSettings> & { SWEEP_INTERVAL_MS: number };
   hostId: string;
@@ -47,7 +47,7 @@ interface WebhooksOptions {
   log: Log;
 }
 
-/** Webhooks, put together: the routes of owners, and what sends their events. */
+/** Opens the webhooks: the routes of owners, and the workers that send events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const {
     documents,
@@ -93,7 +93,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const unsubscribe = await coordination.subscribe(WRITTEN_CHANNEL, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
-  // Events that were left when the service stopped are taken up at once: an embedded schedule ended with it.
+  // Events that were left when the service stopped are fanned out at once, because an embedded schedule was lost.
   fanOut.takeOthers();
   rebuildSchedule(coordination, deliveries, now()).catch((error) =>
     log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),
@@ -129,7 +129,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
       { name: 'webhook records', sweep: (instant) => deliveries.deleteExpired(instant) },
     ],
 
-    /** Ends when what was announced by this process is queued and its attempts under way have ended. */
+    /** Ends when the events of this process are queued and its running attempts have ended. */
     async stop(): Promise<void> {
       await Promise.all([fanOut.idle(), dispatcher.stop(), disabling.idle()]);
       unsubscribe();

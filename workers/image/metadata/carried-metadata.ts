@@ -57,7 +57,7 @@ interface PreparedFor {
   format: string;
   /** Index of the page that the picture is; each page of a TIFF has its own metadata. */
   page: number;
-  /** Whether the result is an animation, whose frames are not turned by the codec. */
+  /** Whether the result is an animation. The codec does not turn its frames upright. */
   isMoving: boolean;
   /** Whether the pass may move a pixel of the picture. */
   movesPixels: boolean;

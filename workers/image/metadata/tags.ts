@@ -125,7 +125,7 @@ function xmpTags(input: Uint8Array, header: Metadata): Groups {
   return { xmp: { ...more, ...tags } };
 }
 
-/** The XMP document with a packet header, by which the reader recognises it, and which is optional. */
+/** The XMP document with a packet header. The header is optional in XMP, but the reader recognises XMP by it. */
 function xmpBlock({ buffer, byteOffset, byteLength }: Uint8Array): Buffer | undefined {
   if (byteLength > MAX_BLOCK_BYTES) return undefined;
   const xmp = Buffer.from(buffer, byteOffset, byteLength);

@@ -5,7 +5,7 @@ import { exifOrientation, type Header, headerOf } from './facts.ts';
 const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;
 const EXIF_FLAG = 0x08;
-/** Offset of the display time in the chunk of a frame, in milliseconds. */
+/** Offset of the display time, which is in milliseconds, in the chunk of a frame. */
 const DURATION_AT = 12;
 
 interface Canvas {

@@ -34,7 +34,7 @@ interface PlacedStep {
   step: OperationStep;
 }
 
-/** All warnings about a valid list of steps; each concerns one pass. */
+/** All warnings about a valid list of steps. Each warning concerns one pass. */
 export function warningsOf(segments: readonly CompiledSegment[]): StepWarning[] {
   return segments.flatMap((segment, index) => {
     if (segment.runs === 'model') return [];

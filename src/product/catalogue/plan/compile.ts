@@ -229,7 +229,7 @@ export function schemasOf({ parameters: { schema }, at }: Pick<AiStep, 'paramete
   return schema === undefined ? [] : [{ schema: schema as Given, param: at('parameters.schema').param }];
 }
 
-/** The layers of a step, and the asset with which it is compared. */
+/** The assets that a step reads besides its picture: its layers, and the asset to compare with. */
 function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
   const { steps, compareWith } = step.fragment;
   const compared = compareWith === undefined ? [] : [{ assetId: compareWith, key: 'otherAssetId' }];
@@ -238,7 +238,9 @@ function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
   });
 }
 
-/** Refuses errors between steps: a JSON answer before the end, and a step in a chain that gets no image. */
+/**
+ * Refuses steps in a wrong position: one with a JSON answer before the end, and a step in a chain that gets no image.
+ */
 function refuseMisplaced(steps: readonly CompiledStep[]): void {
   for (const { op, index, at } of steps) {
     if (op?.produces === 'json' && index < steps.length - 1)

@@ -67,7 +67,7 @@ export interface CheckedVariant {
 /** The types of jobs. */
 export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 
-/** The fields that define the work, each with the fields that must not be sent together with it. */
+/** The fields that define the work, each with the fields that must not be sent with it. */
 const EXCLUDED_BY_STEPS = ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'] as const;
 const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
 

@@ -164,12 +164,15 @@ function refuseSecondValue(steps: readonly DeterministicStep[]): void {
   }
 }
 
-/** The first frame can be given by its name or by its index. */
+/** Whether two values are the same. The first frame can be given by its name or by its index. */
 function frameNumber(frame: unknown): unknown {
   return frame === 'first' ? 0 : frame;
 }
 
-/** One frame and a choice of several exclude each other, and a range has its first frame first. */
+/**
+ * The conflict of asking for frames twice. A single frame and a choice of several exclude each other, and a range must
+ * begin with its first frame.
+ */
 function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
   const frame = steps.map(({ fragment }) => fragment.decode.frame).find((one) => one !== undefined);
   for (const step of steps) {
@@ -187,7 +190,7 @@ function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
   }
 }
 
-/** Several frames need an animated format, and steps that support each frame. */
+/** The conflict of several frames with a format that is not animated, or with a step that handles only one frame. */
 function refuseFramesLost(
   steps: readonly DeterministicStep[],
   decode: DecodeOptions,
@@ -218,7 +221,10 @@ function severalBy(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[nu
   return decode.frame === 'all' ? 'frame' : FRAME_SELECTORS.find((name) => decode[name] !== undefined);
 }
 
-/** Settings of another format have been removed before; the rest were sent without a format. */
+/**
+ * The conflict of lossless with a lossy format. Settings of another format have been removed before; the others were
+ * sent without a format.
+ */
 function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: EncodeOptions): void {
   const [lossy] = encodesOf(encode).flatMap((one) => lossyReason(one) ?? []);
   const step = steps.findLast(({ fragment }) => fragment.encode.lossless === true);

@@ -146,7 +146,7 @@ function Guarded({ children }: { children?: View }): View {
   return error === undefined ? children : html`<${ErrorBox} error=${error} onRetry=${draw} />`;
 }
 
-/** The screen of the address, which is loaded when it is opened first. */
+/** The screen at the address. It is loaded when it is first opened. */
 function Current({ path }: { path: string }): View {
   const found = screenAt(path);
   const [loaded, setLoaded] = useState<{ path: string; Screen: unknown; error?: unknown }>();

@@ -8,7 +8,7 @@ import { NewSigningKey, NewSigningKeyBody, SigningKey, SigningKeyParams } from '
 import type { Signers } from './signers.ts';
 import type { SigningKeyDocument, SigningKeysStore } from './store.ts';
 
-/** Signing keys: made, listed and revoked by the account, whose own server signs with them. */
+/** The routes of signing keys: the account makes, lists and revokes them, and its own server signs with them. */
 export async function signingKeyRoutes(
   app: FastifyInstance,
   { keys, signers, gate, now }: { keys: SigningKeysStore; signers: Signers; gate: Gate; now: () => Date },

@@ -9,16 +9,16 @@ import type { SigningKeysStore } from './store.ts';
 const REVOKED = 'delivery/revoked';
 const MAX_SIGNERS = 10_000;
 const MAX_UNKNOWN = 10_000;
-/** How long a key may be used without another look at it, by every process of every host. */
+/** How long any process of any host may use a key before it is read again. */
 const KEEP_MS = 500;
-/** How long a key that does not exist is not looked up again. No caller knows an id before its key exists. */
+/** How long an unknown key is not looked up again. No caller knows an id before its key exists. */
 const UNKNOWN_MS = 30_000;
 
 const KEY_ID = /^sgk_[0-9A-Za-z]{24}$/;
-/** The account of keys that do not exist, which is looked up like any other. */
+/** The account id that is looked up for unknown keys, so that they cost the same. */
 const NO_ACCOUNT = 'acc_none';
 
-/** Who signed an address: a key, with what a call of its account needs. */
+/** The signer of an address: a key, and the facts that a call of its account needs. */
 export interface Signer {
   keyId: string;
   accountId: string;
@@ -26,13 +26,13 @@ export interface Signer {
   secret: string;
 }
 
-/** The signature of an address, with what was signed. */
+/** The signature of an address, and the signed text. */
 interface SignedMessage {
   keyId: string;
   signature: string;
   /** What was signed. */
   message: string;
-  /** Epoch seconds from which it is not answered; null for no end. */
+  /** Epoch seconds from which the address is refused; null for never. */
   expiresAt: number | null;
 }
 
@@ -50,16 +50,16 @@ interface SignersOptions {
 }
 
 /**
- * The signers of addresses. A key is looked up again after half a second, and at once when its revocation or a change
- * of its account is announced. Keys that do not exist cost the same reads as others, and the same HMAC.
+ * The signers of addresses. A key is read again after half a second, and at once when its revocation or a change of its
+ * account is announced. Keys that do not exist cost the same reads and the same HMAC as others.
  */
 export class Signers {
   readonly #options: SignersOptions;
-  /** The last look at each key that was good, however old: its id is not a made-up one. */
+  /** The last valid reading of each key, however old. It proves that the key's id is not invented. */
   readonly #looks = new LRUCache<string, Look>({ max: MAX_SIGNERS });
   readonly #unknown: LRUCache<string, true>;
   readonly #running = new Map<string, Promise<Signer | null>>();
-  /** The secret of keys that do not exist, so that they cost what others do. */
+  /** The secret that is used for unknown keys, so that they cost the same as others. */
   readonly #decoy = randomBytes(32).toString('base64url');
   #unsubscribe: Array<() => void> = [];
 
@@ -80,8 +80,9 @@ export class Signers {
   }
 
   /**
-   * Who signed an address; null when nobody did, it has expired, or the account is suspended or gone.
-   * @param looksUp whether a key that was never seen here is looked up in the store.
+   * The signer of an address. Null when the signature is wrong, the address has expired, or the account is suspended or
+   * deleted.
+   * @param looksUp whether a key that this process has never seen is looked up in the store.
    */
   async verify(
     { keyId, signature, message, expiresAt }: SignedMessage,
@@ -92,7 +93,7 @@ export class Signers {
     return isRight && !this.isOver(expiresAt) ? signer : null;
   }
 
-  /** The signer of a key that was good half a second ago at most: the same object while nothing has changed. */
+  /** The signer of a key that was valid at most half a second ago. It is the same object while nothing has changed. */
   current(keyId: string): Signer | undefined {
     return this.#freshLook(keyId)?.signer;
   }
@@ -113,7 +114,7 @@ export class Signers {
 
   #forget(keyId: string): void {
     this.#looks.delete(keyId);
-    // A read that began before the change is not kept.
+    // A read that began before the change must not be kept.
     this.#running.delete(keyId);
   }
 
@@ -139,7 +140,7 @@ export class Signers {
     const atMs = this.#options.now().getTime();
     const found = this.#look(keyId).then(
       (signer) => {
-        // What was read before the key or its account changed is not kept.
+        // A read from before a change of the key or its account is not kept.
         if (this.#running.get(keyId) === found) this.#keep(keyId, signer, atMs);
         return signer;
       },

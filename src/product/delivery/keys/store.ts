@@ -17,7 +17,7 @@ export interface SigningKeyDocument {
   /** The number of the key's slot in the account, from 0. */
   slot: number;
   name: string;
-  /** Kept as it was told, because it computes signatures. */
+  /** The secret in plain text, because signatures are computed with it. */
   secret: string;
   createdAt: string;
 }
@@ -40,7 +40,10 @@ export class SigningKeysStore {
     return new SigningKeysStore(await documents.collection(SIGNING_KEYS_COLLECTION));
   }
 
-  /** Makes a key. @throws ApiError resource_limit_exceeded when the account has as many as it may. */
+  /**
+   * Makes a key.
+   * @throws ApiError resource_limit_exceeded when the account has the maximum number of keys.
+   */
   async insert(accountId: string, name: string, now: Date): Promise<SigningKeyDocument> {
     const secret = `sgs_${randomText(SECRET_CHARACTERS)}`;
     const key = { _id: newId('sgk', now.getTime()), accountId, name, secret, createdAt: now.toISOString() };
@@ -53,7 +56,7 @@ export class SigningKeysStore {
     return this.#keys.find({ accountId }, { sort: order('-_id') });
   }
 
-  /** The key of this id, whichever account has it: an address names no account. */
+  /** The key with this id, of any account, because an address names no account. */
   findAnyKey(keyId: string): Promise<SigningKeyDocument | null> {
     return this.#keys.findOne({ _id: keyId });
   }

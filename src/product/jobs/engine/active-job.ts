@@ -4,19 +4,21 @@ import { isBatch } from '../rules.ts';
 import type { Prefetch } from './prefetch.ts';
 
 /**
- * The kinds of workers: image threads, child processes for large jobs, browsers, and models, which need no thread.
+ * The kinds of work: `pixels` for image threads, `batches` for child processes, `pages` for browsers, and `models`,
+ * which need no thread.
  */
 export type WorkKind = 'pixels' | 'batches' | 'pages' | 'models';
 
 /**
- * Large and small jobs are claimed separately, so that a small one never waits until items of large ones have ended.
+ * The kind of a job's work. Large and small jobs are claimed separately, so that small ones never wait for items of
+ * large ones.
  */
 export function workKindOf(job: Pick<JobDocument, 'type' | 'totalItems'>): WorkKind {
   if (job.type === 'process') return isBatch(job) ? 'batches' : 'pixels';
   return job.type === 'render' ? 'pages' : 'models';
 }
 
-/** The slot of one claimed item in its process. */
+/** The slot in this process that a claimed item holds. */
 export interface ItemSlot {
   /** Frees the slot. A second call does nothing. */
   release(): void;
@@ -29,11 +31,11 @@ export class ActiveJob {
   readonly job: JobDocument;
   readonly prefetch: Prefetch;
   isClaiming = false;
-  /** The last claim found no more items, and no wake-up has come since that claim began. */
+  /** Whether the last claim found no more items, and no wake-up has come since that claim began. */
   isExhausted = false;
   readonly #stopping = new AbortController();
   #wakeUps = 0;
-  /** Number of its items that have a slot here or are being claimed. */
+  /** The number of its items that hold a slot here or are being claimed. */
   claimed = 0;
 
   constructor(job: JobDocument, prefetch: Prefetch) {
@@ -46,23 +48,23 @@ export class ActiveJob {
     return this.#stopping.signal;
   }
 
-  /** Claims nothing more of it, and gives up those of its items that wait for a worker. */
+  /** Claims no further items of it, and gives up items that wait for a worker. */
   stop(): void {
     this.#stopping.abort(new Stopped());
   }
 
-  /** Number of further items of it that may be claimed. */
+  /** The number of further items that may be claimed. */
   get room(): number {
     return Math.min(this.prefetch.room, this.prefetch.limitOfJob - this.claimed);
   }
 
-  /** Whether more of its items are to be claimed now: as many together as its prefetch claims. */
+  /** Whether to claim more of its items now. Several are claimed together, as its prefetch decides. */
   canClaim(nowMs: number): boolean {
     if (this.#takesNoMore || this.isClaiming || !this.prefetch.isOpen(nowMs)) return false;
     return this.room >= this.prefetch.batch;
   }
 
-  /** Whether nothing of it is at work here and no further item is known. */
+  /** Whether none of its items is worked on here and no further item is known. */
   get isIdle(): boolean {
     return this.#takesNoMore && this.claimed === 0 && !this.isClaiming;
   }
@@ -71,15 +73,15 @@ export class ActiveJob {
     return this.isExhausted || this.waitSignal.aborted;
   }
 
-  /** Notes that there may be items to claim again. */
+  /** Records that there may be items to claim again. */
   wake(): void {
     this.#wakeUps += 1;
     this.isExhausted = false;
   }
 
   /**
-   * Begins a claim. The returned function ends it, and says whether the claim found no more items. A wake-up that came
-   * meanwhile may be about an item that the claim did not see.
+   * Begins a claim. The returned function ends it, and is told whether the claim found no more items. A wake-up
+   * meanwhile may concern an item that the claim did not see.
    */
   beginClaim(): (foundNoMore: boolean) => void {
     const wakeUpsBefore = this.#wakeUps;
@@ -90,14 +92,14 @@ export class ActiveJob {
     };
   }
 
-  /** Reserves slots before a claim. A negative count frees those that the claim did not fill. */
+  /** Reserves slots before a claim. A negative count frees the slots that the claim did not use. */
   reserve(count: number): void {
     this.claimed += count;
     this.prefetch.claimed += count;
   }
 
   /**
-   * Takes one reserved slot for an item.
+   * Gives an item one of the reserved slots.
    * @param onRelease called once.
    */
   slot(onRelease: () => void): ItemSlot {
@@ -114,14 +116,14 @@ export class ActiveJob {
   }
 }
 
-/** The steps that end a preclaim, of which one is taken. */
+/** The ways to end a preclaim. Exactly one is taken. */
 interface Ends {
   begin(job: JobDocument): void;
   giveBack(): Promise<void>;
   drop(): void;
 }
 
-/** The claim of a new job's only item, which is stored with the item: the job then needs no other claim. */
+/** The claim of a new job's only item. It is stored with the item, so that the job needs no other claim. */
 export class Preclaim {
   /** The item as it is to be stored. */
   readonly item: Claimed;
@@ -139,12 +141,12 @@ export class Preclaim {
     this.#ends.begin(job);
   }
 
-  /** Makes the item ready in the store, for the process that runs the job later. */
+  /** Makes the item ready in the store, for the process that later runs the job. */
   async giveBack(): Promise<void> {
     await this.#ends.giveBack().finally(() => this.drop());
   }
 
-  /** Forgets the item: there is no job. Does nothing after another end. */
+  /** Drops the claim, because the job was not stored. It does nothing after another end. */
   drop(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -4,8 +4,8 @@ import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { Preclaim } from './active-job.ts';
 
 /**
- * Lets jobs run: a fixed number per account and type at once, the one that has waited longest first. The slots are a
- * unique index over the running jobs themselves, so that there is nothing to count and nothing to give back.
+ * Lets jobs run: a fixed number per account and type at a time, the longest waiting first. The slots are a unique index
+ * over the running jobs themselves, so nothing has to be counted or given back.
  */
 export class JobAdmission {
   readonly #jobs: JobsStore;
@@ -16,7 +16,7 @@ export class JobAdmission {
     this.#onStarted = onStarted;
   }
 
-  /** Starts as many waiting jobs as there are slots. */
+  /** Starts as many waiting jobs as there are free slots. */
   async startWaiting(accountId: string, type: JobType): Promise<void> {
     for (;;) {
       const oldest = await this.#jobs.oldestWaiting(accountId, type);
@@ -34,9 +34,10 @@ export class JobAdmission {
 
   /**
    * Shows a hidden job, and lets it run when its turn comes.
-   * @param turn.isNext whether no other job waits: if a slot is free, the job is shown running, in one update.
-   * @param turn.preclaim of its only item: it is begun where the job runs, else given back before it is shown.
-   * @returns the job as it is then; null when it was given up meanwhile.
+   * @param turn.isNext whether no other job waits. If a slot is free, the job is then shown as running in one update.
+   * @param turn.preclaim of its only item. The item is begun if the job runs here, else it is given back before the
+   *   job is shown.
+   * @returns the job afterwards; null when it was given up meanwhile.
    */
   async show(
     job: JobDocument,

@@ -20,7 +20,7 @@ interface CompletionOptions {
 /**
  * Completes jobs, each once. One conditional update gives a job its final status and its charge: the update that
  * records its last outcomes if all of them succeeded (outcomes.ts), else a separate one. The clean-up follows from the
- * document alone: charge, quota, then the event. Each of its steps is guarded by its own key, so that the sweep may
+ * document alone: the charge, the quota, then the event. A key of its own guards each step, so that the sweep may
  * repeat them.
  */
 export class Completion {
@@ -34,19 +34,19 @@ export class Completion {
     this.#parts = parts;
   }
 
-  /** Completes a job whose items have all ended, and cleans up; returns any other job unchanged. */
+  /** Completes a job whose items have all ended, and cleans up. Any other job is returned unchanged. */
   completeIfOver(job: JobDocument): Promise<JobDocument> {
     return this.#completeAfter(job, () => this.#parts.outcomes.publish(job));
   }
 
-  /** The same for a job whose last outcomes were just recorded and published. */
+  /** Does the same for a job whose last outcomes were just recorded and published. */
   completeRecorded(job: JobDocument): Promise<JobDocument> {
     return this.#completeAfter(job, async () => undefined);
   }
 
   /**
-   * The end of a job together with the recording of its last outcomes. Null if failures or cancelled items have to be
-   * read first, because the items show them only once their outcomes are published.
+   * The end of a job, to be stored together with its last outcomes. Null if failures or cancelled items must be read
+   * first, because items show them only once their outcomes are published.
    */
   async prepareWithRecording(job: JobDocument, tally: OutcomeSums): Promise<JobEnd | null> {
     if (hasEnded(job)) return null;
@@ -61,7 +61,7 @@ export class Completion {
     return isComplete ? this.#prepare(counted) : null;
   }
 
-  /** The one update that completes a job. Null when the job was changed since it was read. */
+  /** Completes a job in one update. Null when the job has changed since it was read. */
   async #complete(job: UnfinishedJob): Promise<JobDocument | null> {
     const { completedItems, failedItems } = job;
     const { transition, set } = await this.#prepare(job);
@@ -71,7 +71,7 @@ export class Completion {
     });
   }
 
-  /** Releases the storage that was reserved for outputs which were not made. */
+  /** Releases the storage quota that was reserved for outputs which were not made. */
   async #returnQuota(job: EndedJob): Promise<void> {
     const { jobs, assets } = this.#context;
     const { _id, accountId } = job;
@@ -85,7 +85,7 @@ export class Completion {
     await assets.quota.giveBack(accountId, _id, await jobs.keepReleaseToken(_id, token));
   }
 
-  /** Deletes the intermediates of items that are finished: no segment needs them any more. */
+  /** Deletes the intermediate pictures of finished items, which no segment needs any more. */
   async #deleteIntermediates(jobId: string): Promise<void> {
     const { items, objects } = this.#context;
     for (;;) {
@@ -106,7 +106,7 @@ export class Completion {
   }
 
   /**
-   * The part of the clean-up that no answer depends on. The event of the end comes last.
+   * The part of the clean-up that no response depends on. The event about the end comes last.
    * @returns false when another process has done it.
    */
   async #tidy(job: EndedJob): Promise<boolean> {
@@ -118,7 +118,7 @@ export class Completion {
     return (await this.#context.jobs.move(job._id, JOB_TRANSITIONS.cleanUp)) !== null;
   }
 
-  /** Runs a clean-up, or joins the one that is under way in this process. */
+  /** Runs a clean-up, or joins the one that is running in this process. */
   #once(job: EndedJob, steps: () => Promise<boolean>): Promise<boolean> {
     const known = this.#underWay.get(job._id);
     if (known !== undefined) return known;
@@ -128,7 +128,7 @@ export class Completion {
   }
 
   /**
-   * Cleans up after a job that has ended. Doing it twice is doing it once.
+   * Cleans up after a job that has ended. Repeating it has no further effect.
    * @returns false when another process has done it.
    */
   cleanUp(job: EndedJob): Promise<boolean> {
@@ -138,7 +138,7 @@ export class Completion {
     });
   }
 
-  /** The clean-up of a job that has just ended. Calls that wait for it here are answered between its two parts. */
+  /** Cleans up a job that has just ended. Calls that wait for it here get their response between the two parts. */
   #cleanUpAndNotify(job: EndedJob): Promise<boolean> {
     return this.#once(job, async () => {
       try {
@@ -167,7 +167,7 @@ export class Completion {
     return !(await this.#context.items.hasOpen(job._id));
   }
 
-  /** Shows in a job that is being cancelled how many of its items are cancelled by now; returns any other unchanged. */
+  /** Updates the number of cancelled items in a job that is being cancelled. Any other job is returned unchanged. */
   async #showCancelled(job: UnfinishedJob): Promise<JobDocument> {
     if (job.status !== 'CANCELLING') return job;
     const cancelledItems = await this.#context.items.count(job._id, 'CANCELLED');
@@ -187,7 +187,7 @@ export class Completion {
     return other;
   }
 
-  /** The usage of items that a cancel stopped between two segments of a chain. */
+  /** The usage of items that a cancellation stopped between two segments of a chain. */
   async #usedByCancelled({ _id, type, status }: JobDocument) {
     if (status !== 'CANCELLING' || type !== 'chain') return { runs: 0, credits: 0 };
     return this.#context.items.usedByCancelled(_id);

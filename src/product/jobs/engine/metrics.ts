@@ -1,20 +1,20 @@
 import { Counter, Gauge, type Metric, register } from 'prom-client';
 import type { JobsStore } from '../store.ts';
 
-/** What follows a claim whose process died: the item is tried again, or given up. */
+/** What follows a claim whose process died: the item is tried again, or counts as the cause and ends. */
 type ExpiredLease = 'again' | 'poison';
 
 interface JobsMetricsOptions {
   jobs: JobsStore;
-  /** Items at work in this process, by the type of their jobs. */
+  /** The number of items that this process works on, by the type of their jobs. */
   itemsAtWork: () => Record<string, number>;
   now: () => Date;
 }
 
-/** Every process reads the same number from the store: the report takes the largest, not the sum. */
+/** Options of gauges that every process reads from the store. The report takes the largest value, not the sum. */
 const SHARED = { labelNames: ['type' as const], registers: [], aggregator: 'max' as const };
 
-/** The metrics of jobs, by their type; the help of each says what it counts. No label holds an account or an id. */
+/** The metrics of jobs by type. The help text of each says what it counts. No label contains an account or an id. */
 export class JobMetrics {
   readonly claims = counter('darkroom_job_item_claims_total', 'Items that were taken to be worked on.');
   readonly retries = counter('darkroom_job_item_retries_total', 'Tries that failed and are repeated.');
@@ -53,7 +53,7 @@ export class JobMetrics {
       name: 'darkroom_job_items_open',
       help: 'Items of unfinished jobs that have not settled.',
       async collect() {
-        // A store that is away leaves the last counts, and the metrics of the outage readable.
+        // While a store is away, the last counts stay, and the metrics of the outage remain readable.
         const rows = await jobs.backlog().catch(() => null);
         if (rows === null) return;
         this.reset();

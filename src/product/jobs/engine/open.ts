@@ -10,7 +10,7 @@ import { Runner } from './runner.ts';
 import { JobSignals } from './signals.ts';
 import { JobSweeps } from './sweeps.ts';
 
-/** The interval between two polls of the running jobs, because messages may be lost. */
+/** The interval at which running jobs are polled, because messages may be lost. */
 const POLL_MS = 15_000;
 
 /** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */
@@ -52,7 +52,7 @@ export class Engine {
     return engine;
   }
 
-  /** Has every process claim no more items of a job, and give up those that wait for a worker. */
+  /** Tells every process to claim no further items of a job, and to give up those that wait for a worker. */
   stopClaims = (jobId: string): void => {
     this.runner.stopClaims(jobId);
     this.#signals.stop(jobId);
@@ -68,7 +68,7 @@ export class Engine {
     const { onEnd } = this.#context;
     const { wake: onWork, stopClaims: onStop } = this.runner;
     this.#unsubscribe = await this.#signals.subscribe({ onWork, onEnd, onStop });
-    // This comes after the subscription: a job that was announced before it is found now.
+    // This follows the subscription, so that jobs which were announced before it are found now.
     this.#poll();
     this.#polling = setInterval(() => this.#poll(), POLL_MS);
     this.#polling.unref();

@@ -7,22 +7,22 @@ import type { ItemSlot } from './active-job.ts';
 import type { Completion } from './completion.ts';
 import type { Decided, KnownJob, Outcomes } from './outcomes.ts';
 
-/** The outcomes of one job that this process has decided and not recorded yet. */
+/** The outcomes of one job that this process has decided but not yet recorded. */
 interface JobBatch {
   waiting: WaitingOutcome[];
   isRecording: boolean;
-  /** When the last recording began, by the clock's elapsedMs. */
+  /** When the last recording began, in the clock's elapsed milliseconds. */
   lastMs: number;
-  /** Ends the gathering of outcomes; null while none gather. */
+  /** Ends the collection of outcomes; null while none are collected. */
   stopGathering: (() => void) | null;
-  /** Whether more outcomes are to come, as of the latest one. */
+  /** Whether more outcomes will follow, according to the latest one. */
   hasMore: () => boolean;
   view: KnownJob;
 }
 
 interface WaitingOutcome {
   decided: Decided;
-  /** The readings of the job before the outcome was decided. */
+  /** How often the job had been read before the outcome was decided. */
   readings: number;
   recorded: () => void;
   failed: (error: unknown) => void;
@@ -30,8 +30,9 @@ interface WaitingOutcome {
 
 const MAX_BATCH_SIZE = 64;
 /**
- * A process that works on more items of a job records its outcomes no sooner than this after the last time: a recording
- * takes three writes, however many outcomes it counts. The counters and events of a batch are late by as much at most.
+ * A process that works on more items of a job waits at least this long between two recordings, because a recording
+ * takes three writes, however many outcomes it counts. The counters and events of a batch are late by at most this
+ * time.
  */
 const GATHER_MS = 250;
 const MAX_KEPT_BATCHES = 1_000;
@@ -48,15 +49,15 @@ interface OutcomeToRecord {
   job: JobDocument;
   item: Claimed;
   outcome: Outcome;
-  /** Released when the outcome is decided, unless a full batch waits to be recorded. */
+  /** The slot of the item. It is released when the outcome is decided, unless a full batch waits to be recorded. */
   slot: ItemSlot;
-  /** Ends the wait for the documents during an outage. */
+  /** Ends the wait for the document store during an outage. */
   signal: AbortSignal;
 }
 
 /**
- * Records the outcomes of a process: those that are decided during a recording, or shortly after it, go into the next
- * one.
+ * Records the outcomes of a process. Outcomes that are decided during a recording, or shortly after it, are recorded
+ * together in the next one.
  */
 export class OutcomeBatcher {
   readonly #parts: BatcherOptions;
@@ -70,7 +71,7 @@ export class OutcomeBatcher {
 
   /**
    * Decides the outcome of an item and records it.
-   * @returns false when the claim was lost meanwhile: nothing happened then.
+   * @returns false when the claim was lost meanwhile; nothing happened then.
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
@@ -85,20 +86,23 @@ export class OutcomeBatcher {
     return true;
   }
 
-  /** Completes a job that is being cancelled, when the item that was given back was its last one. */
+  /** Completes a job that is being cancelled if the item that was put back was its last one. */
   async completeIfCancelled(jobId: string): Promise<void> {
     const job = await this.#parts.jobs.get(jobId);
     if (job?.status === 'CANCELLING') await this.#parts.completion.completeIfOver(job);
   }
 
-  /** @param job as it was before its items were claimed. */
+  /**
+   * The batch of a job.
+   * @param job as it was before its items were claimed.
+   */
   #batchOf(job: JobDocument): JobBatch {
     const batch = this.#batches.get(job._id) ?? newBatch(job);
     this.#batches.set(job._id, batch);
     return batch;
   }
 
-  /** How long the outcomes that wait may gather, in milliseconds. */
+  /** Milliseconds that the waiting outcomes may still be collected. */
   #gatherMs({ waiting, lastMs, hasMore }: JobBatch): number {
     if (waiting.length >= MAX_BATCH_SIZE || !hasMore()) return 0;
     return Math.max(0, lastMs + GATHER_MS - this.#clock.elapsedMs());
@@ -140,7 +144,7 @@ export class OutcomeBatcher {
   }
 }
 
-/** A job without a settlement has nothing to publish, so that it need not be read again. */
+/** A new batch. A job without a settlement has nothing to publish, so it need not be read again. */
 function newBatch(job: JobDocument): JobBatch {
   return {
     waiting: [],

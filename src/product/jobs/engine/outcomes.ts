@@ -14,31 +14,32 @@ import type {
 import { type OutcomeSums, outcomeOf, tallyOf } from '../rules.ts';
 import type { JOB_ENDS } from '../transitions.ts';
 
-/** An item whose outcome is decided, in its own document already. */
+/** An item whose outcome is already stored in its own document. */
 export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: Outcome } & Partial<ItemDocument>;
 
-/** The view that a process has of a job whose outcomes it records. */
+/** What a process knows of a job whose outcomes it records. */
 export interface KnownJob {
   /**
-   * The job after the last recording, its settlement published, as long as nobody else is known to have recorded since.
+   * The job after the last recording with its settlement published, as long as nobody else is known to have recorded
+   * since.
    */
   job: JobDocument | null;
-  /**
-   * How often the job was read again: an outcome that was decided before the last reading may be counted in it already.
-   */
+  /** How often the job was read. An outcome that was decided before the last reading may already be counted in it. */
   readings: number;
 }
 
-/** The transition that ends a job, and what the job has from then on. */
+/** The transition that ends a job, and the fields that the job gets. */
 export interface JobEnd {
   transition: (typeof JOB_ENDS)[OutcomeStatus];
   set: Partial<EndedJob>;
 }
 
-/** The end of a job together with the recording of its last outcomes; null if it has none yet. */
+/** Prepares the end of a job for the recording of its last outcomes; null if the job does not end with them. */
 type PrepareEnd = (job: JobDocument, tally: OutcomeSums) => Promise<JobEnd | null>;
 
-/** Another process recorded first: the job is read again, and the rest is recorded. */
+/**
+ * Limit on the rounds of a recording. If another process records first, the job is read again and the rest is recorded.
+ */
 const MAX_ROUNDS = 200;
 
 /**
@@ -66,8 +67,8 @@ export class Outcomes {
 
   /**
    * Records decided outcomes of one job and publishes them. If they complete the job, its clean-up publishes them.
-   * @param view is brought up to date; without a job in it, the job is read first.
-   * @returns the job after it; null when it is gone.
+   * @param view is updated. Without a job in it, the job is read first.
+   * @returns the job afterwards; null when it does not exist any more.
    */
   async record(
     jobId: string,
@@ -119,7 +120,7 @@ export class Outcomes {
     await this.#context.events.write(itemEventsOf(job, settlement, documents));
   }
 
-  /** Gives the items of the last settlement their final status. Doing it twice is doing it once. */
+  /** Gives the items of the last settlement their final status. Repeating it has no further effect. */
   async finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
     const idsOf = (status: OutcomeStatus) =>
       settlement?.items.filter((item) => item.status === status).map(({ index }) => `${_id}/${index}`) ?? [];
@@ -131,18 +132,15 @@ export class Outcomes {
   }
 
   /**
-   * Publishes the last settlement of a job. Doing it twice is doing it once.
-   * @param known the items of the settlement, if they were read already.
+   * Publishes the last settlement of a job. Repeating it has no further effect.
+   * @param known the items of the settlement, if they were already read.
    */
   async publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
     await this.#publishEvents(job, known);
     await this.finalizeItems(job);
   }
 
-  /**
-   * The one update that counts a batch, and ends the job if the batch completes it. Null when another process was
-   * first.
-   */
+  /** Counts a batch in one update, and ends the job if the batch completes it. Null when another process was faster. */
   async #count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
     const tally = tallyOf(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
@@ -155,7 +153,7 @@ export class Outcomes {
     return this.#context.jobs.move(job._id, end.transition, { asRead, ...counted });
   }
 
-  /** Reads the job, publishes its settlement, and returns the part of the batch that is not counted yet. */
+  /** Reads the job, publishes its settlement, and returns the part of the batch that is not yet counted. */
   async #uncounted(jobId: string, batch: readonly Decided[], view: KnownJob) {
     view.job = await this.#context.jobs.get(jobId);
     view.readings += 1;
@@ -166,7 +164,7 @@ export class Outcomes {
   }
 }
 
-/** The event of an item's outcome; none for an item that a cancel stopped. */
+/** The event type of an item's outcome; null for an item that a cancellation stopped. */
 function itemEventTypeOf(status: OutcomeStatus): EventType | null {
   if (status === 'CANCELLED') return null;
   return status === 'COMPLETED' ? 'job.item.completed' : 'job.item.failed';
@@ -180,7 +178,7 @@ export function jobEventTypeOf(status: OutcomeStatus): EventType {
 /** What an event says of an item. */
 type AnnouncedItem = Pick<ItemDocument, 'index' | 'assetId' | 'outcome' | 'progress'>;
 
-/** The events of a settlement's items, each with how many items had settled by then. */
+/** The events of a settlement's items, each with the number of items that had settled by then. */
 function itemEventsOf(
   job: JobDocument,
   settlement: SettledBatch,

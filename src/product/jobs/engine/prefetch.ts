@@ -1,42 +1,45 @@
 /**
- * A process claims more items than it works on: while a thread works on one, the bytes of the next are read, and the
- * results of the last ones are described, stored and recorded. That takes longer than the work on a small picture.
+ * How many items a process claims beyond those that it works on. While a thread works on one item, the bytes of the
+ * next are read, and the last results are described, stored and recorded. For a small picture, that takes longer than
+ * the work itself.
  */
 const ITEMS_BEYOND_WORK = 6;
-/** The slots that a single job may not take, so that a large job never takes all. */
+/** The slots that a single job may not take, so that a large job never takes all of them. */
 const FOR_OTHERS = 1;
-/** Short items are claimed together until their work takes this long. */
+/** Short items are claimed together until their work takes this many milliseconds. */
 const BATCH_MS = 200;
-/** From this number of items on, one claim of several is cheaper, although it takes three queries instead of one. */
+/**
+ * From this number of items on, claiming several together is cheaper, although it takes three queries instead of one.
+ */
 const MIN_BATCH_SIZE = 4;
 const MAX_BATCH_SIZE = 64;
 const FIRST_GUESS_MS = 200;
 const LATEST_WEIGHT = 0.2;
 
-/** Pause of claiming while a store is away, before one item is tried. */
+/** The pause of claiming while a store is away. Then a single item is tried. */
 const PAUSE_MS = { first: 1_000, longest: 5_000 };
 
 /**
- * How many items of one kind of work a process claims ahead. While a store is away that the items need, claiming
- * pauses, and then takes single items until one gets past the stores.
+ * Decides how many items of one kind of work a process claims ahead. While a store that the items need is away,
+ * claiming pauses. It then takes single items, until one reaches the stores.
  */
 export class Prefetch {
   readonly #width: () => number;
   readonly #most: () => number;
-  /** Mean time between completed items, while there are some at work. */
+  /** Mean milliseconds between completed items while items are worked on. */
   #meanMs = FIRST_GUESS_MS;
   #lastEndMs = 0;
-  /** Length of the last pause; 0 after an item reached the stores. */
+  /** Length of the last pause; 0 after an item has reached the stores. */
   #pauseMs = 0;
   #pausedMs = 0;
   #opensMs = 0;
-  /** Number of items that have a slot here or are being claimed. */
+  /** The number of items that hold a slot here or are being claimed. */
   claimed = 0;
 
   /**
    * Both numbers are read at each use.
-   * @param width the number of items that can be worked on at once.
-   * @param most the number of items that may be claimed, whatever can be worked on.
+   * @param width the number of items that can be worked on at the same time.
+   * @param most the number of items that may be claimed in any case.
    */
   constructor(width: () => number, most: () => number) {
     this.#width = width;
@@ -50,18 +53,18 @@ export class Prefetch {
     return items < MIN_BATCH_SIZE ? 1 : items;
   }
 
-  /** Number of items claimed at most. It keeps the threads busy until there is room for another batch. */
+  /** The most items that may be claimed. It keeps the threads busy until there is room for another batch. */
   get limit(): number {
     const base = this.#width() + ITEMS_BEYOND_WORK + FOR_OTHERS;
     return Math.min(this.#most(), Math.max(base + this.batch - 1, 2 * this.batch + FOR_OTHERS));
   }
 
-  /** Number of items that a single job may have here. */
+  /** The most items that a single job may have here. */
   get limitOfJob(): number {
     return Math.max(1, this.limit - FOR_OTHERS);
   }
 
-  /** Whether another item would be worked on without a wait. */
+  /** Whether one more item would be worked on without a wait. */
   get isIdle(): boolean {
     return this.claimed < Math.min(this.#width(), this.#most()) && this.#pauseMs === 0;
   }
@@ -72,7 +75,7 @@ export class Prefetch {
   }
 
   /**
-   * Notes a claim. During a pause it is a single try, and the next one follows after another pause.
+   * Records a claim. During a pause, it is a single try, and the next one follows after another pause.
    * @returns milliseconds until the next try; 0 outside a pause.
    */
   begin(nowMs: number): number {
@@ -80,7 +83,10 @@ export class Prefetch {
     return this.#pauseMs;
   }
 
-  /** Notes that an item reached the stores. @returns whether one of them was away before. */
+  /**
+   * Records that an item has reached the stores.
+   * @returns whether a store was away before.
+   */
   reached(): boolean {
     const wasPaused = this.#pauseMs > 0;
     this.#pauseMs = 0;
@@ -89,8 +95,9 @@ export class Prefetch {
   }
 
   /**
-   * Notes an item that failed because a store was away. It lengthens the pause once for all items that began before it.
-   * @returns milliseconds until the next try; 0 when a pause has already been noted.
+   * Records an item that failed because a store was away. It lengthens the pause once for all items that began before
+   * it.
+   * @returns milliseconds until the next try; 0 when a pause has already been recorded.
    */
   pause(startedMs: number, nowMs: number): number {
     if (this.#pauseMs > 0 && startedMs < this.#pausedMs) return 0;
@@ -100,13 +107,13 @@ export class Prefetch {
     return this.#pauseMs;
   }
 
-  /** Number of further items that may be claimed. */
+  /** The number of further items that may be claimed. */
   get room(): number {
     return this.limit - this.claimed;
   }
 
   /**
-   * Notes the start and the end of the work on an item. If items overlap, only the time since the last end counts.
+   * Records the start and the end of the work on an item. If items overlap, only the time since the last end counts.
    */
   took(startedMs: number, endedMs: number): void {
     const durationMs = endedMs - Math.max(startedMs, this.#lastEndMs);

@@ -19,12 +19,12 @@ import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
 import { Prefetch } from './prefetch.ts';
 
-/** How long a claim is good, and how often it is renewed. */
+/** How long a claim is valid, and how often it is renewed. */
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
-/** How long work continues when its process ends, before it is given back. */
+/** How long a stopping process continues its work before it puts items back. */
 const FINISH_MS = 8_000;
-/** How long a stopping process waits for the store to take items back. Their leases run out by themselves. */
+/** How long a stopping process waits for the store to take items back. Otherwise their leases expire. */
 const GIVE_BACK_MS = 2_000;
 const MAX_JOBS = 500;
 /** Items at a time whose pauses have ended. */
@@ -43,20 +43,23 @@ interface RunnerOptions {
 }
 
 /**
- * Claims items of running jobs, works on them and has their outcomes recorded. One runs in every API process; each
- * knows of the others by the items that are claimed already.
+ * Claims items of running jobs, works on them and has their outcomes recorded. Every API process has a runner. Runners
+ * see of each other only which items are claimed.
  */
 export class Runner {
   readonly #context: JobsContext;
   readonly #parts: RunnerOptions;
   readonly #clock: Clock;
-  /** Distinguishes this runner from earlier ones of its process. */
+  /** Tells this runner from earlier runners of its process. */
   readonly #owner: string;
   readonly #prefetches: Record<WorkKind, Prefetch>;
   readonly #active = new Map<string, ActiveJob>();
-  /** The account that was served least recently is next, with its job that was served least recently. */
+  /**
+   * The jobs in the order of service: the account that was served least recently is next, with its least recently
+   * served job.
+   */
   readonly #queue = new FairQueue<ActiveJob>();
-  /** Items that this process has claimed, until their outcome is recorded. */
+  /** Items that this process has claimed, until their outcomes are recorded. */
   readonly #owned = new Map<string, Claimed>();
   readonly #abandoning = new AbortController();
   readonly #renewing: NodeJS.Timeout;
@@ -78,14 +81,14 @@ export class Runner {
     this.#renewing.unref();
   }
 
-  /** Looks for items to claim, of a job that may have some. */
+  /** Looks for items to claim in a job that may have some. */
   wake = (jobId: string): void => {
     this.#checkJob(jobId).catch(this.#warn('A job was not checked; the sweep finds it'));
   };
 
   /**
-   * Takes up a job that was just read.
-   * @returns whether all of it is begun here at once, so that other processes need no wake-up.
+   * Starts a job that was just read.
+   * @returns whether all its items are begun here at once, so that other processes need no wake-up.
    */
   start(job: JobDocument): boolean {
     const { isIdle } = this.#prefetches[workKindOf(job)];
@@ -119,7 +122,9 @@ export class Runner {
     });
   };
 
-  /** Begins no further work of a job that is being cancelled, while its waiting items are cancelled step by step. */
+  /**
+   * Begins no further work of a job that is being cancelled. Its waiting items are cancelled step by step meanwhile.
+   */
   stopClaims = (jobId: string): void => {
     const activeJob = this.#active.get(jobId);
     if (activeJob === undefined) return;
@@ -127,14 +132,14 @@ export class Runner {
     this.#forgetIfIdle(activeJob);
   };
 
-  /** Polls every running job, for wake-ups that were lost. */
+  /** Looks at every running job, in case a wake-up message was lost. */
   async pollJobs(): Promise<void> {
     if (this.#context.draining.aborted) return;
     for (const job of await this.#context.jobs.running(MAX_JOBS)) this.#add(job);
     this.#claimMore();
   }
 
-  /** Items at work here, by the type of their jobs. */
+  /** The number of items that are worked on here, by the type of their jobs. */
   itemsAtWork(): Record<string, number> {
     const counts = Object.fromEntries(JOB_TYPES.map((type) => [type, 0]));
     for (const { job, claimed } of this.#active.values())
@@ -142,7 +147,7 @@ export class Runner {
     return counts;
   }
 
-  /** Lets work under way end for some seconds, and gives the rest back to others, for 2 s at most. */
+  /** Stops: lets running work finish for some seconds, and then puts the rest back, for at most 2 s. */
   async stop(): Promise<void> {
     const { promise: idle, resolve } = Promise.withResolvers<void>();
     this.#onIdle = resolve;
@@ -185,7 +190,7 @@ export class Runner {
     this.#queue.add(accountId, activeJob);
   }
 
-  /** Forgets a job that has nothing to claim; it is found again when it has. */
+  /** Drops a job without items to claim. It is found again when it has some. */
   #forgetIfIdle(activeJob: ActiveJob): void {
     const { _id, accountId } = activeJob.job;
     if (!activeJob.isIdle || this.#active.get(_id) !== activeJob) return;
@@ -193,7 +198,7 @@ export class Runner {
     this.#queue.remove(accountId, activeJob);
   }
 
-  /** Claims for as long as there are both room and work. */
+  /** Claims items as long as there is room and work. */
   #claimMore(): void {
     while (!this.#context.draining.aborted) {
       const next = this.#queue.next({ canServe: (activeJob) => activeJob.canClaim(performance.now()) });
@@ -223,7 +228,7 @@ export class Runner {
       this.#warn('Items could not be claimed')(error);
       this.#pauseClaims(prefetch, startedMs);
     }
-    // After a claim of all items there is nothing more to claim.
+    // After a claim of all items, nothing more can be claimed.
     endClaim(claimed === null || claimed.length === job.totalItems);
     const taken = claimed ?? [];
     activeJob.reserve(taken.length - count);
@@ -232,12 +237,12 @@ export class Runner {
     this.#forgetIfIdle(activeJob);
   }
 
-  /** Claims no more of this kind for a while: a store is away that its items need. */
+  /** Claims no more of this kind for a while, because a store that the items need is away. */
   #pauseClaims(prefetch: Prefetch, startedMs: number): void {
     this.#claimMoreAfter(prefetch.pause(startedMs, performance.now()));
   }
 
-  /** Works on an item whose slot is reserved, until nothing is left to do for it here. */
+  /** Works on an item whose slot is reserved, until this process has nothing left to do for it. */
   async #work(activeJob: ActiveJob, item: Claimed): Promise<void> {
     const slot = activeJob.slot(() => {
       this.#forgetIfIdle(activeJob);
@@ -254,7 +259,7 @@ export class Runner {
     if (this.#owned.size === 0) this.#onIdle();
   }
 
-  /** Works on an item and records its outcome. After any error, its lease runs out and another process takes it. */
+  /** Works on an item and records its outcome. After any error its lease expires, and another process takes it. */
   async #attempt({ job, prefetch, waitSignal }: ActiveJob, item: Claimed, slot: ItemSlot): Promise<void> {
     const startedMs = performance.now();
     try {
@@ -316,7 +321,7 @@ export class Runner {
     await this.#parts.batcher.completeIfCancelled(item.jobId);
   }
 
-  /** The stores answer again: items that wait for them need not wait out their pauses. */
+  /** The stores respond again, so the pauses of items that wait for them end early. */
   async #endWaits(): Promise<void> {
     const { items } = this.#context;
     await items.endWaits().catch(this.#warn('Items that wait for a store wait out their pauses'));

@@ -10,7 +10,7 @@ interface SignalHandlers {
   onWork: (jobId: string) => void;
   /** A job has ended. */
   onEnd: (jobId: string) => void;
-  /** A job is being cancelled: none of its items may be claimed, and none that waits may begin. */
+  /** Called when a job is being cancelled: no item may be claimed, and no waiting item may begin. */
   onStop: (jobId: string) => void;
 }
 
@@ -36,9 +36,7 @@ export class JobSignals {
   /** Announces that a job is being cancelled. */
   stop = (jobId: string): void => this.#send(STOP, jobId);
 
-  /**
-   * Resolves with a function that unsubscribes. A message may arrive before that, so the handlers must be ready.
-   */
+  /** Resolves with a function that unsubscribes. Messages may arrive before, so the handlers must be ready. */
   async subscribe({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
     const ends = await Promise.all([
       this.#coordination.subscribe(WORK, onWork),

@@ -20,21 +20,21 @@ interface SweepsOptions {
 }
 
 const INTERVAL_MS = 15_000;
-/** Younger outcomes and jobs still belong to a live process. */
+/** Younger outcomes and jobs probably still belong to a live process. */
 const RECORDING_MS = 10_000;
 /** A live process has removed a job by then. */
 const REMOVING_MS = 5 * 60_000;
 /** Longer than the work on any item. */
 const WORKING_MS = HOUR_MS;
-/** Owners renew their claims within this time after an outage has ended. */
+/** The time within which owners renew their claims after an outage. */
 const RENEWING_MS = 12_000;
 const SWEEP_BATCH_SIZE = 200;
 const ITEMS_AT_A_TIME = 500;
 
 /**
- * Sweeps for jobs and items left over by dead processes, lost messages and expiry. Each sweep may run in any process,
- * twice and at once, because every step has a condition that lets it take effect once. It returns how many documents it
- * changed, not how many it read: those that it cannot move are left for the next round.
+ * Sweeps for jobs and items that dead processes, lost messages and expiry have left. Each sweep may run in any process,
+ * and in several at once, because every step has a condition that lets it take effect only once. A sweep returns how
+ * many documents it changed, not how many it read; those that it cannot change are left for the next round.
  */
 export class JobSweeps {
   readonly #context: JobsContext;
@@ -60,7 +60,7 @@ export class JobSweeps {
     ];
   }
 
-  /** @returns how many of the items are recorded: those of a job that is gone are not. */
+  /** @returns how many of the items were recorded, without those of jobs that do not exist any more. */
   async #recordStale(stale: readonly ItemDocument[]): Promise<number> {
     const byJob = Map.groupBy(stale, ({ jobId }) => jobId);
     let recorded = 0;
@@ -75,8 +75,8 @@ export class JobSweeps {
   }
 
   /**
-   * Claims whose lease has expired. After an outage of the documents, or a pause of this process itself, owners get
-   * time to renew them: until then, only claims of processes that were seen to end are taken.
+   * Claims whose lease has expired. After an outage of the document store, or a pause of this process, owners get time
+   * to renew their claims. Until then, only claims of processes that were seen to end are taken.
    */
   async #overdue(): Promise<Claimed[]> {
     const wasPaused = performance.now() - this.#lookedMs > 2 * INTERVAL_MS;
@@ -89,7 +89,7 @@ export class JobSweeps {
     return expired.filter((item) => claimLossOf(item) === 'deaths');
   }
 
-  /** Claims of processes that died or are paused: other processes get their items, or the items fail. */
+  /** Handles claims of processes that died or are paused: other processes get their items, or the items fail. */
   async #leases(now: Date): Promise<number> {
     const expired = await this.#overdue();
     const woken = new Set<string>();
@@ -98,7 +98,7 @@ export class JobSweeps {
       if (isPoison(item)) {
         this.#parts.metrics.noteExpiredLease('poison');
         const outcome = poisonOutcome(item, now);
-        // An owner that was paused may finish a segment just now, which has to be paid: the next sweep bills it.
+        // An owner that was paused may just finish a segment, which must be paid. The next sweep bills it.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (!(await this.#context.items.decide(item, outcome, asRead))) continue;
         ended += 1;
@@ -129,7 +129,7 @@ export class JobSweeps {
     );
   }
 
-  /** Jobs that wait although a slot is free, and running jobs whose items no process claims. */
+  /** Starts jobs that wait although a slot is free, and wakes runners for running jobs whose items nobody claims. */
   async #admissions(): Promise<number> {
     for (const { accountId, type } of await this.#context.jobs.waitingGroups())
       await this.#parts.admission.startWaiting(accountId, type);
@@ -147,7 +147,7 @@ export class JobSweeps {
     return moved;
   }
 
-  /** Outputs of claims that were lost together with their process. */
+  /** Removes outputs of claims that were lost together with their process. */
   async #outputs(now: Date): Promise<number> {
     const made = await this.#context.assets.outputs.leftOver(ago(now, WORKING_MS), SWEEP_BATCH_SIZE);
     let discarded = 0;
@@ -162,7 +162,7 @@ export class JobSweeps {
     return discarded;
   }
 
-  /** Removes, in steps, a job whose retention has ended, with its results. */
+  /** Removes an expired job with its results, in steps. */
   async #remove(job: JobDocument): Promise<void> {
     while ((await this.#context.assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
     await removeIntermediates(this.#context, job);

@@ -9,9 +9,9 @@ import { type EndedJob, hasEnded, type JobDocument } from '../job.ts';
 /** Most files of one archive. */
 export const MAX_ARCHIVE_FILES = 10_000;
 const ITEMS_A_READ = 1_000;
-/** The most files of archives whose layout is remembered: some 15 MB. */
+/** The most files in all archives whose layout is cached: some 15 MB. */
 const MAX_REMEMBERED_FILES = 30_000;
-/** How long a layout is remembered: a source whose name is in it may be deleted meanwhile. */
+/** How long a layout is cached. It contains the names of sources, which may be deleted meanwhile. */
 const REMEMBERED_MS = 60_000;
 const FILE_EXTENSIONS: Readonly<Record<string, string>> = { jpeg: 'jpg', tiff: 'tif' };
 const UNSAFE_IN_NAMES = /[\p{Cc}\p{Bidi_Control}\p{Surrogate}/\\:*?"<>|]/gu;
@@ -30,7 +30,7 @@ type ResultsContext = Pick<JobsContext, 'definitions' | 'items' | 'assets'>;
 /** The pictures that a job made, as one archive. */
 export class JobResults {
   readonly #context: ResultsContext;
-  /** By job and number of its outputs: once it has ended, they only get fewer. */
+  /** Archives by job and number of its outputs, which only falls once the job has ended. */
   readonly #archives = new LRUCache<string, Promise<Archive>>({
     maxSize: MAX_REMEMBERED_FILES,
     ttl: REMEMBERED_MS,
@@ -41,9 +41,9 @@ export class JobResults {
   }
 
   /**
-   * The archive of one job, or of all attempts of one, in the order of the items. Each has ended. Results that were
-   * deleted since are left out.
-   * @param jobs one job, or every attempt, the first one first.
+   * Opens the archive of one job, or of all attempts of one, in the order of the items. Results that were deleted are
+   * left out.
+   * @param jobs one job, or every attempt, the first one first. All have ended.
    * @throws ApiError invalid_state when a job has not ended, or they made no picture, or too many.
    */
   async openArchive(jobs: readonly JobDocument[]): Promise<Archive> {
@@ -64,7 +64,7 @@ export class JobResults {
   }
 
   /**
-   * Looks at the first item that completed, before a link is given out.
+   * Checks that a job has a picture, before a link is handed out.
    * @throws ApiError invalid_state when the job has ended and made no picture.
    */
   async checkAny(job: JobDocument): Promise<void> {
@@ -129,7 +129,8 @@ export class JobResults {
 }
 
 /**
- * `007-beach-small.webp`: the item's index, the name of its source, its variant, and the extension of its result.
+ * The name of a result in the archive, such as `007-beach-small.webp`: the item's index, the name of its source, its
+ * variant, and the file extension.
  * @param names the name of the source, then that of the variant.
  */
 export function fileName(

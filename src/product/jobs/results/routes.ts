@@ -24,7 +24,7 @@ export interface ResultRoutesOptions {
 const GRANT = 'job-results';
 const TYPE = 'application/zip';
 
-/** All pictures that a job made, in one download. */
+/** The route for all pictures of a job in one download. */
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
   const { gate, reading, results, signatures, publicUrl, now } = options;
 
@@ -89,13 +89,16 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
     },
   );
 
-  /** A download by a link takes a slot of links too, so that links never take all downloads of an account. */
+  /**
+   * Takes the slots of a download. One by a link takes a second slot for links, so that links never take all downloads
+   * of an account.
+   */
   async function takeSlots(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<void> {
     if (isLink(request)) await gate.takeSlot(request, reply, 'linkDownloads', accountId);
     await gate.takeSlot(request, reply, 'downloads', accountId);
   }
 
-  /** The account whose job may be read: the link's, else the caller's. */
+  /** The account whose job may be read: that of the link, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: JobParams; Querystring: ResultsQuery }>): string {
     if (!isLink(request)) return gate.requireCaller(request).accountId;
     return verifyLink(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());

@@ -45,8 +45,8 @@ interface FoundSubmit {
 }
 
 /**
- * Reads and checks a submit, also for a dry run, and makes an order of it. Credits and storage are checked by the
- * submit itself.
+ * Reads and checks a submit, also for a dry run, and makes an order of it. Credits and storage are checked later, by
+ * the submit itself.
  */
 export async function checkSubmit(
   { accountId }: Caller,
@@ -108,7 +108,7 @@ async function refuseMissing(
   }
 }
 
-/** The order of a checked submit: what runs, over which inputs, at which price. */
+/** The order of a checked submit: the work, the inputs and the price. */
 function orderOf(
   { body, checked, collection, preset, template, assetIds, imageCount }: FoundSubmit,
   models: Models,
@@ -190,7 +190,7 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDr
   throw invalidParam('imageCount', message, { received: imageCount, min: 0, max: MAX_ITEMS });
 }
 
-/** The ids of the request. Each is an item, even if ids are equal. */
+/** The ids in the request. Each id is an item, even if it is repeated. */
 function checkAssetIds(
   { assetIds = [], collection }: JobRequest,
   { takes }: CheckedJob,
@@ -214,13 +214,16 @@ function checkAssetIds(
   return ids;
 }
 
-/** The end of a message: how to select a collection that was sent as that of the results. */
+/**
+ * The end of a message that tells how to select images by a collection, if the collection was sent as that of the
+ * results.
+ */
 function selectionLike(collection: string | undefined): string {
   if (collection === undefined) return '';
   return `: collection is where the results go, and from: {"collection": ${JSON.stringify(collection)}} takes the images of one`;
 }
 
-/** The segment of a job that is one run of a model per item; undefined for any other. */
+/** The segment of a job that is one run of a model per item; undefined for any other job. */
 function modelSegmentOf({ type, variants }: CheckedJob): ModelSegment | undefined {
   const [segment] = variants[0]?.segments ?? [];
   return type !== 'chain' && segment?.runs === 'model' ? segment : undefined;
@@ -240,7 +243,7 @@ function nameWithoutPreset({ steps }: JobRequest, { op, type }: CheckedJob): str
   return op === undefined ? 'Ad-hoc' : `op:${op}`;
 }
 
-/** The items: asset by asset, and within an asset variant by variant. */
+/** The items in order: asset by asset, and for each asset variant by variant. */
 function* seedsOf(
   { takes, count }: CheckedJob,
   assetIds: readonly string[],
@@ -285,7 +288,7 @@ export async function selectAssets(
 }
 
 /**
- * Refuses a selection beside other inputs, or for a job that takes none.
+ * Refuses a selection beside other inputs, or for a job without image inputs.
  * @throws ApiError invalid_param on from or imageCount.
  */
 function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedJob): void {

@@ -34,26 +34,27 @@ export interface SubmitTerms {
 
 export interface SubmitResult {
   job: JobDocument;
-  /** Whether the job was made by an earlier request under the same key. */
+  /** Whether an earlier request under the same key made the job. */
   isReplayed: boolean;
 }
 
-/** Items stored in one write; few, because the write blocks the store. */
+/** The number of items stored in one write. It is small, because the write blocks the store. */
 const ITEMS_A_CALL = 200;
-/** Smaller jobs do not count towards the bound: the rate of calls bounds their number. */
+/** Smaller jobs do not count towards the account's limit, because the rate of calls limits their number. */
 const MIN_KEPT_BYTES = 16 * 1024;
-/** Bytes of the document of an item and its index entries, without its row. */
+/** Bytes of an item's document and its index entries, without its row. */
 const BYTES_PER_ITEM = 512;
 /** After this time, the sweep undoes the submit. */
 const UNDOING_MS = 5 * 60_000;
-/** Up to this number, items are stored while credits are being held: a refusal has little to undo then. */
+/** Up to this number, items are stored while credits are being held. If that fails, there is little to undo. */
 const FEW_ITEMS = 100;
-/** Tries to store a job under a key that another process may be freeing. */
+/** How often to try to store a job under a key that another process may just be freeing. */
 const MAX_ROUNDS = 3;
 
 /**
- * Makes a job whole or not at all. It stores the job's document as hidden, holds the highest price, stores the items,
- * and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the sweep.
+ * Makes a job completely or not at all. It stores the job's document as hidden, holds the highest price, stores the
+ * items, and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the
+ * sweep.
  */
 export class JobSubmission {
   readonly #context: JobsContext;
@@ -66,7 +67,10 @@ export class JobSubmission {
     this.#undoing = undoing;
   }
 
-  /** Submits a checked job. @throws ApiError of its limits, its credits and its key. */
+  /**
+   * Submits a checked job.
+   * @throws ApiError of its limits, its credits or its key.
+   */
   submit = async (
     caller: Caller,
     order: Order,
@@ -100,7 +104,7 @@ export class JobSubmission {
     }
   };
 
-  /** Stores a new job; returns the job of an earlier request under its key, if there is one. */
+  /** Stores a new job. If an earlier request used its key, the job of that request is returned. */
   async #insertHidden(job: JobDocument): Promise<JobDocument | null> {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       try {
@@ -117,7 +121,7 @@ export class JobSubmission {
     throw inProgress();
   }
 
-  /** The job under this key; null when the key is free, also if its day has just ended. */
+  /** The job under this key. Null when the key is free, or its day has just ended. */
   async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
     const { jobs, now } = this.#context;
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
@@ -128,7 +132,7 @@ export class JobSubmission {
     }
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
     if (earlier.phase === 'undone') {
-      // Its submit has ended and released the key: the rest of it, which a store outage left, is removed now.
+      // Its submit has ended and freed the key. A store outage has left the rest of it, which is removed now.
       await this.#undoing.finish(earlier);
       return null;
     }
@@ -140,7 +144,10 @@ export class JobSubmission {
     return Math.max(0, this.#context.plan(planId).storedAssets - stored);
   }
 
-  /** The sum includes the hidden job itself, so that two submits at once see each other. */
+  /**
+   * Refuses a job that exceeds the account's limit of stored bytes. The sum includes the hidden job itself, so that two
+   * concurrent submits see each other.
+   */
   async #refuseOverfull({ accountId, keptBytes }: JobDocument): Promise<void> {
     if (keptBytes === undefined) return;
     const all = await this.#context.jobs.keptBytes(accountId);
@@ -176,7 +183,7 @@ export class JobSubmission {
     await settleAll([jobs.insertDefinition(job, definition), stored]);
   }
 
-  /** Holds everything that a hidden job needs, and shows the job. */
+  /** Holds everything that a hidden job needs, and then shows the job. */
   async #startHidden(
     job: JobDocument,
     order: Order,
@@ -200,20 +207,23 @@ export class JobSubmission {
     return shown;
   }
 
-  /** Claims the only item of a job for this process, if it can work on the item at once. */
+  /** Claims the only item of a job for this process, if this process can work on it at once. */
   #preclaim(job: JobDocument, order: Order): Preclaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
     return (seed && this.#engine.runner.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
   }
 
-  /** Undoes a submit before it is answered, or during a store outage as soon as the store is back. */
+  /** Undoes a submit before its response is sent, or during a store outage as soon as the store is back. */
   async #undo(job: JobDocument): Promise<void> {
     const step = () => this.#undoing.undo(job);
     await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
   }
 }
 
-/** The results of all works. A failure is thrown when all have ended, so that nothing is undone while a part runs. */
+/**
+ * The results of all works. A failure is thrown only when all have ended, so that nothing is undone while a part still
+ * runs.
+ */
 async function settleAll<T extends readonly unknown[] | []>(works: T) {
   await Promise.allSettled(works);
   return Promise.all(works);

@@ -14,7 +14,7 @@ const ITEMS_A_CALL = 500;
 
 /**
  * Undoes an unfinished submit, whose job was never shown. The hidden document is claimed first, so that a slow submit
- * can no longer show it, and deleted last, so that after a crash it is undone again.
+ * can no longer show it. It is deleted last, so that after a crash the submit is undone again.
  */
 export class SubmissionUndoing {
   readonly task: SweepTask = {
@@ -36,7 +36,7 @@ export class SubmissionUndoing {
     await this.#context.jobs.erase(_id);
   }
 
-  /** Undoes a hidden job; false when it was shown, and is left alone. */
+  /** Undoes a hidden job. False when the job was shown; it is left unchanged then. */
   async undo(job: JobDocument): Promise<boolean> {
     const claimed = await this.#context.jobs.move(job._id, JOB_TRANSITIONS.undo);
     const isOurs = claimed !== null || (await this.#context.jobs.get(job._id)) === null;

@@ -37,7 +37,7 @@ export function createModelWork(
         accountId: job.accountId,
         ...submittedRequest(item, segment),
         async keep(requestId) {
-          // The request is paid, so its id is kept through store outages.
+          // The request is paid for, so its id is stored even through store outages.
           if (await throughOutages(() => items.noteRequest(item, requestId), signal)) return;
           throw new Abandoned('The claim was lost before the model was asked.');
         },
@@ -50,13 +50,13 @@ export function createModelWork(
       const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
       throw new ItemFailure({ code, message, mayPass: !again.isLast, ...again });
     }
-    // Only a statistic: a failure to write it does not lose the paid answer.
+    // This is only a statistic. If writing fails, the paid answer must not be lost.
     await typicalSeconds.took(op, model, performance.now() - startedMs).catch(() => undefined);
     return outcome;
   };
 }
 
-/** A stored request belongs to the segment that the claim began with, not to later ones. */
+/** The id of a stored provider request. It belongs to the segment with which the claim began, not to later segments. */
 function submittedRequest(
   { requestId, progress }: ItemCall['item'],
   { index }: ModelSegment,

@@ -18,14 +18,17 @@ export interface PageWorkOptions extends JobFonts {
   publicUrl: () => string;
 }
 
-/** Deadline of the drawing of a page; the wait for a browser does not count. */
+/** Deadline for drawing a page. The wait for a browser does not count. */
 const DEADLINE_MS = 20_000;
 
-/** Makes the work on an item of a render job: it fills the template with the row of the item and draws the page. */
+/**
+ * Makes the function that works on an item of a render job: it fills the template with the row of the item and draws
+ * the page.
+ */
 export function createPageWork(options: PageWorkOptions) {
   const { renders, templates, assets, publicUrl, imageWorkers, fonts } = options;
 
-  /** The template at the version of the submit, as long as it exists. */
+  /** The template at the version of the submit, as long as that version exists. */
   async function readTemplate({ job, definition: { template } }: ItemCall) {
     if (template === undefined) throw new Error(`The render ${job._id} has no template.`);
     try {

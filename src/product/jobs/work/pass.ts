@@ -14,7 +14,7 @@ import type { JobFonts } from '../font-warnings.ts';
 import { isBatch } from '../rules.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 
-/** Deadline of the work on an item; the wait for a thread does not count. */
+/** Deadline for the work on an item. The wait for a thread does not count. */
 const DEADLINE_MS = 60_000;
 
 export interface PassWorkOptions extends JobFonts {
@@ -24,7 +24,7 @@ export interface PassWorkOptions extends JobFonts {
   meters: { ops: Pick<OpMeter, 'ran'> };
 }
 
-/** Runs a pass over the picture of an item, with the second assets that its steps read. */
+/** Makes the function that runs a pass over the picture of an item, with the second assets that its steps read. */
 export function createPassWork({ imageWorkers, readers, assets, meters, fonts }: PassWorkOptions) {
   async function readSecond(accountId: string, assetId: string): Promise<Uint8Array<ArrayBuffer>> {
     try {
@@ -70,7 +70,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
     return { ...result, warnings: await findPassWarnings({ fonts }, pass, result) };
   }
 
-  /** The lossless result of the steps, for a segment that answers something about it. */
+  /** The lossless result of the steps, for a segment that returns something about it. */
   async function lossless(
     call: ItemCall,
     segment: PassSegment,
@@ -126,7 +126,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
   };
 }
 
-/** Whether a segment makes the output of the item and not the input of another segment. */
+/** Whether the result of a segment is the output of the item, and not the input of another segment. */
 function isLast({ item, definition }: ItemCall, { index }: PassSegment): boolean {
   return definition.variants[item.variant]?.segments.length === index + 1;
 }

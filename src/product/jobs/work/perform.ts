@@ -15,7 +15,7 @@ import { Abandoned, type Perform, Stopped, type WorkSignals } from '../item-work
 import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
 import { type FailedWork, failedWorkOf, timesOf } from '../rules.ts';
 
-/** The result of a segment, or of a page, for one item, with what is told of it. */
+/** The result of a segment, or of a page, for one item, with its warnings. */
 export type SegmentResult = { warnings?: Warning[] } & (
   | {
       kind: 'image';
@@ -28,7 +28,9 @@ export type SegmentResult = { warnings?: Warning[] } & (
   | { kind: 'json'; output: unknown }
 );
 
-/** Reads the input of a segment; null for an item without input. Called at most once, when it is needed. */
+/**
+ * Reads the input of a segment; null for an item without input. It is called at most once, when the input is needed.
+ */
 export type ReadInput = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
 /** The context of the work on one item. */
@@ -47,7 +49,7 @@ export interface WorkKinds {
 
 type WorkContext = Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects' | 'assets' | 'now' | 'log'>;
 
-/** A failure of the work that is not an error of the API, such as one of a provider. */
+/** A failure of the work that is not an API error, such as a failure of a provider. */
 export class ItemFailure extends Error {
   override readonly name = 'ItemFailure';
   readonly failure: FailedWork;
@@ -57,7 +59,7 @@ export class ItemFailure extends Error {
   }
 }
 
-/** No slot was free for the work: it was not tried, and is retried after a pause. */
+/** Thrown when no slot was free for the work. The work was not tried, and is retried after a pause. */
 export class PutBack extends Error {
   override readonly name = 'PutBack';
   readonly pauseMs: number;
@@ -68,12 +70,12 @@ export class PutBack extends Error {
 }
 
 const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE;
-/** The most warnings of an item; a last one counts the others. */
+/** The most warnings of an item. The last one counts those that are left out. */
 const MAX_WARNINGS = 50;
 const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
- * The work on an item: its page, or its segments in order. The result of a segment is the input of the next. It is
+ * The work on an item: its page, or its segments in order. The result of a segment is the input of the next one. It is
  * stored and recorded in the item, so that a retry or a resume begins after the last finished segment.
  */
 export class ItemWork {
@@ -115,7 +117,7 @@ export class ItemWork {
     return this.#kinds.runPass(call, segment, bytes);
   }
 
-  /** Stores the result of a segment for the next one, and deletes the one before it. */
+  /** Stores the result of a segment for the next one, and deletes the result before it. */
   async #keepIntermediate(
     { item, signal }: ItemCall,
     result: SegmentResult,
@@ -133,7 +135,7 @@ export class ItemWork {
       await this.#context.objects.delete(objectKey);
       throw new Abandoned('The claim was lost between two segments.');
     }
-    // An object of an earlier attempt stays, because that attempt can be read and resumed by itself. An object that
+    // An object of an earlier attempt stays, because that attempt can be read and resumed separately. An object that
     // cannot be deleted now is deleted with the job.
     if (before.objectKey !== null && before.objectKey !== item.inherits)
       await this.#context.objects.delete(before.objectKey).catch(() => undefined);
@@ -217,7 +219,7 @@ export class ItemWork {
     return this.#storeOutcome(call, result, { ...NOTHING_DONE, runs: 1, ...toldOf(result.warnings ?? []) });
   }
 
-  /** Adds to a failure what its item has used so far, and in a chain the step at which it failed. */
+  /** Adds to a failure what its item has used so far, and in a chain the failed step. */
   #atSegment(
     error: unknown,
     segment: Segment | undefined,
@@ -225,7 +227,7 @@ export class ItemWork {
     job: JobDocument,
   ): ItemFailure {
     const failure = this.#failureIn(error, job);
-    // A run that was begun is billed, unless the cause is the service's.
+    // A run that was begun is billed, unless the service caused the failure.
     const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
     return new ItemFailure({
       ...failure,
@@ -253,7 +255,7 @@ export class ItemWork {
   }
 }
 
-/** The warnings as they are stored: each once, and those beyond a number counted by a last one. */
+/** The warnings to store: each once, and a last one that counts those above the limit. */
 function toldOf(warnings: readonly Warning[]): { warnings?: Warning[] } {
   const all = distinct(warnings);
   if (all.length === 0) return {};
@@ -261,19 +263,19 @@ function toldOf(warnings: readonly Warning[]): { warnings?: Warning[] } {
   return { warnings: all.length > MAX_WARNINGS ? [...all.slice(0, MAX_WARNINGS - 1), more] : all };
 }
 
-/** Whether an error says that the work was not tried, for whatever reason, and not that it failed. */
+/** Whether an error says that the work was not tried, rather than that it failed. */
 function isNoFailure(error: unknown): boolean {
   return error instanceof PutBack || error instanceof Stopped || isOutage(error);
 }
 
-/** The outcome of an item that a cancel stopped. Its finished segments are counted at the end of the job. */
+/** The outcome of an item that a cancellation stopped. Its finished segments are counted at the end of the job. */
 function stoppedOutcome(item: Claimed, now: Date): Outcome {
   return { status: 'CANCELLED', ...timesOf(item, now), runs: 0, credits: 0 };
 }
 
 /**
- * Returns a function that runs a step of storing the result of a segment. A model's answer is paid, so its process
- * keeps it through store outages. A pass is repeated by the next owner of the item.
+ * Returns a function that runs a step which stores the result of a segment. A model's answer is paid for, so its
+ * process keeps it through store outages. A pass can be repeated by the next owner of the item.
  */
 function storing(segment: Segment | undefined, signal: AbortSignal) {
   return <T>(step: () => Promise<T>) => (segment?.runs === 'model' ? throughOutages(step, signal) : step());

@@ -39,7 +39,10 @@ export class TypicalSeconds {
     await this.#durations.updateOne({ _id: `${op}/${model}` }, { $push: { lastMs } }, { upsert: true });
   }
 
-  /** The median, in whole seconds rounded up; undefined while too few are known. At most a minute old, or a call. */
+  /**
+   * The median in whole seconds, rounded up; undefined while too few are measured. It is at most a minute, or a call,
+   * old.
+   */
   of = (op: string, model: string): number | undefined => {
     if (performance.now() - this.#readMs > FRESH_MS) void this.#refresh().catch(() => undefined);
     return this.#medians.get(`${op}/${model}`);

@@ -34,7 +34,7 @@ export const compare = Tool.of({
   },
 });
 
-/** Both images as references, or both as bytes, because the call takes one form for both. */
+/** The body with both images, as references or as bytes, because the call needs the same form for both. */
 async function encodePair(one: Image, two: Image, service: Service): Promise<SentPayload> {
   if (!('bytes' in one) && !('bytes' in two)) {
     const other = 'assetId' in two ? { otherAssetId: two.assetId } : { otherUrl: two.url };

@@ -11,7 +11,7 @@ const KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as
 type FactsKind = (typeof KINDS)[number];
 
 const PALETTE_COLORS = 6;
-/** The tags of a file in an answer, as characters of JSON. */
+/** The most characters of JSON for the tags of a file in one answer. */
 const MAX_TAGS_CHARACTERS = 4_000;
 const MAX_TAG_CHARACTERS = 200;
 
@@ -64,7 +64,7 @@ interface Measured {
   metadata: ImageTags;
 }
 
-/** What one call measures, as far as it was asked for. */
+/** Measures an image, as far as one call was asked for. */
 async function measured(image: Image, kinds: ReadonlySet<FactsKind>, service: Service) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
@@ -78,7 +78,7 @@ async function measured(image: Image, kinds: ReadonlySet<FactsKind>, service: Se
   };
 }
 
-/** The tags, with long values cut, up to a size. */
+/** The tags up to a total size. Long values are cut. */
 function shortTags(groups: ImageTags): Record<string, Record<string, unknown>> {
   const short: Record<string, Record<string, unknown>> = {};
   let length = 0;

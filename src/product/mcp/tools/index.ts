@@ -9,5 +9,5 @@ import { render } from './render.ts';
 import { run } from './run.ts';
 import { ticket } from './ticket.ts';
 
-/** Every tool, by task. The order is fixed, so that the caches of hosts and models hold. */
+/** Every tool, ordered by task. The order is fixed, because hosts and models cache the list. */
 export const TOOLS: readonly Tool[] = [ops, run, look, facts, compare, render, job, presets, ticket];

@@ -5,7 +5,7 @@ import type { Job, JobItem } from '../../jobs/schema.ts';
 import { assetIn, ensureAsset, type InputSource, openInput } from '../inputs.ts';
 import { AnyObject, Tool, type ToolResult } from '../tool.ts';
 
-/** Shorter than the time that clients wait for a tool, which is a minute in most of them. */
+/** Shorter than the time for which most clients wait for a tool, which is a minute. */
 const MAX_WAIT_SECONDS = 50;
 /** The most items of a job in an answer. */
 const MAX_SHOWN_ITEMS = 20;
@@ -122,7 +122,7 @@ function withKey(key: string | undefined) {
   return key === undefined ? {} : { headers: { 'idempotency-key': key } };
 }
 
-/** The assets of a job, which takes nothing else: other images are uploaded one after the other. */
+/** The assets of a job's inputs. A job takes only assets, so other images are uploaded one by one. */
 async function ensureAssets(inputs: readonly string[] | undefined, source: InputSource) {
   if (inputs === undefined) return {};
   const assetIds: string[] = [];
@@ -131,7 +131,9 @@ async function ensureAssets(inputs: readonly string[] | undefined, source: Input
   return { assetIds };
 }
 
-/** The same for a dry run, which uploads nothing: images that are not assets yet are priced by their number. */
+/**
+ * Counts the inputs for a dry run, which uploads nothing: images that are not assets yet are priced by their number.
+ */
 function countImages(inputs: readonly string[] | undefined) {
   if (inputs === undefined) return {};
   const assetIds = inputs.flatMap((input) => assetIn(input) ?? []);
@@ -139,7 +141,7 @@ function countImages(inputs: readonly string[] | undefined) {
   return { assetIds, ...(imageCount > 0 && { imageCount }) };
 }
 
-/** The fields of a job that lead to the next call. */
+/** The fields of a job that are useful for the next call. */
 function viewOf({ id, status, totalItems, completedItems, failedItems, cancelledItems, ...job }: Job) {
   const { op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable, items = [] } = job;
   return {

@@ -3,10 +3,10 @@ import { bodyOf, type Image, Input, openInput } from '../inputs.ts';
 import type { Service, ServiceResponse } from '../public-interface.ts';
 import { Tool, type ToolPicture } from '../tool.ts';
 
-/** The longest edge of a picture for a model, which costs tokens by its pixels. */
+/** The longest edge of a picture for a model. Pictures cost tokens by their pixels. */
 export const MAX_EDGE_PX = 512;
 const MIN_EDGE_PX = 32;
-/** The largest picture for a model, because hosts refuse larger answers, or show them as text. */
+/** The largest picture for a model. Hosts refuse larger answers, or show them as text. */
 const MAX_BYTES = 100_000;
 const QUALITY = 75;
 
@@ -43,13 +43,13 @@ export const look = Tool.of({
   },
 });
 
-/** What a model sees of an image: its first frame, or a region, as WebP. */
+/** The picture that a model is shown of an image: its first frame, or a region, as WebP. */
 export async function takePicture(
   image: Image,
   service: Service,
   { region, size }: { region?: object | undefined; size: number },
 ): Promise<{ picture: ToolPicture; width: number; height: number }> {
-  // A small region is enlarged, because it was asked for its details.
+  // A small region is enlarged, because its details were asked for.
   const scaled = { width: size, height: size, fit: 'inside', enlarge: region !== undefined, frame: 'first' };
   const steps = [
     ...(region === undefined ? [] : [{ op: 'crop', parameters: region }]),

@@ -9,7 +9,7 @@ import { Tool } from '../tool.ts';
 const MAX_LINE_CHARACTERS = 60;
 /** About 250 tokens. */
 const MAX_TABLE_CHARACTERS = 760;
-/** The lengths of a parameter's description, of which the longest that fits is taken. */
+/** Lengths to which descriptions of parameters may be cut. The longest that fits is used. */
 const DESCRIPTION_CHARACTERS = [120, 80, 56, 40, 28, 0];
 
 export const ops = Tool.of({
@@ -32,7 +32,7 @@ async function all(service: Service): Promise<OpDefinition[]> {
   return (await service.call<OpDefinition[]>('GET', '/ops')).data;
 }
 
-/** The groups of the list: the tool that does the ops, and whether it does an op. */
+/** The groups of the list: the tool that runs the ops, and whether an op belongs to it. */
 const GROUPS: ReadonlyArray<readonly [title: string, has: (op: OpDefinition) => boolean]> = [
   ['run or job', ({ syncEndpoint }) => syncEndpoint === TRANSFORM_ENDPOINT],
   ['job, for credits', ({ kind }) => kind === 'ai'],
@@ -50,7 +50,7 @@ function listOf(definitions: readonly OpDefinition[]) {
   return { structured: { ops: lines }, text: lines.join('\n') };
 }
 
-/** The parameters of an op. Those that all ops share stand in one line. */
+/** The parameters of an op as a table. Parameters that all ops share are in one line. */
 function tableOf({ op, kind, description, params, defaultModel, requiresPrompt }: OpDefinition) {
   const isShared = (name: string) => kind === 'deterministic' && Object.hasOwn(PASS_PARAMETERS, name);
   const own = Object.entries(params).filter(([name]) => !isShared(name));
@@ -66,7 +66,7 @@ function tableOf({ op, kind, description, params, defaultModel, requiresPrompt }
   return { structured: { op: head.join('. '), parameters }, text: [...head, ...parameters].join('\n') };
 }
 
-/** Shared parameters by their names; the format by its values, because most calls send it. */
+/** The name of a shared parameter. The format is listed with its values, because most calls send it. */
 function sharedName([name, parameter]: [string, OpParameter]): string {
   return name === 'format' ? `format=${valuesOf(parameter)}` : name;
 }
@@ -89,7 +89,7 @@ function valuesOf({ type, enum: words, min, max }: OpParameter): string {
 const LEADING_ON =
   /(?: (?:an?|the|of|and|or|by|with|like|its|as|how|in|on|for|to|what|when|that|over|beyond|they))+$/;
 
-/** The first sentence of a text, cut at a comma or a word. */
+/** The first sentence of text, cut at a comma or a word. */
 function shortened(text: string, length: number): string {
   const [sentence = ''] = text.split(/[.;:](?: |$)/);
   if (sentence.length <= length) return sentence;

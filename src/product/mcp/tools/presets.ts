@@ -4,7 +4,7 @@ import { present } from '../../../platform/values/present.ts';
 import type { PresetData } from '../../presets/schema.ts';
 import { AnyObject, Tool } from '../tool.ts';
 
-/** The most presets that one answer lists. Built-in ones come first. */
+/** The most presets in one answer. Built-in ones come first. */
 const MAX_LISTED = 100;
 
 export const presets = Tool.of({

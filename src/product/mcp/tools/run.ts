@@ -8,7 +8,7 @@ import { AnyObject, Tool, type ToolResult } from '../tool.ts';
 
 const MAX_STEPS = 12;
 
-/** As the interface takes them, which refuses what is wrong in them. */
+/** The steps as the API takes them. The API itself refuses what is wrong in them. */
 const Steps = Type.Array(
   Type.Object({ op: Type.String(), parameters: Type.Optional(AnyObject) }, { additionalProperties: true }),
   { minItems: 1, maxItems: MAX_STEPS },
@@ -106,7 +106,7 @@ async function describeOutputs(
   return { structured: { outputs }, pictures: await takePreviews(link, args, source) };
 }
 
-/** The headers with what was found or reached, such as the quality of a file that was searched for. */
+/** The headers with measured results, such as the quality that a search found. */
 const FINDINGS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
 
 function findingsIn(headers: Headers): Record<string, string> {

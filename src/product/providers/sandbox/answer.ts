@@ -3,16 +3,16 @@ import { isObject } from '../../../platform/values/json.ts';
 import { type Schema, targetsIn } from '../../models/schema-bounds.ts';
 import { providerRejected } from '../provider.ts';
 
-/** The most levels of an answer and of the references in its schema. */
+/** The most levels of an answer, and of references in its schema. */
 const MAX_LEVELS = 40;
-/** The levels on which properties that are not required are filled as well. */
+/** The number of levels on which optional properties are filled too. */
 const MAX_FULL_LEVELS = 2;
-/** The budget of one answer, in bytes, because a small schema can require more than any memory holds. */
+/** The budget of one answer in bytes. A small schema could otherwise require more than fits into memory. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** What a value, and each part of a schema that is read for it, costs of the budget besides its text. */
+/** The cost of a value, and of each schema part that is read for it, besides its text. */
 const VALUE_BYTES = 24;
 
-/** The facts of a picture that the sandbox fills in, by the names of properties. */
+/** The facts of a picture that the sandbox fills in, by property name. */
 export function factsOf(image: ImageFacts): Schema {
   const { width, height, dominantColor } = image;
   const tags = tagsOf(image);
@@ -31,10 +31,11 @@ function tagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[]
 }
 
 /**
- * An answer for a demonstration: facts for properties of their names, the smallest value of the declared type for
- * everything else, and null without a type. Of `anyOf` and `oneOf` the first schema counts; conditions and patterns are
- * not read.
- * @throws ProviderFault rejected when the answer is larger than the budget, or its schema refers to itself without end.
+ * An answer for demonstrations: facts for properties with their names, and for everything else the smallest value of
+ * the declared type, or null without a type. Of `anyOf` and `oneOf` the first schema is used; conditions and patterns
+ * are ignored.
+ * @throws ProviderFault rejected when the answer is larger than the budget, or its schema refers to itself without
+ *   end.
  */
 export function sandboxAnswer(root: Schema, facts: Schema): unknown {
   const targetOf = targetsIn(root);
@@ -45,7 +46,7 @@ export function sandboxAnswer(root: Schema, facts: Schema): unknown {
     if (leftBytes < 0) throw tooLarge();
   }
 
-  /** The keywords of a schema, together with those of its parts and of what it refers to. */
+  /** The keywords of a schema, joined with those of its parts and of its reference targets. */
   function readKeywords(schema: unknown, level: number): Schema {
     if (level > MAX_LEVELS) throw tooLarge();
     if (!isObject(schema)) return {};
@@ -116,7 +117,7 @@ function numberFor({ minimum = 0, exclusiveMinimum, maximum = Infinity, multiple
   return multipleOf === undefined ? value : Math.ceil(value / Number(multipleOf)) * Number(multipleOf);
 }
 
-/** The declared type. The root is an object unless it says otherwise, and so is a schema with properties. */
+/** The declared type. The root, and a schema with properties, is an object unless it says otherwise. */
 function typeOf({ type, properties, required }: Schema, level: number): unknown {
   if (Array.isArray(type)) return type.find((one) => one !== 'null');
   const hasProperties = Object.keys(properties ?? {}).length + listOf(required).length > 0;

@@ -19,13 +19,12 @@ const SIZE = /^(\d{1,5})x(\d{1,5})$/;
 const SIDE = { min: 64, max: 2_048 };
 const MAX_GROWTH = 2_000;
 const MAX_SEED = 4_294_967_295;
-/** The time that a description has; the deadline of the attempt ends it earlier. */
+/** The time limit of a description. The deadline of the attempt may come earlier. */
 const DESCRIBE_TIMEOUT_MS = 60_000;
 
 /**
- * The sandbox replaces a provider without a key and without a network, and gives the same answer to the same request.
- * Its pictures are real transforms and drawings, its facts are real, and directives in the prompt make it fail as
- * providers do.
+ * The sandbox replaces a provider without a key and a network. Equal requests get equal answers. Its pictures are real
+ * transforms and drawings, its facts are real, and directives in the prompt make it fail as providers do.
  */
 export function createSandbox(imageWorkers: ImageWorkers): Provider {
   const thread = new Thread<SandboxTask, Uint8Array<ArrayBuffer>>(THREAD);
@@ -121,7 +120,7 @@ function checkAllowed(value: unknown, name: string, allowed: readonly unknown[])
   throw providerRejected(`${name} must be one of ${allowed.join(', ')}.`);
 }
 
-/** Four bytes of a hash, so that equal requests get equal pictures. */
+/** A seed from four bytes of a hash, so that equal requests get equal pictures. */
 function seedOf(...parts: readonly (string | number)[]): number {
   return hash('sha256', parts.join('\n'), 'buffer').readUInt32BE(0);
 }
@@ -140,7 +139,7 @@ const MAX_WAIT_MS = 60_000;
 const DIRECTIVE = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]/g;
 
 /**
- * Parses the directives of a prompt: `[sandbox:reject]` and `[sandbox:fail]`, either with `@1,3` for the items of these
+ * Parses the directives of a prompt: `[sandbox:reject]` and `[sandbox:fail]`, either with `@1,3` for items with these
  * indexes only, `[sandbox:fail=2]` for the first 2 attempts of an item, `[sandbox:wait=MS]` and `[sandbox:garbage]`.
  */
 export function directivesIn(prompt: string, itemIndex: number, attempt: number): Directives {

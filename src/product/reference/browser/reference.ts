@@ -2,7 +2,7 @@ import { startSamples } from './samples.ts';
 import { startSearch } from './search.ts';
 import { startTrials } from './trial.ts';
 
-// The pages are whole without scripts: these add the choice of a language, copies, the search and the form.
+// Pages work without scripts. These scripts add the choice of a language, copy buttons, the search and the form.
 startSamples();
 startSearch();
 startTrials();

@@ -1,8 +1,10 @@
-/** The key in local storage of the language that a reader chose last. */
+/** The key in local storage for the language that a reader chose last. */
 const CHOICE = 'darkroom-language';
 const SHOWN_MS = 1_500;
 
-/** Shows all samples in the language that the reader chooses in one of them, also on the next page; adds copies. */
+/**
+ * Shows all samples in the language that the reader chooses in one of them, also on later pages, and adds copy buttons.
+ */
 export function startSamples(): void {
   const bars = document.querySelectorAll<HTMLElement>('.samples > .bar');
   for (const bar of bars) {
@@ -37,7 +39,7 @@ function copyButton(bar: HTMLElement): HTMLElement {
   return button;
 }
 
-/** Browsers may refuse storage: the choice then lasts as long as the page. */
+/** Stores the choice. Browsers may refuse storage: the choice then lasts as long as the page. */
 function keep(label: string): void {
   try {
     localStorage.setItem(CHOICE, label);

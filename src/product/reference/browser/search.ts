@@ -16,7 +16,7 @@ export function startSearch(): void {
   async function show(): Promise<void> {
     const query = input?.value ?? '';
     const pages = await load();
-    // The reader may have typed on while the index came.
+    // The reader may have typed on while the index was loading.
     if (input?.value === query) fill(pages, query);
   }
 
@@ -43,7 +43,7 @@ export function startSearch(): void {
   });
 }
 
-/** Arrows go through what was found; Enter in the field opens the first. */
+/** Moves through the results with the arrow keys. Enter in the field opens the first result. */
 function step(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement): void {
   const links = [...list.querySelectorAll('a')];
   const at = links.indexOf(document.activeElement as HTMLAnchorElement);
@@ -54,7 +54,7 @@ function step(event: KeyboardEvent, input: HTMLInputElement, list: HTMLElement):
   (next < 0 ? input : links[Math.min(next, links.length - 1)])?.focus();
 }
 
-/** The pages that have every word of the query, the best first. */
+/** The pages that contain every word of the query, the best first. */
 function find(pages: readonly IndexedPage[], query: string): IndexedPage[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
   if (words.length === 0) return [];
@@ -66,7 +66,10 @@ function find(pages: readonly IndexedPage[], query: string): IndexedPage[] {
     .map(({ page }) => page);
 }
 
-/** 0 for a page that lacks one of the words; a title counts more than a sentence, and that more than the rest. */
+/**
+ * The score of a page: 0 if it lacks one of the words. A title counts more than the first sentence, and that more than
+ * the rest.
+ */
 function scoreOf([, title, lead, text]: IndexedPage, words: readonly string[]): number {
   const name = title.toLowerCase();
   let sum = 0;

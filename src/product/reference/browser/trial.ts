@@ -5,7 +5,7 @@ interface Shown {
   timing: string;
 }
 
-/** The bytes of a picture, with the word that stands under it. */
+/** The bytes of a picture, with its caption. */
 interface Labelled {
   label: string;
   bytes: Blob;
@@ -58,7 +58,7 @@ async function call(form: HTMLFormElement): Promise<Shown> {
   return readAnswer(response, [{ label: 'Before', bytes: file }]);
 }
 
-/** Makes a call whose path and query have the parameters. */
+/** Makes a call whose path and query contain the parameters. */
 async function callEndpoint(form: HTMLFormElement, headers: Headers): Promise<Shown> {
   const { path = '', method = 'GET' } = form.dataset;
   const query = queryOf(form);
@@ -87,7 +87,7 @@ function bodyOf(form: HTMLFormElement): string | File | FormData | null {
   return body;
 }
 
-/** Uploads the file, runs a job over it, and shows its result, or the job if it has no picture. */
+/** Uploads the file, runs a job over it, and shows its result. If there is no picture, the job itself is shown. */
 async function callJob(form: HTMLFormElement, url: URL, headers: Headers): Promise<Shown> {
   const needsFile = form.querySelector('[name="file"]') !== null;
   const before = needsFile ? [{ label: 'Before', bytes: readFile(form) }] : [];
@@ -119,7 +119,7 @@ function readFile(form: HTMLFormElement): File {
   return file;
 }
 
-/** The key, which may have been pasted with a scheme before it. */
+/** The key. It may have been pasted with a scheme before it. */
 function keyOf(form: HTMLFormElement): string {
   const typed = form.querySelector<HTMLInputElement>('[name="key"]')?.value ?? '';
   return typed.trim().replace(/^\w+ +/, '');
@@ -135,7 +135,7 @@ function queryOf(form: HTMLFormElement): URLSearchParams {
   return new URLSearchParams(filled(form).map(({ dataset, value }) => [dataset.parameter ?? '', value]));
 }
 
-/** The values of inputs by their names. One that is not JSON goes as text: the answer says what is wrong with it. */
+/** The values of inputs by name. Invalid JSON is sent as text, because the response says what is wrong with it. */
 function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> {
   const values = inputs.map(({ dataset, value }) => [
     dataset.parameter,
@@ -144,7 +144,7 @@ function valuesOf(inputs: readonly HTMLInputElement[]): Record<string, unknown> 
   return Object.fromEntries(values);
 }
 
-/** What a job takes beside its op and its assets. */
+/** The fields of a job besides its op and its assets. */
 function jobFieldsOf(form: HTMLFormElement): Record<string, unknown> {
   const isField = ({ dataset }: HTMLInputElement) => dataset.field !== undefined;
   const inputs = filled(form);
@@ -160,7 +160,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** @param before the picture that was sent, which is shown beside a picture that was answered. */
+/**
+ * Reads a response.
+ * @param before the picture that was sent, which is shown beside a result picture.
+ */
 async function readAnswer(response: Response, before: readonly Labelled[]): Promise<Shown> {
   const { headers } = response;
   const timing = headers.get('server-timing') ?? '';
@@ -200,7 +203,7 @@ function show(result: HTMLElement, { status, body, timing }: Shown): void {
   result.replaceChildren(line('status', status), body, timingList(timing));
 }
 
-/** The parts of Server-Timing as bars, in the share of the longest. */
+/** The parts of Server-Timing as bars relative to the longest. */
 function timingList(header: string): HTMLElement {
   const list = document.createElement('ul');
   list.className = 'timing';

@@ -29,7 +29,7 @@ export const transformer = (src, { width = 1080 }) => {
   return \`\${src}/\${Math.min(Number(width), 3840)}@1.auto\`;
 };`;
 
-/** The loaders of web frameworks, each of which adds a width to the address of a family. */
+/** The image loaders of web frameworks. Each adds a width to an address. */
 export const LOADER_SAMPLES: readonly PageSample[] = [
   { label: 'next/image', language: 'js', code: NEXT },
   { label: 'Nuxt Image', language: 'js', code: NUXT },

@@ -1,6 +1,6 @@
 import type { PageSample } from '../../../platform/pages/page.ts';
 
-/** The key, the paths and the signatures that the samples print, so that a reader can check code of their own. */
+/** The key, the paths and the signatures that the samples print, so that readers can check their own code. */
 const NODE = `import { createHmac } from 'node:crypto';
 
 const keyId = 'sgk_0Vc2C4nu07iemyzIa4tP8Brt';
@@ -16,7 +16,7 @@ console.log(\`/d/\${keyId}/\${sign(path)}/\${path}\`);
 const end = \`\${path}?exp=1893456000\`;
 console.log(\`/d/\${keyId}/\${sign(end)}/\${end}\`);
 
-// Every width of a family: the width is not signed.
+// One signature for every width: the width is not signed.
 const family = 'card@3/ast_0Vc2C4soqnARqnzxkOQlkrIk';
 const signature = sign(\`\${family}/*.auto\`);
 console.log([640, 1080].map((width) => \`/d/\${keyId}/\${signature}/\${family}/\${width}.auto \${width}w\`).join(', '));`;

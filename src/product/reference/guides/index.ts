@@ -11,7 +11,7 @@ import { templatesGuide } from './templates.ts';
 import { webhooksGuide } from './webhooks.ts';
 
 /**
- * The guides by their names in the address, in the order of reading. Every command in them runs as it stands, one after
+ * The guides by their names in addresses, in the order of reading. Every command in them can be run as it is, one after
  * the other, once KEY, BASE and what the guide names are set.
  */
 export const GUIDES: Readonly<Record<string, DocumentationPage>> = {

@@ -5,10 +5,10 @@ import type { Template } from '../template.ts';
 
 const BUILT_IN_PREFIX = 'builtin-template-';
 
-/** When the built-ins were last changed: they have one version, and it ships with the service. */
+/** When the built-in templates were last changed. They have one version, which ships with the service. */
 const SAVED_AT = '2025-01-01T00:00:00.000Z';
 
-/** The templates that every account has, in the order of the listing. Read once, when the process starts. */
+/** The templates that every account has, in the order of the listing. They are read once, when the process starts. */
 export const BUILT_INS: readonly Template[] = [
   builtIn('social-card', {
     name: 'Social card',
@@ -52,12 +52,12 @@ export const BUILT_INS: readonly Template[] = [
   }),
 ];
 
-/** The built-in of this id, which is also its slug. */
+/** The built-in template with this id, which is also its slug. */
 export function findBuiltIn(idOrSlug: string): Template | undefined {
   return BUILT_INS.find(({ _id }) => _id === idOrSlug);
 }
 
-/** The built-in of this short name, which is its id without `builtin-template-`. */
+/** The built-in template with this short name: its id without `builtin-template-`. */
 export function findByShortName(name: string): Template | undefined {
   return findBuiltIn(`${BUILT_IN_PREFIX}${name}`);
 }
@@ -72,7 +72,7 @@ interface Facts extends Pick<Template, 'name' | 'description' | 'width' | 'heigh
   optional: readonly string[];
 }
 
-/** Joins the fields of a built-in with its html and css, which are files beside this one. */
+/** Makes a built-in template of its fields and of its html and css, which are files in this folder. */
 function builtIn(file: string, { optional, ...facts }: Facts): Template {
   const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
   const id = `${BUILT_IN_PREFIX}${file}`;

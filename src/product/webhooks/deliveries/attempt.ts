@@ -13,10 +13,10 @@ const RETRY_WINDOW_MS = 24 * HOUR_MS;
 export const MAX_ATTEMPTS = 12;
 
 /**
- * When a delivery is tried again: min(2^(n-2) minutes, 6 h) after the attempt before attempt n has finished. Null when
- * that wait would cross 24 h after queueing, or all 12 attempts were made. Without delays the attempts lie at 0, 1, 3,
- * 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. Exact, without jitter: endpoints fail at
- * different instants anyway.
+ * When a delivery is tried again: min(2^(n-2) minutes, 6 h) after the end of the attempt before attempt n. Null when
+ * that would be more than 24 h after queueing, or all 12 attempts were made. Without delays the attempts are at 0, 1,
+ * 3, 7, 15, 31 min, 1 h 3, 2 h 7, 4 h 15, 8 h 31, 14 h 31 and 20 h 31 min. There is no jitter, because endpoints fail
+ * at different instants anyway.
  * @param attempts number of attempts made, at least 1.
  */
 export function nextAttempt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {
@@ -26,12 +26,15 @@ export function nextAttempt(attempts: number, finishedAt: Date, queuedAt: Date):
   return nextMs > queuedAt.getTime() + RETRY_WINDOW_MS ? null : new Date(nextMs);
 }
 
-/** From the connection to the end of the answer's headers. The connection itself has 5 s, see src/platform/outbound. */
+/**
+ * The timeout from the connection to the end of the response's headers. Connecting has its own 5 s, see
+ * src/platform/outbound.
+ */
 const ANSWER_TIMEOUT_MS = 10_000;
 /** Longest duration of an attempt: time to connect, time to answer, and a reserve for a busy process. */
 export const MAX_ATTEMPT_MS = 5_000 + ANSWER_TIMEOUT_MS + 3_000;
 
-/** The result of one attempt. `error` is null for an answer of 2xx. */
+/** The result of one attempt. `error` is null for a 2xx response. */
 interface AttemptResult {
   responseStatus: number | null;
   error: string | null;
@@ -41,12 +44,12 @@ export type Attempt = (delivery: DeliveryDocument, endpoint: EndpointDocument) =
 
 interface AttemptOptions {
   outbound: Pick<Outbound, 'postWebhook'>;
-  /** Called before every attempt, for an operator who watches the endpoint. */
+  /** Called before every attempt, for operators who watch the endpoint. */
   onAttempt: (endpointId: string, headers: Record<string, string>, body: string) => void;
   now: () => Date;
 }
 
-/** Makes one attempt with the endpoint's current secret and address. It never rejects: each failure is a result. */
+/** Makes one attempt with the endpoint's current secret and URL. It never rejects: each failure is a result. */
 export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Attempt {
   return async (delivery, { _id, url, secret }) => {
     const headers = signedHeaders(delivery, secret, now());
@@ -63,7 +66,7 @@ export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Att
   };
 }
 
-/** The changes of a delivery by an attempt that finished at `finishedAt`. */
+/** The changes to a delivery after an attempt that finished at `finishedAt`. */
 export function recordOf(
   { isRetried, attempts, createdAt }: DeliveryDocument,
   { responseStatus, error }: AttemptResult,

@@ -6,23 +6,24 @@ import type { OutboxDocument } from '../../events/open.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { Delivery } from '../schema.ts';
 
-/** The delivery of one event to one endpoint: the schedule follows it, and its owner reads it. */
+/** The delivery of one event to one endpoint. The schedule sends it, and its owner can read it. */
 export interface DeliveryDocument {
   _id: string;
   accountId: string;
   endpointId: string;
-  /** The generation of the endpoint at queueing: a delivery queued before a disabling is never sent after it. */
+  /**
+   * The generation of the endpoint at queueing. A delivery that was queued before the endpoint was disabled is never
+   * sent after it.
+   */
   generation: number;
-  /** Whether failed attempts are retried: not for a test, nor for a delivery that its owner sends again. */
+  /** Whether failed attempts are retried. Tests are not, nor are deliveries that their owner sends again. */
   isRetried: boolean;
   eventId: string;
   eventType: string;
-  /** The event as text; every attempt sends the same bytes. */
+  /** The event as text. Every attempt sends the same bytes. */
   body: string;
   status: Delivery['status'];
-  /**
-   * Number of ended attempts. It guards every change: of two writers that read the same number, one succeeds.
-   */
+  /** Number of ended attempts. It guards every change: of two writers that read the same number, only one succeeds. */
   attempts: number;
   createdAt: string;
   /**
@@ -41,8 +42,8 @@ const KEPT_MS = 14 * DAY_MS;
 export const TEST_EVENT = 'webhook.test';
 
 /**
- * Makes the delivery of an event to an endpoint. Its id follows from the two, so that an event which is fanned out
- * twice makes one delivery for as long as its record is kept.
+ * Makes the delivery of an event to an endpoint. Its id is derived from both, so that an event which is fanned out
+ * twice makes only one delivery as long as the record is kept.
  */
 export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const createdAt = now.toISOString();
@@ -53,13 +54,13 @@ export function newDelivery(event: OutboxDocument, endpoint: EndpointDocument, n
     eventId: event._id,
     eventType: event.type,
     body: event.body,
-    // The writer's clock may run ahead of this one: nothing is due later than now.
+    // The writer's clock may be ahead of this one, but nothing may be due later than now.
     dueAt: event.createdAt < createdAt ? event.createdAt : createdAt,
     sequence: event.sequence,
   };
 }
 
-/** A delivery of the same event that its owner asked for. */
+/** Makes another delivery of the same event, which its owner asked for. */
 export function newRedelivery(
   { eventId, eventType, body }: DeliveryDocument,
   endpoint: EndpointDocument,
@@ -69,7 +70,7 @@ export function newRedelivery(
   return { ...queued(endpoint, now), ...event, isRetried: false, dueAt: now.toISOString() };
 }
 
-/** The delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
+/** Makes the delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
 export function newTestDelivery(endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const eventId = newId('evt', now.getTime());
   const eventType = TEST_EVENT;

@@ -5,7 +5,7 @@ import type { EndpointWorker } from './endpoint-worker.ts';
 import { ownersOf, SCHEDULE_KEY, WAKE_CHANNEL } from './schedule.ts';
 import type { AttemptSlots, Turn } from './slots.ts';
 
-/** The lease of an endpoint. An attempt starts only while the rest of the lease covers the longest attempt. */
+/** The lease of an endpoint. An attempt starts only if the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 /** The longest pause between two readings of the schedule, in case a wake-up is lost. */
@@ -14,7 +14,7 @@ const MAX_PAUSE_MS = 1_000;
 const IDLE_PAUSE_MS = 5_000;
 /** The most claims of one reading, so that the processes of a host share the due endpoints. */
 const MAX_CLAIMS = 64;
-/** The delay of a due endpoint that finds no slot; a slow endpoint waits longer, as there may be many. */
+/** The delay of a due endpoint that finds no slot. A slow endpoint waits longer, because there may be many. */
 const POSTPONED_MS = 500;
 const SLOW_POSTPONED_MS = 2_000;
 const AFTER_FAULT_MS = 5_000;
@@ -22,7 +22,7 @@ const AFTER_FAULT_MS = 5_000;
 interface DispatcherOptions {
   coordination: Coordination;
   worker: EndpointWorker;
-  /** The prefix of every holder's name in this process: it identifies the endpoints that a dead process held. */
+  /** The prefix of every holder name in this process. It identifies the endpoints that a dead process held. */
   holderPrefix: string;
   slots: AttemptSlots;
   log: Log;
@@ -30,13 +30,13 @@ interface DispatcherOptions {
 
 interface EndpointClaim {
   holder: string;
-  /** The end of the lease, on the monotonic clock of this process. */
+  /** When the lease ends, on the monotonic clock of this process. */
   endsMs: number;
-  /** Whether the claim has not been used yet: the first attempt of a turn needs no renewal. */
+  /** Whether the claim has not been used yet. The first attempt needs no renewal. */
   isFresh: boolean;
 }
 
-/** Claims due endpoints and runs their workers: many at once, and each endpoint in one process at a time. */
+/** Claims due endpoints and runs their workers: many at once, but each endpoint only in one process at a time. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #claimed = new Map<string, EndpointClaim>();
@@ -60,7 +60,7 @@ export class Dispatcher {
     this.#wake();
   }
 
-  /** Stops claiming; resolves when the attempts under way have ended and their endpoints are given back. */
+  /** Stops claiming. Resolves when the running attempts have ended and their endpoints are given back. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#pause);
@@ -117,7 +117,7 @@ export class Dispatcher {
   #run(member: string, claim: EndpointClaim): void {
     const slot = this.#claimed.has(member) ? null : this.#options.slots.begin(ownersOf(member)[0], member);
     if (slot === null) {
-      // The account or the slow endpoints have no free slot, or this process still works on the endpoint under a lost
+      // No slot is free for the account or for slow endpoints, or this process still works on the endpoint under a lost
       // lease.
       void this.#giveBack(
         member,
@@ -141,7 +141,7 @@ export class Dispatcher {
         this.#options.log.warn({ err: error }, 'The worker of a webhook endpoint stopped; it goes on later');
         return AFTER_FAULT_MS;
       });
-    // This precedes the return of the endpoint: afterwards another process may claim it, so it must not be renewed.
+    // This comes first: once the endpoint is given back, another process may claim it, so it must not be renewed.
     this.#claimed.delete(member);
     slot.release();
     await this.#giveBack(member, claim, afterMs);
@@ -151,7 +151,7 @@ export class Dispatcher {
     const wasFull = this.#options.slots.free <= 1;
     try {
       const dueInMs = await this.#options.coordination.settleDue(SCHEDULE_KEY, member, holder, afterMs);
-      // A delivery was queued for it in the meantime, or other endpoints wait for a slot.
+      // A delivery was queued for the endpoint meanwhile, or other endpoints wait for a slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
       this.#options.log.warn(
@@ -162,8 +162,9 @@ export class Dispatcher {
   }
 
   /**
-   * Decides before each attempt whether the turn goes on. From the second attempt on it renews the claim, so that after
-   * a loss of the schedule two processes never go on with one endpoint: at most the current attempt is repeated.
+   * Decides before each attempt whether the worker continues. From the second attempt on it renews the claim, so that
+   * after a loss of the schedule two processes never continue with one endpoint: at most the current attempt is
+   * repeated.
    */
   async #mayGoOn(member: string, claim: EndpointClaim): Promise<boolean> {
     if (!claim.isFresh) await this.#renew(member, claim);
@@ -177,7 +178,7 @@ export class Dispatcher {
     claim.endsMs = isHeld ? endsMs : 0;
   }
 
-  /** Extends the leases of running workers, and claims them again when the schedule was lost. */
+  /** Extends the leases of running workers, and claims their endpoints again if the schedule was lost. */
   #beat(): void {
     for (const [member, claim] of this.#claimed) {
       // A failed renewal leaves the lease unchanged, and the worker ends in time.

@@ -7,7 +7,10 @@ import type { DeliveryDocument } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { DeliveriesStore } from './store.ts';
 
-/** Deliveries in one reading of the queue. An endpoint with more continues after the others have had their turn. */
+/**
+ * The number of deliveries read at once from an endpoint's queue. An endpoint with more continues after other endpoints
+ * have been served.
+ */
 const DELIVERIES_A_TURN = 20;
 
 interface EndpointWorkerOptions {
@@ -20,17 +23,17 @@ interface EndpointWorkerOptions {
   log: Log;
 }
 
-/** The turn of a worker, which its dispatcher controls. */
+/** The dispatcher's control over a worker while it holds an endpoint. */
 interface WorkerTurn {
-  /** Whether the turn goes on and its lease covers another attempt; asked before each attempt. */
+  /** Whether the worker may continue and its lease covers another attempt. It is called before each attempt. */
   mayGoOn(): Promise<boolean>;
-  /** Called after each attempt; the time is in milliseconds. */
+  /** Called after each attempt, with its duration in milliseconds. */
   attempted(hasFailed: boolean, tookMs: number): void;
 }
 
 /**
- * Works through the queue of one endpoint for a turn: one delivery at a time, oldest due first, the endpoint read again
- * before each.
+ * Works through the queue of one endpoint for a while: one delivery at a time, the oldest due first; the endpoint is
+ * read again before each.
  * @returns milliseconds until the endpoint is due again; null when nothing is queued.
  */
 export type EndpointWorker = (
@@ -55,11 +58,14 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
       if (!(await turn.mayGoOn())) return READ_AGAIN;
       nextAt = earlier(nextAt, await deliver(delivery, endpoint, turn));
     }
-    // A delivery that was queued after this read was also scheduled after it, which brings the endpoint back.
+    // A delivery that was queued after this read was also scheduled after it, so the endpoint is claimed again.
     return queue.length === DELIVERIES_A_TURN ? READ_AGAIN : msUntil(nextAt);
   };
 
-  /** Closes deliveries that must no longer be sent. @returns whether this delivery is one of them. */
+  /**
+   * Closes deliveries that must not be sent any more.
+   * @returns whether this delivery is one of them.
+   */
   async function closeIfOver(
     { accountId, endpointId, generation, error }: DeliveryDocument,
     endpoint: EndpointDocument | null,
@@ -73,7 +79,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
       await disabling.disable(endpoint, error);
       return true;
     }
-    // The generation decides and not an instant, so that deliveries queued since the endpoint was enabled stay open.
+    // The generation decides, not an instant, so that deliveries that were queued after enabling stay open.
     const last = endpoint.enabled ? endpoint.generation - 1 : endpoint.generation;
     if (generation > last) return !endpoint.enabled;
     await deliveries.closeQueued(accountId, endpointId, last);
@@ -99,7 +105,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
     const result = await metrics.inFlight(() => attempt(delivery, endpoint));
     turn.attempted(result.error !== null, performance.now() - beganMs);
     const record = recordOf(delivery, result, now());
-    // The endpoint is changed first: a crash before the record repeats the attempt, and its failure counts once.
+    // The endpoint is changed first. A crash before the record repeats the attempt, but its failure counts once.
     if (record.status === 'DELIVERED') {
       if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);
     } else if (record.status === 'FAILED' && delivery.isRetried) {

@@ -7,7 +7,7 @@ import { scheduleNow } from './schedule.ts';
 import type { DeliveriesStore } from './store.ts';
 
 const MAX_BATCH_SIZE = 200;
-/** Younger events are handled by the process that wrote them. */
+/** Younger events are left to the process that wrote them. */
 const LEFT_BEHIND_MS = 3_000;
 
 interface FanOutOptions {
@@ -20,8 +20,8 @@ interface FanOutOptions {
 }
 
 /**
- * Makes one delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
- * Every step may run twice, because the id of a delivery follows from event and endpoint.
+ * Makes a delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
+ * Every step may run twice, because the id of a delivery is derived from the event and the endpoint.
  */
 export class FanOut {
   readonly #options: FanOutOptions;
@@ -67,7 +67,8 @@ export class FanOut {
     const queued = events.flatMap((event) =>
       enabled
         .filter(({ accountId, events: types, enabledAt }) => {
-          // An event from before the endpoint took any is not for it. Such an event may be written again after a crash.
+          // Events from before the endpoint was enabled are not for it. Such an event may be written again after a
+          // crash.
           return accountId === event.accountId && types.includes(event.type) && enabledAt <= event.createdAt;
         })
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),

@@ -7,7 +7,7 @@ const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 /** The label of the result of an attempt. */
 const RESULTS = { DELIVERED: 'delivered', FAILED: 'failed', PENDING: 'retried' } as const;
 
-/** The metrics of deliveries. Counts from the stores are equal in every process, so one of them is exported. */
+/** The metrics of deliveries. Counts from the stores are equal in every process, so only one of them is exported. */
 export class WebhookMetrics {
   readonly #inFlight = new Gauge({
     name: 'darkroom_webhook_attempts_in_flight',
@@ -32,7 +32,7 @@ export class WebhookMetrics {
     gaugeOf('darkroom_webhook_endpoints_disabled', 'Endpoints that are disabled.', disabled);
   }
 
-  /** Runs an attempt and counts it as in flight meanwhile. */
+  /** Runs an attempt. It counts as in flight meanwhile. */
   async inFlight<T>(run: () => Promise<T>): Promise<T> {
     this.#inFlight.inc();
     try {
@@ -56,7 +56,7 @@ function gaugeOf(name: string, help: string, count: () => Promise<number>): void
     help,
     aggregator: 'max',
     async collect() {
-      // A store outage leaves the last count in place, so that the other metrics stay readable.
+      // During a store outage the last count stays, so that the other metrics remain readable.
       const counted = await count().catch(() => null);
       if (counted !== null) this.set(counted);
     },

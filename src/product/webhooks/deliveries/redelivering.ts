@@ -11,12 +11,12 @@ interface RedeliveringOptions {
   now: () => Date;
 }
 
-/** Records that are copied at once, with their bodies. */
+/** The number of records that are copied at once, with their bodies. */
 const BATCH = 100;
 
 /**
- * Queues each event again whose last delivery to an endpoint failed, of those since an instant: oldest first.
- * @returns how many were queued, and how many are left beyond the most that one call sends.
+ * Queues each event again whose last delivery to an endpoint failed, if it was queued since an instant, oldest first.
+ * @returns how many were queued, and how many are left above the limit of one call.
  */
 export async function redeliverFailed(
   endpoint: EndpointDocument,
@@ -32,7 +32,7 @@ export async function redeliverFailed(
     await deliveries.insert(
       batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),
     );
-    // What is stored is sent, even if the process dies before the next batch.
+    // Stored deliveries are sent, even if the process dies before the next batch.
     await scheduleNow(coordination, [{ accountId, endpointId }]);
   }
   return { queued: ids.length, left: failed.length - ids.length };

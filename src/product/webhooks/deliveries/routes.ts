@@ -37,7 +37,7 @@ interface DeliveriesRoutesOptions {
 
 const ROUTES = [sendTestEvent, list, read, redeliverAllFailed, redeliver];
 
-/** The deliveries of an endpoint: its owner lists them, and sends one again or a test. */
+/** The routes of an endpoint's deliveries: its owner lists them, sends one again, or sends a test. */
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveriesRoutesOptions): Promise<void> {
   for (const route of ROUTES) route(app, options);
 }
@@ -174,7 +174,10 @@ function redeliver(
   );
 }
 
-/** Makes the only attempt of a webhook.test at once, while the endpoint's worker continues. @returns its record. */
+/**
+ * Makes the only attempt of a webhook.test at once, while the endpoint's worker continues.
+ * @returns its record.
+ */
 async function sendTest(
   endpoint: EndpointDocument,
   { attempt, deliveries, now }: DeliveriesRoutesOptions,

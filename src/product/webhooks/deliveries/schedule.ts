@@ -6,7 +6,7 @@ export const SCHEDULE_KEY = 'webhooks';
 /** Wakes the dispatchers of every process. */
 export const WAKE_CHANNEL = 'webhooks/wake';
 
-/** Deliveries due within this time are scheduled: longer than the time between two readings. */
+/** Deliveries due within this time are scheduled. It is longer than the time between two rebuilds. */
 const HORIZON_MS = 60_000;
 
 export interface Scheduled {
@@ -45,8 +45,8 @@ export async function releaseEndpointsByHolder(
 }
 
 /**
- * Schedules every endpoint with a delivery that is due now or soon. Scheduled endpoints do not change. After a loss of
- * the schedule, due endpoints are back within one round, and later retries before they are due.
+ * Schedules every endpoint with a delivery that is due now or soon. Endpoints that are already scheduled do not change.
+ * After a loss of the schedule, due endpoints are back within one round, and later retries before they are due.
  */
 export async function rebuildSchedule(
   coordination: Coordination,

@@ -1,14 +1,14 @@
-/** An attempt that takes longer makes its endpoint slow. */
+/** An attempt that takes longer marks its endpoint as slow. */
 const SLOW_MS = 2_000;
-/** The length of a turn while every slot is taken. */
+/** How long a worker may continue while every slot is taken. */
 const TURN_MS = 1_000;
-/** The most slow endpoints that are remembered; the first one is forgotten first. */
+/** The most slow endpoints that are remembered. The oldest one is forgotten first. */
 const MAX_REMEMBERED_ENDPOINTS = 10_000;
 
 interface AttemptSlotsOptions {
   /** The most endpoint workers that run at once, by the current setting. */
   slots: () => number;
-  /** The most of them for one account, its test deliveries included. */
+  /** The most endpoint workers of one account, including its test deliveries. */
   slotsOfAccount: () => number;
   /** Milliseconds on a monotonic clock. */
   now: () => number;
@@ -16,19 +16,18 @@ interface AttemptSlotsOptions {
 
 /** A running worker. */
 export interface Turn {
-  /** Whether the worker may make another attempt, with regard to the other workers. */
+  /** Whether the worker may make another attempt, considering the other workers. */
   mayGoOn(): boolean;
   /**
-   * Records the result of an attempt: the endpoint is slow after a failed or long one, and no longer slow after
-   * another.
+   * Records the result of an attempt. After a failed or long attempt the endpoint counts as slow, otherwise as fast.
    */
   attempted(hasFailed: boolean, tookMs: number): void;
   release(): void;
 }
 
 /**
- * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow, and slow
- * endpoints together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
+ * Shares the slots for webhook attempts. An endpoint whose last attempt failed or took over 2 s is slow. Slow endpoints
+ * together hold at most half of the slots (at least one), which leaves the other half to fast endpoints.
  */
 export class AttemptSlots {
   readonly #slots: () => number;
@@ -51,8 +50,8 @@ export class AttemptSlots {
   readonly isSlow = (member: string): boolean => this.#slow.has(member);
 
   /**
-   * Takes only a slot of the account, for a test delivery; null when all are taken. @returns the function that frees
-   * it.
+   * Takes only a slot of the account, for a test delivery. Null when all are taken.
+   * @returns the function that frees it.
    */
   takeSlot(accountId: string): (() => void) | null {
     const ofAccount = this.#taken.get(accountId) ?? 0;
@@ -66,7 +65,8 @@ export class AttemptSlots {
   }
 
   /**
-   * Takes a slot for a worker; null when its account has none left, or it is slow and slow endpoints hold their half.
+   * Takes a slot for a worker. Null when its account has none left, or the endpoint is slow and slow endpoints hold
+   * their half.
    */
   begin(accountId: string, member: string): Turn | null {
     if (!this.#fits(member)) return null;

@@ -10,10 +10,13 @@ import { present } from '../../../platform/values/present.ts';
 import type { DeliveriesQuery } from '../schema.ts';
 import { type DeliveryDocument, TEST_EVENT } from './delivery.ts';
 
-/** Oldest due first; deliveries due at the same instant follow the order of their outcomes. */
+/**
+ * The order in which deliveries are sent: the oldest due first; deliveries due at the same instant in the order of
+ * their outcomes.
+ */
 const DUE_ORDER = ['dueAt', 'sequence'];
 const NEWEST_FIRST = order('-createdAt', '-_id');
-/** The most records that are read to find what failed. */
+/** The most records that are read in the search for failed deliveries. */
 const MAX_SEARCHED = 20_000;
 
 export const DELIVERIES_COLLECTION: DeclaredCollection = {
@@ -28,7 +31,7 @@ export const DELIVERIES_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'delete',
 };
 
-/** The change of a delivery by an attempt or by its closing. */
+/** The changes to a delivery when an attempt ends or the delivery is closed. */
 export type AttemptRecord = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'responseStatus' | 'error'> & {
   /** The instant of the retry, while PENDING. */
   dueAt: string | null;
@@ -36,7 +39,7 @@ export type AttemptRecord = Pick<DeliveryDocument, 'status' | 'deliveredAt' | 'r
 
 const CLOSED_ERROR = 'endpoint disabled';
 
-/** The deliveries of all endpoints: queued ones, and the records of 14 days. */
+/** The deliveries of all endpoints: queued ones, and the records of the last 14 days. */
 export class DeliveriesStore {
   readonly #deliveries: Collection<DeliveryDocument>;
 
@@ -48,7 +51,7 @@ export class DeliveriesStore {
     return new DeliveriesStore(await documents.collection(DELIVERIES_COLLECTION));
   }
 
-  /** Stores the deliveries that are not stored yet. */
+  /** Stores those of the deliveries that are not stored yet. */
   async insert(deliveries: readonly DeliveryDocument[]): Promise<void> {
     if (deliveries.length > 0) await this.#deliveries.insertMany(deliveries);
   }
@@ -68,10 +71,7 @@ export class DeliveriesStore {
     return readPage(this.#deliveries, { accountId, ...filters }, listing, query);
   }
 
-  /**
-   * The ids of deliveries that failed and whose events have no newer delivery, of those queued since an instant: oldest
-   * first.
-   */
+  /** The ids of failed deliveries whose events have no newer delivery, queued since an instant; oldest first. */
   async findUnreceived(accountId: string, endpointId: string, since: Date): Promise<string[]> {
     const filter = { accountId, endpointId, createdAt: { $gte: since.toISOString() } };
     const fields = ['eventId', 'eventType', 'status'];
@@ -98,7 +98,7 @@ export class DeliveriesStore {
   }
 
   /**
-   * Records an attempt. A delivery that was closed during its attempt gets the result, and is not retried.
+   * Records an attempt. A delivery that was closed during its attempt gets the result, but is not retried.
    * @returns false when the delivery has changed or was deleted.
    */
   async recordAttempt(
@@ -120,7 +120,10 @@ export class DeliveriesStore {
     return closed.matched === 1;
   }
 
-  /** Closes the queued deliveries of an endpoint up to a generation: they are never sent. @returns their number. */
+  /**
+   * Closes the queued deliveries of an endpoint up to a generation, so that they are never sent.
+   * @returns their number.
+   */
   async closeQueued(accountId: string, endpointId: string, generation: number): Promise<number> {
     const { matched } = await this.#deliveries.updateMany(
       { accountId, endpointId, dueAt: { $gt: '' }, generation: { $lte: generation } },
@@ -129,7 +132,7 @@ export class DeliveriesStore {
     return matched;
   }
 
-  /** The next endpoint by id that has a delivery due until an instant; null after the last. */
+  /** The next endpoint, by id, that has a delivery due before an instant; null after the last one. */
   async nextEndpointDue(
     afterId: string,
     until: Date,

@@ -3,7 +3,7 @@ import type { Documents } from '../../../platform/stores/documents/port.ts';
 import { EndpointsStore } from '../endpoints/store.ts';
 
 const LISTENERS = 'webhooks/listeners';
-/** A listener announces itself periodically; one that stops is forgotten. */
+/** A listener announces itself regularly. One that stops doing so is forgotten. */
 const FORGOTTEN_MS = 15_000;
 const ANNOUNCED_EVERY_MS = 4_000;
 
@@ -13,7 +13,7 @@ export interface TailedAttempt {
   body: string;
 }
 
-/** The side of the processes that make attempts. */
+/** Sends attempts to listening operators, from the processes that make them. */
 export class Tail {
   readonly #coordination: Coordination;
   readonly #listenedUntil = new Map<string, number>();
@@ -40,7 +40,7 @@ export class Tail {
       return;
     }
     const attempt: TailedAttempt = { headers, body };
-    // A listener may miss a message: the delivery does not depend on it.
+    // A listener may miss a message. The delivery itself does not depend on it.
     this.#coordination.publish(attemptsOf(endpointId), JSON.stringify(attempt)).catch(() => undefined);
   };
 
@@ -50,8 +50,8 @@ export class Tail {
 }
 
 /**
- * The operator's side: receives the attempts to one endpoint from every process, until closed. It queues nothing and
- * changes no record.
+ * Lets an operator receive the attempts to one endpoint from every process, until it is closed. Attempts are not
+ * queued, and no record changes.
  * @throws Error when there is no such endpoint.
  */
 export async function listenTo(

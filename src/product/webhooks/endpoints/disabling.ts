@@ -18,12 +18,12 @@ interface DisablingOptions {
 
 /** Time between two tries of one mail. */
 const TRY_AGAIN_MS = 10 * 60 * 1000;
-/** After this time, a mail is given up: the owner sees the state on the endpoint. */
+/** The time after which a mail is given up. The owner sees the state of the endpoint anyway. */
 const GIVE_UP_MS = DAY_MS;
 
 /**
  * Disables endpoints that fail repeatedly, and mails each owner once. The mail is claimed before it is sent and cleared
- * afterwards: a crash in between sends it again ten minutes later, with the same Message-ID.
+ * afterwards. A crash in between sends it again ten minutes later, with the same Message-ID.
  */
 export class EndpointDisabling {
   readonly #options: DisablingOptions;
@@ -33,7 +33,7 @@ export class EndpointDisabling {
     this.#options = options;
   }
 
-  /** Counts a delivery without retries left, once. Too many of them in a row disable the endpoint. */
+  /** Counts a delivery that has no retries left, once. Too many of them in a row disable the endpoint. */
   async countFailure(
     { accountId, _id }: EndpointDocument,
     deliveryId: string,
@@ -62,7 +62,10 @@ export class EndpointDisabling {
     await this.#options.deliveries.closeQueued(accountId, _id, generation);
   }
 
-  /** Sends one due mail. The sweeper calls it as well, after a crash or an outage. @returns 0 when none is due. */
+  /**
+   * Sends one due mail. The sweeper also calls it, after a crash or an outage.
+   * @returns 0 when none is due.
+   */
   readonly mailNext = async (): Promise<number> => {
     const endpoint = await this.#options.endpoints.takeNotice(
       this.#options.now(),

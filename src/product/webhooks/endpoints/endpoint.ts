@@ -13,17 +13,19 @@ export interface EndpointDocument {
   description: string;
   events: EventType[];
   enabled: boolean;
-  /** Grows whenever the endpoint is enabled: deliveries queued under a lower number are no longer sent. */
+  /**
+   * Increases whenever the endpoint is enabled. Deliveries that were queued under a lower number are no longer sent.
+   */
   generation: number;
   /** The instant since which it takes events. */
   enabledAt: string;
   secret: string;
   consecutiveFailures: number;
-  /** The failed delivery that was counted last: a repeat after a crash counts it once. */
+  /** The last failed delivery that was counted. A repeat after a crash does not count it again. */
   lastFailureId: string | null;
   disabledAt: string | null;
   disabledReason: string | null;
-  /** The instant of the next try to mail the owner that it was disabled; absent when no mail is due. */
+  /** The next time to mail the owner that the endpoint was disabled; absent when no mail is due. */
   noticeDueAt?: string;
   createdAt: string;
   updatedAt: string;

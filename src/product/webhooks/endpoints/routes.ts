@@ -183,7 +183,7 @@ function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRo
 }
 
 /**
- * The subscribed types, each once and in the order of the catalogue; every job-level type when none were sent.
+ * The subscribed event types, each once and in the order of the catalogue; all job-level types when none were sent.
  * @throws ApiError invalid_param on events: empty, or of an unknown type.
  */
 function checkEvents(sent: readonly string[] | undefined): EventType[] {

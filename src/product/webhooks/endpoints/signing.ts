@@ -8,12 +8,15 @@ export function newSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** The masked form of a secret. Its last 4 characters before the padding identify it and reveal nothing. */
+/**
+ * The masked form of a secret. It shows the last 4 characters before the padding, which identify the secret without
+ * revealing it.
+ */
 export function hintOf(secret: string): string {
   return `${PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }
 
-/** The signed parts: the id, type and body of the event, and the number of earlier attempts. */
+/** The signed parts of an event: its id, type and body, and the number of earlier attempts. */
 interface SignedEvent {
   eventId: string;
   eventType: string;
@@ -23,7 +26,7 @@ interface SignedEvent {
 
 /**
  * The headers of one attempt, signed twice: in this service's own scheme (the key is the whole secret as UTF-8), and by
- * Standard Webhooks 1.0 (the key is the secret's base64, decoded), so that libraries of both verify it.
+ * Standard Webhooks 1.0 (the key is the secret's decoded base64), so that libraries of both can verify it.
  * @param signedAt the instant of this attempt; each attempt has its own signature.
  */
 export function signedHeaders(

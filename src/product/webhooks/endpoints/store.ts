@@ -11,7 +11,7 @@ import { endpointNotFound, tooContended, tooManyEndpoints } from '../errors.ts';
 import { MAX_ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
 import type { EndpointDocument } from './endpoint.ts';
 
-/** The number of deliveries in a row that may run out of retries before an endpoint is disabled. */
+/** After this many consecutive deliveries without success, an endpoint is disabled. */
 export const MAX_CONSECUTIVE_FAILURES = 5;
 
 export const WEBHOOK_ENDPOINTS_COLLECTION: DeclaredCollection = {
@@ -27,7 +27,7 @@ export const WEBHOOK_ENDPOINTS_COLLECTION: DeclaredCollection = {
 /** The fields of an endpoint that its owner sets. */
 type EndpointFields = Pick<EndpointDocument, 'url' | 'description' | 'events' | 'enabled'>;
 
-/** The endpoints of the accounts. Methods for owners take the account first and see no other. */
+/** The endpoints of the accounts. Methods for owners take the account first and see only its endpoints. */
 export class EndpointsStore {
   readonly #endpoints: Collection<EndpointDocument>;
 
@@ -39,7 +39,7 @@ export class EndpointsStore {
     return new EndpointsStore(await documents.collection(WEBHOOK_ENDPOINTS_COLLECTION));
   }
 
-  /** @throws ApiError resource_limit_exceeded when the account's slots are taken. */
+  /** @throws ApiError resource_limit_exceeded when all of the account's slots are taken. */
   async insert(
     accountId: string,
     fields: EndpointFields & { secret: string },
@@ -70,7 +70,7 @@ export class EndpointsStore {
     return this.#endpoints.find({ accountId: { $in: [...accountIds] }, enabled: true });
   }
 
-  /** Changes the given fields; null when there is no such endpoint. Enabling clears the failures in any case. */
+  /** Changes the given fields; null when there is no such endpoint. Enabling always clears the count of failures. */
   async change(
     accountId: string,
     id: string,
@@ -95,20 +95,23 @@ export class EndpointsStore {
     return (await this.#endpoints.deleteOne({ _id: id, accountId })) === 1;
   }
 
-  /** Clears the consecutive failures, after a successful delivery. */
+  /** Clears the count of consecutive failures after a successful delivery. */
   async clearFailures(accountId: string, id: string): Promise<void> {
     const filter = { _id: id, accountId, consecutiveFailures: { $gt: 0 } };
     await this.#endpoints.updateOne(filter, { $set: { consecutiveFailures: 0 } });
   }
 
-  /** Counts a delivery that ran out of retries, once even if it is repeated, and not on a disabled endpoint. */
+  /** Counts a delivery that ran out of retries, once even if it is repeated. A disabled endpoint counts none. */
   async countFailure(accountId: string, id: string, deliveryId: string): Promise<EndpointDocument | null> {
     const isUncounted = { enabled: true, lastFailureId: { $ne: deliveryId } };
     const counted = { $inc: { consecutiveFailures: 1 }, $set: { lastFailureId: deliveryId } };
     return this.#update(accountId, id, isUncounted, counted);
   }
 
-  /** Disables an endpoint that failed too often, and owes its owner a mail. Null when another was faster. */
+  /**
+   * Disables an endpoint that failed too often, and marks a mail to its owner as due. Null when another process was
+   * faster.
+   */
   async disable(accountId: string, id: string, reason: string, now: Date): Promise<EndpointDocument | null> {
     const at = now.toISOString();
     const stamps = { disabledAt: at, noticeDueAt: at, updatedAt: at };
@@ -117,7 +120,7 @@ export class EndpointsStore {
     return this.#update(accountId, id, failsTooOften, { $set });
   }
 
-  /** Takes one endpoint whose owner must be mailed; it is due again at `againAt` unless `noticed` is called first. */
+  /** Takes one endpoint whose owner must be mailed. It is due again at `againAt` unless `noticed` is called first. */
   async takeNotice(now: Date, againAt: Date): Promise<EndpointDocument | null> {
     return this.#endpoints.findOneAndUpdate(
       { noticeDueAt: { $lte: now.toISOString() } },
@@ -135,12 +138,12 @@ export class EndpointsStore {
     return this.#endpoints.find({}, { sort: order('_id') });
   }
 
-  /** For the operator: whether there is such an endpoint, whosever it is. */
+  /** For the operator: whether an endpoint exists, in any account. */
   async exists(id: string): Promise<boolean> {
     return (await this.#endpoints.findOne({ _id: id }, { fields: ['_id'] })) !== null;
   }
 
-  /** How many endpoints of all accounts are disabled, for whatever reason. */
+  /** How many endpoints of all accounts are disabled, for any reason. */
   async countDisabled(): Promise<number> {
     return this.#endpoints.count({ enabled: false });
   }

@@ -8,7 +8,10 @@ export interface OtherCall {
   job?: object;
 }
 
-/** A call with every change that a refusal lists, as the service makes them; unchanged where one has no place. */
+/**
+ * A call with every change that an error lists, as the service would make them. The call stays unchanged if a change
+ * does not apply.
+ */
 export function mended<T extends object>(call: T, fix: readonly Fix[]): T {
   let sent: SentCall | null = { query: {}, body: call, isForm: false };
   for (const mend of fix) sent = sent && mendedCall(sent, mend as Mend);

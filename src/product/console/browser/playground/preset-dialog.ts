@@ -21,7 +21,7 @@ interface PresetDialogProps {
   onClose: () => void;
 }
 
-/** Saves steps as a preset, which every call can then name. */
+/** A dialog that saves steps as a preset, which every call can then name. */
 export function PresetDialog({ steps, definitions, onClose }: PresetDialogProps) {
   const [draft, setDraft] = useState({ name: '', description: '', steps });
   const { act, isActing, error, clear } = useAct();

@@ -62,7 +62,7 @@ export function valuesOf(row: Readonly<Record<string, unknown>>): FormValues {
   return Object.fromEntries(fields);
 }
 
-/** An object in which every name is a field, `__proto__` as well. */
+/** An object without a prototype, in which every name is a plain field, even `__proto__`. */
 function emptyObject(): Record<string, unknown> {
   return Object.create(null);
 }
