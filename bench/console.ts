@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Browser, type BrowserContext, chromium } from 'playwright';
-import { findExecutable } from '../workers/render/executable.ts';
+import { findBrowser } from '../workers/render/executable.ts';
 import { cpuMs } from './cpu.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
@@ -51,7 +51,7 @@ interface PageLoad {
 
 /** Measures how soon a screen of the console can be used, beside a bare page, and what an open page costs. */
 export async function run(): Promise<SuiteResult> {
-  const { path } = await findExecutable(process.env.BROWSER_PATH ?? '', CACHE_DIR);
+  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
   const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   const server = await startBenchServer({ OPERATOR_TOKEN: TOKEN });
   const bare = await startBarePage();

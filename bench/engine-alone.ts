@@ -8,12 +8,12 @@ import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
 import { ACCOUNTS_COLLECTION } from '../src/product/accounts/store.ts';
 import { JobQuota } from '../src/product/assets/job-quota.ts';
-import { Holds } from '../src/product/billing/holds.ts';
-import { Movements } from '../src/product/billing/movements.ts';
+import { JobHolds } from '../src/product/billing/holds.ts';
+import { CreditMovements } from '../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../src/product/billing/store.ts';
 import { type JobsContext, openJobStores } from '../src/product/jobs/context.ts';
-import { Lifecycle } from '../src/product/jobs/lifecycle.ts';
-import type { Order } from '../src/product/jobs/order.ts';
+import { JobLifecycle } from '../src/product/jobs/lifecycle.ts';
+import type { JobOrder } from '../src/product/jobs/order.ts';
 
 const PLAN = {
   id: 'scale',
@@ -50,9 +50,9 @@ export async function engineAlone(
   const context: JobsContext = {
     ...stores,
     ...{ coordination, now },
-    holds: new Holds({
+    holds: new JobHolds({
       ...{ store, now },
-      movements: new Movements(store, now),
+      movements: new CreditMovements(store, now),
       plan: () => PLAN,
       topUpUrl: () => '',
     }),
@@ -73,7 +73,7 @@ export async function engineAlone(
     draining: draining.signal,
     log: { warn: () => undefined },
   };
-  const lifecycle = await Lifecycle.open(context, async () => ({
+  const lifecycle = await JobLifecycle.open(context, async () => ({
     outcome: {
       ...{ status: 'COMPLETED', output: '{}', durationMs: 0, runs: 1, credits: 0 },
       completedAt: now().toISOString(),
@@ -102,7 +102,7 @@ export async function engineAlone(
   return { submitMs: submittedMs - startedMs, runMs: endedMs - submittedMs };
 }
 
-function orderOf(count: number): Order {
+function orderOf(count: number): JobOrder {
   return {
     head: {
       ...{ type: 'process', op: 'resize', model: null, collection: null },

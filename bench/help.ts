@@ -1,4 +1,4 @@
-import { didYouMean } from '../src/platform/ids/nearest.ts';
+import { didYouMeanHint } from '../src/platform/ids/nearest.ts';
 import { importSuite } from './load/checked-suite.ts';
 import { BASELINE_SUITES, LOAD_SUITES } from './registry.ts';
 
@@ -133,7 +133,9 @@ async function loadSuite(name: string): Promise<BenchCommand> {
 
 /** A sentence for an unknown name, with the nearest suite or command. */
 export function unknownName(name: string): Error {
-  return new Error(`There is no suite ${name}.${didYouMean(name, NAMES)} There are: ${NAMES.join(', ')}.`);
+  return new Error(
+    `There is no suite ${name}.${didYouMeanHint(name, NAMES)} There are: ${NAMES.join(', ')}.`,
+  );
 }
 
 function optionLines(names: readonly Option[]): string[] {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { seeded } from '../workers/models/random.ts';
+import { seededRandom } from '../workers/models/random.ts';
 import { type Api, openApi, type SentBytes } from './api.ts';
 import { treeOf } from './cpu.ts';
 import { startBenchServer } from './server.ts';
@@ -118,7 +118,7 @@ function growthOf(megabytes: readonly number[]): number {
 
 /** The same calls in the same order in every run. */
 function seededMix(): () => MixedCall {
-  const random = seeded(SEED);
+  const random = seededRandom(SEED);
   const calls = MIX.flatMap(([weight, path, files]) =>
     files.map((file) => ({ weight: weight / files.length, call: callOf(path, file) })),
   );

@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright';
-import { WorkerTime } from '../src/imaging/images/pools/work-history.ts';
+import { AccountWorkerTime } from '../src/imaging/images/pools/work-history.ts';
 import { Renders } from '../src/imaging/renders/renders.ts';
 import { systemClock } from '../src/platform/clock.ts';
-import { findExecutable } from '../workers/render/executable.ts';
+import { findBrowser } from '../workers/render/executable.ts';
 import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /** A renderer under test. `draw` returns the bytes of a PNG; `sender` is the index of the loop that calls it. */
@@ -120,7 +120,7 @@ async function renderThreads(): Promise<TestedRenderer> {
     sandbox: 'auto',
     sandboxed: true,
     memoryLimitBytes: 2 ** 30,
-    workerTime: new WorkerTime({ clock: systemClock, budgetMs: () => 60_000 }),
+    workerTime: new AccountWorkerTime({ clock: systemClock, budgetMs: () => 60_000 }),
     log: { info: () => {}, warn: console.warn, error: console.error },
   });
   return {
@@ -134,7 +134,7 @@ async function renderThreads(): Promise<TestedRenderer> {
 }
 
 async function warmPages(count: number): Promise<TestedRenderer> {
-  const { path } = await findExecutable(process.env.BROWSER_PATH ?? '', CACHE_DIR);
+  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
   const browser = await chromium.launch({ executablePath: path });
   const viewport = { width: WIDTH, height: HEIGHT };
   const pages = await Promise.all(Array.from({ length: count }, () => browser.newPage({ viewport })));

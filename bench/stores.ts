@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedDocuments } from '../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../src/platform/stores/documents/mongodb.ts';
-import type { Documents } from '../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../src/platform/stores/documents/port.ts';
 import { dropDatabase, randomDatabase, startMongo } from './services/mongodb.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -48,7 +48,7 @@ async function measureMongo(): Promise<SuiteRow[]> {
   }
 }
 
-async function measure(store: string, documents: Documents): Promise<SuiteRow[]> {
+async function measure(store: string, documents: DocumentStore): Promise<SuiteRow[]> {
   const accounts = await documents.collection<{ _id: string; [field: string]: unknown }>({
     name: 'accounts',
     indexes: [

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSettings } from '../config/index.ts';
 import { newId, randomText } from '../src/platform/ids/ids.ts';
-import type { Documents } from '../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../src/platform/stores/documents/port.ts';
 import { clusterChannelHost } from '../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../src/platform/stores/open.ts';
-import { newSecret } from '../src/product/webhooks/endpoints/signing.ts';
+import { newSigningSecret } from '../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../src/product/webhooks/endpoints/store.ts';
 import { cpuMs } from './cpu.ts';
 import { randomDatabase, startMongo } from './services/mongodb.ts';
@@ -131,13 +131,13 @@ async function measureRate(
 }
 
 /** Registers one endpoint per account; hanging ones are spread over the accounts as further endpoints. */
-async function registerEndpoints(documents: Documents, base: string, hanging: number): Promise<string[]> {
+async function registerEndpoints(documents: DocumentStore, base: string, hanging: number): Promise<string[]> {
   const endpoints = await EndpointsStore.open(documents);
   const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));
   const common = { description: '', events: ['job.completed' as const], enabled: true };
   const longAgo = new Date(Date.now() - 60_000);
   const add = (accountId: string, url: string) =>
-    endpoints.insert(accountId, { ...common, url, secret: newSecret() }, longAgo);
+    endpoints.insert(accountId, { ...common, url, secret: newSigningSecret() }, longAgo);
   await Promise.all(accountIds.map((id) => add(id, `${base}/${randomText(6)}`)));
   for (let n = 0; n < hanging; n += 1) await add(accountIds[n % ENDPOINTS] ?? '', `${base}/hang/${n}`);
   return accountIds;

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { nearest } from '../src/platform/ids/nearest.ts';
+import { nearestName } from '../src/platform/ids/nearest.ts';
 
 /** The default of ENV_FILE, in the folder in which the service is started. */
 export const DEFAULT_ENV_FILE = 'darkroom.env';
@@ -85,7 +85,7 @@ function violationsIn(
     if (content === '' || content.startsWith('#')) return [];
     const name = nameIn(line);
     if (name === undefined) return [`${where} is not a setting: write NAME=value, or begin the line with #.`];
-    const meant = known.includes(name) ? undefined : nearest(name, known);
+    const meant = known.includes(name) ? undefined : nearestName(name, known);
     return meant === undefined ? [] : [`${where}: there is no setting ${name}. Did you mean ${meant}?`];
   });
 }

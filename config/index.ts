@@ -3,7 +3,7 @@ import { processesSettings } from '../src/host/processes/config.ts';
 import { imagesSettings } from '../src/imaging/images/config.ts';
 import { rendersSettings } from '../src/imaging/renders/config.ts';
 import { httpSettings } from '../src/platform/http/config.ts';
-import { nearest } from '../src/platform/ids/nearest.ts';
+import { nearestName } from '../src/platform/ids/nearest.ts';
 import { mailSettings } from '../src/platform/mail-config.ts';
 import { outboundSettings } from '../src/platform/outbound/config.ts';
 import type { Setting, SettingsOf } from '../src/platform/setting.ts';
@@ -86,7 +86,7 @@ const LETTERS_PER_SLIP = 5;
 export function misspeltSettings(environment: Record<string, string | undefined>): string[] {
   return Object.keys(environment).flatMap((name) => {
     if (name.length <= SHORT_NAME || !/^[A-Z][A-Z0-9_]*$/.test(name) || NAMES.includes(name)) return [];
-    const meant = nearest(name, NAMES, LETTERS_PER_SLIP);
+    const meant = nearestName(name, NAMES, LETTERS_PER_SLIP);
     return meant === undefined
       ? []
       : [`There is no setting ${name}, which the environment sets. Did you mean ${meant}?`];

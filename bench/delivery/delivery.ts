@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { eachLimit } from '../../src/platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../src/platform/queues/each-limit.ts';
 import { openApi } from '../api.ts';
 import type { BareCase, BareRequest, BareResult } from '../bare-sharp.ts';
 import { cpuMs } from '../cpu.ts';
@@ -55,7 +55,7 @@ async function measureKept(): Promise<SuiteRow[]> {
       address(`adjust:hue=${1 + (index % 359)},brightness=${1 + Math.floor(index / 359) / 10}`, 'png'),
     );
     const picture = await read(server, inMemory);
-    await eachLimit(onDisk, IN_FLIGHT, (path) => read(server, path));
+    await forEachWithLimit(onDisk, IN_FLIGHT, (path) => read(server, path));
     bare.send({ bytes: picture.toString('base64'), type: TYPE });
     const [url] = (await once(bare, 'message')) as [string];
     const plain = { url, pid: bare.pid ?? 0 };

@@ -1,13 +1,13 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import {
-  mismatchedValue,
-  missingField,
+  mismatchedValueDiagnosis,
+  missingFieldDiagnosis,
   pathOf,
-  spell,
-  undeclaredFields,
+  spellPath,
+  undeclaredFieldsDiagnosis,
 } from '../../src/platform/http/errors/violations.ts';
-import { didYouMean } from '../../src/platform/ids/nearest.ts';
+import { didYouMeanHint } from '../../src/platform/ids/nearest.ts';
 import type { LoadSuite, Stage, Threshold } from './suite.ts';
 
 const closed = { additionalProperties: false };
@@ -122,7 +122,7 @@ function namesIn({ cases, stages, thresholds = [] }: LoadSuite): string[] {
   const sentences: string[] = [];
   const isKnown = (path: string, name: string, known: readonly string[]) => {
     if (!known.includes(name))
-      sentences.push(`${path} is "${name}", which does not exist.${didYouMean(name, known)}`);
+      sentences.push(`${path} is "${name}", which does not exist.${didYouMeanHint(name, known)}`);
     return known.includes(name);
   };
   stages.forEach((stage, index) => {
@@ -156,13 +156,14 @@ function violations(value: unknown, schema: TSchema, path: string): string[] {
 
 function sentenceOf(error: ErrorObject, path: string): string {
   const inner = pathOf(error);
-  const at = [path, spell(inner)].filter((part) => part !== '').join('.') || 'The default export';
+  const at = [path, spellPath(inner)].filter((part) => part !== '').join('.') || 'The default export';
   const contract = { owner: path || 'a suite', noun: 'field' } as const;
   const schema = error.parentSchema as TSchema;
   if (error.keyword === 'minProperties') return `${at} is empty.`;
   const sent = error.data;
   if (error.keyword === 'additionalProperties')
-    return undeclaredFields({ param: at, names: [inner.at(-1) ?? ''], sent, schema }, contract).message;
-  if (error.keyword === 'required') return missingField(at, sent, schema, contract).message;
-  return mismatchedValue({ path: at }, sent, schema, contract).message;
+    return undeclaredFieldsDiagnosis({ param: at, names: [inner.at(-1) ?? ''], sent, schema }, contract)
+      .message;
+  if (error.keyword === 'required') return missingFieldDiagnosis(at, sent, schema, contract).message;
+  return mismatchedValueDiagnosis({ path: at }, sent, schema, contract).message;
 }

@@ -1,4 +1,4 @@
-import { readHeader } from '../../src/imaging/images/header/header.ts';
+import { readImageHeader } from '../../src/imaging/images/header/header.ts';
 import { openApi } from '../api.ts';
 import { readPictures } from './pictures.ts';
 import { type PreparedCase, runStage, type StageProgress, type StageResult } from './stage.ts';
@@ -55,7 +55,7 @@ async function prepare(request: Extract<LoaderRequest, { kind: 'prepare' }>): Pr
 
 /** For example `camera.jpg 4000 × 3000, 3.1 MB`. */
 function phraseOf({ name, bytes }: BenchPicture): string {
-  const header = readHeader(bytes);
+  const header = readImageHeader(bytes);
   const size = header === null ? 'of unknown size' : `${header.width} × ${header.height}`;
   return `${name} ${size}, ${(bytes.length / 1e6).toFixed(2)} MB`;
 }

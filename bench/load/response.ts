@@ -1,4 +1,4 @@
-import { readHeader } from '../../src/imaging/images/header/header.ts';
+import { readImageHeader } from '../../src/imaging/images/header/header.ts';
 import type { CallResponse, Expectation, HttpCall, LoadCase } from './suite.ts';
 
 /**
@@ -31,7 +31,7 @@ const READABLE = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((
 
 /** What calls itself an image has a readable header of its type, and the expected width. */
 function imageError(type: string, body: Buffer, width: number | undefined): string | null {
-  const header = readHeader(body);
+  const header = readImageHeader(body);
   if (READABLE.includes(type) && header?.mimeType !== type)
     return header === null ? 'not an image' : `${header.mimeType} called ${type}`;
   if (width === undefined) return null;

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import Fastify from 'fastify';
-import { envelopeOf, success } from '../../src/platform/http/envelope.ts';
-import { ApiKey, Credits } from '../../src/product/accounts/schema.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../src/platform/http/envelope.ts';
+import { AccountCredits, ApiKey } from '../../src/product/accounts/schema.ts';
 
 /**
  * The baseline of manners: Fastify with the same answers and schemas, and nothing around them. It sends its URL over
@@ -22,11 +22,13 @@ app.get(
     status: 'ok' as const,
   }),
 );
-app.get('/api/v1/credits', { schema: { response: { 200: envelopeOf(Credits) } } }, async () =>
-  success('Credits read.', { balance: 10_000, held: 0, available: 10_000 }),
+app.get('/api/v1/credits', { schema: { response: { 200: envelopeSchemaOf(AccountCredits) } } }, async () =>
+  successEnvelope('Credits read.', { balance: 10_000, held: 0, available: 10_000 }),
 );
-app.get('/api/v1/api-keys', { schema: { response: { 200: envelopeOf(Type.Array(ApiKey)) } } }, async () =>
-  success('Keys read.', [key]),
+app.get(
+  '/api/v1/api-keys',
+  { schema: { response: { 200: envelopeSchemaOf(Type.Array(ApiKey)) } } },
+  async () => successEnvelope('Keys read.', [key]),
 );
 
 process.send?.(await app.listen({ host: '127.0.0.1', port: 0 }));

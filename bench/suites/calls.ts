@@ -1,4 +1,4 @@
-import { readHeader } from '../../src/imaging/images/header/header.ts';
+import { readImageHeader } from '../../src/imaging/images/header/header.ts';
 import { cameraFiles } from '../load/pictures.ts';
 import type {
   BenchPicture,
@@ -26,7 +26,7 @@ function nearest(pictures: readonly BenchPicture[], megapixels: number): BenchPi
 }
 
 function megapixelsOf({ bytes }: BenchPicture): number {
-  const header = readHeader(bytes);
+  const header = readImageHeader(bytes);
   return header === null ? 1 : (header.width * header.height) / 1e6;
 }
 
@@ -45,7 +45,7 @@ function expectationOf(query: string, { bytes }: BenchPicture): Expectation {
   const asked = new URLSearchParams(query);
   const format = asked.get('format');
   const expected = { type: `image/${format ?? ''}` };
-  const header = readHeader(bytes);
+  const header = readImageHeader(bytes);
   if (asked.get('op') !== 'resize' || header === null) return expected;
   const own = header.orientation > 4 ? header.height : header.width;
   return { ...expected, width: Math.min(own, Number(asked.get('width'))) };

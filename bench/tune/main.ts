@@ -2,9 +2,9 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
-import { fittingProcesses } from '../../src/host/processes/cpu-quota.ts';
+import { defaultProcessCount } from '../../src/host/processes/cpu-quota.ts';
 import { hostMemoryBytes } from '../../src/platform/concurrency/memory.ts';
-import { MEGABYTE } from '../../src/platform/values/units.ts';
+import { MEGABYTE_BYTES } from '../../src/platform/values/units.ts';
 import { type Round, runRounds } from '../compare/rounds.ts';
 import { startTarget } from '../load/target.ts';
 import { commandLine } from '../options.ts';
@@ -110,7 +110,7 @@ function assertWritable(folder: string): void {
 
 /** Whole cores and memory that this process may use, within the limits of its control group. */
 function hostLimits() {
-  return { cores: fittingProcesses(), memoryMegabytes: Math.floor(hostMemoryBytes() / MEGABYTE) };
+  return { cores: defaultProcessCount(), memoryMegabytes: Math.floor(hostMemoryBytes() / MEGABYTE_BYTES) };
 }
 
 interface TrialOptions {

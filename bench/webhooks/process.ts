@@ -4,13 +4,13 @@ import { pino } from 'pino';
 import { readSettings } from '../../config/index.ts';
 import { ChangeableCapacity } from '../../src/platform/concurrency/capacity.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
-import { createMail } from '../../src/platform/mail.ts';
+import { createMailSender } from '../../src/platform/mail.ts';
 import { createOutbound } from '../../src/platform/outbound/outbound.ts';
 import { Sweeper } from '../../src/platform/periodic-tasks.ts';
 import { channelToPrimary } from '../../src/platform/stores/embedded/channel-client.ts';
 import { connectStores } from '../../src/platform/stores/open.ts';
-import type { Gate } from '../../src/product/accounts/gate/gate.ts';
-import { OpenEvents } from '../../src/product/events/open.ts';
+import type { CallGate } from '../../src/product/accounts/gate/gate.ts';
+import { StoredEventOutbox } from '../../src/product/events/open.ts';
 import { openWebhooks } from '../../src/product/webhooks/open.ts';
 import { LOOPBACK_CERTIFICATE } from './certificate.ts';
 
@@ -27,7 +27,7 @@ const settings = readSettings(process.env);
 const stores = await connectStores(settings.stores, channelToPrimary());
 const now = () => new Date();
 const log = { warn: console.error, info: () => undefined };
-const events = await OpenEvents.open(stores);
+const events = await StoredEventOutbox.open(stores);
 const webhooks = await openWebhooks({
   ...stores,
   capacity: new ChangeableCapacity({
@@ -36,8 +36,8 @@ const webhooks = await openWebhooks({
   }),
   events,
   outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
-  sendMail: createMail({ settings: settings.mail, log }),
-  gate: {} as Gate,
+  sendMail: createMailSender({ settings: settings.mail, log }),
+  gate: {} as CallGate,
   findEmail: async () => null,
   settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
   hostId: process.env.DARKROOM_HOST_ID ?? 'bench',

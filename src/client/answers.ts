@@ -1,4 +1,4 @@
-import { brokenOff, notOfService } from './errors.ts';
+import { asConnectionError, foreignResponseError } from './errors.ts';
 import type { ListMeta } from './schema.ts';
 
 /** A finding about a call that succeeded. */
@@ -25,7 +25,7 @@ export interface Answer<T> {
  */
 export async function readAnswer<T>(response: Response): Promise<Answer<T>> {
   const { status, headers } = response;
-  const text = await response.text().catch((error) => Promise.reject(brokenOff(error)));
+  const text = await response.text().catch((error) => Promise.reject(asConnectionError(error)));
   const { data, meta } =
     text === '' ? { data: undefined as T, meta: undefined } : envelopeIn<T>(text, status);
   const requestId = headers.get('x-request-id') ?? '';
@@ -39,7 +39,7 @@ function envelopeIn<T>(text: string, status: number): Pick<Answer<T>, 'data' | '
   } catch {
     // A body that is not JSON is not from the service.
   }
-  throw notOfService(status);
+  throw foreignResponseError(status);
 }
 
 /** The warnings in `X-Service-Warnings`, a comma-separated list of `code` or `code:name`. */

@@ -1,4 +1,4 @@
-import { jsonBody, type RequestBody, randomText } from './transport.ts';
+import { jsonRequestBody, type RequestBody, randomText } from './transport.ts';
 
 /** An image by reference: one of the account's assets, or a public http(s) address. */
 export type ImageReference = { assetId: string } | { url: string | URL };
@@ -23,7 +23,7 @@ export type SecondPicture = Blob | Uint8Array | ArrayBuffer;
 /**
  * Whether an image is named instead of sent. A Response, or a request of Node, has a `url` too, but is not a reference.
  */
-export function isReference(input: ImageInput): input is ImageReference {
+export function isImageReference(input: ImageInput): input is ImageReference {
   const isSent = input instanceof Response || Symbol.asyncIterator in input;
   return !isSent && ('assetId' in input || 'url' in input);
 }
@@ -38,13 +38,13 @@ export function referenceFields(input: ImageReference): Record<string, string> {
  * form, whose type the service finds itself.
  * @param fields are sent with the image: in the JSON of a reference, or in the form.
  */
-export function imageBody(
+export function imageRequestBody(
   input: ImageInput,
   fields: Record<string, unknown> = {},
   layer?: SecondPicture,
 ): RequestBody {
-  if (isReference(input)) {
-    if (layer === undefined) return jsonBody({ ...referenceFields(input), ...fields });
+  if (isImageReference(input)) {
+    if (layer === undefined) return jsonRequestBody({ ...referenceFields(input), ...fields });
     throw new TypeError('Send the bytes of both pictures, or name the layer by layerAssetId or layerUrl.');
   }
   const texts = Object.entries(fields).map(([name, value]): [string, string] => [
@@ -65,13 +65,13 @@ export function imageBody(
 }
 
 /** The body of a call with two images. Both are named, or both are sent. */
-export async function pairBody(one: ImageInput, other: ImageInput): Promise<RequestBody> {
-  if (isReference(one) && isReference(other)) {
+export async function imagePairRequestBody(one: ImageInput, other: ImageInput): Promise<RequestBody> {
+  if (isImageReference(one) && isImageReference(other)) {
     const second = Object.entries(referenceFields(other));
     const renamed = second.map(([name, value]) => [`other${name[0]?.toUpperCase()}${name.slice(1)}`, value]);
-    return jsonBody({ ...referenceFields(one), ...Object.fromEntries(renamed) });
+    return jsonRequestBody({ ...referenceFields(one), ...Object.fromEntries(renamed) });
   }
-  if (isReference(one) || isReference(other))
+  if (isImageReference(one) || isImageReference(other))
     throw new TypeError('Send both images as bytes, or name both by assetId or url.');
   const form = new FormData();
   for (const [name, input] of Object.entries({ file: one, other })) {

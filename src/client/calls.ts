@@ -1,7 +1,7 @@
 import type { Answer } from './answers.ts';
 import { Pages } from './pages.ts';
 import type { Calls } from './schema.ts';
-import { type CallOptions, jsonBody, type Query, type Transport } from './transport.ts';
+import { type CallOptions, jsonRequestBody, type QueryFields, type Transport } from './transport.ts';
 
 /** The name of a call that takes and returns JSON, such as `GET /jobs/{jobId}`. */
 export type CallName = keyof Calls;
@@ -36,16 +36,16 @@ export type CallFields<N extends CallName> = CallField<'path', PartOf<N, 'path'>
   CallField<'body', BodyOf<N>>;
 
 /** The arguments of a call. They may be left out when nothing in them is required. */
-export type Arguments<T> = Optional extends T ? [fields?: T] : [fields: T];
+export type CallArguments<T> = Optional extends T ? [fields?: T] : [fields: T];
 
 interface AnyFields {
   path?: Record<string, string> | undefined;
-  query?: Query | undefined;
+  query?: QueryFields | undefined;
   body?: unknown;
 }
 
 /** Makes a call by its name. */
-export function send<N extends CallName>(
+export function sendNamedCall<N extends CallName>(
   transport: Transport,
   name: N,
   fields: CallFields<N>,
@@ -57,23 +57,23 @@ export function send<N extends CallName>(
     segment(path[parameter], parameter),
   );
   return transport.json(
-    { method, path: filled, query, ...(body !== undefined && { body: jsonBody(body) }) },
+    { method, path: filled, query, ...(body !== undefined && { body: jsonRequestBody(body) }) },
     options,
   );
 }
 
 /** Makes a call by its name, and returns the `data` of its response. */
-export async function read<N extends CallName>(
+export async function readNamedCall<N extends CallName>(
   transport: Transport,
   name: N,
   fields: CallFields<N>,
   options?: CallOptions,
 ): Promise<DataOf<N>> {
-  return (await send(transport, name, fields, options)).data;
+  return (await sendNamedCall(transport, name, fields, options)).data;
 }
 
 /** A list that is read page by page. */
-export function list<N extends CallName>(
+export function listNamedCall<N extends CallName>(
   transport: Transport,
   name: N,
   fields: CallFields<N>,
@@ -82,7 +82,7 @@ export function list<N extends CallName>(
   const { query } = fields as AnyFields;
   return new Pages((start) => {
     const from = { ...fields, query: { ...query, ...start } } as CallFields<N>;
-    return send(transport, name, from, options) as Promise<Answer<RowOf<N>[]>>;
+    return sendNamedCall(transport, name, from, options) as Promise<Answer<RowOf<N>[]>>;
   });
 }
 

@@ -1,12 +1,12 @@
 import type { Answer } from './answers.ts';
 import {
-  type Arguments,
+  type CallArguments,
   type CallFields,
   type CallName,
   type DataOf,
   type HttpMethod,
   type PathOf,
-  send,
+  sendNamedCall,
 } from './calls.ts';
 import { Assets } from './nouns/assets.ts';
 import { Catalogue } from './nouns/catalogue.ts';
@@ -50,7 +50,7 @@ export class Darkroom {
   async request<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
-    ...args: Arguments<CallFields<NameOf<M, P>> & CallOptions>
+    ...args: CallArguments<CallFields<NameOf<M, P>> & CallOptions>
   ): Promise<DataOf<NameOf<M, P>>> {
     return (await this.answer(method, path, ...args)).data;
   }
@@ -59,10 +59,10 @@ export class Darkroom {
   answer<M extends HttpMethod, P extends PathOf<M>>(
     method: M,
     path: P,
-    ...[fields]: Arguments<CallFields<NameOf<M, P>> & CallOptions>
+    ...[fields]: CallArguments<CallFields<NameOf<M, P>> & CallOptions>
   ): Promise<Answer<DataOf<NameOf<M, P>>>> {
     const name = `${method} ${path}` as NameOf<M, P>;
     const given = (fields ?? {}) as CallFields<NameOf<M, P>> & CallOptions;
-    return send(this.#transport, name, given, given);
+    return sendNamedCall(this.#transport, name, given, given);
   }
 }

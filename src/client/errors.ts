@@ -189,13 +189,13 @@ export class ConnectionError extends DarkroomError {
 }
 
 /** The error of reading a response, as a ConnectionError if the connection broke. */
-export function brokenOff(error: unknown): unknown {
+export function asConnectionError(error: unknown): unknown {
   if (!(error instanceof TypeError)) return error;
   return new ConnectionError('The answer broke off before its end: repeat the call.', { cause: error });
 }
 
 /** The failure of a response that came from something between the client and the service. */
-export function notOfService(status: number): ConnectionError {
+export function foreignResponseError(status: number): ConnectionError {
   return new ConnectionError(foreign(status), { status });
 }
 
@@ -226,7 +226,7 @@ interface SentError extends Omit<FailureFacts, 'status' | 'code'> {
 }
 
 /** The error for an error object, as an instance of the class of its code. */
-export function failureFrom(facts: FailureFacts): DarkroomError {
+export function errorFromFacts(facts: FailureFacts): DarkroomError {
   return new (CLASSES[facts.code as ErrorCode] ?? DarkroomError)(facts);
 }
 
@@ -243,11 +243,12 @@ export async function readFailure(response: Response, baseUrl: string): Promise<
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
   };
-  const sent = errorIn(text);
-  if (sent !== undefined) return failureFrom({ ...known, ...sent, docUrl: addressOf(sent.docUrl, baseUrl) });
+  const sent = parseErrorEnvelope(text);
+  if (sent !== undefined)
+    return errorFromFacts({ ...known, ...sent, docUrl: addressOf(sent.docUrl, baseUrl) });
   if (status < 400) return redirected(response);
   const code = CODE_OF_STATUS[status] ?? (status >= 500 ? 'provider_unavailable' : 'invalid_param');
-  return failureFrom({
+  return errorFromFacts({
     ...{ ...known, code, message: foreign(status) },
     retryable: status >= 500 || status === 429,
   });
@@ -265,7 +266,7 @@ function foreign(status: number): string {
 }
 
 /** The error object of an envelope; undefined if the text is no envelope of an error. */
-export function errorIn(text: string): SentError | undefined {
+export function parseErrorEnvelope(text: string): SentError | undefined {
   try {
     const { error } = JSON.parse(text);
     return typeof error?.code === 'string' ? error : undefined;

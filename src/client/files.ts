@@ -1,4 +1,4 @@
-import { builtin } from './runtime.ts';
+import { nodeModule } from './runtime.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   jpg: 'image/jpeg',
@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
  * Its name is sent too.
  */
 export async function openFile(path: string): Promise<File> {
-  const blob = await builtin('node:fs').openAsBlob(path);
+  const blob = await nodeModule('node:fs').openAsBlob(path);
   const name = path.split(/[\\/]/).at(-1) ?? path;
   return new File([blob], name, { type: imageTypeOf(name) ?? '' });
 }

@@ -1,4 +1,4 @@
-import { type DarkroomError, errorIn, failureFrom } from './errors.ts';
+import { type DarkroomError, errorFromFacts, parseErrorEnvelope } from './errors.ts';
 import { Picture } from './picture.ts';
 
 /** Several pictures of one image: the pictures that were made, and why the others were not. */
@@ -14,14 +14,14 @@ export class Outputs {
       part.headers.set('x-request-id', this.requestId);
       const [, name = ''] = /;\s*name="([^"]*)"/.exec(part.headers.get('content-disposition') ?? '') ?? [];
       const sent = part.headers.get('content-type')?.startsWith('application/json')
-        ? errorIn(new TextDecoder().decode(part.bytes))
+        ? parseErrorEnvelope(new TextDecoder().decode(part.bytes))
         : undefined;
       if (sent === undefined)
         this.pictures.set(
           name,
           new Picture(new Response(part.bytes as Uint8Array<ArrayBuffer>), part.headers),
         );
-      else this.errors.set(name, failureFrom({ status: 0, ...sent }));
+      else this.errors.set(name, errorFromFacts({ status: 0, ...sent }));
     }
   }
 

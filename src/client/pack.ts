@@ -15,7 +15,7 @@ const ROOT = join(FOLDER, '../..');
  * The path of the TypeScript compiler, which Node runs. The `tsc` command has no extension, so some loaders take it for
  * CommonJS.
  */
-export const TSC = join(ROOT, 'node_modules/typescript/lib/tsc.js');
+export const TSC_PATH = join(ROOT, 'node_modules/typescript/lib/tsc.js');
 
 if (import.meta.main) console.log(await packClient(process.cwd()));
 
@@ -36,6 +36,6 @@ export async function packClient(folder: string): Promise<string> {
 /** Compiles the client into a folder: JavaScript without comments, and declarations with them. */
 export async function compileClient(folder: string): Promise<void> {
   const target = ['-p', FOLDER, '--outDir', folder];
-  await run(process.execPath, [TSC, ...target, '--removeComments']);
-  await run(process.execPath, [TSC, ...target, '--declaration', '--emitDeclarationOnly']);
+  await run(process.execPath, [TSC_PATH, ...target, '--removeComments']);
+  await run(process.execPath, [TSC_PATH, ...target, '--declaration', '--emitDeclarationOnly']);
 }

@@ -1,6 +1,6 @@
 import { timingIn, type Warning, warningsIn } from './answers.ts';
-import { brokenOff } from './errors.ts';
-import { builtin } from './runtime.ts';
+import { asConnectionError } from './errors.ts';
+import { nodeModule } from './runtime.ts';
 
 /** Bytes that the service returns. They can be read as they arrive, or kept by `bytes` and `blob`. */
 export class Download {
@@ -25,7 +25,7 @@ export class Download {
   bytes(): Promise<Uint8Array> {
     this.#bytes ??= this.#response.arrayBuffer().then(
       (buffer) => new Uint8Array(buffer),
-      (error) => Promise.reject(brokenOff(error)),
+      (error) => Promise.reject(asConnectionError(error)),
     );
     return this.#bytes;
   }
@@ -43,7 +43,7 @@ export class Download {
 
   /** Writes the bytes to a file (Node, Deno, Bun). The file gets its name only when it is complete. */
   async save(path: string): Promise<void> {
-    const { rename, rm, writeFile } = builtin('node:fs/promises');
+    const { rename, rm, writeFile } = nodeModule('node:fs/promises');
     const part = `${path}.part`;
     try {
       await writeFile(part, this.#bytes === undefined ? this.stream() : await this.#bytes);
@@ -90,7 +90,9 @@ function withFailures(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Arr
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await reader.read().catch((error) => Promise.reject(brokenOff(error)));
+        const { done, value } = await reader
+          .read()
+          .catch((error) => Promise.reject(asConnectionError(error)));
         if (done) controller.close();
         else controller.enqueue(value);
       },

@@ -19,7 +19,7 @@ interface Builtins {
 const { process: runtime } = globalThis as { process?: Runtime };
 
 /** A variable of the environment; undefined for one that is empty or does not exist. */
-export function fromEnvironment(name: string): string | undefined {
+export function environmentVariable(name: string): string | undefined {
   return runtime?.env?.[name] || undefined;
 }
 
@@ -27,7 +27,7 @@ export function fromEnvironment(name: string): string | undefined {
  * A module of Node, loaded so that bundlers for browsers do not look for it.
  * @throws TypeError if the runtime has no such module.
  */
-export function builtin<N extends keyof Builtins>(name: N): Builtins[N] {
+export function nodeModule<N extends keyof Builtins>(name: N): Builtins[N] {
   const found = runtime?.getBuiltinModule?.(name);
   if (found === undefined)
     throw new TypeError(`${name} is needed: use Node 20.16 or later, Deno 2.1 or Bun.`);

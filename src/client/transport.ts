@@ -1,7 +1,7 @@
 import { type Answer, readAnswer } from './answers.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { ConnectionError, DarkroomError, notOfService, readFailure, TimeoutError } from './errors.ts';
-import { fromEnvironment } from './runtime.ts';
+import { ConnectionError, DarkroomError, foreignResponseError, readFailure, TimeoutError } from './errors.ts';
+import { environmentVariable } from './runtime.ts';
 
 /** The address of the service, the credential, timeouts and retries. */
 export interface ClientOptions {
@@ -46,7 +46,7 @@ export interface CallOptions {
   headers?: Record<string, string> | undefined;
 }
 
-export type Query = Record<string, unknown>;
+export type QueryFields = Record<string, unknown>;
 
 /** What a request carries. */
 export interface RequestBody {
@@ -59,7 +59,7 @@ export interface ApiCall {
   method: string;
   /** Below /api/v1, such as `/jobs`. */
   path: string;
-  query?: Query | undefined;
+  query?: QueryFields | undefined;
   body?: RequestBody | undefined;
   accept?: string;
 }
@@ -92,10 +92,13 @@ export class Transport {
   readonly #options: ClientOptions;
 
   constructor(options: ClientOptions) {
-    this.baseUrl = (options.baseUrl ?? fromEnvironment('DARKROOM_URL') ?? DEFAULT_URL).replace(/\/+$/, '');
+    this.baseUrl = (options.baseUrl ?? environmentVariable('DARKROOM_URL') ?? DEFAULT_URL).replace(
+      /\/+$/,
+      '',
+    );
     if (!/^https?:$/.test(URL.parse(this.baseUrl)?.protocol ?? ''))
       throw new TypeError(`baseUrl (DARKROOM_URL) is not an http or https address: ${this.baseUrl}`);
-    const key = options.key ?? fromEnvironment('DARKROOM_KEY');
+    const key = options.key ?? environmentVariable('DARKROOM_KEY');
     this.#credential = key && `${key.startsWith('ses_') ? 'Bearer' : 'ApiKey'} ${key}`;
     this.clock = options.clock ?? systemClock;
     this.#options = options;
@@ -157,7 +160,7 @@ export class Transport {
       const { status, headers } = response;
       outcome = { status, requestId: headers.get('x-request-id') ?? '' };
       if (!response.ok) throw await readFailure(response, this.baseUrl);
-      if (headers.get('content-type')?.startsWith('text/html')) throw notOfService(status);
+      if (headers.get('content-type')?.startsWith('text/html')) throw foreignResponseError(status);
       return await read(response);
     } catch (error) {
       const failure = signal?.aborted ? signal.reason : failureOf(error, url, overtime.signal, timeoutMs);
@@ -193,12 +196,12 @@ export class Transport {
 }
 
 /** The body of a JSON call. */
-export function jsonBody(value: unknown): RequestBody {
+export function jsonRequestBody(value: unknown): RequestBody {
   return { type: 'application/json', data: JSON.stringify(value) };
 }
 
 /** A query string. Fields without a value are left out; lists and objects are sent as JSON text. */
-function queryText(query: Query): string {
+function queryText(query: QueryFields): string {
   const fields = Object.entries(query).filter(([, value]) => value !== undefined);
   const texts = fields.map(([name, value]): [string, string] => [
     name,

@@ -3,34 +3,38 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
 import { clusterChannelHost } from '../platform/stores/embedded/channel-host.ts';
-import { isEmbedded, isMade, openStores } from '../platform/stores/open.ts';
-import { listenTo, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
-import type { CommandAnswer } from './admin/command.ts';
-import { helpFor, needsService, runCommand } from './admin/commands.ts';
-import { commandContext } from './admin/context.ts';
-import { migrateCommand, noStores } from './admin/migrate-command.ts';
+import { doStoresExist, hasEmbeddedStores, openStores } from '../platform/stores/open.ts';
+import { listenToAttempts, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
+import type { CommandResult } from './admin/command.ts';
+import { commandHelp, needsRunningService, runCommand } from './admin/commands.ts';
+import { createStoresContext } from './admin/context.ts';
+import { noStoresMessage, runMigrateCommand } from './admin/migrate-command.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
-import { type ListenOptions, parseListenOptions, printAttempt } from './admin/webhook-commands.ts';
+import {
+  parseListenOptions,
+  printDeliveryAttempt,
+  type WebhookListenOptions,
+} from './admin/webhook-commands.ts';
 
 /**
  * Runs the operator's commands: through the running primary if it owns the stores, otherwise directly on the stores.
  * Prints the result as text, or with --json as one JSON object. On failure it prints one sentence and exits with code
  * 1.
  */
-async function main(words: readonly string[]): Promise<CommandAnswer> {
+async function main(words: readonly string[]): Promise<CommandResult> {
   for (const warning of loadSettingsFile()) progress(warning);
   const settings = readSettings(process.env);
-  if (isMigration(words)) return migrateCommand(words, settings.stores, process.env, progress);
-  if (isEmbedded(settings.stores)) {
+  if (isMigration(words)) return runMigrateCommand(words, settings.stores, process.env, progress);
+  if (hasEmbeddedStores(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words, operator);
     if (answer !== null) return answer;
     // The stores are not opened here: a service that starts meanwhile could not open them then.
-    if (needsService(words)) throw new Error(noService(settings.stores.DATA_DIR));
+    if (needsRunningService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
-  if (!isMade(settings.stores)) throw new Error(noStores(settings.stores.DATA_DIR));
+  if (!doStoresExist(settings.stores)) throw new Error(noStoresMessage(settings.stores.DATA_DIR));
   const stores = await openStores(settings.stores, clusterChannelHost());
   try {
-    return await runCommand(words, { ...commandContext(settings, stores), ...operator });
+    return await runCommand(words, { ...createStoresContext(settings, stores), ...operator });
   } finally {
     await stores.close();
   }
@@ -40,17 +44,17 @@ async function main(words: readonly string[]): Promise<CommandAnswer> {
 const isMigration = (words: readonly string[]) => words.find((word) => !word.startsWith('-')) === 'migrate';
 
 /** Prints and forwards the delivery attempts of a webhook endpoint until the operator ends it. */
-async function listen({ endpointId, forward }: ListenOptions): Promise<never> {
+async function listen({ endpointId, forward }: WebhookListenOptions): Promise<never> {
   loadSettingsFile();
   const settings = readSettings(process.env);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
-  const onAttempt = (attempt: TailedAttempt) => void printAttempt(attempt, forward, print);
-  if (isEmbedded(settings.stores)) {
+  const onAttempt = (attempt: TailedAttempt) => void printDeliveryAttempt(attempt, forward, print);
+  if (hasEmbeddedStores(settings.stores)) {
     if (await listenThroughPrimary(settings.stores.DATA_DIR, endpointId, onAttempt))
       throw new Error('The service has stopped.');
     throw new Error(noService(settings.stores.DATA_DIR));
   }
-  await listenTo(await openStores(settings.stores, clusterChannelHost()), endpointId, onAttempt);
+  await listenToAttempts(await openStores(settings.stores, clusterChannelHost()), endpointId, onAttempt);
   return new Promise<never>(() => undefined);
 }
 
@@ -85,7 +89,7 @@ const WATCH_MS = 1_000;
 const words = process.argv.slice(2);
 const isJson = words.includes('--json');
 try {
-  const help = helpFor(words);
+  const help = commandHelp(words);
   const listenOptions = help === null ? parseListenOptions(words) : null;
   if (listenOptions !== null) await listen(listenOptions);
   if (help === null && words.includes('--watch')) await watch(words);

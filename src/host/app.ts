@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { Fonts } from '../imaging/fonts/fonts.ts';
+import { InstalledFonts } from '../imaging/fonts/fonts.ts';
 import { ImageWorkers } from '../imaging/images/image-workers.ts';
 import { Readers } from '../imaging/readers/readers.ts';
 import { openRenders, type Renders } from '../imaging/renders/renders.ts';
@@ -13,35 +13,35 @@ import { installBodyParsing } from '../platform/http/bodies/parsing.ts';
 import { drainServer, ReleasableConnections } from '../platform/http/connection/closing.ts';
 import { installFreeSpaceCheck } from '../platform/http/hooks/free-space.ts';
 import { installIdempotency } from '../platform/http/hooks/idempotency.ts';
-import { installMetrics } from '../platform/http/hooks/metrics.ts';
+import { installRequestMetrics } from '../platform/http/hooks/metrics.ts';
 import { installTracing } from '../platform/http/hooks/tracing.ts';
 import { healthRoutes } from '../platform/http/open/health.ts';
 import { homeRoutes } from '../platform/http/open/home.ts';
-import { countOpenPaths } from '../platform/http/open/open-paths.ts';
+import { countOpenPathCalls } from '../platform/http/open/open-paths.ts';
 import { installOpenApi } from '../platform/http/openapi/install.ts';
-import { addressOf, createServer } from '../platform/http/server.ts';
-import { type LoadSnapshot, loadSnapshot } from '../platform/metrics/load.ts';
-import { createMeters, type Meters, meterClock } from '../platform/metrics/meters.ts';
+import { createHttpServer, serverAddress } from '../platform/http/server.ts';
+import { type LoadSnapshot, takeLoadSnapshot } from '../platform/metrics/load.ts';
+import { createMeters, meterSharedClock, type ProcessMeters } from '../platform/metrics/meters.ts';
 import { Sweeper } from '../platform/periodic-tasks.ts';
 import { SharedClock } from '../platform/shared-clock.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
 import { meterStores } from '../platform/stores/measured.ts';
 import { createFreeSpaceCheck, type Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
-import { present } from '../platform/values/present.ts';
-import { type Gate, slotKindOf } from '../product/accounts/gate/gate.ts';
+import { withoutAbsentFields } from '../platform/values/present.ts';
+import { type CallGate, slotKindOf } from '../product/accounts/gate/gate.ts';
 import { consoleRoutes } from '../product/console/routes.ts';
 import { EVENT_PAYLOADS } from '../product/events/schema.ts';
 import { referenceRoutes } from '../product/reference/routes.ts';
 import type { RequestsSlice } from '../product/requests/open.ts';
 import { OperatorAccess } from './operator/access.ts';
-import { Examination } from './operator/examination.ts';
-import { Reports } from './operator/reports.ts';
+import { DoctorExamination } from './operator/examination.ts';
+import { BenchReports } from './operator/reports.ts';
 import { operatorRoutes } from './operator/routes.ts';
 import { OperatorSessions } from './operator/sessions.ts';
 import { answerControls } from './processes/controls.ts';
-import { processControls } from './processes/process-controls.ts';
-import { type Imaging, openSlices, type Platform } from './slices.ts';
+import { createProcessControls } from './processes/process-controls.ts';
+import { type ImagingPools, openSlices, type PlatformParts } from './slices.ts';
 
 export interface AppOptions {
   settings: Settings;
@@ -90,7 +90,7 @@ const POOLS_TIMEOUT_MS = 3_000;
 interface Foundation extends Omit<AppOptions, 'now'> {
   /** They measure each request to them. */
   stores: Stores;
-  meters: Meters;
+  meters: ProcessMeters;
   clock: SharedClock;
   capacity: ChangeableCapacity;
   server: FastifyInstance;
@@ -115,7 +115,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await registerApi(foundation, slices);
   await registerOperator(foundation, slices);
   const sweeper = startSweeper(foundation, slices);
-  const readLoad = async () => ({ ...(await loadSnapshot()), accounts: slices.gate.accountCalls.all() });
+  const readLoad = async () => ({ ...(await takeLoadSnapshot()), accounts: slices.gate.accountCalls.all() });
   const endControls = await startControls(foundation, imaging, readLoad);
 
   async function drain(timeoutMs: number): Promise<void> {
@@ -148,10 +148,10 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   const meters = createMeters(tracing);
   const stores = meterStores(options.stores, meters.stores.observerOf);
   const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now, log });
-  meterClock(clock.differenceMs);
-  const server = createServer(settings.http, log);
+  meterSharedClock(clock.differenceMs);
+  const server = createHttpServer(settings.http, log);
   installTracing(server, tracing);
-  countOpenPaths(server, {
+  countOpenPathCalls(server, {
     coordination: stores.coordination,
     hostId: options.hostId,
     requestsPerMinute: settings.http.REQUESTS_PER_MINUTE,
@@ -166,15 +166,15 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
       ...{ ...settings.jobs, ...settings.webhooks },
     }),
     server,
-    publicUrl: () => settings.http.PUBLIC_URL || addressOf(server, settings.http.HOST),
+    publicUrl: () => settings.http.PUBLIC_URL || serverAddress(server, settings.http.HOST),
     draining: new AbortController(),
     checkFreeSpace: createFreeSpaceCheck(settings.stores, stores),
   };
 }
 
-async function openImaging({ settings, capacity, log, meters }: Foundation): Promise<Imaging> {
+async function openImaging({ settings, capacity, log, meters }: Foundation): Promise<ImagingPools> {
   // Before anything starts that draws.
-  const fonts = new Fonts();
+  const fonts = new InstalledFonts();
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
     capacity,
@@ -195,7 +195,7 @@ function installDocumentation({ server, publicUrl }: Foundation): Promise<void> 
 
 function installMeters(
   { server, settings, meters, collectMetrics }: Foundation,
-  { imageWorkers, renders }: Imaging,
+  { imageWorkers, renders }: ImagingPools,
 ): void {
   meters.pools.watch({
     image: () => imageWorkers.stats().quick,
@@ -207,7 +207,7 @@ function installMeters(
       return { slots, busy, waiting };
     },
   });
-  installMetrics(server, {
+  installRequestMetrics(server, {
     requests: meters.requests,
     collect: collectMetrics,
     port: settings.http.METRICS_PORT,
@@ -216,13 +216,13 @@ function installMeters(
 }
 
 /** The parts that every slice may use. */
-function platformOf({ stores, clock, draining, storesOpenedAt, ...foundation }: Foundation): Platform {
+function platformOf({ stores, clock, draining, storesOpenedAt, ...foundation }: Foundation): PlatformParts {
   const { log, hostId, processId, meters, tracing, capacity, publicUrl } = foundation;
   return {
     ...{ documents: stores.documents, coordination: stores.coordination, objects: stores.objects },
     ...{ log, hostId, processId, now: clock.now, meters, tracing, capacity, publicUrl },
     draining: draining.signal,
-    ...present({ storesOpenedAt }),
+    ...withoutAbsentFields({ storesOpenedAt }),
   };
 }
 
@@ -242,7 +242,7 @@ function installDraining({ server, draining, meters }: Foundation): ReleasableCo
 /** Registers the routes outside the API: health, pages, and what signed links and addresses serve. */
 async function registerOpenRoutes(
   { server, stores, clock, draining, publicUrl, checkFreeSpace, isStarted = () => true }: Foundation,
-  { imageWorkers, renders }: Imaging,
+  { imageWorkers, renders }: ImagingPools,
   slices: Slices,
 ): Promise<void> {
   await server.register(healthRoutes, {
@@ -298,8 +298,8 @@ async function registerOperator(
           publicUrl,
         }),
         coordination: stores.coordination,
-        reports: new Reports(settings.operator.RESULTS_DIR),
-        examination: new Examination(),
+        reports: new BenchReports(settings.operator.RESULTS_DIR),
+        examination: new DoctorExamination(),
       });
     },
     { prefix: '/operator/v1' },
@@ -329,13 +329,13 @@ function startSweeper(
  */
 function startControls(
   { stores, hostId, processId, deployment = '', capacity, clock, log }: Foundation,
-  { imageWorkers, renders }: Imaging,
+  { imageWorkers, renders }: ImagingPools,
   readLoad: App['readLoad'],
 ): Promise<() => void> {
   return answerControls(
     stores.coordination,
     { hostId, processId },
-    processControls({ ...{ imageWorkers, renders, capacity, clock, log, readLoad }, deployment }),
+    createProcessControls({ ...{ imageWorkers, renders, capacity, clock, log, readLoad }, deployment }),
   );
 }
 
@@ -350,7 +350,7 @@ async function stopSlices({ all }: Slices, log: Logger): Promise<void> {
   }
 }
 
-function closeImaging({ imageWorkers, readers, renders }: Imaging): Promise<unknown> {
+function closeImaging({ imageWorkers, readers, renders }: ImagingPools): Promise<unknown> {
   return Promise.all([imageWorkers.close(), readers.close(), renders.close()]);
 }
 
@@ -361,7 +361,7 @@ function closeImaging({ imageWorkers, readers, renders }: Imaging): Promise<unkn
 function installAdmission(
   api: FastifyInstance,
   stores: Stores,
-  { gate, requests }: { gate: Gate; requests: RequestsSlice },
+  { gate, requests }: { gate: CallGate; requests: RequestsSlice },
   checkFreeSpace: () => Promise<void>,
 ): void {
   const ownerOf = (request: FastifyRequest) => gate.callerIfAny(request)?.accountId ?? request.ip;

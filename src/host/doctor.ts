@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { envFile } from '../../config/env-file.ts';
 import { loadSettingsFile, misspeltSettings, readSettings, SettingsError } from '../../config/index.ts';
-import { type CheckResult, examine } from './doctor/examine.ts';
-import { type Finding, ok, problem, warning } from './doctor/finding.ts';
+import { examineHost, type HostCheckResult } from './doctor/examine.ts';
+import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './doctor/finding.ts';
 import { endOnHelp } from './processes/arguments.ts';
 
 /**
@@ -17,15 +17,17 @@ Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
 `;
 const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 
-async function examined(): Promise<CheckResult[]> {
+async function examined(): Promise<HostCheckResult[]> {
   try {
     const warnings = loadSettingsFile();
     const settings = readSettings(process.env);
-    return [{ name: 'settings', findings: judgeNames(warnings) }, ...(await examine(settings))];
+    return [{ name: 'settings', findings: judgeNames(warnings) }, ...(await examineHost(settings))];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const remedy = 'Correct the setting: config/settings.md lists them all.';
-    return [{ name: 'settings', findings: error.violations.map((violation) => problem(violation, remedy)) }];
+    return [
+      { name: 'settings', findings: error.violations.map((violation) => problemFinding(violation, remedy)) },
+    ];
   }
 }
 
@@ -33,23 +35,23 @@ async function examined(): Promise<CheckResult[]> {
  * The findings about the settings file and about misspelt settings.
  * @param warnings of the settings file.
  */
-function judgeNames(warnings: readonly string[]): Finding[] {
+function judgeNames(warnings: readonly string[]): DoctorFinding[] {
   const path = resolve(envFile());
-  const read = ok(`Settings are read from ${path}, and from the environment, which wins.`);
-  const none = ok(
+  const read = okFinding(`Settings are read from ${path}, and from the environment, which wins.`);
+  const none = okFinding(
     `There is no ${path}: settings are read from the environment alone (ENV_FILE names another file).`,
   );
   const isNamed = Boolean(process.env.ENV_FILE);
   return [
     ...(existsSync(path) ? [read] : isNamed ? [] : [none]),
-    ...warnings.map((message) => warning(message, 'Correct the file, or ENV_FILE, which names it.')),
+    ...warnings.map((message) => warningFinding(message, 'Correct the file, or ENV_FILE, which names it.')),
     ...misspeltSettings(process.env).map((message) =>
-      warning(message, 'Correct the name, or ignore this if the variable belongs to another program.'),
+      warningFinding(message, 'Correct the name, or ignore this if the variable belongs to another program.'),
     ),
   ];
 }
 
-function report(examinations: readonly CheckResult[]): string {
+function report(examinations: readonly HostCheckResult[]): string {
   return examinations
     .flatMap(({ name, findings }) =>
       findings.map(({ state, message, remedy }) => {

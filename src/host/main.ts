@@ -9,31 +9,31 @@ import {
   SettingsError,
 } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { sandboxObstacle } from '../imaging/renders/sandbox.ts';
+import { findSandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { systemClock } from '../platform/clock.ts';
-import { ChangeableCapacity, libuvThreads } from '../platform/concurrency/capacity.ts';
+import { ChangeableCapacity, libuvThreadCount } from '../platform/concurrency/capacity.ts';
 import { serveMetrics } from '../platform/http/hooks/metrics.ts';
-import { openSignatures } from '../platform/http/signatures.ts';
+import { openLinkSigner } from '../platform/http/signatures.ts';
 import { randomText } from '../platform/ids/ids.ts';
 import { createHostMeter } from '../platform/metrics/host.ts';
-import { loadSnapshot } from '../platform/metrics/load.ts';
+import { takeLoadSnapshot } from '../platform/metrics/load.ts';
 import { RestartMeter } from '../platform/metrics/restarts.ts';
 import { prepareCollections } from '../platform/stores/documents/preparation.ts';
-import type { ChannelHost } from '../platform/stores/embedded/channel.ts';
+import type { PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
 import { clusterChannelHost } from '../platform/stores/embedded/channel-host.ts';
-import { readSpace, reservedBytes } from '../platform/stores/objects/reserve.ts';
-import { isEmbedded, openStores, type Stores } from '../platform/stores/open.ts';
-import { retryUntil } from '../platform/stores/outages.ts';
-import { MEGABYTE } from '../platform/values/units.ts';
-import { type Bootstrapped, bootstrap } from '../product/accounts/bootstrap.ts';
+import { readDiskSpace, reservedBytes } from '../platform/stores/objects/reserve.ts';
+import { hasEmbeddedStores, openStores, type Stores } from '../platform/stores/open.ts';
+import { retryUntilLeaseEnds } from '../platform/stores/outages.ts';
+import { MEGABYTE_BYTES } from '../platform/values/units.ts';
+import { type BootstrapResult, bootstrapFirstAccount } from '../product/accounts/bootstrap.ts';
 import { createSignInAddress } from '../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
 import { welcomeText } from '../product/accounts/welcome.ts';
-import { Movements } from '../product/billing/movements.ts';
+import { CreditMovements } from '../product/billing/movements.ts';
 import { BillingStore } from '../product/billing/store.ts';
 import { ItemsStore } from '../product/jobs/items-store.ts';
 import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedule.ts';
-import { commandContext } from './admin/context.ts';
+import { createStoresContext } from './admin/context.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS } from './collections.ts';
 import { LoadHistory } from './operator/history.ts';
@@ -42,15 +42,15 @@ import { LoadRecorder, recordLoad } from './operator/recorder.ts';
 import { chooseAllocator } from './processes/allocator.ts';
 import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
-import { grantedCores, processesChosen } from './processes/cpu-quota.ts';
-import { deploymentMark, holdPrefix } from './processes/deployment.ts';
-import { checkAddress } from './processes/free-port.ts';
-import { heapOptions } from './processes/heap.ts';
+import { grantedCores, processCountSentence } from './processes/cpu-quota.ts';
+import { deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
+import { checkListenAddress } from './processes/free-port.ts';
+import { v8HeapOptions } from './processes/heap.ts';
 import { createLog } from './processes/log.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
 import { openInBrowser } from './processes/open-browser.ts';
-import { outliveOutput, print } from './processes/output.ts';
-import { primaryControls } from './processes/primary-controls.ts';
+import { printToStdout, surviveOutputErrors } from './processes/output.ts';
+import { createPrimaryControls } from './processes/primary-controls.ts';
 import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
 
 /** The longest lease that a process may have held. */
@@ -83,7 +83,7 @@ interface Primary {
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
   endOnHelp(words, USAGE, ['--open']);
-  outliveOutput();
+  surviveOutputErrors();
   const fileWarnings = loadSettingsFile();
   // Only this user can read stored files, whatever the directory is. The API processes inherit the mask.
   process.umask(0o077);
@@ -100,8 +100,8 @@ async function main(): Promise<void> {
     log.warn(warning);
 
   const { HOST, PORT, METRICS_PORT } = settings.http;
-  const chosenPort = await checkAddress(HOST, PORT);
-  if (METRICS_PORT !== 0) await checkAddress(HOST, METRICS_PORT, 'METRICS_PORT');
+  const chosenPort = await checkListenAddress(HOST, PORT);
+  if (METRICS_PORT !== 0) await checkListenAddress(HOST, METRICS_PORT, 'METRICS_PORT');
 
   const host = clusterChannelHost();
   const primary = await openPrimary(settings, host, log);
@@ -111,7 +111,7 @@ async function main(): Promise<void> {
 
   setUpForks();
   const history = new LoadHistory();
-  const recorder = new LoadRecorder({ hostId, history, readOwn: loadSnapshot, nowMs: Date.now });
+  const recorder = new LoadRecorder({ hostId, history, readOwn: takeLoadSnapshot, nowMs: Date.now });
   const supervisor: Supervisor = new Supervisor({
     ...superviseOptions(primary),
     environment: environmentOf(primary, allocator.environment, chosenPort),
@@ -147,10 +147,10 @@ async function main(): Promise<void> {
   await answerControls(
     stores.coordination,
     { hostId, processId: 'primary' },
-    primaryControls({ hostId, supervisor, capacity, reporter, log }),
+    createPrimaryControls({ hostId, supervisor, capacity, reporter, log }),
   );
   const { PROCESSES: processes } = settings.processes;
-  log.info(processesChosen(processes, Boolean(process.env.PROCESSES)));
+  log.info(processCountSentence(processes, Boolean(process.env.PROCESSES)));
   log.info({ host: HOST, port, processes, allocator: allocator.name }, 'listening');
   const url = settings.http.PUBLIC_URL || `http://${HOST}:${port}`;
   await welcome(primary, { url, firstStart, mustOpen: words.includes('--open') });
@@ -159,10 +159,10 @@ async function main(): Promise<void> {
 }
 
 /** Opens the stores. The start ends with a message if one is unreachable, damaged or of another deployment. */
-async function openPrimary(settings: Settings, host: ChannelHost, log: Logger): Promise<Primary> {
+async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Logger): Promise<Primary> {
   const stores = await openStores(settings.stores, host, log);
   await Promise.all([stores.documents.ping(), stores.coordination.ping()]);
-  if (!isEmbedded(settings.stores)) {
+  if (!hasEmbeddedStores(settings.stores)) {
     // The driver is loaded only when it is needed.
     const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
     await verifyMongoDB(settings.stores.MONGODB_URL);
@@ -170,10 +170,10 @@ async function openPrimary(settings: Settings, host: ChannelHost, log: Logger): 
     await verifyRedis(settings.stores.REDIS_URL);
   }
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
-  const deployment = deploymentMark(await openSignatures(stores.documents), settings.stores);
-  if (!isEmbedded(settings.stores)) {
+  const deployment = deploymentFingerprint(await openLinkSigner(stores.documents), settings.stores);
+  if (!hasEmbeddedStores(settings.stores)) {
     const { REDIS_PREFIX: prefix } = settings.stores;
-    await holdPrefix(stores.coordination, { mark: deployment, prefix, log });
+    await holdRedisPrefix(stores.coordination, { mark: deployment, prefix, log });
   }
   const capacity = new ChangeableCapacity({
     ...{ ...settings.processes, ...settings.images, ...settings.renders },
@@ -184,15 +184,15 @@ async function openPrimary(settings: Settings, host: ChannelHost, log: Logger): 
 }
 
 /** Lets the API processes read the metrics of the host. @returns the function that collects them. */
-function provideMetrics({ settings, restarts }: Primary, host: ChannelHost): () => Promise<string> {
+function provideMetrics({ settings, restarts }: Primary, host: PrimaryChannelHost): () => Promise<string> {
   const metrics = createMetricsCollection();
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = settings.stores;
-  const reserveBytes = STORAGE_RESERVE_MEGABYTES * MEGABYTE;
+  const reserveBytes = STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES;
   createHostMeter({
     version: packageJson.version,
     cores: grantedCores(),
     readDisk: async () => {
-      const space = await readSpace(DATA_DIR);
+      const space = await readDiskSpace(DATA_DIR);
       return { freeBytes: space.freeBytes, reservedBytes: reservedBytes(reserveBytes, space) };
     },
   });
@@ -206,8 +206,8 @@ function provideMetrics({ settings, restarts }: Primary, host: ChannelHost): () 
  * commands open themselves.
  */
 async function openAdmin({ settings, stores, log }: Primary): Promise<{ close(): Promise<void> } | null> {
-  if (!isEmbedded(settings.stores)) return null;
-  return openAdminSocket(settings.stores.DATA_DIR, commandContext(settings, stores), (error) =>
+  if (!hasEmbeddedStores(settings.stores)) return null;
+  return openAdminSocket(settings.stores.DATA_DIR, createStoresContext(settings, stores), (error) =>
     log.warn({ err: error }, 'A command of the operator could not connect'),
   );
 }
@@ -219,7 +219,7 @@ function setUpForks(): void {
       ...process.execArgv,
       // Node warns when it strips the types from the files for browsers.
       '--disable-warning=ExperimentalWarning',
-      ...heapOptions(process.env.NODE_OPTIONS ?? ''),
+      ...v8HeapOptions(process.env.NODE_OPTIONS ?? ''),
     ],
   });
 }
@@ -244,7 +244,7 @@ function environmentOf(
       PORT: String(chosenPort),
       // The first process writes a code cache before it listens. With it, a replacing process takes half the CPU.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(settings.stores.DATA_DIR, 'compile-cache'),
-      UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreads(capacity)),
+      UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE ?? String(libuvThreadCount(capacity)),
     };
   };
 }
@@ -274,7 +274,7 @@ function releaseLeases({ stores, hostId, log }: Primary, processId: number): voi
       releaseEndpointsByHolder(coordination, holders),
       ItemsStore.open(documents, () => new Date()).then((items) => items.endLeases(`${hostId}/${processId}`)),
     ]);
-  retryUntil(giveBack, MAX_LEASE_MS).catch((error) =>
+  retryUntilLeaseEnds(giveBack, MAX_LEASE_MS).catch((error) =>
     log.warn({ err: error }, 'The leases of a dead process could not be released: they expire by themselves'),
   );
 }
@@ -315,12 +315,12 @@ function handleSignals({ stores, log }: Primary, { supervisor, reporter, admin }
 /** Prints the address of the service, and on a first start the first key. Opens the console if that was asked for. */
 async function welcome(
   { stores, log }: Primary,
-  { url, firstStart, mustOpen }: { url: string; firstStart: Bootstrapped | null; mustOpen: boolean },
+  { url, firstStart, mustOpen }: { url: string; firstStart: BootstrapResult | null; mustOpen: boolean },
 ): Promise<void> {
   const accounts = await AccountsStore.open(stores.documents);
   const signInAddress =
     firstStart !== null || mustOpen ? await createSignInAddress(accounts, url, { now: new Date() }) : null;
-  const wasPrinted = await print(welcomeText(url, firstStart, signInAddress));
+  const wasPrinted = await printToStdout(welcomeText(url, firstStart, signInAddress));
   if (mustOpen && signInAddress !== null) openInBrowser(signInAddress, log);
   if (wasPrinted) await firstStart?.finish();
   else if (firstStart !== null)
@@ -347,7 +347,7 @@ function warningsOf({ outbound, processes }: Settings): string[] {
  * against it.
  */
 async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
-  const obstacle = await sandboxObstacle();
+  const obstacle = await findSandboxObstacle();
   if (obstacle === null) return [];
   const follows =
     renders.RENDER_SANDBOX === 'required'
@@ -357,12 +357,12 @@ async function sandboxWarnings({ renders }: Settings): Promise<string[]> {
 }
 
 async function makeFirstAccount({ accounts }: Settings, { documents, coordination }: Stores, hostId: string) {
-  const movements = new Movements(await BillingStore.open(documents), () => new Date());
+  const movements = new CreditMovements(await BillingStore.open(documents), () => new Date());
   const grant = async (accountId: string, credits: number) => {
     const note = 'first start';
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0, note });
   };
-  return bootstrap({
+  return bootstrapFirstAccount({
     store: await AccountsStore.open(documents),
     settings: accounts,
     grant,

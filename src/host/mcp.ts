@@ -1,5 +1,5 @@
 import { readConfiguration } from '../client/cli/configuration.ts';
-import { serveTools } from '../product/mcp/stdio.ts';
+import { serveToolsOverStdio } from '../product/mcp/stdio.ts';
 
 /**
  * The tools for agents over standard input and output. A host such as an editor starts this process. The output carries
@@ -12,7 +12,7 @@ try {
   const { url = 'http://127.0.0.1:3000', key = '' } = await readConfiguration(process.env);
   const apiKey = DARKROOM_KEY || key;
   if (apiKey === '') throw new Error('A key is missing: set DARKROOM_KEY, or call darkroom config set key.');
-  serveTools({ url: (DARKROOM_URL || url).replace(/\/+$/, ''), apiKey });
+  serveToolsOverStdio({ url: (DARKROOM_URL || url).replace(/\/+$/, ''), apiKey });
 } catch (error) {
   console.error((error as Error).message);
   process.exitCode = 2;

@@ -1,15 +1,15 @@
 import { flushCompileCache } from 'node:module';
 import { readSettings } from '../../config/index.ts';
 import { channelToPrimary } from '../platform/stores/embedded/channel-client.ts';
-import { connectStores, isEmbedded } from '../platform/stores/open.ts';
+import { connectStores, hasEmbeddedStores } from '../platform/stores/open.ts';
 import { openTracing } from '../platform/tracing/open.ts';
 import { type App, buildApp } from './app.ts';
-import { SAMPLE_MS } from './operator/history.ts';
-import { BEAT_MS } from './processes/heartbeats.ts';
+import { LOAD_SAMPLE_INTERVAL_MS } from './operator/history.ts';
+import { HEARTBEAT_INTERVAL_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/messages.ts';
 import { answerMetrics } from './processes/metrics-collection.ts';
-import { outliveOutput } from './processes/output.ts';
+import { surviveOutputErrors } from './processes/output.ts';
 import { waitAsSpare } from './processes/spare.ts';
 
 /**
@@ -38,7 +38,7 @@ process.on('error', () => undefined);
 // A terminal's Ctrl-C reaches the whole process group, but the primary decides when this process ends.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
-outliveOutput();
+surviveOutputErrors();
 const sendLastMetrics = answerMetrics();
 
 const usedBefore = await waitAsSpare(needed.promise);
@@ -58,7 +58,9 @@ const app = await buildApp({
   processId,
   deployment: process.env.DARKROOM_DEPLOYMENT ?? '',
   now: () => new Date(),
-  ...(isEmbedded(settings.stores) && { storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0) }),
+  ...(hasEmbeddedStores(settings.stores) && {
+    storesOpenedAt: new Date(process.env.DARKROOM_STARTED_AT ?? 0),
+  }),
   tracing,
   collectMetrics,
   isStarted: () => isStarted,
@@ -73,10 +75,13 @@ const { user, system } = process.cpuUsage(usedBefore);
 sendToPrimary({ type: 'listening', port: Number(port), cpuMs: Math.round((user + system) / 1_000) });
 // Threads that start earlier would take CPU from the start of a process that others wait for.
 app.warmUp();
-setInterval(() => sendToPrimary({ type: 'alive', load: app.connections.load() }), BEAT_MS).unref();
+setInterval(
+  () => sendToPrimary({ type: 'alive', load: app.connections.load() }),
+  HEARTBEAT_INTERVAL_MS,
+).unref();
 
 const sendLoad = async () => sendToPrimary({ type: 'load', snapshot: await app.readLoad() });
-setInterval(() => void sendLoad().catch(() => undefined), SAMPLE_MS).unref();
+setInterval(() => void sendLoad().catch(() => undefined), LOAD_SAMPLE_INTERVAL_MS).unref();
 
 /** Ends the process after its calls. A process that does not listen yet ends at once. */
 async function drain(): Promise<void> {

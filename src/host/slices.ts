@@ -2,47 +2,47 @@ import { statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/index.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Fonts } from '../imaging/fonts/fonts.ts';
+import type { InstalledFonts } from '../imaging/fonts/fonts.ts';
 import type { ImageWorkers } from '../imaging/images/image-workers.ts';
 import type { Readers } from '../imaging/readers/readers.ts';
 import type { Renders } from '../imaging/renders/renders.ts';
 import type { Capacity } from '../platform/concurrency/capacity.ts';
-import { openSignatures } from '../platform/http/signatures.ts';
-import type { Slice } from '../platform/http/slice.ts';
-import { createMail } from '../platform/mail.ts';
-import type { Meters } from '../platform/metrics/meters.ts';
-import { createOutbound, tracedOutbound } from '../platform/outbound/outbound.ts';
+import { openLinkSigner } from '../platform/http/signatures.ts';
+import type { ProductSlice } from '../platform/http/slice.ts';
+import { createMailSender } from '../platform/mail.ts';
+import type { ProcessMeters } from '../platform/metrics/meters.ts';
+import { createOutbound, traceOutbound } from '../platform/outbound/outbound.ts';
 import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
-import { MEGABYTE } from '../platform/values/units.ts';
-import { MAX_JOB_WAITS } from '../product/accounts/gate/gate.ts';
+import { MEGABYTE_BYTES } from '../platform/values/units.ts';
+import { MAX_WAITING_JOB_CALLS } from '../product/accounts/gate/gate.ts';
 import { type AccountsSlice, openAccounts } from '../product/accounts/open.ts';
 import { type AssetsSlice, openAssets } from '../product/assets/open.ts';
 import { type BillingSlice, openBilling } from '../product/billing/open.ts';
-import { planNamed, readPlans } from '../product/billing/plans.ts';
+import { readPlans, requirePlan } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
 import { DeliverySlice } from '../product/delivery/open.ts';
-import { OpenEvents } from '../product/events/open.ts';
+import { StoredEventOutbox } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
 import { type JobsSlice, openJobs } from '../product/jobs/open.ts';
 import { openMcp } from '../product/mcp/open.ts';
-import { offeredModels, readModels } from '../product/models/models.ts';
+import { readModels, withOfferedModels } from '../product/models/models.ts';
 import { openModels } from '../product/models/open.ts';
 import { openPresets } from '../product/presets/open.ts';
 import { AnswerSchemas } from '../product/providers/answer-schemas.ts';
 import { ModelProviders } from '../product/providers/open.ts';
-import { offeredBy } from '../product/providers/registry.ts';
-import { tracedProviders } from '../product/providers/traced.ts';
+import { createIsOffered } from '../product/providers/registry.ts';
+import { traceProviders } from '../product/providers/traced.ts';
 import { RequestsSlice } from '../product/requests/open.ts';
 import { openTemplates } from '../product/templates/open.ts';
 import { openTransforms } from '../product/transforms/open.ts';
 import { openWebhooks } from '../product/webhooks/open.ts';
 
 /** The parts of a process that every slice may use: stores, clock, log, shutdown signal. */
-export interface Platform extends Omit<Stores, 'close'> {
+export interface PlatformParts extends Omit<Stores, 'close'> {
   /** The metrics of the process; a slice may declare more. */
-  meters: Meters;
+  meters: ProcessMeters;
   tracing: Tracing;
   capacity: Capacity;
   hostId: string;
@@ -61,18 +61,18 @@ export interface Platform extends Omit<Stores, 'close'> {
 const INSTALLED_AT = statSync(new URL('../../package.json', import.meta.url)).mtime;
 
 /** The pools of a process that work on images, and its fonts. */
-export interface Imaging {
+export interface ImagingPools {
   imageWorkers: ImageWorkers;
   readers: Readers;
   renders: Renders;
-  fonts: Fonts;
+  fonts: InstalledFonts;
 }
 
 /** Opens the slices, one statement each. Each slice is opened after those that it needs. */
-export async function openSlices(settings: Settings, platform: Platform, imaging: Imaging) {
+export async function openSlices(settings: Settings, platform: PlatformParts, imaging: ImagingPools) {
   const { publicUrl, log } = platform;
-  const all: Slice[] = [];
-  const added = <S extends Slice>(slice: S): S => {
+  const all: ProductSlice[] = [];
+  const added = <S extends ProductSlice>(slice: S): S => {
     all.push(slice);
     return slice;
   };
@@ -137,13 +137,13 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
       settings: { ...settings.stores, ...settings.delivery, ...settings.images },
     }),
   );
-  const events = await OpenEvents.open(platform);
+  const events = await StoredEventOutbox.open(platform);
   // The webhooks stop after the jobs, so that the last events of jobs still become deliveries.
   added(
     await openWebhooks({
       ...shared,
       events,
-      sendMail: createMail({ settings: settings.mail, log }),
+      sendMail: createMailSender({ settings: settings.mail, log }),
       findEmail: async (id) => (await accounts.store.find(id))?.email ?? null,
       settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),
@@ -158,8 +158,8 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
       assets: assets.jobs,
       countAssets: assets.countAssets,
       holds: billing.holds,
-      providers: tracedProviders(providers, platform.tracing),
-      keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE,
+      providers: traceProviders(providers, platform.tracing),
+      keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE_BYTES,
     }),
   );
   const mcp = openMcp({ gate, publicUrl, settings: settings.http });
@@ -170,22 +170,22 @@ export async function openSlices(settings: Settings, platform: Platform, imaging
 function limitsOf({ accounts, http }: Settings) {
   return {
     syncConcurrency: accounts.SYNC_CALLS_PER_ACCOUNT,
-    jobWaits: MAX_JOB_WAITS,
+    jobWaits: MAX_WAITING_JOB_CALLS,
     requestsPerMinute: http.REQUESTS_PER_MINUTE,
     runningJobsPerType: MAX_RUNNING_JOBS_PER_TYPE,
   };
 }
 
 /** Opens what several slices share besides the parts of the process. */
-async function openShared(settings: Settings, { documents, publicUrl, tracing }: Platform) {
+async function openShared(settings: Settings, { documents, publicUrl, tracing }: PlatformParts) {
   const plans = readPlans();
   return {
     plans,
-    plan: (id: string) => planNamed(plans, id),
-    models: offeredModels(readModels(), offeredBy(settings.providers)),
+    plan: (id: string) => requirePlan(plans, id),
+    models: withOfferedModels(readModels(), createIsOffered(settings.providers)),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
-    signatures: await openSignatures(documents),
-    outbound: tracedOutbound(
+    signatures: await openLinkSigner(documents),
+    outbound: traceOutbound(
       createOutbound({
         allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
         allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ByteRange } from './values/byte-range.ts';
 
 /** One file of an archive. */
-export interface ArchiveEntry {
+export interface ZipArchiveEntry {
   name: string;
   sizeBytes: number;
   /** SHA-256 of the bytes, from which the archive's ETag is made. */
@@ -16,7 +16,7 @@ export interface ArchiveEntry {
   open(range: ByteRange): Promise<Readable>;
 }
 
-export interface Archive {
+export interface ZipArchive {
   sizeBytes: number;
   /** Equal for equal files, so that an interrupted download can resume. */
   etag: string;
@@ -25,7 +25,7 @@ export interface Archive {
 }
 
 /** An entry of a ZIP file with its position in the file. */
-interface Placed extends ArchiveEntry {
+interface Placed extends ZipArchiveEntry {
   /** The name in UTF-8. */
   path: Buffer;
   /** The offset of its local header. */
@@ -86,7 +86,10 @@ const ENTRIES_AT_ONCE = 500;
  * opened.
  * @param modifiedAt the modification time of every file.
  */
-export async function openArchive(entries: readonly ArchiveEntry[], modifiedAt: Date): Promise<Archive> {
+export async function openZipArchive(
+  entries: readonly ZipArchiveEntry[],
+  modifiedAt: Date,
+): Promise<ZipArchive> {
   const { placed, etag } = await layOut(entries, modifiedAt);
   const last = placed.at(-1);
   const directory = {
@@ -165,7 +168,7 @@ async function* cut(bytes: Buffer, { start, end }: ByteRange): AsyncGenerator<Bu
  * displaced.
  */
 async function* readContent(
-  { name, open }: ArchiveEntry,
+  { name, open }: ZipArchiveEntry,
   range: ByteRange,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -183,7 +186,7 @@ async function* readContent(
  * take 30 ms.
  */
 async function layOut(
-  entries: readonly ArchiveEntry[],
+  entries: readonly ZipArchiveEntry[],
   modifiedAt: Date,
 ): Promise<{ placed: Placed[]; etag: string }> {
   const tag = createHash('sha256').update(`${LAYOUT}\n${modifiedAt.toISOString()}`);

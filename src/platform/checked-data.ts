@@ -8,7 +8,7 @@ import { Ajv } from 'ajv';
 const ajv = new Ajv({ allErrors: true, validateSchema: false });
 
 /** The schema of an object in a data file. It allows no other properties, so that a misspelt one is refused. */
-export function exactObject<P extends TProperties>(properties: P): TObject<P> {
+export function exactObjectSchema<P extends TProperties>(properties: P): TObject<P> {
   return Type.Object(properties, { additionalProperties: false });
 }
 
@@ -16,7 +16,7 @@ export function exactObject<P extends TProperties>(properties: P): TObject<P> {
  * Reads a data file of config/ and checks it against its schema.
  * @throws Error with one sentence for each violation, with the file and the position.
  */
-export function checkedData<T extends TSchema>(file: string, schema: T, data: unknown): Static<T> {
+export function checkDataFile<T extends TSchema>(file: string, schema: T, data: unknown): Static<T> {
   const validate = ajv.compile<Static<T>>(schema);
   if (validate(data)) return data;
   const violations = validate.errors ?? [];

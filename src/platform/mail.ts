@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 30_000;
 
 /** Sends mails through the operator's SMTP server, or writes them to the log if none is configured. */
-export function createMail({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): SendMail {
+export function createMailSender({ settings: { SMTP_URL, MAIL_FROM }, log }: MailOptions): SendMail {
   return async ({ id, to, subject, text }) => {
     if (SMTP_URL === '') {
       log.info({ to, subject, text }, 'A mail was not sent, because SMTP_URL is not set');

@@ -22,7 +22,7 @@ export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
 };
 
 /** A setting that is a whole number between two bounds, both included. The name of the setting contains the unit. */
-export function integer(options: {
+export function integerSetting(options: {
   description: string;
   fallback: number;
   min: number;
@@ -62,7 +62,7 @@ export function text(options: {
 }
 
 /** true or false. */
-export function flag(options: { description: string; fallback: boolean }): Setting<boolean> {
+export function flagSetting(options: { description: string; fallback: boolean }): Setting<boolean> {
   return {
     description: options.description,
     accepts: 'true or false is expected',
@@ -73,7 +73,7 @@ export function flag(options: { description: string; fallback: boolean }): Setti
 }
 
 /** One of a few words. */
-export function choice<const T extends string>(options: {
+export function choiceSetting<const T extends string>(options: {
   description: string;
   fallback: T;
   values: readonly T[];
@@ -88,7 +88,7 @@ export function choice<const T extends string>(options: {
 }
 
 /** A setting that is a list of comma-separated values. `parseOne` checks each value. */
-export function list<T>(options: {
+export function listSetting<T>(options: {
   description: string;
   accepts: string;
   parseOne: (text: string) => T | undefined;

@@ -6,7 +6,7 @@ import { holm, pairedDifference } from '../../bench/compare/interval.ts';
 import { openOtherSide } from '../../bench/compare/other-side.ts';
 import { compareRounds, compareRuns, conclusionOf, worseThan } from '../../bench/compare/rows.ts';
 import { pValueOf, quantileOf } from '../../bench/compare/student.ts';
-import { seeded } from '../../workers/models/random.ts';
+import { seededRandom } from '../../workers/models/random.ts';
 import { caseOf, stageOf } from './results.ts';
 
 t.test('the interval of paired ratios is that of a t-test over their logarithms', async (t) => {
@@ -92,7 +92,7 @@ const NOISE = { cpu: 0.025, speed: 0.15, latency: 0.25 };
 
 /** Interleaved rounds of two synthetic instances on a noisy machine, whose speed changes from round to round. */
 function synthetic(seed: number, { cpuFactor = 1, errorShare = 0 } = {}) {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const noise = (size: number) => Math.exp(size * normal());
   return Array.from({ length: ROUNDS }, () => {

@@ -6,7 +6,7 @@ import { durationIn } from '../../bench/replay/moments.ts';
 import { leftOutOf, readRecording } from '../../bench/replay/recording.ts';
 import { fromThumbor } from '../../bench/replay/thumbor.ts';
 import { storedTransforms } from '../../bench/suites/calls.ts';
-import { seeded } from '../../workers/models/random.ts';
+import { seededRandom } from '../../workers/models/random.ts';
 
 t.test('addresses of imgproxy become transforms', async (t) => {
   const presets = readPresets('thumb=rs:fill:100:80/q:60,sharp=pr:thumb/sh:0.5,loop=pr:loop/w:5');
@@ -219,7 +219,7 @@ t.test('a picture of a log is always the same one, of the nearest size where it 
 
 t.test('calls are due by a rate, by a ramp of it, or at given times', async (t) => {
   const due = (rate: Parameters<typeof dueTimes>[0]) => [
-    ...dueTimes(rate, { durationMs: 100_000, random: seeded(1) }),
+    ...dueTimes(rate, { durationMs: 100_000, random: seededRandom(1) }),
   ];
   const steady = due(20).length;
   t.ok(Math.abs(steady - 2_000) < 150, `${steady} calls`);

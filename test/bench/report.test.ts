@@ -10,7 +10,7 @@ import { compareRuns, conclusionOf } from '../../bench/compare/rows.ts';
 import type { InstanceSample } from '../../bench/load/watch.ts';
 import { hostFacts, type LoadReport, memoryTrend } from '../../bench/report/load-report.ts';
 import { plottedPage } from '../../bench/report/plotted-page.ts';
-import { findExecutable } from '../../workers/render/executable.ts';
+import { findBrowser } from '../../workers/render/executable.ts';
 import { stageOf } from './results.ts';
 
 const samples: InstanceSample[] = [0, 1, 2].map((at) => ({
@@ -45,10 +45,7 @@ async function opened(t: Test, html: string): Promise<{ page: Page; problems: st
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'report.html');
   await writeFile(file, html);
-  const { path } = await findExecutable(
-    process.env.BROWSER_PATH ?? '',
-    join(tmpdir(), 'darkroom-test-browser'),
-  );
+  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'));
   const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   t.teardown(() => browser.close());
   const page = await browser.newPage({ viewport: { width: 360, height: 800 } });

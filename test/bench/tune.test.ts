@@ -17,7 +17,7 @@ import {
 import { takeCurrentSettings, writeRecommended } from '../../bench/tune/settings.ts';
 import { stagesFor } from '../../bench/tune/stages.ts';
 import { createTrialClock } from '../../bench/tune/trial-clock.ts';
-import { seeded } from '../../workers/models/random.ts';
+import { seededRandom } from '../../workers/models/random.ts';
 
 const HOST_SIZE = { cores: 2, memoryMegabytes: 8_000 };
 const CANDIDATES = firstCandidates(HOST_SIZE);
@@ -34,7 +34,7 @@ interface Truth {
 
 /** A host whose true goodness of a setting is known, measured with noise. */
 function host({ goodness = () => 1, cpu = () => 1, noise, seed, budget = Number.POSITIVE_INFINITY }: Truth) {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const measured: Array<{ key: string; base: string; rounds: number }> = [];
   const chance = (most: number) => Math.exp((random() - 0.5) * 2 * most);
   const spent = () => measured.reduce((sum, { rounds }) => sum + rounds + 1, 0);

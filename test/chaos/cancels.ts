@@ -1,5 +1,5 @@
 import { ApiError } from '../../src/platform/http/errors/errors.ts';
-import { seeded } from '../../workers/models/random.ts';
+import { seededRandom } from '../../workers/models/random.ts';
 import { brokenPromises, ended, itemsOf, jobsOf, recover } from './invariants.ts';
 import { type Fate, orderOf, performing, type Script, scripted } from './script.ts';
 import { openWorld } from './world.ts';
@@ -17,7 +17,7 @@ const MAX_TURNS = 120;
  * @returns every broken promise.
  */
 export async function cancelRound(seed: number, mongodbUrl?: string): Promise<string[]> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const world = await openWorld({ mongodbUrl });
   try {

@@ -1,11 +1,11 @@
 import type { AssetDocument } from '../../src/product/assets/asset.ts';
-import type { AssetsForJobs } from '../../src/product/assets/open.ts';
-import type { ModelSegment, PassSegment, Segment } from '../../src/product/catalogue/plan/plan.ts';
+import type { JobAssets } from '../../src/product/assets/open.ts';
+import type { ModelSegment, PassSegment, PlanSegment } from '../../src/product/catalogue/plan/plan.ts';
 import type { EndedJob, ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
-import type { Order } from '../../src/product/jobs/order.ts';
+import type { JobOrder } from '../../src/product/jobs/order.ts';
 import {
   type ItemCall,
-  ItemFailure,
+  ItemFailureError,
   ItemWork,
   type ReadInput,
   type SegmentResult,
@@ -134,7 +134,11 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
       if (life.isDead || isNow) await life.die();
     }
 
-    async function work({ item }: ItemCall, { index }: Segment, input: ReadInput): Promise<SegmentResult> {
+    async function work(
+      { item }: ItemCall,
+      { index }: PlanSegment,
+      input: ReadInput,
+    ): Promise<SegmentResult> {
       await dieIf('asked', item.index, index);
       const bytes = (await input()) ?? new Uint8Array();
       refuse(segments[index]?.[0], item);
@@ -154,7 +158,7 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
             return asset;
           },
         },
-      } as unknown as AssetsForJobs,
+      } as unknown as JobAssets,
       objects: {
         read: (key: string, limit: number) => objects.read(key, limit),
         delete: (key: string) => objects.delete(key),
@@ -177,20 +181,21 @@ export function walking({ now }: World, segments: readonly KnownStep[][], death?
 /** Fails an item where the directives of its prompt ask for it. */
 function refuse(step: KnownStep | undefined, { index, tries }: ItemDocument): void {
   const isPutOff = step?.body.prompt?.includes('[sandbox:fail=1]') && tries === 0;
-  if (isPutOff) throw new ItemFailure({ code: 'provider_unavailable', message: 'Not now.', mayPass: true });
+  if (isPutOff)
+    throw new ItemFailureError({ code: 'provider_unavailable', message: 'Not now.', mayPass: true });
   if (step?.rejects.includes(index))
-    throw new ItemFailure({ code: 'provider_rejected', message: 'It is refused.', mayPass: false });
+    throw new ItemFailureError({ code: 'provider_rejected', message: 'It is refused.', mayPass: false });
 }
 
 /** A job of items that go through these segments. */
-export function orderOf(segments: readonly KnownStep[][], total: number): Order {
+export function orderOf(segments: readonly KnownStep[][], total: number): JobOrder {
   const credits = segments.map(([step]) => step?.credits ?? 0);
   const planned = credits.map((price, index) => {
     if (price === 0)
       return { runs: 'pass', index, stepIndexes: [], pipeline: [], layers: [], produces: 'image' };
     const model = { op: 'edit', jobType: 'ai-edit', model: 'some', parameters: {} };
     return { runs: 'model', index, stepIndexes: [], ...model, produces: 'image' };
-  }) as unknown as Segment[];
+  }) as unknown as PlanSegment[];
   const runs = credits.filter((price) => price === 0).length;
   const sum = credits.reduce((total, price) => total + price, 0);
   return {

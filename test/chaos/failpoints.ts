@@ -1,4 +1,8 @@
-import type { Collection, Document, Documents } from '../../src/platform/stores/documents/port.ts';
+import type {
+  DocumentCollection,
+  DocumentStore,
+  DocumentWithId,
+} from '../../src/platform/stores/documents/port.ts';
 import { DOCUMENT_CHANGES } from '../support/dying.ts';
 
 /** A write that a process can die at. */
@@ -62,9 +66,9 @@ export interface Life {
 
 /** Documents through which a process reaches its failpoint; null for one that lives. */
 export function mortal(
-  documents: Documents,
+  documents: DocumentStore,
   failpoint: Failpoint | null,
-): { documents: Documents; life: Life } {
+): { documents: DocumentStore; life: Life } {
   const { promise: died, resolve } = Promise.withResolvers<void>();
   const forever = () => new Promise<never>(() => undefined);
   const life: Life = {
@@ -103,7 +107,10 @@ export function mortal(
     return life.die();
   }
 
-  function through<T extends Document>(name: string, collection: Collection<T>): Collection<T> {
+  function through<T extends DocumentWithId>(
+    name: string,
+    collection: DocumentCollection<T>,
+  ): DocumentCollection<T> {
     return new Proxy(collection, {
       get(target, method) {
         const call: unknown = Reflect.get(target, method);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Document } from '../../src/platform/stores/documents/port.ts';
+import type { DocumentWithId } from '../../src/platform/stores/documents/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import type { AssetDocument } from '../../src/product/assets/asset.ts';
 import type { BillingAccount, LedgerRow } from '../../src/product/billing/store.ts';
@@ -13,7 +13,7 @@ const POLLS = 2_000;
 /** Spans after which everything must have ended, whichever process died last. */
 const MORE_SPANS = 12;
 
-export async function all<T extends Document>({ documents }: World, name: string): Promise<T[]> {
+export async function all<T extends DocumentWithId>({ documents }: World, name: string): Promise<T[]> {
   const collection = await documents.collection<T>({ name, indexes: [] });
   return collection.find({}, { sort: [['_id', 1]] });
 }

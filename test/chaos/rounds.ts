@@ -1,6 +1,6 @@
 import { ApiError } from '../../src/platform/http/errors/errors.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
-import { seeded } from '../../workers/models/random.ts';
+import { seededRandom } from '../../workers/models/random.ts';
 import { type Failpoint, POINTS } from './failpoints.ts';
 import { brokenPromises, jobsOf, quiet, recover } from './invariants.ts';
 import { type Fate, orderOf } from './script.ts';
@@ -19,7 +19,7 @@ const ACTS = ['submit', 'submit', 'cancel', 'resume', 'rest', 'elapse'] as const
  * @returns every broken promise.
  */
 export async function round(seed: number, point: string, mongodbUrl?: string): Promise<string[]> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const world = await openWorld({ mongodbUrl, losesSignal: () => random() < 0.3 });
   let step = 'start of the hosts';

@@ -1,13 +1,13 @@
 import type { ImageWorkers } from '../../src/imaging/images/image-workers.ts';
-import type { Objects } from '../../src/platform/stores/objects/port.ts';
+import type { ObjectStore } from '../../src/platform/stores/objects/port.ts';
 import type { JobOutputs } from '../../src/product/assets/uploads/outputs.ts';
 import type { PassSegment } from '../../src/product/catalogue/plan/plan.ts';
 import type { JobDefinitions } from '../../src/product/jobs/definitions.ts';
-import type { Perform, WorkResult } from '../../src/product/jobs/item-work.ts';
+import type { ItemWorkResult, PerformItemWork } from '../../src/product/jobs/item-work.ts';
 import type { ItemsStore } from '../../src/product/jobs/items-store.ts';
-import type { Claimed, JobDocument } from '../../src/product/jobs/job.ts';
-import type { Order } from '../../src/product/jobs/order.ts';
-import { timesOf } from '../../src/product/jobs/rules.ts';
+import type { ClaimedItem, JobDocument } from '../../src/product/jobs/job.ts';
+import type { JobOrder } from '../../src/product/jobs/order.ts';
+import { itemTimesOf } from '../../src/product/jobs/rules.ts';
 import type { JobsStore } from '../../src/product/jobs/store.ts';
 import type { Life } from './failpoints.ts';
 
@@ -15,27 +15,27 @@ import type { Life } from './failpoints.ts';
 export type Fate = 'done' | 'refused' | 'twice' | 'ours';
 
 export interface ScriptCall {
-  item: Claimed;
+  item: ClaimedItem;
   job: JobDocument;
   signal: AbortSignal;
   make: JobOutputs['make'];
 }
 
 /** The work on an item, without pixels. */
-export type Script = (call: ScriptCall) => Promise<WorkResult>;
+export type Script = (call: ScriptCall) => Promise<ItemWorkResult>;
 
 /** The dependencies of the work of a process. */
 export interface Tools {
   jobs: JobsStore;
   items: ItemsStore;
   definitions: JobDefinitions;
-  objects: Objects;
+  objects: ObjectStore;
   make: JobOutputs['make'];
   life: Life;
 }
 
 /** The work of a process. */
-export type Work = (tools: Tools) => Perform;
+export type Work = (tools: Tools) => PerformItemWork;
 
 export function scripted(script: Script): Work {
   return ({ make }) =>
@@ -59,7 +59,7 @@ export function performing(now: () => Date): Script {
     const labels = { accountId, jobId, itemIndex: item.index, collection, expiresAt };
     const asset = await make(labels, new Uint8Array([1, 2, item.index]), signal);
     const outcome = { status: 'COMPLETED', resultAssetId: asset._id, runs: 1, credits: 0 } as const;
-    return { outcome: { ...outcome, ...timesOf(item, now()) } };
+    return { outcome: { ...outcome, ...itemTimesOf(item, now()) } };
   };
 }
 
@@ -75,7 +75,7 @@ export const BLIND = {
 const ONE_PASS = { runs: 'pass', index: 0 } as PassSegment;
 
 /** A job whose items have these fates. */
-export function orderOf(fates: readonly Fate[]): Order {
+export function orderOf(fates: readonly Fate[]): JobOrder {
   const total = fates.length;
   return {
     head: {

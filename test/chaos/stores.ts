@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
-import type { Documents } from '../../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../src/platform/stores/documents/port.ts';
 
 /** An embedded store for one world after another. */
-export interface BorrowedStore extends Documents {
+export interface BorrowedStore extends DocumentStore {
   /** Empties it, for the next world. */
   giveBack(): Promise<void>;
 }

@@ -1,6 +1,10 @@
 import { strict as assert } from 'node:assert';
 import type { ItemDocument, JobDocument } from '../../src/product/jobs/job.ts';
-import { ITEM_TRANSITIONS, JOB_TRANSITIONS, type Transition } from '../../src/product/jobs/transitions.ts';
+import {
+  ITEM_TRANSITIONS,
+  JOB_TRANSITIONS,
+  type StateTransition,
+} from '../../src/product/jobs/transitions.ts';
 
 /** The fields of a document that a table decides; null for one that the document does not have. */
 export type Standing = Record<string, unknown>;
@@ -15,7 +19,7 @@ export const standingOf = {
 };
 
 /** The standings that rows of a table lead to from one, in any number of steps; that one is the first. */
-export function reachableFrom(standing: Standing, table: Record<string, Transition>): Standing[] {
+export function reachableFrom(standing: Standing, table: Record<string, StateTransition>): Standing[] {
   const found = new Map([[JSON.stringify(standing), standing]]);
   for (const next of found.values())
     for (const { from, to } of Object.values(table)) {
@@ -36,7 +40,7 @@ export class Followed {
     for (const item of items) this.#check(item._id, standingOf.item(item), NEW_ITEM, ITEM_TRANSITIONS);
   }
 
-  #check(id: string, now: Standing, first: Standing, table: Record<string, Transition>): void {
+  #check(id: string, now: Standing, first: Standing, table: Record<string, StateTransition>): void {
     const before = this.#last.get(id) ?? first;
     this.#last.set(id, now);
     const [from, to] = [JSON.stringify(before), JSON.stringify(now)];

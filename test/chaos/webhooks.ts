@@ -12,9 +12,9 @@ import { readSettings } from '../../config/index.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { clusterChannelHost } from '../../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
-import { OpenEvents } from '../../src/product/events/open.ts';
+import { StoredEventOutbox } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
-import { newSecret } from '../../src/product/webhooks/endpoints/signing.ts';
+import { newSigningSecret } from '../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../src/product/webhooks/endpoints/store.ts';
 
 /**
@@ -38,14 +38,14 @@ const environment = {
   PROCESSES: '1',
 };
 const stores = await openStores(readSettings(environment).stores, clusterChannelHost());
-const events = await OpenEvents.open(stores);
+const events = await StoredEventOutbox.open(stores);
 const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.ts'));
 const [url] = (await once(receiver, 'message')) as [string];
 const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));
 const endpoints = await EndpointsStore.open(stores.documents);
 const settings = { description: '', events: ['job.completed' as const], enabled: true };
 for (const id of accountIds)
-  await endpoints.insert(id, { ...settings, url: `${url}/${id}`, secret: newSecret() }, new Date());
+  await endpoints.insert(id, { ...settings, url: `${url}/${id}`, secret: newSigningSecret() }, new Date());
 
 const living = new Map<Worker, string>();
 cluster.setupPrimary({ exec: join(import.meta.dirname, '../../bench/webhooks/process.ts') });

@@ -5,24 +5,24 @@ import { dropDatabase, randomDatabase } from '../../bench/services/mongodb.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { connectMongoDocuments } from '../../src/platform/stores/documents/mongodb.ts';
-import type { Collection, Documents } from '../../src/platform/stores/documents/port.ts';
-import { FileObjects } from '../../src/platform/stores/objects/files.ts';
-import type { Objects } from '../../src/platform/stores/objects/port.ts';
+import type { DocumentCollection, DocumentStore } from '../../src/platform/stores/documents/port.ts';
+import { FileObjectStore } from '../../src/platform/stores/objects/files.ts';
+import type { ObjectStore } from '../../src/platform/stores/objects/port.ts';
 import type { Caller } from '../../src/product/accounts/authentication.ts';
 import { ACCOUNTS_COLLECTION } from '../../src/product/accounts/store.ts';
 import { AssetQuota } from '../../src/product/assets/asset-quota.ts';
 import { AssetCollections } from '../../src/product/assets/collections.ts';
 import { JobQuota } from '../../src/product/assets/job-quota.ts';
-import { AssetRecords } from '../../src/product/assets/records.ts';
-import { Removal } from '../../src/product/assets/removal.ts';
+import { AssetRecordCache } from '../../src/product/assets/records.ts';
+import { AssetRemoval } from '../../src/product/assets/removal.ts';
 import { AssetsStore } from '../../src/product/assets/store.ts';
 import { JobOutputs } from '../../src/product/assets/uploads/outputs.ts';
-import { Holds } from '../../src/product/billing/holds.ts';
-import { Movements } from '../../src/product/billing/movements.ts';
+import { JobHolds } from '../../src/product/billing/holds.ts';
+import { CreditMovements } from '../../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../../src/product/billing/store.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
 import { type JobStores, type JobsContext, openJobStores } from '../../src/product/jobs/context.ts';
-import { Lifecycle } from '../../src/product/jobs/lifecycle.ts';
+import { JobLifecycle } from '../../src/product/jobs/lifecycle.ts';
 import { type Failpoint, type Life, mortal } from './failpoints.ts';
 import { BLIND, performing, scripted, type Work } from './script.ts';
 import { borrowStore } from './stores.ts';
@@ -43,16 +43,16 @@ export interface Host {
   /** Begins the name of the owner in its claims. */
   owner: string;
   stores: JobStores;
-  lifecycle: Lifecycle;
+  lifecycle: JobLifecycle;
   life: Life;
   stop(): Promise<void>;
 }
 
 /** Stores that outlive the processes upon them, and a clock that is moved by hand. */
 export interface World {
-  documents: Documents;
-  objects: Objects;
-  announced: Collection<Announced>;
+  documents: DocumentStore;
+  objects: ObjectStore;
+  announced: DocumentCollection<Announced>;
   now: () => Date;
   elapse(ms: number): void;
   account(credits: number): Promise<Caller>;
@@ -80,7 +80,7 @@ export async function openWorld({
   const database = mongodbUrl === undefined ? null : randomDatabase(mongodbUrl);
   const memory = await borrowStore();
   const documents = database === null ? memory : await connectMongoDocuments(database);
-  const objects = new FileObjects(join(directory, 'objects'));
+  const objects = new FileObjectStore(join(directory, 'objects'));
   let nowMs = Date.parse('2026-03-04T05:06:07.890Z');
   const now = () => new Date(nowMs);
   const coordination = await EmbeddedCoordination.open(memory, () => nowMs);
@@ -92,8 +92,8 @@ export async function openWorld({
     const owner = newId('run');
     const { documents: reached, life } = mortal(documents, failpoint);
     const billing = await BillingStore.open(reached);
-    const movements = new Movements(billing, now);
-    const holds = new Holds({
+    const movements = new CreditMovements(billing, now);
+    const holds = new JobHolds({
       ...{ store: billing, movements, now },
       plan: () => LIMITED,
       topUpUrl: () => 'http://localhost/docs',
@@ -101,8 +101,8 @@ export async function openWorld({
     const store = await AssetsStore.open(reached, now);
     const quota = await AssetQuota.open(reached, now);
     const collections = await AssetCollections.open(reached, store, now);
-    const records = await AssetRecords.open(store, coordination, now);
-    const removal = new Removal({ store, records, quota, objects, log: QUIET });
+    const records = await AssetRecordCache.open(store, coordination, now);
+    const removal = new AssetRemoval({ store, records, quota, objects, log: QUIET });
     const outputs = new JobOutputs({ store, collections, removal, objects, imageWorkers: BLIND, now });
     const announced = await reached.collection<Announced>({ name: 'announced', indexes: [] });
     const draining = new AbortController();
@@ -138,7 +138,7 @@ export async function openWorld({
       draining: draining.signal,
     };
     const perform = work({ ...stores, objects, make: outputs.make, life });
-    const lifecycle = await Lifecycle.open(context, perform);
+    const lifecycle = await JobLifecycle.open(context, perform);
     const host: Host = {
       owner,
       stores,
@@ -171,7 +171,7 @@ export async function openWorld({
         processing: { period: '', used: 0, reservations: [] },
       });
       const grant = { reference: 'first', type: 'grant', credits, heldChange: 0 } as const;
-      await new Movements(billing, now).move(accountId, grant);
+      await new CreditMovements(billing, now).move(accountId, grant);
       return { accountId, plan: LIMITED.id, apiKeyId: null, sessionId: 'ses_1' } as Caller;
     },
     start,

@@ -11,8 +11,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { chromium } from 'playwright';
 import sharp from 'sharp';
 import t from 'tap';
-import { newSecret, signedHeaders } from '../../src/product/webhooks/endpoints/signing.ts';
-import { findExecutable } from '../../workers/render/executable.ts';
+import { newSigningSecret, signedAttemptHeaders } from '../../src/product/webhooks/endpoints/signing.ts';
+import { findBrowser } from '../../workers/render/executable.ts';
 import { startServer } from '../support/harness.ts';
 import { serve } from '../support/loopback.ts';
 import { until } from '../support/whole-service.ts';
@@ -130,7 +130,7 @@ t.test('every example of its README has types and runs', async (t) => {
 });
 
 t.test('the example of webhooks hears a delivery that is signed', async (t) => {
-  const secret = newSecret();
+  const secret = newSigningSecret();
   const port = await freePort();
   const receiver = spawn(process.execPath, ['webhooks.ts'], {
     cwd: project.folder,
@@ -143,12 +143,12 @@ t.test('the example of webhooks hears a delivery that is signed', async (t) => {
   let printed = '';
   receiver.stdout.on('data', (text) => (printed += text));
   const deliver = async (signingSecret: string) => {
-    const headers = signedHeaders(event, signingSecret, new Date());
+    const headers = signedAttemptHeaders(event, signingSecret, new Date());
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body });
     return answer.status;
   };
-  await until(() => deliver(newSecret()).then(Boolean, () => false));
-  t.equal(await deliver(newSecret()), 400);
+  await until(() => deliver(newSigningSecret()).then(Boolean, () => false));
+  t.equal(await deliver(newSigningSecret()), 400);
   t.equal(await deliver(secret), 204);
   await until(() => printed !== '');
   t.equal(printed, 'job_1 is done\n');
@@ -182,7 +182,7 @@ t.test('every command of its README runs', async (t) => {
 
 t.test('a page of another origin uses it', async (t) => {
   const folder = join(tmpdir(), 'darkroom-test-browser');
-  const { path } = await findExecutable(process.env.BROWSER_PATH ?? '', folder);
+  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
   const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   t.teardown(() => browser.close());
   const page = await browser.newPage();

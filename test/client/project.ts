@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { packClient, TSC } from '../../src/client/pack.ts';
+import { packClient, TSC_PATH } from '../../src/client/pack.ts';
 
 const run = promisify(execFile);
 export const ROOT = join(import.meta.dirname, '../..');
@@ -58,7 +58,7 @@ export async function compile(
     ...{ types, typeRoots: [join(MODULES, '@types')], skipLibCheck: types.length > 0 },
   };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }));
-  return run(process.execPath, [TSC, '-p', folder]);
+  return run(process.execPath, [TSC_PATH, '-p', folder]);
 }
 
 /** The examples of the README in a language, by the heading that they stand under. */

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
-import { newSecret, signedHeaders } from '../../src/product/webhooks/endpoints/signing.ts';
+import { newSigningSecret, signedAttemptHeaders } from '../../src/product/webhooks/endpoints/signing.ts';
 import { startServer } from '../support/harness.ts';
 import { redSquare } from '../support/images.ts';
 import { pipInstalled } from '../support/services/pip.ts';
@@ -33,10 +33,10 @@ t.test('the Python client keeps its promises, and its README runs', async (t) =>
   const photo = { create: { width: 1200, height: 900, channels: 3, background: 'red' } } as const;
   await sharp(photo).jpeg().toFile(join(cwd, 'photo.jpg'));
   const body = '{"id":"evt_1","data":{"message":"é"}}';
-  const secret = newSecret();
+  const secret = newSigningSecret();
   const signedAt = new Date();
   const event = { eventId: 'evt_1', eventType: 'webhook.test', body, attempts: 0 };
-  const headers = signedHeaders(event, secret, signedAt);
+  const headers = signedAttemptHeaders(event, secret, signedAt);
   const env = {
     ...process.env,
     PYTHONPATH: [CLIENT, httpx.folder, pytest.folder].join(delimiter),

@@ -1,14 +1,14 @@
 // needs: nothing
 import t from 'tap';
 import { verifyWebhook, WebhookVerificationError } from '../../src/client/index.ts';
-import { newSecret, signedHeaders } from '../../src/product/webhooks/endpoints/signing.ts';
+import { newSigningSecret, signedAttemptHeaders } from '../../src/product/webhooks/endpoints/signing.ts';
 
 const body =
   '{"id":"evt_1","type":"webhook.test","createdAt":"2026-01-01T00:00:00.000Z","data":{"message":"é"}}';
 const signedAt = new Date('2026-01-01T00:00:00Z');
-const secret = newSecret();
+const secret = newSigningSecret();
 const event = { eventId: 'evt_1', eventType: 'webhook.test', body, attempts: 0 };
-const headers = signedHeaders(event, secret, signedAt);
+const headers = signedAttemptHeaders(event, secret, signedAt);
 const now = signedAt.getTime() + 1_000;
 
 t.test('a delivery as the service signs it is genuine, in every form of body and headers', async (t) => {
@@ -29,7 +29,7 @@ t.test('everything else is refused', async (t) => {
   const signed = (text: string) => ({ 'service-signature': text });
   const wrong: Record<string, Parameters<typeof verifyWebhook>[0]> = {
     'another body': { ...good, body: body.replace('é', 'e') },
-    'another secret': { ...good, secret: newSecret() },
+    'another secret': { ...good, secret: newSigningSecret() },
     'an empty secret': { ...good, secret: '' },
     'no header': { ...good, headers: {} },
     'no signature': { ...good, headers: signed('t=1767225600') },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium, type Locator } from 'playwright';
 import t from 'tap';
-import { findExecutable } from '../../workers/render/executable.ts';
+import { findBrowser } from '../../workers/render/executable.ts';
 import { overflowOf, seriousFaults } from '../support/console.ts';
 import { startServer } from '../support/harness.ts';
 import { openReader } from './reader.ts';
@@ -31,7 +31,7 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
 
 async function openBrowser(): Promise<Browser> {
   const folder = join(tmpdir(), 'darkroom-test-browser');
-  const { path } = await findExecutable(process.env.BROWSER_PATH ?? '', folder);
+  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
   return chromium.launch({ executablePath: path, chromiumSandbox: false });
 }
 

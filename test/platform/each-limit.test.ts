@@ -1,12 +1,12 @@
 // needs: nothing
 import t from 'tap';
-import { eachLimit } from '../../src/platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../src/platform/queues/each-limit.ts';
 
 t.test('each is done once, and no more at a time than is said', async (t) => {
   const done: number[] = [];
   const ends: Array<() => void> = [];
   let most = 0;
-  const all = eachLimit([1, 2, 3, 4, 5, 6, 7], 3, async (one) => {
+  const all = forEachWithLimit([1, 2, 3, 4, 5, 6, 7], 3, async (one) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     ends.push(resolve);
     most = Math.max(most, ends.length);
@@ -28,11 +28,11 @@ t.test('one that fails keeps no other from being done, and is told in the end', 
     if (one.startsWith('bad')) throw new Error(one);
     done.push(one);
   };
-  await t.rejects(eachLimit(['a', 'bad b', 'c', 'bad d', 'e'], 2, work), { message: 'bad b' });
+  await t.rejects(forEachWithLimit(['a', 'bad b', 'c', 'bad d', 'e'], 2, work), { message: 'bad b' });
   t.same(done, ['a', 'c', 'e']);
 });
 
 t.test('of nothing nothing is done', async (t) => {
-  await eachLimit([], 4, () => Promise.reject(new Error('called')));
+  await forEachWithLimit([], 4, () => Promise.reject(new Error('called')));
   t.pass();
 });

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../config/index.ts';
-import { createMail } from '../../src/platform/mail.ts';
+import { createMailSender } from '../../src/platform/mail.ts';
 
 const MESSAGE = {
   id: 'whe_1.2026-05-04T03:02:01.000Z',
@@ -37,7 +37,7 @@ async function startMailServer(t: Test, refuses = '') {
 
 function mailThrough(url: string, log: (context: object) => void = () => undefined) {
   const { mail } = readSettings({ SMTP_URL: url, MAIL_FROM: 'Darkroom <darkroom@example.test>' });
-  return createMail({ settings: mail, log: { info: log } });
+  return createMailSender({ settings: mail, log: { info: log } });
 }
 
 t.test('a mail goes out through the server of SMTP_URL, under the same Message-ID each time', async (t) => {

@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { openTracing } from '../../src/platform/tracing/open.ts';
-import { noTracing } from '../../src/platform/tracing/tracing.ts';
+import { disabledTracing } from '../../src/platform/tracing/tracing.ts';
 import { startServer } from '../support/harness.ts';
 import { until } from '../support/whole-service.ts';
 
@@ -35,10 +35,10 @@ async function startReceiver(t: Test) {
 }
 
 t.test('without a receiver nothing is traced and no library is loaded', async (t) => {
-  t.equal(await openTracing({}), noTracing);
+  t.equal(await openTracing({}), disabledTracing);
   t.equal(
     await openTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://x', OTEL_SDK_DISABLED: 'true' }),
-    noTracing,
+    disabledTracing,
   );
 });
 

@@ -1,8 +1,8 @@
 // needs: nothing
 import { Type } from '@sinclair/typebox';
 import t from 'tap';
-import { mismatchedValue } from '../../src/platform/http/errors/violations.ts';
-import { startOfJson } from '../../src/platform/values/json.ts';
+import { mismatchedValueDiagnosis } from '../../src/platform/http/errors/violations.ts';
+import { truncatedJson } from '../../src/platform/values/json.ts';
 
 const contract = { owner: 'this call', noun: 'field' } as const;
 
@@ -10,9 +10,9 @@ t.test('the start of a value as JSON is that of the whole', async (t) => {
   const values = [null, true, 1.5, 'a "b"\n', [], {}, [1, [2, { a: [3] }]], { 'a b': { c: null }, d: ['e'] }];
   for (const value of values) {
     const whole = JSON.stringify(value);
-    t.equal(startOfJson(value, 100), whole);
+    t.equal(truncatedJson(value, 100), whole);
     for (let characters = 1; characters <= whole.length; characters++)
-      t.equal(startOfJson(value, characters).slice(0, characters), whole.slice(0, characters), whole);
+      t.equal(truncatedJson(value, characters).slice(0, characters), whole.slice(0, characters), whole);
   }
 });
 
@@ -25,7 +25,7 @@ t.test('a refusal of a long value reads no more of it than it shows', async (t) 
     },
   };
   const long = Array.from({ length: 10_000 }, () => entry);
-  const { message, mends } = mismatchedValue(
+  const { message, mends } = mismatchedValueDiagnosis(
     { path: 'items' },
     long,
     Type.Array(Type.Object({}), { maxItems: 100 }),
@@ -40,9 +40,9 @@ t.test(
   'a list of words is mended where it can be one of them, and not looked at where it is longer',
   async (t) => {
     const fits = Type.Union([Type.Literal('cover'), Type.Literal('contain')]);
-    t.same(mismatchedValue({ path: 'fit' }, ['Cover', 'contian'], fits, contract).mends, [
+    t.same(mismatchedValueDiagnosis({ path: 'fit' }, ['Cover', 'contian'], fits, contract).mends, [
       { param: 'fit', replace: ['cover', 'contain'] },
     ]);
-    t.same(mismatchedValue({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).mends, []);
+    t.same(mismatchedValueDiagnosis({ path: 'fit' }, ['cover', 'cover', 'cover'], fits, contract).mends, []);
   },
 );

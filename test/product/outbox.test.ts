@@ -5,15 +5,15 @@ import { newId } from '../../src/platform/ids/ids.ts';
 import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
-import { OpenEvents } from '../../src/product/events/open.ts';
-import { ENDPOINTS_COLLECTION } from '../../src/product/events/subscriptions.ts';
+import { StoredEventOutbox } from '../../src/product/events/open.ts';
+import { ENDPOINTS_COLLECTION_NAME } from '../../src/product/events/subscriptions.ts';
 
 const AT = new Date('2026-05-04T03:02:01.000Z');
 
 async function openRoom(t: Test) {
   const documents = openEmbeddedDocuments(join(t.testdir(), 'documents.sqlite'));
   const coordination = await EmbeddedCoordination.open(documents);
-  const events = await OpenEvents.open({ documents, coordination });
+  const events = await StoredEventOutbox.open({ documents, coordination });
   t.teardown(async () => {
     await events.stop();
     await coordination.close();
@@ -64,7 +64,10 @@ t.test('events wait in the order of their outcomes, whatever the order they were
 
 t.test('only what an enabled endpoint of the account subscribes to is wanted', async (t) => {
   const { documents, events } = await openRoom(t);
-  const endpoints = await documents.collection<{ _id: string }>({ name: ENDPOINTS_COLLECTION, indexes: [] });
+  const endpoints = await documents.collection<{ _id: string }>({
+    name: ENDPOINTS_COLLECTION_NAME,
+    indexes: [],
+  });
   t.equal(await events.isWanted('acc_1', 'job.completed'), false);
   const endpoint = { _id: 'whe_1', accountId: 'acc_1', enabled: true, events: ['job.completed'] };
   await endpoints.insertOne(endpoint);

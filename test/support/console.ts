@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright';
 import type { Test } from 'tap';
-import { findExecutable } from '../../workers/render/executable.ts';
+import { findBrowser } from '../../workers/render/executable.ts';
 import { type ServerOptions, startServer, type TestAccount, type TestServer } from './harness.ts';
 
 interface PageOptions {
@@ -89,10 +89,7 @@ export class ConsoleUnderTest {
 export async function openConsole(t: Test, options: ServerOptions = {}): Promise<ConsoleUnderTest> {
   const settings = { REQUESTS_PER_MINUTE: '100000', ...options.settings };
   const server = await startServer(t, { ...options, settings });
-  const { path } = await findExecutable(
-    process.env.BROWSER_PATH ?? '',
-    join(tmpdir(), 'darkroom-test-browser'),
-  );
+  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'));
   const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
   t.teardown(() => browser.close());
   return new ConsoleUnderTest(server, browser, await server.account({ credits: 10_000 }));

@@ -3,10 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
-import type { Collection, Documents, Update } from '../../src/platform/stores/documents/port.ts';
+import type {
+  DocumentCollection,
+  DocumentStore,
+  DocumentUpdate,
+} from '../../src/platform/stores/documents/port.ts';
 
 /** Embedded documents in their own file, gone with the test. */
-export async function openDocuments(t: Test): Promise<Documents> {
+export async function openDocuments(t: Test): Promise<DocumentStore> {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-documents-'));
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   t.teardown(async () => {
@@ -17,12 +21,13 @@ export async function openDocuments(t: Test): Promise<Documents> {
 }
 
 /** Documents whose process dies just before it would update one. */
-export function dyingAtUpdate(documents: Documents): Documents {
+export function dyingAtUpdate(documents: DocumentStore): DocumentStore {
   return {
     ...documents,
     async collection(spec) {
-      const collection: Collection<never> = await documents.collection(spec);
-      const updateOne = (_filter: unknown, _update: Update) => Promise.reject(new Error('The process died.'));
+      const collection: DocumentCollection<never> = await documents.collection(spec);
+      const updateOne = (_filter: unknown, _update: DocumentUpdate) =>
+        Promise.reject(new Error('The process died.'));
       return { ...collection, updateOne };
     },
   };

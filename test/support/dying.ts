@@ -1,4 +1,8 @@
-import type { Collection, Document, Documents } from '../../src/platform/stores/documents/port.ts';
+import type {
+  DocumentCollection,
+  DocumentStore,
+  DocumentWithId,
+} from '../../src/platform/stores/documents/port.ts';
 
 /** Calls that change documents. */
 export const DOCUMENT_CHANGES: ReadonlySet<string> = new Set([
@@ -28,7 +32,7 @@ export interface Death {
 }
 
 /** The stores as a process sees them that dies: from there on it neither reads nor changes anything. */
-export function dyingStores<S extends { documents: Documents }>(stores: S, death: Death) {
+export function dyingStores<S extends { documents: DocumentStore }>(stores: S, death: Death) {
   const life = { changes: 0, isOver: false };
 
   async function attempt(isChange: boolean, run: () => unknown): Promise<unknown> {
@@ -52,9 +56,9 @@ export function dyingStores<S extends { documents: Documents }>(stores: S, death
     });
   }
 
-  const documents: Documents = {
-    collection: async <T extends Document>(spec: Parameters<Documents['collection']>[0]) =>
-      mortal<Collection<T>>(await stores.documents.collection<T>(spec)),
+  const documents: DocumentStore = {
+    collection: async <T extends DocumentWithId>(spec: Parameters<DocumentStore['collection']>[0]) =>
+      mortal<DocumentCollection<T>>(await stores.documents.collection<T>(spec)),
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),
   };

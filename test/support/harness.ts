@@ -10,14 +10,14 @@ import { newId, randomText } from '../../src/platform/ids/ids.ts';
 import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import type { Coordination } from '../../src/platform/stores/coordination/port.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
-import type { Documents } from '../../src/platform/stores/documents/port.ts';
-import { FileObjects } from '../../src/platform/stores/objects/files.ts';
+import type { DocumentStore } from '../../src/platform/stores/documents/port.ts';
+import { FileObjectStore } from '../../src/platform/stores/objects/files.ts';
 import { combineStores, type Stores } from '../../src/platform/stores/open.ts';
-import { noTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
-import { createKey } from '../../src/product/accounts/accounts.ts';
+import { disabledTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
+import { createApiKey } from '../../src/product/accounts/accounts.ts';
 import { hashPassword } from '../../src/product/accounts/sign-in/passwords.ts';
 import { AccountsStore } from '../../src/product/accounts/store.ts';
-import { Movements } from '../../src/product/billing/movements.ts';
+import { CreditMovements } from '../../src/product/billing/movements.ts';
 import { BillingStore } from '../../src/product/billing/store.ts';
 
 export interface TestAccount {
@@ -104,7 +104,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     hostId: options.hostId ?? 'test-host',
     processId: randomText(6),
     now,
-    tracing: options.tracing ?? noTracing,
+    tracing: options.tracing ?? disabledTracing,
     collectMetrics: () => register.metrics(),
   });
   const url = await app.server.listen({ host: '127.0.0.1', port: 0 });
@@ -147,17 +147,17 @@ export async function openTestStores(directory: string, now: () => Date): Promis
   const [documents, coordination] = isCluster
     ? await clusterStores(now)
     : await embeddedStores(directory, now);
-  const objects = new FileObjects(join(directory, 'objects'));
+  const objects = new FileObjectStore(join(directory, 'objects'));
   return combineStores(documents, coordination, objects);
 }
 
-async function embeddedStores(directory: string, now: () => Date): Promise<[Documents, Coordination]> {
+async function embeddedStores(directory: string, now: () => Date): Promise<[DocumentStore, Coordination]> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   return [documents, await EmbeddedCoordination.open(documents, () => now().getTime())];
 }
 
 /** A database and a key prefix of its own on the servers of this run. Their drivers are loaded only here. */
-async function clusterStores(now: () => Date): Promise<[Documents, Coordination]> {
+async function clusterStores(now: () => Date): Promise<[DocumentStore, Coordination]> {
   const { connectMongoDocuments } = await import('../../src/platform/stores/documents/mongodb.ts');
   const name = `test-${randomText(10)}`;
   const mongodb = new URL(process.env.MONGODB_URL ?? '');
@@ -194,7 +194,7 @@ async function coordinationOfItsOwn({ coordination }: Stores): Promise<Coordinat
 const CHEAP_SCRYPT = { N: 2 ** 10, r: 8, p: 1, maxmem: 4 * 1024 * 1024 };
 
 async function makeAccount(
-  documents: Documents,
+  documents: DocumentStore,
   now: () => Date,
   { plan = 'scale', credits = 0 }: { plan?: string; credits?: number } = {},
 ): Promise<TestAccount> {
@@ -205,9 +205,9 @@ async function makeAccount(
   const passwordHash = await hashPassword(password, CHEAP_SCRYPT);
   const createdAt = now().toISOString();
   await store.insert({ _id: id, email, name: email, plan, passwordHash, createdAt });
-  const { apiKey, key } = await createKey(store, id, 'test key', now());
+  const { apiKey, key } = await createApiKey(store, id, 'test key', now());
   if (credits > 0) {
-    const movements = new Movements(await BillingStore.open(documents), now);
+    const movements = new CreditMovements(await BillingStore.open(documents), now);
     await movements.move(id, { reference: 'first', type: 'grant', credits, heldChange: 0 });
   }
   return { id, email, password, keyId: apiKey._id, key };

@@ -3,17 +3,9 @@ const DECLARED_TYPE = /^(?:export )?(?:abstract )?(?:class|interface|type) (\w+)
 /** Types of the interface, by the names of its schemas; written by `npm run client:types`. */
 const GENERATED = 'src/client/schema.ts';
 const OF_CLIENT = 'the client is a package of its own, which imports nothing of the service';
-const OF_OPERATOR = 'part of an answer to the operator, which the console reads without importing the host';
 /** The types that two files may declare by one name, with the reason. Any other name means one thing everywhere. */
 const DECLARED_TWICE: Readonly<Record<string, string>> = {
   Clock: OF_CLIENT,
-  UsageError: OF_CLIENT,
-  Warning: OF_CLIENT,
-  Finding: OF_OPERATOR,
-  Findings: OF_OPERATOR,
-  Mark: OF_OPERATOR,
-  Run: OF_OPERATOR,
-  Verdict: OF_OPERATOR,
 };
 
 /**

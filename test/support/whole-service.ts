@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { SPARE_ARGUMENT } from '../../src/host/processes/spare.ts';
+import { SPARE_PROCESS_ARGUMENT } from '../../src/host/processes/spare.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/host/main.ts');
 const KEY = 'drk_wholewholewholewholewholewholewholewhole';
@@ -102,7 +102,7 @@ export async function childrenOf(parent: number, areSpare = false): Promise<numb
 /** False for one that has ended: its command line is empty. */
 async function isApiProcess(pid: number, isSpare: boolean): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  return command.includes('server.ts') && command.includes(SPARE_ARGUMENT) === isSpare;
+  return command.includes('server.ts') && command.includes(SPARE_PROCESS_ARGUMENT) === isSpare;
 }
 
 /** Without the addresses of stores: a test that starts its own service sets them itself. */

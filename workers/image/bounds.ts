@@ -14,7 +14,7 @@ import { assertScoreMeasurable, scoreRefusal } from './likeness/measurable.ts';
 import { stepNamed } from './operations/index.ts';
 import type { PictureShape } from './pixels/geometry.ts';
 import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
-import { assertReachable } from './search/smallest-file.ts';
+import { assertByteLimitReachable } from './search/smallest-file.ts';
 
 /** A file before its pass. */
 export interface InputShape extends Size, FrameFacts {
@@ -137,7 +137,7 @@ function assertWritable(
   if ('ssimulacra2' in target) assertScoreMeasurable(made);
   if (!('maxBytes' in target)) return;
   const mayBeInput = isSameSize(made, input) && input.fileBytes <= target.maxBytes;
-  if (!mayBeInput) assertReachable(target.maxBytes, encode, made);
+  if (!mayBeInput) assertByteLimitReachable(target.maxBytes, encode, made);
 }
 
 function isSameSize(one: Size, other: Size): boolean {

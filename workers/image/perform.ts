@@ -6,7 +6,7 @@ import type {
   TransformTask,
   TransformTaskResult,
 } from '../protocol.ts';
-import { markTransferable, movedWith, withOwnMemory } from '../transport/moved.ts';
+import { markTransferable, markTransferableWith, withOwnMemory } from '../transport/moved.ts';
 import { oncePerProcess } from '../transport/once.ts';
 import { performBranchTask } from './branches.ts';
 import { performCompareTask } from './facts/compare.ts';
@@ -28,7 +28,7 @@ export default async function performInThread(task: ImageTask): Promise<ImageTas
     output.kind === 'transformed' ? withOwnMemory(output) : output,
   );
   const files = outputs.filter((output) => output.kind === 'transformed');
-  return movedWith({ ...result, outputs }, files);
+  return markTransferableWith({ ...result, outputs }, files);
 }
 
 /** Performs one task, in a thread or in a child process. It never throws: a failure is returned as a result. */

@@ -27,7 +27,7 @@ import { PassPicture } from './picture.ts';
 import { alphaLevelsIn, type Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { invalidArgument } from './refusal.ts';
-import type { Written } from './search/target.ts';
+import type { WrittenFile } from './search/target.ts';
 import { isGeometricStep, type PassWork, type PlannedStep, secondsLeft, writableFormatFor } from './work.ts';
 import { isResultGrey, writePassResult } from './writing.ts';
 
@@ -186,7 +186,7 @@ async function openPicture(
 function sizeWarnings(
   { source, chosen, steps }: PassWork,
   { raw, input }: TransformTask,
-  { data, info }: Written,
+  { data, info }: WrittenFile,
 ): PassWarning[] {
   const isSame = raw === undefined && chosen.count === source.frames && steps.every(isGeometricStep);
   const isEnlarged = info.width * info.height > source.width * source.height * source.frames;

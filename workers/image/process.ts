@@ -1,5 +1,5 @@
 import type { BranchTaskResult, ImageTask, ImageTaskResult } from '../protocol.ts';
-import { type Performed, serveTasks } from '../transport/child-process.ts';
+import { serveTasks, type TaskOutcome } from '../transport/child-process.ts';
 import { performImageTask } from './perform.ts';
 
 const NO_BYTES = new Uint8Array();
@@ -17,7 +17,7 @@ serveTasks<ImageTask, ImageTaskResult>(async (task) => {
 });
 
 /** Joins the files of several passes into one block of bytes. */
-function inOnePiece(result: BranchTaskResult): Performed<BranchTaskResult> {
+function inOnePiece(result: BranchTaskResult): TaskOutcome<BranchTaskResult> {
   const files = result.outputs.flatMap((output) => (output.kind === 'transformed' ? [output.data] : []));
   const outputs = result.outputs.map((output) =>
     output.kind === 'transformed' ? { ...output, data: NO_BYTES } : output,

@@ -23,7 +23,7 @@ import {
   pixelsWithMetadata,
 } from './metadata/carried-metadata.ts';
 import type { Pixels } from './pixels/pixels.ts';
-import { type Original, reachTarget, type Written } from './search/target.ts';
+import { type OriginalFile, searchTarget, type WrittenFile } from './search/target.ts';
 import { isGeometricStep, type PassWork, secondsLeft, writableFormatFor } from './work.ts';
 
 /** Settings that do not change the encoding. A pass with no other setting may return the original file. */
@@ -34,7 +34,7 @@ const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'
  * colours that the format needs, and by a search if the pass has a target.
  */
 export async function writePassResult(work: PassWork): Promise<{
-  written: Written;
+  written: WrittenFile;
   achieved?: TargetSearchResult;
   warnings?: PassWarning[];
   processedMs: number;
@@ -49,7 +49,7 @@ export async function writePassResult(work: PassWork): Promise<{
     carried,
     profile,
   };
-  const finish = async ({ data, info }: Written): Promise<Written> => {
+  const finish = async ({ data, info }: WrittenFile): Promise<WrittenFile> => {
     if (picture.frames > 1) restoreDelays(data, encode.format, source.delays ?? [], !hasOwnMotion(work));
     const tagged = addMetadataTags(data, encode.format, carried);
     return { data: tagged, info: { ...info, size: tagged.byteLength } };
@@ -87,7 +87,7 @@ export async function writePassResult(work: PassWork): Promise<{
   };
   // The picture is now detached from its file, so its delays and loop count must be set.
   const motion = motionOf(work);
-  const reached = await reachTarget({
+  const reached = await searchTarget({
     pixels,
     encode: {
       ...encode,
@@ -197,8 +197,8 @@ async function drawingEffortFor({ encode, source, picture }: PassWork): Promise<
 /** Writes an indexed PNG as an indexed PNG again if the steps added no colours; undefined otherwise. */
 async function writtenIndexed(
   { source, encode, picture }: PassWork,
-  write: (settings: EncodeSettings & { format: 'png' }) => Promise<Written>,
-): Promise<Written | undefined> {
+  write: (settings: EncodeSettings & { format: 'png' }) => Promise<WrittenFile>,
+): Promise<WrittenFile | undefined> {
   const { format, palette, colors } = encode;
   if (!source.isIndexed || format !== 'png' || palette !== undefined || colors !== undefined)
     return undefined;
@@ -212,7 +212,7 @@ async function writtenIndexed(
  * The input itself, if the picture is unchanged and the pass asks for no other encoding. The input is still decoded as
  * a check.
  */
-async function untouchedInput(work: PassWork): Promise<Written | undefined> {
+async function untouchedInput(work: PassWork): Promise<WrittenFile | undefined> {
   const { encode, source, picture } = work;
   const isKept = encode.target === undefined && !source.isDeep && picture.isUntouched;
   const file = isKept ? originalOf(work)?.file : undefined;
@@ -229,7 +229,7 @@ function originalOf({
   isConverted,
   chosen,
   picture,
-}: PassWork): Original | undefined {
+}: PassWork): OriginalFile | undefined {
   const { input } = task;
   const isSame = writableFormatFor(source.format) === encode.format && chosen.count === source.frames;
   const asksMore = Object.keys(encode).some((key) => !NEUTRAL_KEYS.includes(key));
@@ -248,7 +248,7 @@ function originalOf({
  * Replaces the compressed pixels of the result by those of the input if they are smaller. Both files show the same
  * picture.
  */
-function withPixelsOf({ task, source, profile }: PassWork, { data, info }: Written): Written {
+function withPixelsOf({ task, source, profile }: PassWork, { data, info }: WrittenFile): WrittenFile {
   if (source.orientation > 1) return { data, info };
   const smaller = withSmallerPngPixels(data, task.input, profile === 'own');
   return { data: smaller, info: { ...info, size: smaller.byteLength } };

@@ -28,7 +28,7 @@ export interface BoundingBox {
   height: number;
 }
 
-export interface BarcodesRead {
+export interface CodesResult {
   width: number;
   height: number;
   codes: (BoundingBox & { format: string; text: string })[];

@@ -1,7 +1,7 @@
 /**
  * A generator of numbers from 0 to 1 that repeats for each seed. Source: mulberry32 by Tommy Ettinger, public domain.
  */
-export function seeded(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp';
 import { escapeMarkup, withoutControlCharacters } from '../image/markup.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { SandboxTask } from './protocol.ts';
-import { seeded } from './random.ts';
+import { seededRandom } from './random.ts';
 
 /** This thread runs the sandbox models. It is started with the first use of one. */
 
@@ -40,7 +40,7 @@ const VISIBLE = /[^\s\p{Cf}]/u;
 
 /** Draws the text in white, as large as it fits, on a gradient of two colours that the seed decides. */
 async function drawn({ text, seed, width, height }: Extract<SandboxTask, { kind: 'draw' }>): Promise<Sharp> {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const ends = Uint8Array.from({ length: 6 }, () => MAX_GROUND_TONE * random());
   const ground = sharp(ends, { raw: { width: 1, height: 2, channels: 3 } });
   const gradient = ground.resize(width, height, { fit: 'fill', kernel: 'linear' });

@@ -5,14 +5,14 @@ import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { type ConnectOverCDPTransport, chromium, type Browser as Driver } from 'playwright';
 import { endFirstWithoutMemory } from '../transport/oom-score.ts';
-import type { Executable } from './executable.ts';
-import { RESTRICTING_FLAGS } from './policy.ts';
-import { endGroupFirstWithoutMemory, groupMemoryBytes, killGroup } from './process-group.ts';
-import { makeScratch, removeScratch } from './scratch.ts';
-import { STILL_FLAGS } from './stillness.ts';
+import type { BrowserExecutable } from './executable.ts';
+import { RESTRICTING_BROWSER_FLAGS } from './policy.ts';
+import { endGroupFirstWithoutMemory, groupMemoryBytes, killProcessGroup } from './process-group.ts';
+import { makeBrowserDirectory, removeBrowserDirectory } from './scratch.ts';
+import { NO_ANIMATION_FLAGS } from './stillness.ts';
 
 /** The browser did not start; the message ends with the last lines that it printed. */
-export class StartError extends Error {
+export class BrowserStartError extends Error {
   override readonly name = 'StartError';
   /** Whether the browser ended by its own fault, so that a second start may succeed. */
   readonly isCrash: boolean;
@@ -102,15 +102,15 @@ export interface Browser {
  * @throws StartError
  */
 export async function startBrowser(
-  executable: Executable,
+  executable: BrowserExecutable,
   { sandboxed, niceness = 0 }: { sandboxed: boolean; niceness?: number | undefined },
 ): Promise<Browser> {
-  const scratch = await makeScratch();
+  const scratch = await makeBrowserDirectory();
   const flags = [
     ...DRAWING_FLAGS,
     ...PROCESS_FLAGS,
-    ...RESTRICTING_FLAGS,
-    ...STILL_FLAGS,
+    ...RESTRICTING_BROWSER_FLAGS,
+    ...NO_ANIMATION_FLAGS,
     ...(sandboxed ? [] : ['--no-sandbox']),
   ];
   // The browser gets its own process group, so that one signal reaches the child processes that Chromium forks.
@@ -126,14 +126,14 @@ export async function startBrowser(
   const pipe = new Pipe(input as Writable, output as Readable);
   const ended = waitForEnd(child);
   const kill = () => {
-    if (child.pid !== undefined) killGroup(child.pid);
+    if (child.pid !== undefined) killProcessGroup(child.pid);
   };
   const gone = ended.then(() => {
     pipe.close();
     // Processes that outlive the first one are killed with it: children of a launcher script or of Chromium.
     kill();
     // A file that cannot be removed is no reason to end the thread.
-    return removeScratch(scratch).catch(() => {});
+    return removeBrowserDirectory(scratch).catch(() => {});
   });
   try {
     // Playwright's own files are removed with the browser's directory.
@@ -149,7 +149,10 @@ export async function startBrowser(
     kill();
     await gone;
     const isCrash = CRASH_SIGNALS.has(child.signalCode);
-    throw new StartError(`${executable.path} did not start: ${stderrTail()}`, { cause: error, isCrash });
+    throw new BrowserStartError(`${executable.path} did not start: ${stderrTail()}`, {
+      cause: error,
+      isCrash,
+    });
   }
 }
 

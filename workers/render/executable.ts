@@ -12,7 +12,7 @@ export class NoBrowserError extends Error {
   override readonly name = 'NoBrowserError';
 }
 
-export interface Executable {
+export interface BrowserExecutable {
   path: string;
 }
 
@@ -30,7 +30,7 @@ const HOW_TO_GET_ONE =
  * @param browserPath the operator's choice; empty for none
  * @throws NoBrowserError
  */
-export async function findExecutable(browserPath: string, cacheDir: string): Promise<Executable> {
+export async function findBrowser(browserPath: string, cacheDir: string): Promise<BrowserExecutable> {
   if (browserPath !== '') {
     if (isExecutable(browserPath)) return { path: browserPath };
     throw new NoBrowserError(
@@ -79,7 +79,7 @@ function systemInstall(): string | undefined {
  * Unpacks into a new directory and renames it into place. So two processes that start at once, or one that dies half
  * way, leave a whole browser or none.
  */
-async function unpacked(cacheDir: string): Promise<Executable> {
+async function unpacked(cacheDir: string): Promise<BrowserExecutable> {
   const home = join(cacheDir, `chromium-${bundledVersion()}`);
   const path = join(home, 'chromium');
   if (!existsSync(path)) {

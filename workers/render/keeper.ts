@@ -1,8 +1,8 @@
-import { type Browser, StartError, startBrowser } from './browser.ts';
-import { type Executable, findExecutable } from './executable.ts';
-import { type After, BrowserPage } from './page.ts';
+import { type Browser, BrowserStartError, startBrowser } from './browser.ts';
+import { type BrowserExecutable, findBrowser } from './executable.ts';
+import { BrowserPage, type CallAfter } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
-import { sweepScratch } from './scratch.ts';
+import { removeLeftoverBrowsers } from './scratch.ts';
 
 /**
  * Number of warm pages in one browser, one per account. Above it, the least recently used page is closed. A page is a
@@ -21,7 +21,7 @@ const MIN_LIFE_MS = 1_000;
 export interface KeeperClock {
   /** Milliseconds of a clock that never goes back. */
   elapsedMs(): number;
-  after: After;
+  after: CallAfter;
 }
 
 const systemClock: KeeperClock = {
@@ -140,7 +140,7 @@ export class BrowserKeeper {
   }
 
   async #current(): Promise<Running> {
-    if (this.#stopped) throw new StartError('The renderer is stopping.');
+    if (this.#stopped) throw new BrowserStartError('The renderer is stopping.');
     this.#running ??= this.#start();
     return this.#running;
   }
@@ -162,9 +162,9 @@ export class BrowserKeeper {
   }
 
   async #launch(): Promise<Running> {
-    if (!this.#swept) await sweepScratch();
+    if (!this.#swept) await removeLeftoverBrowsers();
     this.#swept = true;
-    const executable = await findExecutable(this.#options.browserPath, this.#options.cacheDir);
+    const executable = await findBrowser(this.#options.browserPath, this.#options.cacheDir);
     const browser = await this.#startAgainAfterCrash(executable);
     this.#notify({
       level: 'info',
@@ -177,11 +177,11 @@ export class BrowserKeeper {
    * Starts a browser. One that crashes while it starts is started once more: Chromium crashes so once in thousands of
    * starts.
    */
-  async #startAgainAfterCrash(executable: Executable): Promise<Browser> {
+  async #startAgainAfterCrash(executable: BrowserExecutable): Promise<Browser> {
     try {
       return await this.#startPreferringSandbox(executable);
     } catch (error) {
-      if (!(error instanceof StartError && error.isCrash)) throw error;
+      if (!(error instanceof BrowserStartError && error.isCrash)) throw error;
       this.#notify({ level: 'warn', message: `The browser is started again: ${error.message}` });
       return this.#startPreferringSandbox(executable);
     }
@@ -191,16 +191,17 @@ export class BrowserKeeper {
    * Starts a browser with Chromium's sandbox. If no sandbox is available and none is required, the browser starts
    * without.
    */
-  async #startPreferringSandbox(executable: Executable): Promise<Browser> {
+  async #startPreferringSandbox(executable: BrowserExecutable): Promise<Browser> {
     const { niceness, sandbox } = this.#options;
     if (!this.#sandboxed && sandbox === 'required')
-      throw new StartError(noSandbox('the service runs as root'));
+      throw new BrowserStartError(noSandbox('the service runs as root'));
     try {
       return await startBrowser(executable, { sandboxed: this.#sandboxed, niceness });
     } catch (error) {
       const lacksSandbox = this.#sandboxed && /sandbox|namespace/i.test((error as Error).message);
       if (!lacksSandbox) throw error;
-      if (sandbox === 'required') throw new StartError(noSandbox('the kernel grants no user namespaces'));
+      if (sandbox === 'required')
+        throw new BrowserStartError(noSandbox('the kernel grants no user namespaces'));
       this.#sandboxed = false;
       this.#notify({
         level: 'warn',

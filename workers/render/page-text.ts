@@ -13,7 +13,7 @@ const MAX_CHARACTERS = 50_000;
  * If that font did not load, its families are included, but not its characters. Invisible text, generated content and
  * the values of fields are not read.
  */
-export const READ_TEXT = `(() => {
+export const READ_TEXT_EXPRESSION = `(() => {
   const plain = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase();
   const own = new Set();
   for (const face of document.fonts) if (face.status !== 'error') own.add(plain(face.family));
@@ -43,7 +43,7 @@ export const READ_TEXT = `(() => {
 })()`;
 
 /** Joins the texts of several documents. */
-export function joined(texts: readonly PageText[]): PageText {
+export function joinPageTexts(texts: readonly PageText[]): PageText {
   return {
     characters: texts.map(({ characters }) => characters).join(''),
     families: [...new Set(texts.flatMap(({ families }) => families))],

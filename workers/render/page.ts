@@ -1,17 +1,17 @@
 import type { BrowserContext, CDPSession, Page as Tab } from 'playwright';
 import type { Browser } from './browser.ts';
 import {
-  type AllowedRequests,
+  type AllowedPageRequests,
   assetHeaders,
   decideRequest,
-  leavesTraces,
-  SHELL_HEADERS,
-  shellUrl,
+  EMPTY_DOCUMENT_HEADERS,
+  emptyDocumentUrl,
+  hasLastingEffects,
   withAssetUrls,
 } from './policy.ts';
 import type { PageText, RenderTask } from './protocol.ts';
-import { stillAsset, withStillDrawings } from './still-drawings.ts';
-import { settle } from './stillness.ts';
+import { withoutAnimation, withoutDrawingAnimation } from './still-drawings.ts';
+import { settlePage } from './stillness.ts';
 
 /** The process of the page, or its whole browser, has ended. */
 class PageLostError extends Error {
@@ -19,13 +19,13 @@ class PageLostError extends Error {
 }
 
 /** The document did not finish loading, and the browser is not the cause. */
-export class LoadError extends Error {
+export class PageLoadError extends Error {
   override readonly name = 'LoadError';
 }
 
 type PageContent = Pick<RenderTask, 'html' | 'width' | 'height' | 'scale' | 'assets'>;
 
-export interface Drawn {
+export interface PageCapture {
   png: Buffer;
   loadMs: number;
   captureMs: number;
@@ -33,7 +33,7 @@ export interface Drawn {
 }
 
 /** Calls back once, after `delayMs` milliseconds; the returned function cancels it. */
-export type After = (delayMs: number, callback: () => void) => () => void;
+export type CallAfter = (delayMs: number, callback: () => void) => () => void;
 
 /** Milliseconds after which an idle page is emptied, so that no script or animation of its last drawing runs on. */
 const REST_AFTER_MS = 100;
@@ -56,12 +56,12 @@ export class BrowserPage {
   readonly #session: CDPSession;
   /** Id of the main frame. */
   readonly #frameId: string;
-  #allowance: AllowedRequests = { shellUrl: undefined, drawing: 0, assets: {} };
+  #allowance: AllowedPageRequests = { shellUrl: undefined, drawing: 0, assets: {} };
   #shells = 0;
   /** Resolves when the page is empty and may be drawn on. */
   #empty: Promise<void> = Promise.resolve();
   #size = '';
-  readonly #after: After;
+  readonly #after: CallAfter;
   /** Cancels the scheduled emptying. */
   #cancelEmptying: () => void = () => {};
   #lost = false;
@@ -72,7 +72,7 @@ export class BrowserPage {
   #loadedId = '';
   #onLoaded: () => void = () => {};
 
-  private constructor(tab: Tab, session: CDPSession, frameId: string, after: After) {
+  private constructor(tab: Tab, session: CDPSession, frameId: string, after: CallAfter) {
     this.#context = tab.context();
     this.#session = session;
     this.#frameId = frameId;
@@ -99,7 +99,7 @@ export class BrowserPage {
    * Opens a page in a new browser context.
    * @throws PageLostError, or Playwright's error for a browser that is gone
    */
-  static async open({ driver, onPageCrash }: Browser, after: After): Promise<BrowserPage> {
+  static async open({ driver, onPageCrash }: Browser, after: CallAfter): Promise<BrowserPage> {
     const context = await driver.newContext(CONTEXT_OPTIONS);
     const loss = Promise.withResolvers<never>();
     // Playwright does not report a page that dies while it is opened, and would wait for ever.
@@ -113,7 +113,7 @@ export class BrowserPage {
     }
   }
 
-  static async #openIn(context: BrowserContext, after: After): Promise<BrowserPage> {
+  static async #openIn(context: BrowserContext, after: CallAfter): Promise<BrowserPage> {
     const tab = await context.newPage();
     const session = await context.newCDPSession(tab);
     const { frameTree } = await session.send('Page.getFrameTree');
@@ -127,13 +127,13 @@ export class BrowserPage {
    * Draws one document and returns a PNG of at least its size. The PNG is large, because Chromium encodes it fast.
    * @throws LoadError, PageLostError
    */
-  async draw(drawing: PageContent): Promise<Drawn> {
+  async draw(drawing: PageContent): Promise<PageCapture> {
     this.#cancelEmptying();
     const startedAt = performance.now();
     const text = await this.#unlessLost(this.#load(drawing));
     const loadedAt = performance.now();
     const png = await this.#unlessLost(this.#capture());
-    if (leavesTraces(drawing.html)) this.#clear();
+    if (hasLastingEffects(drawing.html)) this.#clear();
     else this.#cancelEmptying = this.#after(REST_AFTER_MS, () => this.#clear());
     return { png, loadMs: loadedAt - startedAt, captureMs: performance.now() - loadedAt, text };
   }
@@ -179,9 +179,9 @@ export class BrowserPage {
     const loaded = new Promise<void>((resolve) => {
       this.#onLoaded = resolve;
     });
-    await this.#write(withStillDrawings(withAssetUrls(html, this.#allowance)));
+    await this.#write(withoutDrawingAnimation(withAssetUrls(html, this.#allowance)));
     await loaded;
-    return settle(this.#session);
+    return settlePage(this.#session);
   }
 
   #write(html: string): Promise<unknown> {
@@ -190,14 +190,14 @@ export class BrowserPage {
       .catch((error: Error) => {
         // Playwright reports a refusal by the browser as a "Protocol error", and the end of the browser in another
         // form.
-        throw error.message.includes('Protocol error') ? new LoadError(error.message) : error;
+        throw error.message.includes('Protocol error') ? new PageLoadError(error.message) : error;
       });
   }
 
   /** Opens an empty document in place of the last drawing. */
   #clear(): void {
     this.#shells += 1;
-    const url = shellUrl(this.#shells);
+    const url = emptyDocumentUrl(this.#shells);
     this.#allowance = { ...this.#allowance, shellUrl: url, assets: {} };
     this.#empty = this.#open(url);
     // The next drawing reports a failure.
@@ -206,7 +206,7 @@ export class BrowserPage {
 
   async #open(url: string): Promise<void> {
     const { errorText, loaderId } = await this.#session.send('Page.navigate', { url });
-    if (errorText !== undefined) throw new LoadError(`The page could not be emptied: ${errorText}.`);
+    if (errorText !== undefined) throw new PageLoadError(`The page could not be emptied: ${errorText}.`);
     if (loaderId === this.#loadedId) return;
     await new Promise<void>((resolve) => {
       this.#onLoaded = () => {
@@ -240,9 +240,9 @@ export class BrowserPage {
     switch (decision.kind) {
       case 'shell':
         this.#allowance = { ...this.#allowance, shellUrl: undefined };
-        return this.#fulfill(requestId, 200, SHELL_HEADERS);
+        return this.#fulfill(requestId, 200, EMPTY_DOCUMENT_HEADERS);
       case 'asset':
-        return this.#fulfill(requestId, 200, assetHeaders(decision.contentType), stillAsset(decision));
+        return this.#fulfill(requestId, 200, assetHeaders(decision.contentType), withoutAnimation(decision));
       case 'stay':
         return this.#fulfill(requestId, 204, {});
       case 'block':

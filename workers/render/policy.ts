@@ -21,7 +21,7 @@ type Decision =
   | { kind: 'block' };
 
 /** The requests that a page is allowed at this moment. */
-export interface AllowedRequests {
+export interface AllowedPageRequests {
   /** URL of the empty document that is being opened. It is served once. */
   shellUrl: string | undefined;
   /** Number of the drawing. The URLs of its assets contain it, so that no cache serves an asset to the next drawing. */
@@ -30,7 +30,7 @@ export interface AllowedRequests {
 }
 
 /** URL of a page's `number`-th empty document. Each number is used once, so a page cannot request its own document. */
-export function shellUrl(number: number): string {
+export function emptyDocumentUrl(number: number): string {
   return `${ORIGIN}/${number}`;
 }
 
@@ -38,7 +38,7 @@ export function shellUrl(number: number): string {
  * Replaces each reference to an asset of the task by a URL of the page's own origin, because browsers cannot fetch
  * `asset://`.
  */
-export function withAssetUrls(html: string, { drawing, assets }: AllowedRequests): string {
+export function withAssetUrls(html: string, { drawing, assets }: AllowedPageRequests): string {
   return html.replace(ASSET_REFERENCE, (reference, assetId: string) =>
     Object.hasOwn(assets, assetId) ? `${assetsUrl(drawing)}${assetId}` : reference,
   );
@@ -46,7 +46,7 @@ export function withAssetUrls(html: string, { drawing, assets }: AllowedRequests
 
 export function decideRequest(
   request: { url: string; resourceType: string },
-  allowance: AllowedRequests,
+  allowance: AllowedPageRequests,
 ): Decision {
   if (request.resourceType === 'Document') {
     return request.url === allowance.shellUrl ? { kind: 'shell' } : { kind: 'stay' };
@@ -62,7 +62,7 @@ export function decideRequest(
  * body. Its page is then emptied before the next drawing. All other content disappears when the next document is
  * written.
  */
-export function leavesTraces(html: string): boolean {
+export function hasLastingEffects(html: string): boolean {
   return /http-equiv|<meta(?!\s+(?:charset|name=["']?viewport))|\b[av]?link\s*=/i.test(html);
 }
 
@@ -71,7 +71,7 @@ export function leavesTraces(html: string): boolean {
  * in a page can loosen it. A document in a `data:` URL, framed or embedded, inherits the policy and the sandbox, and
  * runs in the process of its page.
  */
-export const SHELL_HEADERS = {
+export const EMPTY_DOCUMENT_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -102,7 +102,7 @@ export function assetHeaders(contentType: string): Record<string, string> {
 }
 
 /** Flags that restrict the browser itself. */
-export const RESTRICTING_FLAGS = [
+export const RESTRICTING_BROWSER_FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND',
   '--proxy-server=http://proxy.darkroom.invalid:9',
   '--proxy-bypass-list=<-loopback>',

@@ -4,7 +4,7 @@ import { endFirstWithoutMemory } from '../transport/oom-score.ts';
 const PAGE_BYTES = 4096;
 
 /** Kills every process of the group at once. It does nothing when the group is empty. */
-export function killGroup(groupId: number): void {
+export function killProcessGroup(groupId: number): void {
   try {
     process.kill(-groupId, 'SIGKILL');
   } catch (error) {
@@ -12,7 +12,7 @@ export function killGroup(groupId: number): void {
   }
 }
 
-export function isAlive(pid: number): boolean {
+export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

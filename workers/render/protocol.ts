@@ -15,7 +15,7 @@ export interface RenderTask {
   /** Pixels of the picture per CSS pixel; absent: 1. */
   scale?: number;
   /** Absent: PNG. */
-  encode?: PageEncode;
+  encode?: PageEncodeOptions;
   /** Account whose page this is. Pages of two accounts never share a browser context. */
   accountId: string;
   /** Assets that the page may load, by asset id, served from memory. All other URLs except `data:` are blocked. */
@@ -24,7 +24,7 @@ export interface RenderTask {
 }
 
 /** How the picture of a page is written. */
-export interface PageEncode extends Pick<EncodeOptions, 'quality'> {
+export interface PageEncodeOptions extends Pick<EncodeOptions, 'quality'> {
   format: OutputFormat;
 }
 

@@ -1,11 +1,11 @@
 import sharp, { type Sharp } from 'sharp';
 import { canBeTransparent, contentTypeOf, encodeWith } from '../image/encode/encoder.ts';
 import { encodeOutput } from '../transport/output.ts';
-import { StartError } from './browser.ts';
+import { BrowserStartError } from './browser.ts';
 import { NoBrowserError } from './executable.ts';
 import type { BrowserKeeper, MemoryExcess } from './keeper.ts';
-import { type Drawn, LoadError } from './page.ts';
-import type { PageEncode, RenderFailure, RenderResult, RenderTask } from './protocol.ts';
+import { type PageCapture, PageLoadError } from './page.ts';
+import type { PageEncodeOptions, RenderFailure, RenderResult, RenderTask } from './protocol.ts';
 
 sharp.concurrency(1);
 sharp.cache(false);
@@ -64,7 +64,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
     return turn;
   }
 
-  async function draw(task: RenderTask, { clientGone, onDrawing }: RenderClient): Promise<Drawn> {
+  async function draw(task: RenderTask, { clientGone, onDrawing }: RenderClient): Promise<PageCapture> {
     if (clientGone.aborted) throw new AbandonedError('Nobody waits for the page any more.');
     if (Date.now() >= task.deadlineMs) throw new AbandonedError('The page waited past its deadline.');
     const ending = endingOf(task.deadlineMs, clientGone);
@@ -90,10 +90,10 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
    * Draws a page. It tries the page in a second browser if the first one may be the cause of the failure: a document
    * did not load, or earlier pages had left memory.
    */
-  function drawTwice(task: RenderTask, client: RenderClient): Promise<Drawn> {
+  function drawTwice(task: RenderTask, client: RenderClient): Promise<PageCapture> {
     return draw(task, client).catch((error) => {
       const mayBeInherited = error instanceof MemoryError && !error.excess.isFirstPage;
-      if (error instanceof LoadError || mayBeInherited) return draw(task, client);
+      if (error instanceof PageLoadError || mayBeInherited) return draw(task, client);
       throw error;
     });
   }
@@ -123,7 +123,7 @@ export function createRenderer(keeper: BrowserKeeper): Renderer {
 }
 
 /** Encodes the picture of a page. It is laid on white if the format has no transparency. */
-function written(png: Buffer, encode: PageEncode): Sharp {
+function written(png: Buffer, encode: PageEncodeOptions): Sharp {
   const opened = sharp(png);
   if (encode.format === 'png') return opened.png();
   const laid = canBeTransparent(encode) ? opened : opened.flatten({ background: '#ffffff' });
@@ -183,7 +183,7 @@ function unlessEnded<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 function isNoBrowser(error: unknown): boolean {
-  return error instanceof NoBrowserError || error instanceof StartError;
+  return error instanceof NoBrowserError || error instanceof BrowserStartError;
 }
 
 function failureOf(error: unknown): RenderFailure {
@@ -194,7 +194,7 @@ function failureOf(error: unknown): RenderFailure {
 
 function reasonOf(error: unknown): RenderFailure['reason'] {
   if (error instanceof AbandonedError) return 'deadline';
-  if (error instanceof LoadError) return 'load';
+  if (error instanceof PageLoadError) return 'load';
   if (error instanceof MemoryError) return 'memory';
   return isNoBrowser(error) ? 'no_browser' : 'crash';
 }

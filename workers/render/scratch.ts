@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, killGroup, pidsWithArgument } from './process-group.ts';
+import { isProcessAlive, killProcessGroup, pidsWithArgument } from './process-group.ts';
 
 /**
  * Name of the directory of one browser, which holds its profile and temporary files. It contains the id of the process
@@ -9,20 +9,20 @@ import { isAlive, killGroup, pidsWithArgument } from './process-group.ts';
  */
 const NAME = /^darkroom-browser-(\d+)-/;
 
-export function makeScratch(): Promise<string> {
+export function makeBrowserDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), `darkroom-browser-${process.pid}-`));
 }
 
 /** Removes a directory. It retries for a second, because child processes that are still ending may write to it. */
-export function removeScratch(directory: string): Promise<void> {
+export function removeBrowserDirectory(directory: string): Promise<void> {
   return rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
 }
 
 /** Kills the browsers and removes the directories of dead processes. */
-export async function sweepScratch(): Promise<void> {
+export async function removeLeftoverBrowsers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const owner = NAME.exec(name)?.[1];
-    if (owner === undefined || isAlive(Number(owner))) continue;
+    if (owner === undefined || isProcessAlive(Number(owner))) continue;
     // A directory of another user cannot be removed here; that user's own service removes it.
     await endLeftover(join(tmpdir(), name)).catch(() => {});
   }
@@ -30,6 +30,6 @@ export async function sweepScratch(): Promise<void> {
 
 async function endLeftover(directory: string): Promise<void> {
   // A browser leads its own process group, so its child processes are killed too.
-  for (const pid of pidsWithArgument(`--user-data-dir=${directory}`)) killGroup(pid);
-  await removeScratch(directory);
+  for (const pid of pidsWithArgument(`--user-data-dir=${directory}`)) killProcessGroup(pid);
+  await removeBrowserDirectory(directory);
 }

@@ -19,7 +19,13 @@ const BASE64 = /[A-Za-z0-9+/=%]*/y;
 const END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
 
 /** The bytes of an image that a page loads. SVG images lose their animation. */
-export function stillAsset({ data, contentType }: { data: Uint8Array; contentType: string }): Uint8Array {
+export function withoutAnimation({
+  data,
+  contentType,
+}: {
+  data: Uint8Array;
+  contentType: string;
+}): Uint8Array {
   return contentType === 'image/svg+xml' ? stillDrawing(data) : data;
 }
 
@@ -29,7 +35,7 @@ function stillDrawing(svg: Uint8Array): Uint8Array {
 }
 
 /** A document whose SVG images in `data:` URLs have no animation. */
-export function withStillDrawings(html: string): string {
+export function withoutDrawingAnimation(html: string): string {
   let still = '';
   let copiedTo = 0;
   for (const { index, 0: start } of html.matchAll(URL_START)) {

@@ -1,5 +1,5 @@
 import type { CDPSession } from 'playwright';
-import { joined, READ_TEXT } from './page-text.ts';
+import { joinPageTexts, READ_TEXT_EXPRESSION } from './page-text.ts';
 import type { PageText } from './protocol.ts';
 
 /*
@@ -12,7 +12,7 @@ import type { PageText } from './protocol.ts';
  * Browser flags that stop animated images and SVG animation elements, in images as well (2 is ImageAnimationPolicy
  * "none").
  */
-export const STILL_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
+export const NO_ANIMATION_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as const;
 
 /**
  * The number of rounds after which a page is captured in its present state. The end of one animation may start another,
@@ -44,11 +44,11 @@ const SETTLE = `(async () => {
       else motion.finish();
     }
   }
-  return { frames: frames.length, text: ${READ_TEXT} };
+  return { frames: frames.length, text: ${READ_TEXT_EXPRESSION} };
 })()`;
 
 /** Waits for the fonts of a loaded page, ends all animation in it and in its frames, and reads their text. */
-export async function settle(session: CDPSession): Promise<PageText> {
+export async function settlePage(session: CDPSession): Promise<PageText> {
   const evaluation = { expression: SETTLE, awaitPromise: true, returnByValue: true };
   const { result } = await session.send('Runtime.evaluate', evaluation);
   const { frames, text } = result.value as { frames: number; text: PageText };
@@ -60,7 +60,7 @@ export async function settle(session: CDPSession): Promise<PageText> {
     const { result: settled } = await session.send('Runtime.evaluate', { ...evaluation, contextId });
     texts.push((settled.value as { text: PageText }).text);
   }
-  return joined(texts);
+  return joinPageTexts(texts);
 }
 
 interface FrameTree {

@@ -1,10 +1,10 @@
 import { Socket } from 'node:net';
 import process from 'node:process';
 import type { ChildProcessAnswer, ChildProcessTask, RasterInput } from '../protocol.ts';
-import { DATA_PIPE, readBytes } from './pipe.ts';
+import { DATA_PIPE_INDEX, readBytesFromPipe } from './pipe.ts';
 
 /** The result of a task. The reply is sent as a message, the bytes on a separate pipe. */
-export interface Performed<Reply> {
+export interface TaskOutcome<Reply> {
   reply: Reply;
   bytes?: Uint8Array;
 }
@@ -14,9 +14,9 @@ export interface Performed<Reply> {
  * process keeps no state, because its parent may kill it at any moment.
  */
 export function serveTasks<Task extends { input: Uint8Array }, Reply>(
-  perform: (task: Task) => Promise<Performed<Reply>>,
+  perform: (task: Task) => Promise<TaskOutcome<Reply>>,
 ): void {
-  const pipe = new Socket({ fd: DATA_PIPE });
+  const pipe = new Socket({ fd: DATA_PIPE_INDEX });
   process.on('message', async ({ task, ...files }: ChildProcessTask<Task>) => {
     const before = process.cpuUsage();
     const { reply, bytes } = await perform({ ...task, ...(await readFiles(pipe, files)) } as unknown as Task);
@@ -34,8 +34,8 @@ async function readFiles(
   pipe: Socket,
   { sizeBytes, layers }: Omit<ChildProcessTask<unknown>, 'task'>,
 ): Promise<{ input: Uint8Array<ArrayBuffer>; layers?: Record<string, RasterInput> }> {
-  if (layers.length === 0) return { input: await readBytes(pipe, sizeBytes) };
-  const all = await readBytes(
+  if (layers.length === 0) return { input: await readBytesFromPipe(pipe, sizeBytes) };
+  const all = await readBytesFromPipe(
     pipe,
     layers.reduce((sum, layer) => sum + layer.sizeBytes, sizeBytes),
   );

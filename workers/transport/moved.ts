@@ -10,14 +10,14 @@ interface Parcel {
  */
 export function markTransferable<T extends Parcel>(answer: T): T {
   const sent = withOwnMemory(answer);
-  return movedWith(sent, [sent]);
+  return markTransferableWith(sent, [sent]);
 }
 
 /**
  * Does the same for an answer that holds several files.
  * @param parcels the files, each after `withOwnMemory`.
  */
-export function movedWith<T extends object>(answer: T, parcels: readonly Parcel[]): T {
+export function markTransferableWith<T extends object>(answer: T, parcels: readonly Parcel[]): T {
   const buffers = parcels.map(({ data }) => data.buffer);
   const parcel = {
     get [transferableSymbol]() {

@@ -5,7 +5,7 @@ const [OPEN, BEGUN, DONE] = [0, 1, 2];
 const TIMEOUT_MS = 1_000;
 
 /** Allows the threads that this one starts later to share an action of `oncePerProcess`. */
-export function shareOnce(name: string): void {
+export function shareOncePerProcess(name: string): void {
   if (getEnvironmentData(name) === undefined)
     setEnvironmentData(name, new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)));
 }

@@ -1,5 +1,5 @@
 import type { OutputInfo, Sharp } from 'sharp';
-import { freeNow } from './pipe.ts';
+import { freeBytes } from './pipe.ts';
 
 /** The result of a pipeline. The bytes fill their whole buffer. */
 export interface PipelineOutput {
@@ -16,7 +16,7 @@ export interface PipelineOutput {
 export async function encodeOutput(pipeline: Sharp): Promise<PipelineOutput> {
   const { data: native, info } = await pipeline.toBuffer({ resolveWithObject: true });
   const data = new Uint8Array(native);
-  freeNow(native);
+  freeBytes(native);
   return { data, info };
 }
 

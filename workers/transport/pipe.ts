@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 
 /** Index of the pipe between a child process and its owner: it carries input bytes in, and result bytes back. */
-export const DATA_PIPE = 4;
+export const DATA_PIPE_INDEX = 4;
 
 /**
  * Frees bytes that are no longer read, without waiting for the garbage collector. V8 reacts to megabytes outside its
  * heap with full collections: for a 4 MB file, they cost as much as processing its picture. Bytes that share their
  * buffer with other bytes are not freed.
  */
-export function freeNow({ buffer, byteLength }: Uint8Array): void {
+export function freeBytes({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
@@ -18,7 +18,7 @@ export function freeNow({ buffer, byteLength }: Uint8Array): void {
  * bytes several times.
  * @throws the signal's reason when it aborts first, or the error with which the pipe fails.
  */
-export async function readBytes(
+export async function readBytesFromPipe(
   pipe: Readable,
   sizeBytes: number,
   signal?: AbortSignal,
@@ -29,7 +29,7 @@ export async function readBytes(
   const take = (chunk: Uint8Array) => {
     bytes.set(chunk, filled);
     filled += chunk.length;
-    freeNow(chunk);
+    freeBytes(chunk);
   };
   pipe.on('data', take);
   pipe.resume();

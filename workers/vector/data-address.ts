@@ -6,20 +6,20 @@ interface AddressedData {
 }
 
 /** Types of pixels that the renderer draws. */
-export const RASTER_TYPE = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+export const RASTER_MEDIA_TYPE_PATTERN = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 const HEAD = /^\s*data:([^,]*),/i;
 const BASE64 = /;\s*base64\s*$/i;
 const PERCENT = /%([0-9a-f]{2})/gi;
 
 /** Decodes a data address; null for any other address. A `%` without two digits stands for itself, as in browsers. */
-export function dataIn(address: string): AddressedData | null {
+export function decodeDataAddress(address: string): AddressedData | null {
   const [head, media = ''] = HEAD.exec(address) ?? [];
   if (head === undefined) return null;
   const type = (media.split(';', 1)[0] ?? '').trim().toLowerCase();
   const data = percentDecoded(address.slice(head.length));
   // A fragment may follow, but text may contain # itself. So text is cut only after its last tag.
   if (BASE64.test(media)) return { type, bytes: Buffer.from(data.split('#', 1)[0] ?? '', 'base64') };
-  const end = RASTER_TYPE.test(type) ? data.length : data.lastIndexOf('>') + 1;
+  const end = RASTER_MEDIA_TYPE_PATTERN.test(type) ? data.length : data.lastIndexOf('>') + 1;
   return { type, bytes: Buffer.from(data.slice(0, end), 'latin1') };
 }
 

@@ -2,7 +2,7 @@ import type { Size } from '../formats/size.ts';
 import { DEFAULT_FONT_SIZE_PX, naturalSvgSizeOf, viewBoxSizeIn } from '../formats/svg.ts';
 
 /** An element as read. Its attribute values are not escaped. */
-export interface Element {
+export interface SvgElement {
   name: string;
   attributes: Readonly<Record<string, string>>;
 }
@@ -16,15 +16,15 @@ const SIZE_DECLARATION = /(^|;)\s*(?:width|height)\s*:[^;]*/gi;
 /**
  * A drawing that refers to nothing outside itself: its root element, whose size can be set, and its content as text.
  */
-export class Drawing {
+export class SafeDrawing {
   /** The natural size in CSS pixels, not rounded; null if it depends on the content. */
   readonly size: Size | null;
   /** The files of the raster pictures in the drawing, and in the drawings within it. */
   readonly pictures: readonly Buffer[];
-  readonly #root: Element;
+  readonly #root: SvgElement;
   readonly #content: string;
 
-  constructor({ name, attributes }: Element, content: string, pictures: readonly Buffer[]) {
+  constructor({ name, attributes }: SvgElement, content: string, pictures: readonly Buffer[]) {
     // The browsers' default font size is set, because the renderer's own default is smaller.
     this.#root = { name, attributes: { 'font-size': `${DEFAULT_FONT_SIZE_PX}`, ...attributes } };
     this.#content = content;
@@ -55,15 +55,15 @@ export class Drawing {
     });
   }
 
-  #written(attributes: Element['attributes']): string {
+  #written(attributes: SvgElement['attributes']): string {
     const { name } = this.#root;
     const mark = name === 'svg' ? '' : MARK;
     const factor = enlargementOf(attributes.viewBox);
     const viewBox = factor > 1 && { viewBox: scaledBox(attributes.viewBox, factor) };
     // The group has the namespace of the root, whatever its prefix is.
     const group = { name: name.replace(/svg$/, 'g'), attributes: { transform: `scale(${factor})` } };
-    const content = factor > 1 ? `${startTag(group)}${this.#content}</${group.name}>` : this.#content;
-    return `${mark}${startTag({ name, attributes: { ...attributes, ...viewBox } })}${content}</${name}>`;
+    const content = factor > 1 ? `${startTagText(group)}${this.#content}</${group.name}>` : this.#content;
+    return `${mark}${startTagText({ name, attributes: { ...attributes, ...viewBox } })}${content}</${name}>`;
   }
 }
 
@@ -85,13 +85,13 @@ function isInShape(px: Size, box: Size): boolean {
   return Math.abs(px.height * ratio - px.width) < 1 || Math.abs(px.width / ratio - px.height) < 1;
 }
 
-export function startTag({ name, attributes }: Element, isSelfClosing = false): string {
+export function startTagText({ name, attributes }: SvgElement, isSelfClosing = false): string {
   let tag = `<${name}`;
   for (const key in attributes) tag += ` ${key}="${escapedValue(attributes[key] ?? '')}"`;
   return isSelfClosing ? `${tag}/>` : `${tag}>`;
 }
 
-export function escapedText(text: string): string {
+export function escapeXmlText(text: string): string {
   return text.replace(/[&<>\r]/g, escapeOf);
 }
 

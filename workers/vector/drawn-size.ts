@@ -1,7 +1,7 @@
 import type { Size } from '../formats/size.ts';
 import { wholePixels } from '../formats/svg.ts';
 import type { TaskFailure } from '../protocol.ts';
-import type { DrawingSize } from './protocol.ts';
+import type { RequestedDrawingSize } from './protocol.ts';
 
 /** Dots per inch of a CSS pixel. */
 export const CSS_DENSITY = 96;
@@ -15,14 +15,18 @@ const ROUNDING_ROOM = 0.999;
  * @param natural its size in CSS pixels, not rounded.
  * @param limitPixels the largest area.
  */
-export function drawnSizeOf(size: DrawingSize, natural: Size, limitPixels: number): Size | TaskFailure {
+export function pixelSizeOfDrawing(
+  size: RequestedDrawingSize,
+  natural: Size,
+  limitPixels: number,
+): Size | TaskFailure {
   const scale = scaleFor(size, natural, limitPixels);
   const pixels = wholePixels({ width: natural.width * scale, height: natural.height * scale });
   return roomFor(pixels, limitPixels) < 1 ? tooLarge(pixels, limitPixels, scale) : pixels;
 }
 
 /** The factor by which a drawing is drawn larger than its natural size. */
-function scaleFor(size: DrawingSize, natural: Size, limitPixels: number): number {
+function scaleFor(size: RequestedDrawingSize, natural: Size, limitPixels: number): number {
   const highest = roomFor(natural, limitPixels) * ROUNDING_ROOM;
   if ('density' in size) {
     const scale = size.density / CSS_DENSITY;

@@ -3,10 +3,10 @@ import type { Size } from '../formats/size.ts';
 import { wholePixels } from '../formats/svg.ts';
 import type { TaskFailure } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
-import type { Drawing } from './drawing.ts';
-import { CSS_DENSITY, drawnSizeOf } from './drawn-size.ts';
-import type { Rasterized, RasterizeTask } from './protocol.ts';
-import { sanitize, UnsafeDrawing } from './sanitize.ts';
+import type { SafeDrawing } from './drawing.ts';
+import { CSS_DENSITY, pixelSizeOfDrawing } from './drawn-size.ts';
+import type { RasterizedPixels, RasterizeTask } from './protocol.ts';
+import { sanitizeSvg, UnsafeDrawingError } from './sanitize.ts';
 
 /**
  * Every drawing is opened at this density, at which an inch has 96 CSS pixels. The decoder itself takes a CSS pixel for
@@ -18,23 +18,23 @@ const SCALE_OF_DECODER = CSS_DENSITY / 72;
 const MAX_CHECKED_PICTURES = 1_000;
 
 interface DrawingReply {
-  reply: Rasterized;
+  reply: RasterizedPixels;
   /** RGBA, row by row. */
   pixels: Uint8Array;
 }
 
 /** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
-export async function rasterize({
+export async function rasterizeSvg({
   input,
   size,
   limitPixels,
 }: RasterizeTask): Promise<DrawingReply | TaskFailure> {
   try {
-    const drawing = sanitize(input);
+    const drawing = sanitizeSvg(input);
     const tooLarge = await tooLargePicture(drawing, limitPixels);
     if (tooLarge !== undefined) return tooLarge;
     const natural = drawing.size ?? (await measured(drawing));
-    const pixels = drawnSizeOf(size, natural, limitPixels);
+    const pixels = pixelSizeOfDrawing(size, natural, limitPixels);
     return 'kind' in pixels ? pixels : await draw(drawing, natural, pixels);
   } catch (error) {
     return unreadable(error);
@@ -45,7 +45,7 @@ export async function rasterize({
  * The failure of a drawing whose embedded picture is larger than a picture may be, because decoding it would take all
  * of the memory or time. A picture that cannot be read is left to the renderer, which omits it.
  */
-async function tooLargePicture({ pictures }: Drawing, limit: number): Promise<TaskFailure | undefined> {
+async function tooLargePicture({ pictures }: SafeDrawing, limit: number): Promise<TaskFailure | undefined> {
   for (const picture of pictures.slice(0, MAX_CHECKED_PICTURES)) {
     const header = sharp(picture, { limitInputPixels: false }).metadata();
     const { width, height } = await header.catch(() => ({ width: 0, height: 0 }));
@@ -61,18 +61,25 @@ async function tooLargePicture({ pictures }: Drawing, limit: number): Promise<Ta
 }
 
 /** Measures a drawing whose content decides its size, to whole pixels of the decoder. */
-async function measured(drawing: Drawing): Promise<Size> {
+async function measured(drawing: SafeDrawing): Promise<Size> {
   const { width, height } = await sharp(Buffer.from(drawing.text()), OPEN_OPTIONS).metadata();
   return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
 }
 
-async function draw(drawing: Drawing, natural: Size, pixels: Size): Promise<DrawingReply> {
+async function draw(drawing: SafeDrawing, natural: Size, pixels: Size): Promise<DrawingReply> {
   const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
   const opened = sharp(Buffer.from(text), OPEN_OPTIONS);
   const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());
   const { width, height } = info;
   const { width: naturalWidth, height: naturalHeight } = wholePixels(natural);
-  const reply: Rasterized = { kind: 'rasterized', width, height, channels: 4, naturalWidth, naturalHeight };
+  const reply: RasterizedPixels = {
+    kind: 'rasterized',
+    width,
+    height,
+    channels: 4,
+    naturalWidth,
+    naturalHeight,
+  };
   return { reply, pixels: data };
 }
 
@@ -82,7 +89,7 @@ function scaled({ width, height }: Size, scale: number): Size {
 
 function unreadable(error: unknown): TaskFailure {
   const message =
-    error instanceof UnsafeDrawing
+    error instanceof UnsafeDrawingError
       ? error.message
       : 'The bytes are not an SVG that can be drawn: they do not parse, have no size, nest too deeply, or need too much memory.';
   return { kind: 'failure', code: 'unsupported_format', message };

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { pixelsPerExtraUnit, withFontSizeInPixels } from '../formats/svg.ts';
-import { dataIn, RASTER_TYPE } from './data-address.ts';
-import { Drawing, type Element, escapedText, startTag } from './drawing.ts';
+import { decodeDataAddress, RASTER_MEDIA_TYPE_PATTERN } from './data-address.ts';
+import { escapeXmlText, SafeDrawing, type SvgElement, startTagText } from './drawing.ts';
 
 /**
  * Makes an SVG safe to draw. An SVG could load a file of the machine or an address of its network (href, url(),
@@ -17,7 +17,7 @@ import { Drawing, type Element, escapedText, startTag } from './drawing.ts';
  */
 
 /** The drawing may not be drawn; the message says why. */
-export class UnsafeDrawing extends Error {
+export class UnsafeDrawingError extends Error {
   override readonly name = 'UnsafeDrawing';
 }
 
@@ -75,7 +75,7 @@ interface SharedBudget {
  * @throws UnsafeDrawing for entities that load, nest or expand, and for text in an unknown encoding; Error for text
  *   that is not well-formed XML.
  */
-export function sanitize(file: Uint8Array): Drawing {
+export function sanitizeSvg(file: Uint8Array): SafeDrawing {
   return sanitizeAt(0, file, { remainingCharacters: MAX_EXPANDED_CHARACTERS, pictures: [] });
 }
 
@@ -83,7 +83,7 @@ export function sanitize(file: Uint8Array): Drawing {
  * Sanitizes one drawing.
  * @param depth the number of drawings around this one.
  */
-function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Drawing {
+function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): SafeDrawing {
   const text = decode(file).trimStart();
   const writer = new DrawingWriter((address) => embedded(address, depth + 1, shared));
   const parser = new SaxesParser({ xmlns: false, position: false } as const);
@@ -100,13 +100,13 @@ function sanitizeAt(depth: number, file: Uint8Array, shared: SharedBudget): Draw
 
 /** A data address of pixels, or of a drawing that is made safe as well. Empty for anything else. */
 function embedded(address: string, depth: number, shared: SharedBudget): string {
-  const data = dataIn(address);
+  const data = decodeDataAddress(address);
   if (data === null) return '';
   const { type, bytes } = data;
   const isUnknown = UNKNOWN_TYPES.includes(type);
   const start = bytes.toString('latin1', 0, 4);
   const isRaster = RASTER.test(start);
-  if (RASTER_TYPE.test(type) || (isUnknown && isRaster)) {
+  if (RASTER_MEDIA_TYPE_PATTERN.test(type) || (isUnknown && isRaster)) {
     if (isRaster) shared.pictures.push(bytes);
     return address;
   }
@@ -143,7 +143,7 @@ function decode(file: Uint8Array): string {
   try {
     return new TextDecoder(declared).decode(file);
   } catch {
-    throw new UnsafeDrawing(
+    throw new UnsafeDrawingError(
       `The drawing is written in ${declared}, which is not supported; save it as UTF-8.`,
     );
   }
@@ -164,8 +164,8 @@ function parseEntities(doctype: string, text: string, shared: SharedBudget): Map
   return values;
 }
 
-function unsafeEntitiesError(): UnsafeDrawing {
-  return new UnsafeDrawing(
+function unsafeEntitiesError(): UnsafeDrawingError {
+  return new UnsafeDrawingError(
     'The drawing declares entities that load, nest or unfold; save it without its DOCTYPE.',
   );
 }
@@ -173,7 +173,7 @@ function unsafeEntitiesError(): UnsafeDrawing {
 /** Collects the root element, and writes the content without references to anything outside the drawing. */
 class DrawingWriter {
   readonly #embedded: (address: string) => string;
-  #root: Element | undefined;
+  #root: SvgElement | undefined;
   #content = '';
   /** Open elements inside the root. */
   #depth = 0;
@@ -197,7 +197,7 @@ class DrawingWriter {
       this.#root = { name, attributes: safe };
       return;
     }
-    this.#content += startTag({ name, attributes: safe }, isSelfClosing);
+    this.#content += startTagText({ name, attributes: safe }, isSelfClosing);
     if (isSelfClosing) return;
     this.#depth += 1;
     if (STYLE.test(name)) this.#style = '';
@@ -207,7 +207,7 @@ class DrawingWriter {
     if (isSelfClosing || INCLUDE.test(name)) return;
     if (this.#style !== undefined) {
       if (!STYLE.test(name)) return;
-      this.#content += escapedText(harmlessStyle(this.#inPixels(this.#style)));
+      this.#content += escapeXmlText(harmlessStyle(this.#inPixels(this.#style)));
       this.#style = undefined;
     }
     if (this.#depth === 0) return;
@@ -217,13 +217,13 @@ class DrawingWriter {
 
   text(content: string): void {
     if (this.#style !== undefined) this.#style += content;
-    else if (this.#root !== undefined) this.#content += escapedText(content);
+    else if (this.#root !== undefined) this.#content += escapeXmlText(content);
   }
 
   /** @param pictures those in the drawing. */
-  written(pictures: readonly Buffer[]): Drawing {
-    if (this.#root === undefined) throw new UnsafeDrawing('The drawing has no root element.');
-    return new Drawing(this.#root, this.#content, pictures);
+  written(pictures: readonly Buffer[]): SafeDrawing {
+    if (this.#root === undefined) throw new UnsafeDrawingError('The drawing has no root element.');
+    return new SafeDrawing(this.#root, this.#content, pictures);
   }
 
   #harmless(name: string, value: string): string {

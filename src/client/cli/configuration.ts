@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { UsageError } from './exit-codes.ts';
 
 /** Environment variables by name. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** The settings that a user keeps on this machine. */
 export interface Configuration {
@@ -19,7 +19,7 @@ const PRIVATE = 0o600;
  * The path of the configuration file: DARKROOM_CONFIG, else darkroom/config.json in the user's folder for
  * configurations.
  */
-export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: Environment): string {
+export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: EnvironmentVariables): string {
   return DARKROOM_CONFIG || join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'darkroom', 'config.json');
 }
 
@@ -27,7 +27,7 @@ export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: Environm
  * Reads the configuration. A file that does not exist is an empty configuration.
  * @throws UsageError for a file that other users may read, because it holds a key.
  */
-export async function readConfiguration(environment: Environment): Promise<Configuration> {
+export async function readConfiguration(environment: EnvironmentVariables): Promise<Configuration> {
   const path = configurationPath(environment);
   const found = await stat(path).catch(() => null);
   if (found === null) return {};
@@ -42,7 +42,10 @@ export async function readConfiguration(environment: Environment): Promise<Confi
 }
 
 /** Changes the configuration. Only this user can read the file. */
-export async function writeConfiguration(environment: Environment, change: Configuration): Promise<void> {
+export async function writeConfiguration(
+  environment: EnvironmentVariables,
+  change: Configuration,
+): Promise<void> {
   const path = configurationPath(environment);
   const configuration = { ...(await readConfiguration(environment)), ...change };
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

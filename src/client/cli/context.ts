@@ -1,15 +1,15 @@
 import { Darkroom } from '../client.ts';
-import { type Environment, readConfiguration } from './configuration.ts';
+import { type EnvironmentVariables, readConfiguration } from './configuration.ts';
 import { UsageError } from './exit-codes.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What every command works with. */
-export class Context {
+export class CliContext {
   readonly terminal: Terminal;
-  readonly environment: Environment;
+  readonly environment: EnvironmentVariables;
   #client: Darkroom | undefined;
 
-  constructor(terminal: Terminal, environment: Environment) {
+  constructor(terminal: Terminal, environment: EnvironmentVariables) {
     this.terminal = terminal;
     this.environment = environment;
   }
@@ -29,8 +29,8 @@ export class Context {
 }
 
 /** A command: it takes arguments and returns an exit code. */
-export interface Command {
+export interface CliCommand {
   /** How it is called, for `--help`. */
   usage: string;
-  run(args: readonly string[], context: Context): Promise<number>;
+  run(args: readonly string[], context: CliContext): Promise<number>;
 }

@@ -16,7 +16,7 @@ const SECRET_BYTES = 32;
  * The event of a job that has ended. Its id is the same for every such event of a job, and differs from the service's
  * own event id.
  */
-export function eventOf(job: JobSummary): JobEvent {
+export function jobEndEventOf(job: JobSummary): JobEvent {
   const { id, status, outcome, errorCode, retryable } = job;
   const isCompleted = status === 'COMPLETED';
   return {
@@ -38,12 +38,12 @@ export function eventOf(job: JobSummary): JobEvent {
 }
 
 /** A secret such as those of webhook endpoints. */
-export function newSecret(): string {
+export function newWebhookSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
 /** The headers of a delivery, with both signatures that the service sends. */
-export function signedHeaders({ id, type }: JobEvent, body: string, secret: string, nowMs: number) {
+export function signedDeliveryHeaders({ id, type }: JobEvent, body: string, secret: string, nowMs: number) {
   const seconds = String(Math.floor(nowMs / 1000));
   const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');

@@ -18,7 +18,7 @@ const NAME = '.darkroom-journal.ndjson';
  * The journal of a command in its output folder: one line per output. A command that is run again continues where it
  * ended. It skips outputs that exist, unless their input or the work has changed.
  */
-export class Journal {
+export class OutputJournal {
   readonly #folder: string;
   readonly #work: string;
   readonly #made: ReadonlyMap<string, JournalEntry>;
@@ -30,12 +30,12 @@ export class Journal {
   }
 
   /** @param work what the command does with each file. */
-  static async open(folder: string, work: unknown): Promise<Journal> {
+  static async open(folder: string, work: unknown): Promise<OutputJournal> {
     const path = join(folder, NAME);
     const text = await readFile(path, 'utf8').catch(() => '');
     // Otherwise the next entry would be appended to a line that broke off.
     if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n');
-    return new Journal(folder, JSON.stringify(work), text.split('\n').flatMap(parseEntry));
+    return new OutputJournal(folder, JSON.stringify(work), text.split('\n').flatMap(parseEntry));
   }
 
   /** Whether the output for this version of a file exists. */

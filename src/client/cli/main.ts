@@ -10,11 +10,11 @@ import { compareCommand, metadataCommand, readCodesCommand, readTextCommand } fr
 import { renderCommand } from './commands/render.ts';
 import { transformCommand } from './commands/transform.ts';
 import { uploadCommand } from './commands/upload.ts';
-import { type Command, Context } from './context.ts';
+import { type CliCommand, CliContext } from './context.ts';
 import { EXIT_CODES, exitCodeOf, UsageError } from './exit-codes.ts';
 import { Terminal } from './terminal.ts';
 
-const COMMANDS: Readonly<Record<string, Command>> = {
+const COMMANDS: Readonly<Record<string, CliCommand>> = {
   transform: transformCommand,
   render: renderCommand,
   metadata: metadataCommand,
@@ -52,7 +52,7 @@ Exit codes: 0 done, 1 broken, 2 wrong arguments, 3 refused, 4 out of credits or 
 `;
 
 /** Runs one command. @returns its exit code. */
-async function main([name, ...args]: readonly string[], context: Context): Promise<number> {
+async function main([name, ...args]: readonly string[], context: CliContext): Promise<number> {
   if (name === 'help') return main([...args.slice(0, 1), '--help'], context);
   if (name === undefined || name === '--help' || name === '-h') {
     process.stdout.write(USAGE);
@@ -83,7 +83,7 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   process.exit(code === 'EPIPE' ? 0 : EXIT_CODES.broken),
 );
 try {
-  process.exitCode = await main(process.argv.slice(2), new Context(terminal, process.env));
+  process.exitCode = await main(process.argv.slice(2), new CliContext(terminal, process.env));
 } catch (error) {
   terminal.endProgress();
   terminal.failure(error, 'darkroom');

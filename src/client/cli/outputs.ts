@@ -1,7 +1,7 @@
 import type { Darkroom } from '../client.ts';
 import type { Output, Step } from '../nouns/images.ts';
 import { UsageError } from './exit-codes.ts';
-import { readList, readOp, readParameters } from './parameters.ts';
+import { readListOption, readOpDefinition, readParameters } from './parameters.ts';
 
 const FORM = 'NAME=OP:PARAMETER=VALUE,…, with further ops after a ;';
 /** Matches a named output, as in `small=resize:width=320,format=webp;sharpen`. */
@@ -17,7 +17,7 @@ export async function readOutputs(sent: readonly string[], client: Darkroom): Pr
   for (const text of sent) {
     const [, name, work] = NAMED.exec(text) ?? [];
     if (name === undefined || work === undefined)
-      outputs.push(...((await readList('outputs', text)) as Output[]));
+      outputs.push(...((await readListOption('outputs', text)) as Output[]));
     else if (work.startsWith(PRESET)) outputs.push({ name, preset: work.slice(PRESET.length) });
     else {
       const steps = await readSteps(work, client);
@@ -32,7 +32,7 @@ async function readSteps(work: string, client: Darkroom): Promise<Step[]> {
   const steps: Step[] = [];
   for (const text of work.split(';')) {
     const [, name = '', list = ''] = /^([^:]*):?(.*)$/s.exec(text) ?? [];
-    const op = await readOp(client, name);
+    const op = await readOpDefinition(client, name);
     const pairs = list.split(',').filter((pair) => pair !== '');
     steps.push({ op: op.op, parameters: readParameters(op, pairs.map(splitPair)) } as Step);
   }

@@ -40,7 +40,7 @@ export async function parseOp(
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
     return { values: values as ParsedOp['values'], positionals, parameters: {} };
   }
-  const op = await readOp(await readClient(), first.op);
+  const op = await readOpDefinition(await readClient(), first.op);
   const names = namesOf(op, Object.keys(options));
   const joined = joinValues(args, op, names);
   const ofOp: Options = Object.fromEntries(Array.from(names.keys(), (name) => [name, { type: 'string' }]));
@@ -106,7 +106,7 @@ function noParameter({ op, params }: OpDefinition, option: string): UsageError {
  * Reads the contract of an op.
  * @throws UsageError for an op that does not exist.
  */
-export async function readOp(client: Darkroom, name: string): Promise<OpDefinition> {
+export async function readOpDefinition(client: Darkroom, name: string): Promise<OpDefinition> {
   try {
     return await client.ops.get(name);
   } catch (error) {
@@ -153,14 +153,14 @@ function readValue(name: string, text: string, { type, min, max }: OpParameter):
   }
   if (types.includes('boolean') && /^(true|false)$/i.test(text)) return text.toLowerCase() === 'true';
   if (types.some((one) => one === 'array' || one === 'object') && /^\s*[[{]/.test(text))
-    return readJson(name, text);
+    return parseJsonOption(name, text);
   if (types.length === 1 && ['integer', 'number'].includes(type))
     throw new UsageError(`--${name} is ${JSON.stringify(text)}: it must be a number.`);
   return text;
 }
 
 /** @throws UsageError unless exactly one of the options that name the work is given. */
-export function requireOne(works: readonly unknown[], alternative = ''): void {
+export function requireOneWorkOption(works: readonly unknown[], alternative = ''): void {
   if (works.filter((work) => work !== undefined).length !== 1)
     throw new UsageError(`Say what to do by one of --op, --preset and --steps${alternative}.`);
 }
@@ -169,9 +169,9 @@ export function requireOne(works: readonly unknown[], alternative = ''): void {
  * Reads a list as JSON, from the value of an option or from the file that it names.
  * @throws UsageError
  */
-export async function readList(name: string, value: string): Promise<unknown[]> {
+export async function readListOption(name: string, value: string): Promise<unknown[]> {
   const isText = value.trimStart().startsWith('[');
-  const list = readJson(name, isText ? value : await readNamed(name, value));
+  const list = parseJsonOption(name, isText ? value : await readNamedFile(name, value));
   if (!Array.isArray(list)) throw new UsageError(`--${name} must hold a list as JSON.`);
   return list;
 }
@@ -180,7 +180,7 @@ export async function readList(name: string, value: string): Promise<unknown[]> 
  * The text of a file that an option names.
  * @throws UsageError for a file that cannot be read.
  */
-export async function readNamed(name: string, path: string): Promise<string> {
+export async function readNamedFile(name: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
@@ -190,7 +190,7 @@ export async function readNamed(name: string, path: string): Promise<string> {
   }
 }
 
-export function readJson(name: string, text: string): unknown {
+export function parseJsonOption(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

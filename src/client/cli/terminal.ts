@@ -2,7 +2,7 @@ import { DarkroomError } from '../errors.ts';
 import type { ImageEstimate } from '../schema.ts';
 
 /** A stream that a command writes to. */
-export interface Sink {
+export interface OutputStream {
   write(data: string | Uint8Array, done?: (error?: Error | null) => void): unknown;
   isTTY?: boolean;
   columns?: number;
@@ -17,11 +17,11 @@ const DEFAULT_COLUMNS = 80;
  * object per line. Everything else goes to stderr. Progress is shown only if stderr is a terminal.
  */
 export class Terminal {
-  readonly #stdout: Sink;
-  readonly #stderr: Sink;
+  readonly #stdout: OutputStream;
+  readonly #stderr: OutputStream;
   #progress = '';
 
-  constructor(stdout: Sink, stderr: Sink) {
+  constructor(stdout: OutputStream, stderr: OutputStream) {
     this.#stdout = stdout;
     this.#stderr = stderr;
   }

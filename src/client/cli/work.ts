@@ -1,11 +1,11 @@
-import { type ImageInput, isReference, type SecondPicture } from '../bodies.ts';
+import { type ImageInput, isImageReference, type SecondPicture } from '../bodies.ts';
 import type { Darkroom } from '../client.ts';
 import type { Output, Step, TransformWork } from '../nouns/images.ts';
 import type { OpDefinition } from '../schema.ts';
 import { UsageError } from './exit-codes.ts';
 import { findInputs } from './inputs.ts';
 import { readOutputs } from './outputs.ts';
-import { type ParsedOp, readList, requireOne } from './parameters.ts';
+import { type ParsedOp, readListOption, requireOneWorkOption } from './parameters.ts';
 
 const ENDPOINT = '/images/transform';
 
@@ -24,18 +24,18 @@ export interface ImageWork {
  *   given.
  * @throws UsageError
  */
-export async function readWork(parsed: ParsedOp, client: Darkroom, format: string): Promise<ImageWork> {
+export async function readImageWork(parsed: ParsedOp, client: Darkroom, format: string): Promise<ImageWork> {
   const { op, values } = parsed;
   const { preset, steps } = values;
   const second = typeof values.layer === 'string' ? await openLayer(values.layer) : undefined;
   const outputs = values.outputs as string[] | undefined;
-  requireOne([op, preset, outputs ?? steps], ', or by --outputs');
-  const isNamed = second !== undefined && isReference(second);
+  requireOneWorkOption([op, preset, outputs ?? steps], ', or by --outputs');
+  const isNamed = second !== undefined && isImageReference(second);
   if (isNamed && op === undefined)
     throw new UsageError('--layer takes a file here: name layerAssetId or layerUrl in the step.');
   const layer = isNamed ? undefined : (second as SecondPicture | undefined);
   if (typeof preset === 'string') return { work: { preset }, layer };
-  const first = typeof steps === 'string' ? ((await readList('steps', steps)) as Step[]) : undefined;
+  const first = typeof steps === 'string' ? ((await readListOption('steps', steps)) as Step[]) : undefined;
   if (outputs !== undefined)
     return { work: { outputs: await readOutputs(outputs, client), ...(first && { steps: first }) }, layer };
   if (first !== undefined || op === undefined) return { work: { steps: first ?? [] }, layer };

@@ -1,5 +1,5 @@
-import { type ImageBytes, imageBody } from '../bodies.ts';
-import { list, type QueryOf, read } from '../calls.ts';
+import { type ImageBytes, imageRequestBody } from '../bodies.ts';
+import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Pages } from '../pages.ts';
 import { Download } from '../picture.ts';
 import type { Asset, Link, ListedAsset } from '../schema.ts';
@@ -24,17 +24,17 @@ export class Assets {
     }: CallOptions & { name?: string; collection?: string; palette?: number } = {},
   ): Promise<Asset> {
     const query = { name: name ?? (input as Partial<File>).name, collection, palette };
-    const call = { method: 'POST', path: '/assets/upload', query, body: imageBody(input) };
+    const call = { method: 'POST', path: '/assets/upload', query, body: imageRequestBody(input) };
     return (await this.#transport.json<Asset>(call, options)).data;
   }
 
   /** Lists assets, newest first; with similarTo, the most similar first. */
   list(query: QueryOf<'GET /assets'> = {}, options?: CallOptions): Pages<ListedAsset> {
-    return list(this.#transport, 'GET /assets', { query }, options);
+    return listNamedCall(this.#transport, 'GET /assets', { query }, options);
   }
 
   get(assetId: string, options?: CallOptions): Promise<Asset> {
-    return read(this.#transport, 'GET /assets/{assetId}', { path: { assetId } }, options);
+    return readNamedCall(this.#transport, 'GET /assets/{assetId}', { path: { assetId } }, options);
   }
 
   /** The bytes of an asset. */
@@ -61,10 +61,15 @@ export class Assets {
     { expiresInSeconds, ...options }: CallOptions & { expiresInSeconds?: number } = {},
   ): Promise<Link> {
     const query = expiresInSeconds === undefined ? {} : { expiresInSeconds };
-    return read(this.#transport, 'GET /assets/{assetId}/link', { path: { assetId }, query }, options);
+    return readNamedCall(
+      this.#transport,
+      'GET /assets/{assetId}/link',
+      { path: { assetId }, query },
+      options,
+    );
   }
 
   async delete(assetId: string, options?: CallOptions): Promise<void> {
-    await read(this.#transport, 'DELETE /assets/{assetId}', { path: { assetId } }, options);
+    await readNamedCall(this.#transport, 'DELETE /assets/{assetId}', { path: { assetId } }, options);
   }
 }

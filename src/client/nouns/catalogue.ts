@@ -1,4 +1,4 @@
-import { read } from '../calls.ts';
+import { readNamedCall } from '../calls.ts';
 import type { OpDefinition } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
@@ -11,10 +11,10 @@ export class Catalogue {
   }
 
   async list(options?: CallOptions): Promise<OpDefinition[]> {
-    return (await read(this.#transport, 'GET /ops', {}, options)) as OpDefinition[];
+    return (await readNamedCall(this.#transport, 'GET /ops', {}, options)) as OpDefinition[];
   }
 
   get(op: string, options?: CallOptions): Promise<OpDefinition> {
-    return read(this.#transport, 'GET /ops/{op}', { path: { op } }, options);
+    return readNamedCall(this.#transport, 'GET /ops/{op}', { path: { op } }, options);
   }
 }

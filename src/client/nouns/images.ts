@@ -1,9 +1,21 @@
-import { type ImageInput, imageBody, isReference, pairBody, type SecondPicture } from '../bodies.ts';
+import {
+  type ImageInput,
+  imagePairRequestBody,
+  imageRequestBody,
+  isImageReference,
+  type SecondPicture,
+} from '../bodies.ts';
 import type { DataOf } from '../calls.ts';
 import { Outputs } from '../outputs.ts';
 import { Picture } from '../picture.ts';
 import type { ImageEstimate, Ops, OutputEstimates, RenderRequest, ResultLink } from '../schema.ts';
-import { type ApiCall, type CallOptions, jsonBody, type Query, type Transport } from '../transport.ts';
+import {
+  type ApiCall,
+  type CallOptions,
+  jsonRequestBody,
+  type QueryFields,
+  type Transport,
+} from '../transport.ts';
 
 /** An op with its parameters beside its name. */
 export type OpWork = { [Name in keyof Ops]: { op: Name } & Ops[Name] }[keyof Ops];
@@ -86,13 +98,18 @@ export class Images {
 
   /** Draws a template, or HTML, with one row of data. */
   async render(request: RenderRequest, options?: CallOptions): Promise<Picture> {
-    const call = { method: 'POST', path: '/images/render', body: jsonBody(request), accept: PICTURE };
+    const call = { method: 'POST', path: '/images/render', body: jsonRequestBody(request), accept: PICTURE };
     return new Picture(await this.#transport.bytes(call, options));
   }
 
   /** What a render would make and cost. Nothing is drawn, and no run is counted. */
   estimateRender(request: RenderRequest, options?: CallOptions): Promise<ImageEstimate> {
-    const call = { method: 'POST', path: '/images/render', query: { dryRun: true }, body: jsonBody(request) };
+    const call = {
+      method: 'POST',
+      path: '/images/render',
+      query: { dryRun: true },
+      body: jsonRequestBody(request),
+    };
     return this.#data(call, options);
   }
 
@@ -126,7 +143,7 @@ export class Images {
     other: ImageInput,
     { ssimulacra2, ...options }: CallOptions & { ssimulacra2?: boolean } = {},
   ): Promise<DataOf<'POST /images/compare'>> {
-    const body = await pairBody(one, other);
+    const body = await imagePairRequestBody(one, other);
     return this.#data({ method: 'POST', path: '/images/compare', query: { ssimulacra2 }, body }, options);
   }
 
@@ -142,13 +159,13 @@ function transformCall(
   input: ImageInput,
   work: TransformWork,
   { layer }: TransformCallOptions = {},
-): ApiCall & { query: Query } {
+): ApiCall & { query: QueryFields } {
   if (work.steps !== undefined)
-    return { ...TRANSFORM, query: {}, body: imageBody(input, { steps: work.steps }, layer) };
-  if (!isReference(input) || work.preset !== undefined)
-    return { ...TRANSFORM, query: { ...work }, body: imageBody(input, {}, layer) };
+    return { ...TRANSFORM, query: {}, body: imageRequestBody(input, { steps: work.steps }, layer) };
+  if (!isImageReference(input) || work.preset !== undefined)
+    return { ...TRANSFORM, query: { ...work }, body: imageRequestBody(input, {}, layer) };
   const { op, ...parameters } = work;
-  return { ...TRANSFORM, query: {}, body: imageBody(input, { op, parameters }, layer) };
+  return { ...TRANSFORM, query: {}, body: imageRequestBody(input, { op, parameters }, layer) };
 }
 
 function outputsCall(
@@ -156,9 +173,9 @@ function outputsCall(
   outputs: readonly Output[],
   { steps, layer }: OutputsCallOptions = {},
 ): ApiCall {
-  return { ...TRANSFORM, body: imageBody(input, { outputs, ...(steps && { steps }) }, layer) };
+  return { ...TRANSFORM, body: imageRequestBody(input, { outputs, ...(steps && { steps }) }, layer) };
 }
 
-function readCall(what: string, input: ImageInput, query: Query = {}): ApiCall {
-  return { method: 'POST', path: `/images/${what}`, query, body: imageBody(input) };
+function readCall(what: string, input: ImageInput, query: QueryFields = {}): ApiCall {
+  return { method: 'POST', path: `/images/${what}`, query, body: imageRequestBody(input) };
 }

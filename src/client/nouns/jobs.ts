@@ -1,4 +1,4 @@
-import { type DataOf, list, type QueryOf, read } from '../calls.ts';
+import { type DataOf, listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Pages } from '../pages.ts';
 import { Download } from '../picture.ts';
 import type { Job, JobEstimate, JobItem, JobRequest, JobSummary, ResumedJob } from '../schema.ts';
@@ -29,12 +29,12 @@ export class Jobs {
   /** Checks and prices a job without submitting it. */
   async estimate(request: JobRequest, options?: CallOptions): Promise<JobEstimate> {
     const fields = { query: { dryRun: true }, body: request };
-    return (await read(this.#transport, 'POST /jobs', fields, options)) as JobEstimate;
+    return (await readNamedCall(this.#transport, 'POST /jobs', fields, options)) as JobEstimate;
   }
 
   /** Submits a job, and returns it as it was created. A retry of the call never makes a second one. */
   async submit(request: JobRequest, options?: CallOptions): Promise<Job> {
-    return (await read(this.#transport, 'POST /jobs', { body: request }, options)) as Job;
+    return (await readNamedCall(this.#transport, 'POST /jobs', { body: request }, options)) as Job;
   }
 
   /**
@@ -68,12 +68,12 @@ export class Jobs {
   }
 
   get(jobId: string, query: QueryOf<'GET /jobs/{jobId}'> = {}, options?: CallOptions): Promise<Job> {
-    return read(this.#transport, 'GET /jobs/{jobId}', { path: { jobId }, query }, options);
+    return readNamedCall(this.#transport, 'GET /jobs/{jobId}', { path: { jobId }, query }, options);
   }
 
   /** Newest first. */
   list(query: QueryOf<'GET /jobs'> = {}, options?: CallOptions): Pages<JobSummary> {
-    return list(this.#transport, 'GET /jobs', { query }, options);
+    return listNamedCall(this.#transport, 'GET /jobs', { query }, options);
   }
 
   /** Number of jobs of each status and type. */
@@ -81,7 +81,7 @@ export class Jobs {
     query: QueryOf<'GET /jobs/counts'> = {},
     options?: CallOptions,
   ): Promise<DataOf<'GET /jobs/counts'>> {
-    return read(this.#transport, 'GET /jobs/counts', { query }, options);
+    return readNamedCall(this.#transport, 'GET /jobs/counts', { query }, options);
   }
 
   /** The items of a job in their order. */
@@ -90,12 +90,12 @@ export class Jobs {
     query: QueryOf<'GET /jobs/{jobId}/items'> = {},
     options?: CallOptions,
   ): Pages<JobItem> {
-    return list(this.#transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
+    return listNamedCall(this.#transport, 'GET /jobs/{jobId}/items', { path: { jobId }, query }, options);
   }
 
   /** Stops a job. Items that run are finished. */
   cancel(jobId: string, options?: CallOptions): Promise<Job> {
-    return read(this.#transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
+    return readNamedCall(this.#transport, 'POST /jobs/{jobId}/cancel', { path: { jobId } }, options);
   }
 
   /** Makes a new job of the items that failed or were cancelled. @param maxCredits the most that it may cost. */
@@ -105,7 +105,7 @@ export class Jobs {
   ): Promise<ResumedJob> {
     const body = maxCredits === undefined ? {} : { maxCredits };
     const fields = { path: { jobId }, body };
-    return (await read(this.#transport, 'POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
+    return (await readNamedCall(this.#transport, 'POST /jobs/{jobId}/resume', fields, options)) as ResumedJob;
   }
 
   /**

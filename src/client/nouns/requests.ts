@@ -1,4 +1,4 @@
-import { list, type QueryOf, read } from '../calls.ts';
+import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Pages } from '../pages.ts';
 import type { RequestErrorGroup, RequestRecord } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
@@ -13,16 +13,16 @@ export class Requests {
 
   /** Newest first. */
   list(query: QueryOf<'GET /requests'> = {}, options?: CallOptions): Pages<RequestRecord> {
-    return list(this.#transport, 'GET /requests', { query }, options);
+    return listNamedCall(this.#transport, 'GET /requests', { query }, options);
   }
 
   /** A call by the `requestId` of its response. */
   get(requestId: string, options?: CallOptions): Promise<RequestRecord> {
-    return read(this.#transport, 'GET /requests/{requestId}', { path: { requestId } }, options);
+    return readNamedCall(this.#transport, 'GET /requests/{requestId}', { path: { requestId } }, options);
   }
 
   /** The refused calls in groups of the same cause, the most frequent first. */
   errors(query: QueryOf<'GET /requests/errors'> = {}, options?: CallOptions): Promise<RequestErrorGroup[]> {
-    return read(this.#transport, 'GET /requests/errors', { query }, options);
+    return readNamedCall(this.#transport, 'GET /requests/errors', { query }, options);
   }
 }

@@ -1,4 +1,4 @@
-import { type BodyOf, type DataOf, list, type QueryOf, read } from '../calls.ts';
+import { type BodyOf, type DataOf, listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Pages } from '../pages.ts';
 import type { PresetData, TemplateData, TemplateSummary } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
@@ -13,25 +13,25 @@ export class Presets {
 
   /** Built-in ones first. */
   list(query: QueryOf<'GET /presets'> = {}, options?: CallOptions): Promise<PresetData[]> {
-    return read(this.#transport, 'GET /presets', { query }, options);
+    return readNamedCall(this.#transport, 'GET /presets', { query }, options);
   }
 
   /** @param slug or id, or either with @version. */
   get(slug: string, options?: CallOptions): Promise<PresetData> {
-    return read(this.#transport, 'GET /presets/{slug}', { path: { slug } }, options);
+    return readNamedCall(this.#transport, 'GET /presets/{slug}', { path: { slug } }, options);
   }
 
   create(preset: BodyOf<'POST /presets'>, options?: CallOptions): Promise<PresetData> {
-    return read(this.#transport, 'POST /presets', { body: preset }, options);
+    return readNamedCall(this.#transport, 'POST /presets', { body: preset }, options);
   }
 
   /** Fields that are left out keep their values. */
   update(slug: string, change: BodyOf<'PUT /presets/{slug}'>, options?: CallOptions): Promise<PresetData> {
-    return read(this.#transport, 'PUT /presets/{slug}', { path: { slug }, body: change }, options);
+    return readNamedCall(this.#transport, 'PUT /presets/{slug}', { path: { slug }, body: change }, options);
   }
 
   async delete(slug: string, options?: CallOptions): Promise<void> {
-    await read(this.#transport, 'DELETE /presets/{slug}', { path: { slug } }, options);
+    await readNamedCall(this.#transport, 'DELETE /presets/{slug}', { path: { slug } }, options);
   }
 }
 
@@ -45,12 +45,12 @@ export class Templates {
 
   /** Built-in ones first. */
   list(query: QueryOf<'GET /templates'> = {}, options?: CallOptions): Pages<TemplateSummary> {
-    return list(this.#transport, 'GET /templates', { query }, options);
+    return listNamedCall(this.#transport, 'GET /templates', { query }, options);
   }
 
   /** @param templateId or its slug, or either with @version. */
   get(templateId: string, options?: CallOptions): Promise<TemplateData> {
-    return read(this.#transport, 'GET /templates/{templateId}', { path: { templateId } }, options);
+    return readNamedCall(this.#transport, 'GET /templates/{templateId}', { path: { templateId } }, options);
   }
 
   /** Every version, newest first. */
@@ -58,11 +58,16 @@ export class Templates {
     templateId: string,
     options?: CallOptions,
   ): Promise<DataOf<'GET /templates/{templateId}/versions'>> {
-    return read(this.#transport, 'GET /templates/{templateId}/versions', { path: { templateId } }, options);
+    return readNamedCall(
+      this.#transport,
+      'GET /templates/{templateId}/versions',
+      { path: { templateId } },
+      options,
+    );
   }
 
   create(template: BodyOf<'POST /templates'>, options?: CallOptions): Promise<TemplateData> {
-    return read(this.#transport, 'POST /templates', { body: template }, options);
+    return readNamedCall(this.#transport, 'POST /templates', { body: template }, options);
   }
 
   /** Fields that are left out keep their values. */
@@ -72,10 +77,10 @@ export class Templates {
     options?: CallOptions,
   ): Promise<TemplateData> {
     const fields = { path: { templateId }, body: change };
-    return read(this.#transport, 'PUT /templates/{templateId}', fields, options);
+    return readNamedCall(this.#transport, 'PUT /templates/{templateId}', fields, options);
   }
 
   async delete(templateId: string, options?: CallOptions): Promise<void> {
-    await read(this.#transport, 'DELETE /templates/{templateId}', { path: { templateId } }, options);
+    await readNamedCall(this.#transport, 'DELETE /templates/{templateId}', { path: { templateId } }, options);
   }
 }

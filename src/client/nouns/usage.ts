@@ -1,4 +1,4 @@
-import { list, type QueryOf, read } from '../calls.ts';
+import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Pages } from '../pages.ts';
 import type { Credits, LedgerEntry, Usage } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
@@ -13,15 +13,15 @@ export class UsageReports {
 
   /** By op, by API key or by day. */
   read(query: QueryOf<'GET /usage'> = {}, options?: CallOptions): Promise<Usage> {
-    return read(this.#transport, 'GET /usage', { query }, options);
+    return readNamedCall(this.#transport, 'GET /usage', { query }, options);
   }
 
   credits(options?: CallOptions): Promise<Credits> {
-    return read(this.#transport, 'GET /credits', {}, options);
+    return readNamedCall(this.#transport, 'GET /credits', {}, options);
   }
 
   /** The movements of the balance, newest first. */
   ledger(options?: CallOptions): Pages<LedgerEntry> {
-    return list(this.#transport, 'GET /credits/ledger', {}, options);
+    return listNamedCall(this.#transport, 'GET /credits/ledger', {}, options);
   }
 }

@@ -1,4 +1,4 @@
-import { type BodyOf, type DataOf, list, type QueryOf, read } from '../calls.ts';
+import { type BodyOf, type DataOf, listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
 import type { Pages } from '../pages.ts';
 import type { Delivery, WebhookEndpoint } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
@@ -15,16 +15,21 @@ export class Webhooks {
   }
 
   list(options?: CallOptions): Promise<WebhookEndpoint[]> {
-    return read(this.#transport, 'GET /webhook-endpoints', {}, options);
+    return readNamedCall(this.#transport, 'GET /webhook-endpoints', {}, options);
   }
 
   get(endpointId: string, options?: CallOptions): Promise<WebhookEndpoint> {
-    return read(this.#transport, 'GET /webhook-endpoints/{endpointId}', { path: { endpointId } }, options);
+    return readNamedCall(
+      this.#transport,
+      'GET /webhook-endpoints/{endpointId}',
+      { path: { endpointId } },
+      options,
+    );
   }
 
   /** Creates an endpoint. Store the returned `secret`: it is shown only this time. */
   create(endpoint: BodyOf<'POST /webhook-endpoints'>, options?: CallOptions): Promise<WithSecret> {
-    return read(this.#transport, 'POST /webhook-endpoints', { body: endpoint }, options);
+    return readNamedCall(this.#transport, 'POST /webhook-endpoints', { body: endpoint }, options);
   }
 
   /** Fields that are left out keep their values. */
@@ -34,23 +39,33 @@ export class Webhooks {
     options?: CallOptions,
   ): Promise<WebhookEndpoint> {
     const fields = { path: { endpointId }, body: change };
-    return read(this.#transport, 'PUT /webhook-endpoints/{endpointId}', fields, options);
+    return readNamedCall(this.#transport, 'PUT /webhook-endpoints/{endpointId}', fields, options);
   }
 
   async delete(endpointId: string, options?: CallOptions): Promise<void> {
-    await read(this.#transport, 'DELETE /webhook-endpoints/{endpointId}', { path: { endpointId } }, options);
+    await readNamedCall(
+      this.#transport,
+      'DELETE /webhook-endpoints/{endpointId}',
+      { path: { endpointId } },
+      options,
+    );
   }
 
   /** Replaces the secret at once, and returns the new one, which is shown only this time. */
   rotateSecret(endpointId: string, options?: CallOptions): Promise<WithSecret> {
     const fields = { path: { endpointId } };
-    return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/rotate-secret', fields, options);
+    return readNamedCall(
+      this.#transport,
+      'POST /webhook-endpoints/{endpointId}/rotate-secret',
+      fields,
+      options,
+    );
   }
 
   /** Sends a test event now, and returns its outcome. */
   test(endpointId: string, options?: CallOptions): Promise<Delivery> {
     const fields = { path: { endpointId } };
-    return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/test', fields, options);
+    return readNamedCall(this.#transport, 'POST /webhook-endpoints/{endpointId}/test', fields, options);
   }
 
   /** Newest first. */
@@ -60,7 +75,7 @@ export class Webhooks {
     options?: CallOptions,
   ): Pages<Delivery> {
     const fields = { path: { endpointId }, query };
-    return list(this.#transport, 'GET /webhook-endpoints/{endpointId}/deliveries', fields, options);
+    return listNamedCall(this.#transport, 'GET /webhook-endpoints/{endpointId}/deliveries', fields, options);
   }
 
   /** A delivery with the body that is sent. */
@@ -70,7 +85,7 @@ export class Webhooks {
     options?: CallOptions,
   ): Promise<DataOf<'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}'>> {
     const name = 'GET /webhook-endpoints/{endpointId}/deliveries/{deliveryId}';
-    return read(this.#transport, name, { path: { endpointId, deliveryId } }, options);
+    return readNamedCall(this.#transport, name, { path: { endpointId, deliveryId } }, options);
   }
 
   /** Sends each event again whose last delivery failed, if it was queued at or after an instant. */
@@ -80,12 +95,12 @@ export class Webhooks {
     options?: CallOptions,
   ): Promise<DataOf<'POST /webhook-endpoints/{endpointId}/redeliver'>> {
     const fields = { path: { endpointId }, body: { since } };
-    return read(this.#transport, 'POST /webhook-endpoints/{endpointId}/redeliver', fields, options);
+    return readNamedCall(this.#transport, 'POST /webhook-endpoints/{endpointId}/redeliver', fields, options);
   }
 
   /** Sends an event once more. */
   redeliver(endpointId: string, deliveryId: string, options?: CallOptions): Promise<Delivery> {
     const name = 'POST /webhook-endpoints/{endpointId}/deliveries/{deliveryId}/redeliver';
-    return read(this.#transport, name, { path: { endpointId, deliveryId } }, options);
+    return readNamedCall(this.#transport, name, { path: { endpointId, deliveryId } }, options);
   }
 }

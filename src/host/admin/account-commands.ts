@@ -1,18 +1,18 @@
 import { newId, randomText } from '../../platform/ids/ids.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import { createAccount, createKey } from '../../product/accounts/accounts.ts';
-import { Operator } from '../../product/accounts/operator.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import { createAccount, createApiKey } from '../../product/accounts/accounts.ts';
+import { AccountAdministration } from '../../product/accounts/operator.ts';
 import { type AccountDocument, AccountsStore } from '../../product/accounts/store.ts';
-import { Movements } from '../../product/billing/movements.ts';
+import { CreditMovements } from '../../product/billing/movements.ts';
 import { BillingStore } from '../../product/billing/store.ts';
 import { COLLECTIONS } from '../collections.ts';
 import {
   type AdminCommand,
-  type CommandAnswer,
   type CommandContext,
-  listText,
-  type ParsedArguments,
-  UsageError,
+  type CommandResult,
+  CommandUsageError,
+  formatList,
+  type ParsedCommandLine,
 } from './command.ts';
 
 /** The largest grant. A balance of nine thousand such grants can still be counted exactly. */
@@ -28,7 +28,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     options: { email: 'ADDRESS', plan: 'PLAN', credits: 'N', name: 'NAME', password: 'PASSWORD' },
     async run({ options }, { documents, planIds, now }) {
       const email = String(options.email ?? '');
-      if (!EMAIL.test(email)) throw new UsageError('--email must be an e-mail address.');
+      if (!EMAIL.test(email)) throw new CommandUsageError('--email must be an e-mail address.');
       const plan = checkedPlanId(String(options.plan ?? 'free'), planIds, '--plan');
       const credits = parseCredits(String(options.credits ?? '0'), 0);
       const password = checkedPassword(options.password);
@@ -36,7 +36,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
       const store = await AccountsStore.open(documents);
       const account = await createAccount(store, { email, password, plan, ...name }, now());
       if (credits > 0) await grant(account._id, credits, documents, now);
-      const { key } = await createKey(store, account._id, 'first key', now());
+      const { key } = await createApiKey(store, account._id, 'first key', now());
       const summary = `Account ${account._id} (${email}, ${plan}, ${credits} credits)`;
       return {
         data: { account: publicAccount(account, credits), password, key },
@@ -57,7 +57,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
           `${id}  ${email}  ${plan}  ${balance} credits${state === 'active' ? '' : `  ${state}`}`,
       );
       const none = 'No accounts yet: the first start of the service makes one.';
-      return { data: { accounts }, text: listText(lines, none) };
+      return { data: { accounts }, text: formatList(lines, none) };
     },
   },
   {
@@ -84,7 +84,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     takes: ['ACCOUNT', 'N'],
     async run({ words: [accountId = '', amount = ''] }, { documents, now }) {
       const credits = parseCredits(amount, 1);
-      await storeWith(accountId, documents);
+      await accountsStoreFor(accountId, documents);
       await grant(accountId, credits, documents, now);
       const { balance } = await creditsIn(documents, accountId);
       return {
@@ -135,7 +135,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     options: { yes: null },
     async run(given, context) {
       if (given.options.yes !== true)
-        throw new UsageError('This cannot be undone: pass --yes, or use account suspend.');
+        throw new CommandUsageError('This cannot be undone: pass --yes, or use account suspend.');
       return changed(given, context, 'deleted', async (operator, id) => {
         const isThere = await operator.close(id);
         if (isThere) await removeAccountData(id, context);
@@ -147,13 +147,14 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
 
 /** A command that changes one account. */
 async function changed(
-  { words: [accountId = ''] }: ParsedArguments,
+  { words: [accountId = ''] }: ParsedCommandLine,
   { documents, coordination, now }: CommandContext,
   state: string,
-  change: (operator: Operator, accountId: string) => Promise<boolean>,
-): Promise<CommandAnswer> {
+  change: (operator: AccountAdministration, accountId: string) => Promise<boolean>,
+): Promise<CommandResult> {
   const store = await AccountsStore.open(documents);
-  if (!(await change(new Operator({ store, coordination, now }), accountId))) throw noAccount(accountId);
+  if (!(await change(new AccountAdministration({ store, coordination, now }), accountId)))
+    throw noAccount(accountId);
   return { data: { accountId, state }, text: `${accountId} is ${state}.` };
 }
 
@@ -170,14 +171,14 @@ async function removeAccountData(accountId: string, { documents, now }: CommandC
   }
 }
 
-async function grant(accountId: string, credits: number, documents: Documents, now: () => Date) {
-  const movements = new Movements(await BillingStore.open(documents), now);
+async function grant(accountId: string, credits: number, documents: DocumentStore, now: () => Date) {
+  const movements = new CreditMovements(await BillingStore.open(documents), now);
   const reference = `grant/${newId('led', now().getTime())}`;
   const note = 'granted by the operator';
   await movements.move(accountId, { reference, type: 'grant', credits, heldChange: 0, note });
 }
 
-async function creditsIn(documents: Documents, accountId: string) {
+async function creditsIn(documents: DocumentStore, accountId: string) {
   return (await BillingStore.open(documents)).findCredits(accountId);
 }
 
@@ -185,7 +186,7 @@ async function creditsIn(documents: Documents, accountId: string) {
  * Opens the accounts store, after checking that the account exists.
  * @throws UsageError
  */
-export async function storeWith(accountId: string, documents: Documents): Promise<AccountsStore> {
+export async function accountsStoreFor(accountId: string, documents: DocumentStore): Promise<AccountsStore> {
   const store = await AccountsStore.open(documents);
   if ((await store.findStanding(accountId)) === null) throw noAccount(accountId);
   return store;
@@ -194,25 +195,25 @@ export async function storeWith(accountId: string, documents: Documents): Promis
 function parseCredits(text: string, least: number): number {
   const credits = Number(text);
   if (Number.isInteger(credits) && credits >= least && credits <= MAX_CREDITS) return credits;
-  throw new UsageError(
+  throw new CommandUsageError(
     `"${text}" is not a number of credits: a whole number from ${least} to ${MAX_CREDITS} is expected.`,
   );
 }
 
 function checkedPlanId(plan: string, planIds: readonly string[], where: string): string {
   if (planIds.includes(plan)) return plan;
-  throw new UsageError(`${where} must be one of ${planIds.join(', ')}.`);
+  throw new CommandUsageError(`${where} must be one of ${planIds.join(', ')}.`);
 }
 
 /** The given password, or a new one. */
 function checkedPassword(given: string | true | undefined): string {
   const password = String(given ?? randomText(20));
-  if (!PASSWORD.test(password)) throw new UsageError('--password must be 8 to 200 characters.');
+  if (!PASSWORD.test(password)) throw new CommandUsageError('--password must be 8 to 200 characters.');
   return password;
 }
 
-function noAccount(id: string): UsageError {
-  return new UsageError(`There is no account ${id}.`);
+function noAccount(id: string): CommandUsageError {
+  return new CommandUsageError(`There is no account ${id}.`);
 }
 
 function publicAccount(account: AccountDocument, balance: number) {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type AdminCommand, UsageError } from './command.ts';
+import { type AdminCommand, CommandUsageError } from './command.ts';
 
 export const BACKUP_COMMAND: AdminCommand = {
   name: 'backup',
@@ -8,7 +8,7 @@ export const BACKUP_COMMAND: AdminCommand = {
   takes: ['DIRECTORY'],
   async run({ words }, { backUp, onProgress }) {
     if (backUp === undefined)
-      throw new UsageError(
+      throw new CommandUsageError(
         'The stores are not embedded: copy them with mongodump, and the bucket with its own tools.',
       );
     const { directory, objects } = await backUp(resolve(words[0] ?? ''), onProgress);

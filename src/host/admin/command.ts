@@ -1,21 +1,21 @@
 import { parseArgs } from 'node:util';
-import type { Backup } from '../../platform/stores/backup.ts';
+import type { BackupReport } from '../../platform/stores/backup.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 
 /** The parts of the service that commands need, whoever runs them. */
-export interface StoresContext {
-  documents: Documents;
+export interface StoresCommandContext {
+  documents: DocumentStore;
   coordination: Coordination;
   planIds: readonly string[];
   /** The base address at which the service is reached. */
   publicUrl: string;
   now: () => Date;
   /** Copies the embedded stores into a new directory; absent with MongoDB and Redis. */
-  backUp?: ((directory: string, onProgress: (line: string) => void) => Promise<Backup>) | undefined;
+  backUp?: ((directory: string, onProgress: (line: string) => void) => Promise<BackupReport>) | undefined;
 }
 
-export interface CommandContext extends StoresContext {
+export interface CommandContext extends StoresCommandContext {
   /** Who runs the command, such as `anna on host-a, pid 4711`. */
   by: string;
   /** Shows a line to the operator while the command runs. */
@@ -23,21 +23,21 @@ export interface CommandContext extends StoresContext {
 }
 
 /** The part of the context that commands for running processes need. */
-export type LiveContext = Pick<CommandContext, 'coordination' | 'by'>;
+export type LiveCommandContext = Pick<CommandContext, 'coordination' | 'by'>;
 
 /** The result of a command: an object for `--json`, and text for a person. */
-export interface CommandAnswer {
+export interface CommandResult {
   data: Record<string, unknown>;
   text: string;
 }
 
 /** Thrown for a wrong command line. The message shows the right one. */
-export class UsageError extends Error {
+export class CommandUsageError extends Error {
   override readonly name = 'UsageError';
 }
 
 /** The arguments and options of a command line. */
-export interface ParsedArguments {
+export interface ParsedCommandLine {
   /** The arguments, one for each name in `takes`. */
   words: readonly string[];
   options: Readonly<Record<string, string | true | undefined>>;
@@ -52,11 +52,11 @@ export interface AdminCommand<C = CommandContext> {
   takes?: readonly string[];
   /** Its options by name, with the name of the value that each takes; null for a flag. Absent: none. */
   options?: Readonly<Record<string, string | null>>;
-  run(given: ParsedArguments, context: C): Promise<CommandAnswer>;
+  run(given: ParsedCommandLine, context: C): Promise<CommandResult>;
 }
 
 /** The usage line of a command. */
-export function usageOf({ name, takes = [], options = {} }: AdminCommand): string {
+export function commandUsageText({ name, takes = [], options = {} }: AdminCommand): string {
   const optional = Object.entries(options).map(([option, value]) =>
     value === null ? `[--${option}]` : `[--${option} ${value}]`,
   );
@@ -67,7 +67,7 @@ export function usageOf({ name, takes = [], options = {} }: AdminCommand): strin
  * Parses the words of a command line.
  * @throws UsageError for an option that the command does not have, and for a wrong number of arguments.
  */
-export function parseArguments(command: AdminCommand, words: readonly string[]): ParsedArguments {
+export function parseArguments(command: AdminCommand, words: readonly string[]): ParsedCommandLine {
   const { takes = [] } = command;
   const { positionals, values } = parsed(command, words);
   const missing = takes.slice(positionals.length);
@@ -85,7 +85,7 @@ function parsed(command: AdminCommand, words: readonly string[]) {
   try {
     const options = { ...Object.fromEntries(own), json: { type: 'boolean' } } as const;
     const { positionals, values } = parseArgs({ args: joined(words), allowPositionals: true, options });
-    return { positionals, values: values as ParsedArguments['options'] };
+    return { positionals, values: values as ParsedCommandLine['options'] };
   } catch (error) {
     const [sentence = ''] = (error as Error).message.split('. ');
     throw wrong(command, sentence);
@@ -103,11 +103,11 @@ function joined(words: readonly string[]): string[] {
   return read;
 }
 
-function wrong(command: AdminCommand, sentence: string): UsageError {
-  return new UsageError(`${sentence.replace(/\.$/, '')}: ${usageOf(command)}`);
+function wrong(command: AdminCommand, sentence: string): CommandUsageError {
+  return new CommandUsageError(`${sentence.replace(/\.$/, '')}: ${commandUsageText(command)}`);
 }
 
 /** The text of a list: one line per row, or the given sentence if the list is empty. */
-export function listText(lines: readonly string[], sentence: string): string {
+export function formatList(lines: readonly string[], sentence: string): string {
   return lines.length > 0 ? lines.join('\n') : sentence;
 }

@@ -2,11 +2,11 @@ import { ACCOUNT_COMMANDS } from './account-commands.ts';
 import { BACKUP_COMMAND } from './backup-command.ts';
 import {
   type AdminCommand,
-  type CommandAnswer,
   type CommandContext,
+  type CommandResult,
+  CommandUsageError,
+  commandUsageText,
   parseArguments,
-  UsageError,
-  usageOf,
 } from './command.ts';
 import { JOB_COMMANDS } from './job-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
@@ -24,14 +24,14 @@ const COMMANDS: readonly AdminCommand[] = [
 
 /** Every command with its options. */
 const USAGE = `Commands of the operator:
-${COMMANDS.map((command) => `  ${usageOf(command)}`).join('\n')}
+${COMMANDS.map((command) => `  ${commandUsageText(command)}`).join('\n')}
 Every command takes --json and --help.`;
 
 /**
  * The help text for the commands in question: all, those of a noun, or one. Null without `--help`.
  * @throws UsageError for an unknown command.
  */
-export function helpFor(words: readonly string[]): string | null {
+export function commandHelp(words: readonly string[]): string | null {
   if (!words.some((word) => word === '--help' || word === '-h' || word === 'help')) return null;
   const [noun, verb] = words.filter((word) => !word.startsWith('-') && word !== 'help');
   if (noun === undefined) return USAGE;
@@ -40,16 +40,16 @@ export function helpFor(words: readonly string[]): string | null {
     ({ name }) => verb === undefined || name === noun || name === `${noun} ${verb}`,
   );
   if (matching.length === 0) throw unknownWord(noun, verb);
-  return matching.map((command) => `${usageOf(command)}\n    ${command.about}`).join('\n');
+  return matching.map((command) => `${commandUsageText(command)}\n    ${command.about}`).join('\n');
 }
 
 /**
  * Runs one command of the operator on the stores.
  * @throws UsageError or ApiError with a sentence for the operator.
  */
-export async function runCommand(words: readonly string[], context: CommandContext): Promise<CommandAnswer> {
+export async function runCommand(words: readonly string[], context: CommandContext): Promise<CommandResult> {
   const [noun, verb] = words.filter((word) => !word.startsWith('-'));
-  if (noun === undefined) throw new UsageError(USAGE);
+  if (noun === undefined) throw new CommandUsageError(USAGE);
   const command =
     COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ?? COMMANDS.find(({ name }) => name === noun);
   if (command === undefined) throw unknownWord(noun, verb);
@@ -59,17 +59,17 @@ export async function runCommand(words: readonly string[], context: CommandConte
 }
 
 /** Whether the command is for running processes, so that it cannot work when no service runs. */
-export function needsService(words: readonly string[]): boolean {
+export function needsRunningService(words: readonly string[]): boolean {
   const [noun] = words.filter((word) => !word.startsWith('-'));
   return LIVE_COMMANDS.some(({ name }) => name === noun);
 }
 
 /** The error that names the wrong word and the possible ones. */
-function unknownWord(noun: string, verb: string | undefined): UsageError {
+function unknownWord(noun: string, verb: string | undefined): CommandUsageError {
   const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
     ({ name }) => name.split(' ')[1],
   );
-  return new UsageError(`${sentenceOn(noun, verb, verbs.join(', '))}\n${USAGE}`);
+  return new CommandUsageError(`${sentenceOn(noun, verb, verbs.join(', '))}\n${USAGE}`);
 }
 
 function sentenceOn(noun: string, verb: string | undefined, verbs: string): string {

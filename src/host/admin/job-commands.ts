@@ -2,7 +2,7 @@ import { beginCancellation } from '../../product/jobs/cancelling.ts';
 import { JobSignals } from '../../product/jobs/engine/signals.ts';
 import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
-import { type AdminCommand, listText, UsageError } from './command.ts';
+import { type AdminCommand, CommandUsageError, formatList } from './command.ts';
 
 const MAX_LISTED = 1_000;
 
@@ -23,7 +23,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
         ({ id, accountId, status, type, op, totalItems, settledItems, createdAt }) =>
           `${id}  ${accountId}  ${status}  ${op ?? type}  ${settledItems} of ${totalItems} items  since ${createdAt}`,
       );
-      return { data: { jobs }, text: listText(lines, 'No job runs or waits.') };
+      return { data: { jobs }, text: formatList(lines, 'No job runs or waits.') };
     },
   },
   {
@@ -33,14 +33,14 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
     async run({ words: [jobId = ''] }, { documents, coordination, now }) {
       const store = await JobsStore.open(documents, now);
       const job = await store.get(jobId);
-      if (job === null || job.shown === 0) throw new UsageError(`There is no job ${jobId}.`);
+      if (job === null || job.shown === 0) throw new CommandUsageError(`There is no job ${jobId}.`);
       const cancelling = await beginCancellation(
         store,
         jobId,
         new JobSignals({ coordination, log: console }).stop,
       );
       if (cancelling === null)
-        throw new UsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
+        throw new CommandUsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
       await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
       return {
         data: { jobId, status: cancelling.status },

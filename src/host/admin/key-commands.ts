@@ -1,11 +1,11 @@
-import { createKey } from '../../product/accounts/accounts.ts';
-import { Operator } from '../../product/accounts/operator.ts';
+import { createApiKey } from '../../product/accounts/accounts.ts';
+import { AccountAdministration } from '../../product/accounts/operator.ts';
 import { invalidateCredentials } from '../../product/accounts/revocations.ts';
 import { createSignInAddress } from '../../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../../product/accounts/store.ts';
 import { OperatorSessions } from '../operator/sessions.ts';
-import { storeWith } from './account-commands.ts';
-import { type AdminCommand, listText, UsageError } from './command.ts';
+import { accountsStoreFor } from './account-commands.ts';
+import { type AdminCommand, CommandUsageError, formatList } from './command.ts';
 
 export const KEY_COMMANDS: readonly AdminCommand[] = [
   {
@@ -14,8 +14,8 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     takes: ['ACCOUNT'],
     options: { name: 'NAME' },
     async run({ words: [accountId = ''], options }, { documents, now }) {
-      const store = await storeWith(accountId, documents);
-      const { apiKey, key } = await createKey(store, accountId, String(options.name ?? ''), now());
+      const store = await accountsStoreFor(accountId, documents);
+      const { apiKey, key } = await createApiKey(store, accountId, String(options.name ?? ''), now());
       const { _id: id, name, hint, createdAt } = apiKey;
       return { data: { apiKey: { id, accountId, name, hint, createdAt }, key }, text: `${id}\n${key}` };
     },
@@ -25,14 +25,14 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     about: 'Lists the live keys of an account.',
     takes: ['ACCOUNT'],
     async run({ words: [accountId = ''] }, { documents }) {
-      const found = await (await storeWith(accountId, documents)).findLiveKeys(accountId);
+      const found = await (await accountsStoreFor(accountId, documents)).findLiveKeys(accountId);
       const keys = found.map(({ _id: id, name, hint, createdAt, lastUsedAt }) => {
         return { id, name, hint, createdAt, lastUsedAt };
       });
       const lines = keys.map(
         ({ id, hint, name, lastUsedAt }) => `${id}  ${hint}  ${name}  last used ${lastUsedAt ?? 'never'}`,
       );
-      return { data: { keys }, text: listText(lines, `${accountId} has no live key.`) };
+      return { data: { keys }, text: formatList(lines, `${accountId} has no live key.`) };
     },
   },
   {
@@ -43,7 +43,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
       const accounts = await AccountsStore.open(documents);
       const instant = now();
       if (!(await accounts.revokeAnyKey(keyId, instant)))
-        throw new UsageError(`There is no live key ${keyId}.`);
+        throw new CommandUsageError(`There is no live key ${keyId}.`);
       await invalidateCredentials(coordination, [keyId]);
       return { data: { keyId, revokedAt: instant.toISOString() }, text: `${keyId} is revoked.` };
     },
@@ -63,7 +63,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
       const store = await AccountsStore.open(documents);
       const given = typeof account === 'string' ? { accountId: account } : {};
       const address = await createSignInAddress(store, publicUrl, { ...given, now: now() });
-      if (address === null) throw new UsageError(`There is no account ${account ?? 'yet'}.`);
+      if (address === null) throw new CommandUsageError(`There is no account ${account ?? 'yet'}.`);
       return { data: { address }, text: address };
     },
   },
@@ -72,8 +72,8 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     about: 'Ends every console session of an account at once.',
     takes: ['ACCOUNT'],
     async run({ words: [accountId = ''] }, { documents, coordination, now }) {
-      const store = await storeWith(accountId, documents);
-      const ended = await new Operator({ store, coordination, now }).endSessions(accountId);
+      const store = await accountsStoreFor(accountId, documents);
+      const ended = await new AccountAdministration({ store, coordination, now }).endSessions(accountId);
       return { data: { accountId, ended }, text: `${ended} sessions of ${accountId} ended.` };
     },
   },

@@ -1,11 +1,16 @@
 import { SETTINGS } from '../../../config/index.ts';
 import { CAPACITY_SETTINGS, type CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import type { Setting } from '../../platform/setting.ts';
-import { DAY_MS, HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
-import { askProcesses, type ControlAnswer, noProcessAnswered } from '../processes/controls.ts';
+import { DAY_MS, HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { askProcesses, type ControlAnswer, noProcessAnsweredError } from '../processes/controls.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
-import { type AdminCommand, type CommandAnswer, type LiveContext, UsageError } from './command.ts';
-import { table } from './table.ts';
+import {
+  type AdminCommand,
+  type CommandResult,
+  CommandUsageError,
+  type LiveCommandContext,
+} from './command.ts';
+import { formatTable } from './table.ts';
 import { TOP_COMMAND } from './top-command.ts';
 
 /** The declarations of the settings, which check the values. */
@@ -29,7 +34,7 @@ const POOLS_HEAD = [
 ];
 
 /** The commands for the running processes of every host that shares the stores. */
-export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
+export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
   {
     name: 'pools',
     about: 'Shows the pools of every process of every host as they are now; --watch does so every second.',
@@ -37,10 +42,10 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
     async run(_given, { coordination }) {
       const answers = await askProcesses(coordination, { kind: 'pools' });
       const processes = answers.filter(({ data }) => data !== null);
-      if (processes.length === 0) throw noProcessAnswered();
+      if (processes.length === 0) throw noProcessAnsweredError();
       return {
         data: { processes: processes.map(({ data, ...name }) => ({ ...name, ...data })) },
-        text: table([POOLS_HEAD, ...processes.map(poolCellsOf)]),
+        text: formatTable([POOLS_HEAD, ...processes.map(poolCellsOf)]),
       };
     },
   },
@@ -54,14 +59,15 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
       const [given = '', text = ''] = assignment.split('=');
       const name = CAPACITY_SETTINGS.find((setting) => setting === given);
       if (name === undefined)
-        throw new UsageError(
+        throw new CommandUsageError(
           `${given} cannot be changed while the service runs: ${CAPACITY_SETTINGS.join(', ')} can.`,
         );
       const value = ACCEPTED[name].parse(text);
-      if (value === undefined) throw new UsageError(`${name} is "${text}", but ${ACCEPTED[name].accepts}.`);
+      if (value === undefined)
+        throw new CommandUsageError(`${name} is "${text}", but ${ACCEPTED[name].accepts}.`);
       const most = Math.ceil(MAX_THREADS_PER_CORE * grantedCores());
       if (PER_CORE.includes(name) && value > most && options.yes !== true)
-        throw new UsageError(
+        throw new CommandUsageError(
           `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Pass --yes (over HTTP "yes": true) if you mean it.`,
         );
       const save = options.save === true;
@@ -82,10 +88,12 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
     async run({ words: [name = ''] }, { coordination, by }) {
       const [hostId = '', processId = ''] = name.split('/');
       if (hostId === '' || !/^\d+$/.test(processId))
-        throw new UsageError(`"${name}" is not a process: HOST/PROCESS is expected, as \`pools\` shows it.`);
+        throw new CommandUsageError(
+          `"${name}" is not a process: HOST/PROCESS is expected, as \`pools\` shows it.`,
+        );
       const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId, by });
       if (answers.every(({ data, error }) => data === null && error === undefined))
-        throw new UsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
+        throw new CommandUsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
       return requireAnswer(answers);
     },
   },
@@ -96,7 +104,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
     options: { for: 'TIME' },
     async run({ words: [level = ''], options }, { coordination, by }) {
       if (LOG_LEVEL.parse(level) === undefined)
-        throw new UsageError(`"${level}" is not a level: ${LOG_LEVEL.accepts}.`);
+        throw new CommandUsageError(`"${level}" is not a level: ${LOG_LEVEL.accepts}.`);
       const forMs = options.for === undefined ? null : durationMs(String(options.for));
       return requireAnswer(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
     },
@@ -107,7 +115,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveContext>> = [
       'Copies all documents and objects to the stores that an environment file names, and compares both sides. The service must be stopped. The command may be stopped, and continues where it was when it is run again.',
     options: { to: 'FILE' },
     async run() {
-      throw new UsageError('Stop the service first: migrate copies stores that no service uses.');
+      throw new CommandUsageError('Stop the service first: migrate copies stores that no service uses.');
     },
   },
 ];
@@ -138,7 +146,7 @@ function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
   const [images, slows, heavies, batches, renders] = [image, slow, heavy, batch, render].map(
     ({ busy, threads }) => `${busy} of ${threads}`,
   );
-  const megabytes = Math.round(rssBytes / MEGABYTE);
+  const megabytes = Math.round(rssBytes / MEGABYTE_BYTES);
   const pools = [images, image.queued, slows, slow.queued, heavies, batches, renders, render.waiting];
   return [`${hostId}/${processId}`, pid, megabytes, ...pools, logLevel].map(String);
 }
@@ -148,20 +156,22 @@ function durationMs(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? [];
   const ms = Number(count) * (UNIT_MS[unit] ?? 0);
   if (ms > 0 && ms <= MAX_LEVEL_MS) return ms;
-  throw new UsageError(`--for is "${text}", but a time such as 30s, 10m or 2h is expected, of 576h at most.`);
+  throw new CommandUsageError(
+    `--for is "${text}", but a time such as 30s, 10m or 2h is expected, of 576h at most.`,
+  );
 }
 
 /**
  * The answer of a command, with one line per process that answered.
  * @throws Error with all lines when a process failed.
  */
-function requireAnswer(answers: readonly ControlAnswer[]): CommandAnswer {
+function requireAnswer(answers: readonly ControlAnswer[]): CommandResult {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);
   const lines = processes.map(({ hostId, processId, data, error }) => {
     const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);
     return `${hostId}/${processId}: ${error ?? facts.join(', ')}`;
   });
-  if (lines.length === 0) throw noProcessAnswered();
+  if (lines.length === 0) throw noProcessAnsweredError();
   if (processes.some(({ error }) => error !== undefined)) throw new Error(lines.join('\n'));
   return { data: { processes }, text: lines.join('\n') };
 }

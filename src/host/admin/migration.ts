@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import {
-  type Collection,
-  type Document,
-  type ListedDocuments,
-  order,
+  type DocumentCollection,
+  type DocumentWithId,
+  type ListableDocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import type { StoresToCopy } from '../../platform/stores/open.ts';
-import { CopyProgress } from '../../platform/stores/progress.ts';
-import { DELIVERED_PREFIX } from '../../product/delivery/cache.ts';
+import { CopyProgressReporter } from '../../platform/stores/progress.ts';
+import { DELIVERED_KEY_PREFIX } from '../../product/delivery/cache.ts';
 
 /** The stores on one side of a migration. No service may use them meanwhile. */
-export type MigrationSide = Omit<StoresToCopy, 'close'>;
+export type MigrationStores = Omit<StoresToCopy, 'close'>;
 
 export interface MigrationReport {
   /** Documents by collection, as counted and compared on both sides. */
@@ -40,9 +40,9 @@ const UNBOUNDED = Number.MAX_SAFE_INTEGER;
  * if it differs.
  * @throws MigrationError when the target has its own data, or differs after the copy.
  */
-export async function migrate(
-  from: MigrationSide,
-  to: MigrationSide,
+export async function migrateStores(
+  from: MigrationStores,
+  to: MigrationStores,
   onProgress: (line: string) => void,
 ): Promise<MigrationReport> {
   const marker = await beginIn(to.documents);
@@ -51,9 +51,9 @@ export async function migrate(
   );
   const collections: Record<string, number> = {};
   for (const spec of specs) {
-    const source = await from.documents.collection<Document>(spec);
-    const target = await to.documents.collection<Document>(spec);
-    const progress = new CopyProgress(`${spec.name}, documents`, await source.count({}), onProgress);
+    const source = await from.documents.collection<DocumentWithId>(spec);
+    const target = await to.documents.collection<DocumentWithId>(spec);
+    const progress = new CopyProgressReporter(`${spec.name}, documents`, await source.count({}), onProgress);
     await copyDocuments(source, target, progress);
     collections[spec.name] = await compareDocuments(spec.name, source, target);
   }
@@ -63,12 +63,12 @@ export async function migrate(
 }
 
 /** Marks the target as begun. Refuses a target with its own data. */
-async function beginIn(documents: ListedDocuments): Promise<Collection<Document>> {
+async function beginIn(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
-  const marker = await documents.collection<Document>({ name: MARKER.collection, indexes: [] });
+  const marker = await documents.collection<DocumentWithId>({ name: MARKER.collection, indexes: [] });
   if ((await marker.findOne({ _id: MARKER.id })) !== null) return marker;
   for (const spec of held) {
-    const collection = await documents.collection<Document>(spec);
+    const collection = await documents.collection<DocumentWithId>(spec);
     if ((await collection.findOne({})) !== null)
       throw new MigrationError(`The target holds ${spec.name} already: migrate into stores that are empty.`);
   }
@@ -77,14 +77,14 @@ async function beginIn(documents: ListedDocuments): Promise<Collection<Document>
 }
 
 async function copyDocuments(
-  source: Collection<Document>,
-  target: Collection<Document>,
-  progress: CopyProgress,
+  source: DocumentCollection<DocumentWithId>,
+  target: DocumentCollection<DocumentWithId>,
+  progress: CopyProgressReporter,
 ): Promise<void> {
   for await (const page of readPages(source)) {
     const { duplicates } = await target.insertMany(page);
     for (const index of duplicates) {
-      const document = page[index] as Document;
+      const document = page[index] as DocumentWithId;
       const existing = await target.findOne({ _id: document._id });
       if (existing === null || digestOf(existing) !== digestOf(document))
         await target.replaceOne({ _id: document._id }, document, { upsert: true });
@@ -99,8 +99,8 @@ async function copyDocuments(
  */
 async function compareDocuments(
   name: string,
-  source: Collection<Document>,
-  target: Collection<Document>,
+  source: DocumentCollection<DocumentWithId>,
+  target: DocumentCollection<DocumentWithId>,
 ): Promise<number> {
   const [here, there] = [await sumDocuments(source), await sumDocuments(target)];
   if (here.count !== there.count || here.sum !== there.sum)
@@ -111,7 +111,9 @@ async function compareDocuments(
 }
 
 /** The number of documents and the sum of their digests, which does not depend on their order. */
-async function sumDocuments(collection: Collection<Document>): Promise<{ count: number; sum: bigint }> {
+async function sumDocuments(
+  collection: DocumentCollection<DocumentWithId>,
+): Promise<{ count: number; sum: bigint }> {
   let count = 0;
   let sum = 0n;
   for await (const page of readPages(collection)) {
@@ -121,18 +123,21 @@ async function sumDocuments(collection: Collection<Document>): Promise<{ count: 
   return { count, sum };
 }
 
-async function* readPages(collection: Collection<Document>): AsyncGenerator<Document[]> {
+async function* readPages(collection: DocumentCollection<DocumentWithId>): AsyncGenerator<DocumentWithId[]> {
   let last: string | null = null;
   for (;;) {
     const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };
-    const page: Document[] = await collection.find(filter, { sort: order('_id'), limit: PAGE_DOCUMENTS });
+    const page: DocumentWithId[] = await collection.find(filter, {
+      sort: sortBy('_id'),
+      limit: PAGE_DOCUMENTS,
+    });
     if (page.length === 0) return;
     yield page;
     last = page.at(-1)?._id ?? null;
   }
 }
 
-function digestOf(document: Document): string {
+function digestOf(document: DocumentWithId): string {
   return createHash('sha256').update(canonical(document)).digest('hex');
 }
 
@@ -146,16 +151,16 @@ function canonical(value: unknown): string {
 }
 
 async function copyObjects(
-  from: Objects,
-  to: Objects,
+  from: ObjectStore,
+  to: ObjectStore,
   onProgress: (line: string) => void,
 ): Promise<{ objects: number; bytes: number }> {
   let objects = 0;
   let bytes = 0;
   const all = await from.listOlder('', UNBOUNDED, UNBOUNDED);
   // Delivered pictures are made again.
-  const keys = all.filter((key) => !key.startsWith(DELIVERED_PREFIX));
-  const progress = new CopyProgress('objects', keys.length, onProgress);
+  const keys = all.filter((key) => !key.startsWith(DELIVERED_KEY_PREFIX));
+  const progress = new CopyProgressReporter('objects', keys.length, onProgress);
   for (const key of keys) {
     progress.done(1);
     const source = await digestOfObject(from, key);
@@ -169,13 +174,13 @@ async function copyObjects(
   return { objects, bytes };
 }
 
-async function copyObject(from: Objects, to: Objects, key: string): Promise<void> {
+async function copyObject(from: ObjectStore, to: ObjectStore, key: string): Promise<void> {
   const source = await from.get(key);
   if (source !== null) await to.put(key, source.body, source.contentType);
 }
 
 async function digestOfObject(
-  objects: Objects,
+  objects: ObjectStore,
   key: string,
 ): Promise<{ digest: string; bytes: number } | null> {
   const object = await objects.get(key);

@@ -4,19 +4,19 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { listenTo, type TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
-import type { CommandAnswer, CommandContext, StoresContext } from './command.ts';
+import { listenToAttempts, type TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
+import type { CommandContext, CommandResult, StoresCommandContext } from './command.ts';
 import { runCommand } from './commands.ts';
 
 /** The Unix socket in the data directory through which commands reach the primary that holds the embedded stores. */
-export function socketPath(dataDir: string): string {
+export function adminSocketPath(dataDir: string): string {
   return join(dataDir, 'admin.sock');
 }
 
 const KEEP_ALIVE_MS = 5_000;
 
 /** A line of the reply to a command. The last line has the answer or the error. */
-type ReplyLine = { progress: string } | { answer: CommandAnswer } | { error: string };
+type ReplyLine = { progress: string } | { answer: CommandResult } | { error: string };
 type AttemptLine = { attempt: TailedAttempt } | { error: string };
 
 /**
@@ -27,10 +27,10 @@ type AttemptLine = { attempt: TailedAttempt } | { error: string };
  */
 export async function openAdminSocket(
   dataDir: string,
-  context: StoresContext,
+  context: StoresCommandContext,
   onAcceptError: (error: Error) => void,
 ): Promise<{ close(): Promise<void> }> {
-  const path = socketPath(dataDir);
+  const path = adminSocketPath(dataDir);
   await rm(path, { force: true });
   /** The connections of listeners, which do not end by themselves. */
   const listeners = new Set<Socket>();
@@ -54,7 +54,7 @@ export async function openAdminSocket(
 type AdminRequest = { words: readonly string[]; by: string } | { listenTo: string };
 
 /** Reads one request as JSON. A command gets lines of ReplyLine; a listener gets one JSON line per attempt. */
-async function serve(socket: Socket, context: StoresContext, listeners: Set<Socket>): Promise<void> {
+async function serve(socket: Socket, context: StoresCommandContext, listeners: Set<Socket>): Promise<void> {
   const write = (line: ReplyLine) => socket.write(`${JSON.stringify(line)}\n`);
   try {
     const request = JSON.parse(await text(socket)) as AdminRequest;
@@ -74,8 +74,12 @@ async function serve(socket: Socket, context: StoresContext, listeners: Set<Sock
 }
 
 /** Streams delivery attempts until the client disconnects. */
-async function streamAttempts(socket: Socket, context: StoresContext, endpointId: string): Promise<void> {
-  const unsubscribe = await listenTo(context, endpointId, (attempt) => {
+async function streamAttempts(
+  socket: Socket,
+  context: StoresCommandContext,
+  endpointId: string,
+): Promise<void> {
+  const unsubscribe = await listenToAttempts(context, endpointId, (attempt) => {
     socket.write(`${JSON.stringify({ attempt } satisfies AttemptLine)}\n`);
   });
   // An empty line is written regularly, because only a write notices that the client has disconnected.
@@ -97,7 +101,7 @@ export async function askPrimary(
   dataDir: string,
   words: readonly string[],
   { by, onProgress }: Pick<CommandContext, 'by' | 'onProgress'>,
-): Promise<CommandAnswer | null> {
+): Promise<CommandResult | null> {
   const socket = await connectTo(dataDir);
   if (socket === null) return null;
   socket.end(JSON.stringify({ words, by } satisfies AdminRequest));
@@ -137,7 +141,7 @@ export async function listenThroughPrimary(
  * response begins.
  */
 async function connectTo(dataDir: string): Promise<Socket | null> {
-  const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true });
+  const socket = createConnection({ path: adminSocketPath(dataDir), allowHalfOpen: true });
   const connected = await new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true));
     socket.once('error', () => resolve(false));

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { askProcesses, noProcessAnswered } from '../processes/controls.ts';
-import { type AdminCommand, type CommandContext, UsageError } from './command.ts';
-import { table } from './table.ts';
-import { type LoadRow, rowsBetween } from './top.ts';
-import { verdictsOnAll } from './verdicts.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { askProcesses, noProcessAnsweredError } from '../processes/controls.ts';
+import { type AdminCommand, type CommandContext, CommandUsageError } from './command.ts';
+import { formatTable } from './table.ts';
+import { type LoadRow, loadRowsBetween } from './top.ts';
+import { verdictsOnAllHosts } from './verdicts.ts';
 
 const SECONDS = 2;
 const MAX_SECONDS = 60;
@@ -22,7 +22,7 @@ export const TOP_COMMAND: AdminCommand = {
   async run({ options }, { coordination }) {
     const seconds = Number(options.seconds ?? SECONDS);
     if (!(seconds >= 1 && seconds <= MAX_SECONDS))
-      throw new UsageError(
+      throw new CommandUsageError(
         `--seconds is "${options.seconds}", but a number from 1 to ${MAX_SECONDS} is expected.`,
       );
     const first = await snapshots(coordination);
@@ -32,13 +32,13 @@ export const TOP_COMMAND: AdminCommand = {
       const before = first.find((one) => one.hostId === hostId && one.processId === processId)?.snapshot;
       return before === undefined ? [] : [{ hostId, processId, before, after }];
     });
-    const rows = rowsBetween(observed);
-    if (rows.length === 0) throw noProcessAnswered();
-    const verdicts = verdictsOnAll(rows);
+    const rows = loadRowsBetween(observed);
+    if (rows.length === 0) throw noProcessAnsweredError();
+    const verdicts = verdictsOnAllHosts(rows);
     const cause = verdicts.map(({ sentence }) => sentence).join('\n');
     return {
       data: { seconds, rows, verdicts, cause },
-      text: `${table([HEAD, ...rows.map(cellsOf)])}\n\n${cause}`,
+      text: `${formatTable([HEAD, ...rows.map(cellsOf)])}\n\n${cause}`,
     };
   },
 };
@@ -66,7 +66,7 @@ function cellsOf(row: LoadRow): string[] {
     rates(row.refusals),
     rates(row.delivered),
     String(row.connections),
-    String(Math.round(row.memoryBytes / MEGABYTE)),
+    String(Math.round(row.memoryBytes / MEGABYTE_BYTES)),
     ...[row.throttled, row.stolen].map((share) => `${Math.round(share * 100)} %`),
   ];
 }

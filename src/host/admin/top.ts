@@ -87,7 +87,7 @@ const PIXEL_PARTS = ['decode', 'process', 'encode'];
 const MS_PER_SECOND = 1_000;
 
 /** A row for each process, followed by one for its host; with several hosts, a last row for all of them. */
-export function rowsBetween(observed: readonly ObservedProcess[]): LoadRow[] {
+export function loadRowsBetween(observed: readonly ObservedProcess[]): LoadRow[] {
   const byHost = Map.groupBy(observed, ({ hostId }) => hostId);
   const rows = [...byHost].flatMap(([hostId, processes]) => [
     ...processes

@@ -1,9 +1,9 @@
 import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { LoadRow } from './top.ts';
 
 /** The state of a host in one sentence for its operator, with the remedy. */
-export interface Verdict {
+export interface HostVerdict {
   /** `bad`: calls fail. `warn`: calls are slow, or will soon fail. `good`: nothing needs to be done. */
   tone: 'good' | 'warn' | 'bad';
   sentence: string;
@@ -41,7 +41,7 @@ const FLOOD_SHARE = 0.5;
 const SILENT_FROM_MS = 4_000;
 /** How long the death of a process is reported. */
 const RESTART_TOLD_MS = 120_000;
-const NOT_YET: Verdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
+const NOT_YET: HostVerdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
 
 /** What is known of a host. */
 interface HostCondition {
@@ -53,7 +53,7 @@ interface HostCondition {
 }
 
 /** Everything that is wrong with a host, the most serious first. If nothing is wrong, one sentence says so. */
-export function verdictsOn({ row, silent = [], restart }: HostCondition): Verdict[] {
+export function verdictsOnHost({ row, silent = [], restart }: HostCondition): HostVerdict[] {
   const found = [
     ...silent.map(hung),
     ...(row === null ? [] : [fullDisk(row), absentStore(row), flood(row)]),
@@ -67,40 +67,40 @@ export function verdictsOn({ row, silent = [], restart }: HostCondition): Verdic
  * Everything that is wrong with each host, after the host's name if there are several; otherwise one sentence about all
  * of them.
  */
-export function verdictsOnAll(rows: readonly LoadRow[]): Verdict[] {
+export function verdictsOnAllHosts(rows: readonly LoadRow[]): HostVerdict[] {
   const hosts = rows.filter(({ scope }) => scope === 'host');
   const wrong = hosts.flatMap((row) => {
-    const verdicts = verdictsOn({ row }).filter(({ tone }) => tone !== 'good');
+    const verdicts = verdictsOnHost({ row }).filter(({ tone }) => tone !== 'good');
     if (hosts.length === 1) return verdicts;
     return verdicts.map((verdict) => ({ ...verdict, sentence: `${row.name}: ${verdict.sentence}` }));
   });
   const total = rows.at(-1);
-  return wrong.length > 0 || total === undefined ? wrong : verdictsOn({ row: total });
+  return wrong.length > 0 || total === undefined ? wrong : verdictsOnHost({ row: total });
 }
 
-function hung({ name, silentMs, timeoutMs }: SilentProcess): Verdict | null {
+function hung({ name, silentMs, timeoutMs }: SilentProcess): HostVerdict | null {
   if (silentMs < SILENT_FROM_MS) return null;
   const [silent, timeout] = [silentMs, timeoutMs].map((ms) => `${Math.round(ms / 1_000)} s`);
   const sentence = `The process ${name} hangs: it has not answered for ${silent}, and is replaced after ${timeout} (HANG_TIMEOUT_MS). Its calls wait until then.`;
   return { tone: 'bad', sentence };
 }
 
-function replaced({ text, agoMs }: { text: string; agoMs: number }): Verdict | null {
+function replaced({ text, agoMs }: { text: string; agoMs: number }): HostVerdict | null {
   if (agoMs > RESTART_TOLD_MS) return null;
   const sentence = `${text}: ${Math.round(agoMs / 1_000)} s ago. The log says why; see "Processes are replaced" in docs/operating.md.`;
   return { tone: 'warn', sentence };
 }
 
-function fullDisk({ disk }: LoadRow): Verdict | null {
+function fullDisk({ disk }: LoadRow): HostVerdict | null {
   if (disk === null || disk.freeBytes > disk.reservedBytes) return null;
   const [free, reserved] = [disk.freeBytes, disk.reservedBytes].map(
-    (bytes) => `${Math.round(bytes / MEGABYTE)} MB`,
+    (bytes) => `${Math.round(bytes / MEGABYTE_BYTES)} MB`,
   );
   const sentence = `The disk of DATA_DIR is full: ${free} are free, and ${reserved} are kept free (STORAGE_RESERVE_MEGABYTES), so uploads and jobs are refused. Make room; deleting works.`;
   return { tone: 'bad', sentence };
 }
 
-function absentStore({ refusals }: LoadRow): Verdict | null {
+function absentStore({ refusals }: LoadRow): HostVerdict | null {
   const perSecond = refusals.store_unavailable ?? 0;
   if (perSecond === 0) return null;
   const sentence = `A store does not answer: ${rate(perSecond)} calls/s fail as store_unavailable. /readyz names it; see "A store is away" in docs/operating.md.`;
@@ -108,7 +108,7 @@ function absentStore({ refusals }: LoadRow): Verdict | null {
 }
 
 /** The verdict on an account whose calls are mostly refused. Such an account is slow itself, and may slow others. */
-function flood({ accounts, refusals, requestsPerSecond }: LoadRow): Verdict | null {
+function flood({ accounts, refusals, requestsPerSecond }: LoadRow): HostVerdict | null {
   const flooding = accounts.find(
     ({ calls, refused }) => refused >= FLOOD_FROM_PER_SECOND && refused >= FLOOD_SHARE * calls,
   );
@@ -157,11 +157,11 @@ function isWaitForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: Lo
   return Math.max(storeMs, providerMs, uploadMs) >= OTHERS_FACTOR * (waitMs + pixelsMs);
 }
 
-function slow(sentence: string, mend?: Verdict['mend']): Verdict {
+function slow(sentence: string, mend?: HostVerdict['mend']): HostVerdict {
   return { tone: 'warn', sentence, ...(mend !== undefined && { mend }) };
 }
 
-function largestPart(row: LoadRow): Verdict {
+function largestPart(row: LoadRow): HostVerdict {
   const causes = [
     [row.waitMs, 'the wait for a thread', 'Add cores or hosts, or refuse earlier (IMAGE_WAIT_MS).'],
     [row.uploadMs, 'uploads and fetched urls', 'Clients or their network are slow; the host waits for them.'],
@@ -185,7 +185,7 @@ function largestPart(row: LoadRow): Verdict {
 /** A change of a setting that removes a cause, and the fact that supports it. */
 interface Proposal {
   because: string;
-  mend: NonNullable<Verdict['mend']>;
+  mend: NonNullable<HostVerdict['mend']>;
 }
 
 /** What a setting can do about a cause. */

@@ -1,7 +1,7 @@
 import { DeliveriesStore } from '../../product/webhooks/deliveries/store.ts';
 import type { TailedAttempt } from '../../product/webhooks/deliveries/tail.ts';
 import { EndpointsStore } from '../../product/webhooks/endpoints/store.ts';
-import { type AdminCommand, listText, parseArguments, UsageError } from './command.ts';
+import { type AdminCommand, CommandUsageError, formatList, parseArguments } from './command.ts';
 
 const FORWARD_TIMEOUT_MS = 10_000;
 
@@ -11,7 +11,7 @@ const LISTEN: AdminCommand = {
     'Prints the attempts to an endpoint as they are made, and hands each to a program at --forward with its own signature. Changes no record.',
   options: { endpoint: 'ENDPOINT', forward: 'URL' },
   async run() {
-    throw new UsageError('webhooks listen goes on until it is ended: run it in a terminal.');
+    throw new CommandUsageError('webhooks listen goes on until it is ended: run it in a terminal.');
   },
 };
 
@@ -35,14 +35,14 @@ export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
           `${id}  ${accountId}  ${url}  ${state}  ${consecutiveFailures} failed in a row  ${queued} queued`,
         );
       }
-      return { data: { endpoints }, text: listText(lines, 'No webhook endpoints.') };
+      return { data: { endpoints }, text: formatList(lines, 'No webhook endpoints.') };
     },
   },
   LISTEN,
 ];
 
 /** The options of `webhooks listen`. */
-export interface ListenOptions {
+export interface WebhookListenOptions {
   endpointId: string;
   /** The URL to forward attempts to; null only prints them. */
   forward: URL | null;
@@ -52,20 +52,23 @@ export interface ListenOptions {
  * Parses `webhooks listen`; null for another command.
  * @throws UsageError
  */
-export function parseListenOptions(words: readonly string[]): ListenOptions | null {
+export function parseListenOptions(words: readonly string[]): WebhookListenOptions | null {
   const [noun, verb, ...rest] = words;
   if (`${noun} ${verb}` !== LISTEN.name) return null;
   const { endpoint, forward } = parseArguments(LISTEN, rest).options;
-  if (typeof endpoint !== 'string') throw new UsageError('--endpoint is missing: `webhooks` lists them.');
+  if (typeof endpoint !== 'string')
+    throw new CommandUsageError('--endpoint is missing: `webhooks` lists them.');
   if (forward === undefined) return { endpointId: endpoint, forward: null };
   const url = URL.parse(String(forward));
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new UsageError('--forward must be an http or https address such as http://127.0.0.1:4000/hook.');
+    throw new CommandUsageError(
+      '--forward must be an http or https address such as http://127.0.0.1:4000/hook.',
+    );
   return { endpointId: endpoint, forward: url };
 }
 
 /** Prints one attempt in a line, and forwards it with the same headers and bytes. */
-export async function printAttempt(
+export async function printDeliveryAttempt(
   { headers, body }: TailedAttempt,
   forward: URL | null,
   print: (line: string) => void,

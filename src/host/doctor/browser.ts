@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Settings } from '../../../config/index.ts';
-import { sandboxObstacle } from '../../imaging/renders/sandbox.ts';
+import { findSandboxObstacle } from '../../imaging/renders/sandbox.ts';
 import { BrowserThread } from '../../imaging/renders/thread.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { type Finding, ok, problem, warning } from './finding.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './finding.ts';
 
 const PAGE = '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
 const EDGE_PIXELS = 64;
@@ -15,7 +15,7 @@ const DEADLINE_MS = 30_000;
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** The result of one page. */
-export interface TestedPage {
+export interface TestedRender {
   /** The error; null when the page was drawn. */
   failure: string | null;
   isSandboxed: boolean;
@@ -23,17 +23,17 @@ export interface TestedPage {
 }
 
 /** Checks the browser that draws templates: starts it as the service does, and draws one page. */
-export async function checkBrowser({ renders }: Settings): Promise<Finding[]> {
+export async function checkBrowser({ renders }: Settings): Promise<DoctorFinding[]> {
   const path = judgeBrowserPath(renders.BROWSER_PATH);
   if (path.state === 'problem') return [path];
-  const obstacle = await sandboxObstacle();
+  const obstacle = await findSandboxObstacle();
   const page = await drawPage(renders);
   const withoutSandbox = obstacle ?? (page.isSandboxed ? null : 'Chromium itself could not have it');
-  return [path, judgePage(page), judgeSandbox(withoutSandbox, renders.RENDER_SANDBOX)];
+  return [path, judgeTestedRender(page), judgeBrowserSandbox(withoutSandbox, renders.RENDER_SANDBOX)];
 }
 
 /** Draws a page in a thread and a browser of its own, which end afterwards. */
-async function drawPage(renders: Settings['renders']): Promise<TestedPage> {
+async function drawPage(renders: Settings['renders']): Promise<TestedRender> {
   const cacheDir = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
   let isSandboxed = true;
   const thread = new BrowserThread(
@@ -42,7 +42,7 @@ async function drawPage(renders: Settings['renders']): Promise<TestedPage> {
       cacheDir,
       sandbox: renders.RENDER_SANDBOX,
       recycleAfterPages: renders.RENDER_RECYCLE_PAGES,
-      memoryLimitBytes: renders.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+      memoryLimitBytes: renders.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES,
     },
     {
       log: SILENT,
@@ -67,39 +67,42 @@ async function drawPage(renders: Settings['renders']): Promise<TestedPage> {
   }
 }
 
-function judgeBrowserPath(path: string): Finding {
+function judgeBrowserPath(path: string): DoctorFinding {
   if (path === '')
-    return ok("BROWSER_PATH is not set: Playwright's browser, the system's or the packaged one is taken.");
+    return okFinding(
+      "BROWSER_PATH is not set: Playwright's browser, the system's or the packaged one is taken.",
+    );
   try {
     accessSync(path, constants.X_OK);
-    return ok(`The browser is ${path}.`);
+    return okFinding(`The browser is ${path}.`);
   } catch {
-    return problem(
+    return problemFinding(
       `BROWSER_PATH (${path}) is not a program.`,
       'Name the chromium or headless shell, or leave it out.',
     );
   }
 }
 
-export function judgePage({ failure, milliseconds }: TestedPage): Finding {
-  if (failure === null) return ok(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
+export function judgeTestedRender({ failure, milliseconds }: TestedRender): DoctorFinding {
+  if (failure === null)
+    return okFinding(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
   const message = `The browser cannot draw a page: ${failure.trim().replace(/\.$/, '')}.`;
   if (/EACCES/.test(failure))
-    return problem(
+    return problemFinding(
       message,
       `The folder of the browser forbids programs (mounted noexec): allow them where the service unpacks it (DATA_DIR) and the doctor does (TMPDIR, ${tmpdir()}), or set BROWSER_PATH.`,
     );
-  return problem(
+  return problemFinding(
     message,
     'Install chromium-headless-shell with the libraries that it names, set BROWSER_PATH to it, or leave BROWSER_PATH out.',
   );
 }
 
 /** @param setting RENDER_SANDBOX: `required` refuses renders without it. */
-export function judgeSandbox(obstacle: string | null, setting: string): Finding {
-  if (obstacle === null) return ok('Browsers run within their sandbox.');
+export function judgeBrowserSandbox(obstacle: string | null, setting: string): DoctorFinding {
+  if (obstacle === null) return okFinding('Browsers run within their sandbox.');
   const message = `Browsers run without their sandbox: ${obstacle}.`;
   const remedy =
     'Run the service as a dedicated user, on a kernel that grants user namespaces (see RENDER_SANDBOX).';
-  return setting === 'required' ? problem(message, remedy) : warning(message, remedy);
+  return setting === 'required' ? problemFinding(message, remedy) : warningFinding(message, remedy);
 }

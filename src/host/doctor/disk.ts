@@ -5,9 +5,16 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
 import { randomText } from '../../platform/ids/ids.ts';
-import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
+import { DOCUMENTS_FILE, hasEmbeddedStores } from '../../platform/stores/open.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import {
+  type DoctorFinding,
+  findingsOrProblem,
+  innermostMessageOf,
+  okFinding,
+  problemFinding,
+  warningFinding,
+} from './finding.ts';
 import { measureTimes, medianOf } from './times.ts';
 
 /** File systems in memory, by their statfs type. */
@@ -16,23 +23,23 @@ const MEMORY_FILE_SYSTEMS = new Map([
   [0x858458f6, 'ramfs'],
 ]);
 /** The size up to which a database is checked completely, which takes a few seconds. */
-const MAX_CHECKED_BYTES = 1_024 * MEGABYTE;
+const MAX_CHECKED_BYTES = 1_024 * MEGABYTE_BYTES;
 const SLOW_WRITE_MS = 20;
 /** An upload needs a few of them. */
 const MIN_FREE_INODES = 10_000;
-const MIN_FREE_BYTES = 1_024 * MEGABYTE;
+const MIN_FREE_BYTES = 1_024 * MEGABYTE_BYTES;
 
 /** DATA_DIR and the folder of temporary files. */
-export async function checkDisk(settings: Settings): Promise<Finding[]> {
-  return [...(await checkDataDirectory(settings)), ...(await checkTemporary(tmpdir()))];
+export async function checkDisk(settings: Settings): Promise<DoctorFinding[]> {
+  return [...(await checkDataDirectory(settings)), ...(await checkTemporaryFolder(tmpdir()))];
 }
 
 /** Checks the folder for temporary files: browser profiles, and colour profiles of image threads. */
-export function checkTemporary(directory: string): Promise<Finding[]> {
-  return orProblem(
+export function checkTemporaryFolder(directory: string): Promise<DoctorFinding[]> {
+  return findingsOrProblem(
     async () => {
       await syncedWriteMs(directory);
-      return [ok(`Temporary files go to ${directory}.`)];
+      return [okFinding(`Temporary files go to ${directory}.`)];
     },
     (reason) => `The folder of temporary files (${directory}) cannot be written: ${reason}.`,
     'Mount it read-write, or name another folder by TMPDIR: without it templates are not drawn.',
@@ -43,19 +50,19 @@ export function checkTemporary(directory: string): Promise<Finding[]> {
  * Checks the disk of DATA_DIR: its kind, its free space, and the time of a synced write, which every document of the
  * embedded stores takes.
  */
-function checkDataDirectory({ stores }: Settings): Promise<Finding[]> {
+function checkDataDirectory({ stores }: Settings): Promise<DoctorFinding[]> {
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = stores;
-  return orProblem(
+  return findingsOrProblem(
     async () => {
       const directory = existing(resolve(DATA_DIR));
       const { type, bavail, blocks, bsize, files, ffree } = await statfs(directory);
       const freeBytes = bavail * bsize;
       return [
         judgeDiskKind(MEMORY_FILE_SYSTEMS.get(type)),
-        judgeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE),
+        judgeFreeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES),
         ...judgeInodes(files, ffree),
-        judgeWrite(await syncedWriteMs(directory)),
-        ...(isEmbedded(stores) ? judgeDatabaseIntegrity(join(DATA_DIR, DOCUMENTS_FILE)) : []),
+        judgeWriteTime(await syncedWriteMs(directory)),
+        ...(hasEmbeddedStores(stores) ? judgeDatabaseIntegrity(join(DATA_DIR, DOCUMENTS_FILE)) : []),
       ];
     },
     (reason) => `DATA_DIR (${DATA_DIR}) cannot be written: ${reason}.`,
@@ -68,40 +75,43 @@ function existing(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 }
 
-export function judgeDiskKind(memoryFileSystem: string | undefined): Finding {
-  if (memoryFileSystem === undefined) return ok('DATA_DIR lies on a disk.');
+export function judgeDiskKind(memoryFileSystem: string | undefined): DoctorFinding {
+  if (memoryFileSystem === undefined) return okFinding('DATA_DIR lies on a disk.');
   const message = `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`;
-  return problem(message, 'Put it on a disk or a volume.');
+  return problemFinding(message, 'Put it on a disk or a volume.');
 }
 
-export function judgeSpace(freeBytes: number, totalBytes: number, reserveBytes: number): Finding {
-  const message = `DATA_DIR has ${Math.round(freeBytes / MEGABYTE)} MB free of ${Math.round(totalBytes / MEGABYTE)} MB.`;
+export function judgeFreeSpace(freeBytes: number, totalBytes: number, reserveBytes: number): DoctorFinding {
+  const message = `DATA_DIR has ${Math.round(freeBytes / MEGABYTE_BYTES)} MB free of ${Math.round(totalBytes / MEGABYTE_BYTES)} MB.`;
   const reserve = Math.min(reserveBytes, totalBytes / 10);
   if (freeBytes <= reserve)
-    return problem(message, 'Free some: uploads and jobs are refused below STORAGE_RESERVE_MEGABYTES.');
+    return problemFinding(
+      message,
+      'Free some: uploads and jobs are refused below STORAGE_RESERVE_MEGABYTES.',
+    );
   return freeBytes < MIN_FREE_BYTES
-    ? warning(message, 'Give it more space before uploads are refused.')
-    : ok(message);
+    ? warningFinding(message, 'Give it more space before uploads are refused.')
+    : okFinding(message);
 }
 
 /** @param files the inodes of the file system; 0 if it has no fixed number. */
-export function judgeInodes(files: number, free: number): Finding[] {
+export function judgeInodes(files: number, free: number): DoctorFinding[] {
   if (files === 0) return [];
   const message = `DATA_DIR has ${free} inodes free of ${files}.`;
   const remedy = 'Remove small files, or recreate the file system with more inodes: each object is a file.';
-  if (free === 0) return [problem(`No inode is free: ${message}`, remedy)];
-  return [free < MIN_FREE_INODES ? warning(message, remedy) : ok(message)];
+  if (free === 0) return [problemFinding(`No inode is free: ${message}`, remedy)];
+  return [free < MIN_FREE_INODES ? warningFinding(message, remedy) : okFinding(message)];
 }
 
-export function judgeWrite(milliseconds: number): Finding {
+export function judgeWriteTime(milliseconds: number): DoctorFinding {
   const message = `A synced write into DATA_DIR takes ${milliseconds.toFixed(1)} ms.`;
   return milliseconds > SLOW_WRITE_MS
-    ? warning(message, 'Use a faster disk (a local SSD), or MongoDB: every document waits for it.')
-    : ok(message);
+    ? warningFinding(message, 'Use a faster disk (a local SSD), or MongoDB: every document waits for it.')
+    : okFinding(message);
 }
 
 /** Checks the database file while the service uses it: completely if that is quick, otherwise only its beginning. */
-export function judgeDatabaseIntegrity(path: string): Finding[] {
+export function judgeDatabaseIntegrity(path: string): DoctorFinding[] {
   if (!existsSync(path)) return [];
   let database: DatabaseSync | undefined;
   try {
@@ -111,17 +121,19 @@ export function judgeDatabaseIntegrity(path: string): Finding[] {
     const [result] = Object.values(database.prepare(check).get() ?? {});
     if (isFullyChecked && result !== 'ok') return [damaged(path, String(result))];
     return [
-      ok(isFullyChecked ? `${path} is intact.` : `${path} can be read; it is too large to be checked here.`),
+      okFinding(
+        isFullyChecked ? `${path} is intact.` : `${path} can be read; it is too large to be checked here.`,
+      ),
     ];
   } catch (error) {
-    return [damaged(path, reasonOf(error))];
+    return [damaged(path, innermostMessageOf(error))];
   } finally {
     database?.close();
   }
 }
 
-function damaged(path: string, reason: string): Finding {
-  return problem(
+function damaged(path: string, reason: string): DoctorFinding {
+  return problemFinding(
     `${path} cannot be read: ${reason}.`,
     'Give it to the user of the service if another user owns it; if it is damaged, restore a backup.',
   );

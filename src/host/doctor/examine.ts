@@ -1,54 +1,54 @@
 import type { Settings } from '../../../config/index.ts';
 import { checkBrowser } from './browser.ts';
-import { checkDelivery } from './delivery.ts';
+import { checkDeliveryCache } from './delivery.ts';
 import { checkDisk } from './disk.ts';
-import { type Finding, orProblem } from './finding.ts';
+import { type DoctorFinding, findingsOrProblem } from './finding.ts';
 import { judgeAllocator, judgeHost } from './host.ts';
 import { readHostFacts } from './host-facts.ts';
 import { checkMongo } from './mongodb.ts';
-import { checkMail, checkPublicUrl, judgeOutbound } from './network.ts';
-import { checkObjects } from './objects.ts';
+import { checkMail, checkPublicUrl, judgeOutboundNetwork } from './network.ts';
+import { checkObjectStore } from './objects.ts';
 import { checkPorts } from './ports.ts';
 import { checkProviders } from './providers.ts';
 import { checkHosts, checkRedis } from './redis.ts';
 import { checkTelemetry } from './telemetry.ts';
 
-export interface CheckResult {
+export interface HostCheckResult {
   /** The examined part, such as `redis`. */
   name: string;
-  findings: Finding[];
+  findings: DoctorFinding[];
 }
 
-type Check = (settings: Settings, now: () => Date) => Promise<Finding[]>;
+type Check = (settings: Settings, now: () => Date) => Promise<DoctorFinding[]>;
 
 /** Every check, in the order of the report. */
 const CHECKS: ReadonlyArray<readonly [name: string, check: Check]> = [
   ['host', async (settings) => judgeHost(await readHostFacts(), settings)],
   ['allocator', async (settings) => [judgeAllocator(settings)]],
   ['disk', checkDisk],
-  ['delivery', checkDelivery],
+  ['delivery', checkDeliveryCache],
   ['browser', checkBrowser],
   ['redis', checkRedis],
   ['hosts', checkHosts],
   ['mongodb', checkMongo],
-  ['objects', checkObjects],
+  ['objects', checkObjectStore],
   ['ports', checkPorts],
   ['address', checkPublicUrl],
-  ['outbound', async (settings) => judgeOutbound(settings, process.env)],
+  ['outbound', async (settings) => judgeOutboundNetwork(settings, process.env)],
   ['mail', checkMail],
   ['providers', checkProviders],
   ['traces', () => checkTelemetry(process.env)],
 ];
 
 /** Runs all checks of the host and its services at the same time. It changes nothing. */
-export async function examine(
+export async function examineHost(
   settings: Settings,
   now: () => Date = () => new Date(),
-): Promise<CheckResult[]> {
+): Promise<HostCheckResult[]> {
   return Promise.all(
     CHECKS.map(async ([name, check]) => ({
       name,
-      findings: await orProblem(
+      findings: await findingsOrProblem(
         () => check(settings, now),
         (reason) => `It could not be examined: ${reason}.`,
         'Remove the cause, and run the doctor as the user that the service runs as.',

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { type FontFamily, Fonts } from '../../imaging/fonts/fonts.ts';
+import { type FontFamily, InstalledFonts } from '../../imaging/fonts/fonts.ts';
 import { readControlGroupLimits } from '../../platform/concurrency/control-group.ts';
 import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
 
@@ -37,7 +37,7 @@ export async function readHostFacts(): Promise<HostFacts> {
     openFiles: openFilesOf(await readText('/proc/self/limits')),
     tasks: limits.tasks,
     heapBytes: getHeapStatistics().heap_size_limit,
-    fonts: await new Fonts().list(),
+    fonts: await new InstalledFonts().list(),
     missingFontconfig,
     nodeVersion: process.versions.node,
     libuvThreads: process.env.UV_THREADPOOL_SIZE,

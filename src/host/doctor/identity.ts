@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
-import { createSignatures, LINK_SECRET, type Signatures } from '../../platform/http/signatures.ts';
+import { createLinkSigner, LINK_SECRET_LOCATION, type LinkSigner } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/ids/ids.ts';
-import { DOCUMENTS_FILE, isEmbedded } from '../../platform/stores/open.ts';
-import { type Finding, ok, problem, warning } from './finding.ts';
-import { request } from './times.ts';
+import { DOCUMENTS_FILE, hasEmbeddedStores } from '../../platform/stores/open.ts';
+import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './finding.ts';
+import { requestAddress } from './times.ts';
 
 const LINK_LIFE_MS = 60_000;
 
@@ -15,28 +15,35 @@ const LINK_LIFE_MS = 60_000;
  * signed with the key of these stores. The right service responds that the result does not exist (404); any other
  * service refuses the link (403).
  */
-export async function checkPublicUrlIsOurs(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
-  const signatures = await signaturesIn(stores);
+export async function checkPublicUrlIsOurs(
+  publicUrl: string,
+  stores: Settings['stores'],
+): Promise<DoctorFinding> {
+  const signatures = await readSignatures(stores);
   if (signatures === null)
-    return warning(
+    return warningFinding(
       `Whether PUBLIC_URL (${publicUrl}) leads to this service is not known: its stores have no signing key yet.`,
       'Start the service once on these stores, and run the doctor again.',
     );
   const name = randomText(24);
   const query = signatures.sign('result', name, new Date(Date.now() + LINK_LIFE_MS));
-  const { status } = await request(`${publicUrl}/results/${name}?${query}`);
+  const { status } = await requestAddress(`${publicUrl}/results/${name}?${query}`);
   return status === 404
-    ? ok(`PUBLIC_URL (${publicUrl}) leads to this service: it takes a link that is signed with its own key.`)
-    : problem(
+    ? okFinding(
+        `PUBLIC_URL (${publicUrl}) leads to this service: it takes a link that is signed with its own key.`,
+      )
+    : problemFinding(
         `PUBLIC_URL (${publicUrl}) leads to another service: it refuses a link that is signed with the key of this one (HTTP ${status}).`,
         'Point it, or the proxy behind it, to this service; hosts of one service share MONGODB_URL.',
       );
 }
 
 /** Reads the signing key of the stores; null when no service has ever been started on them. */
-export async function signaturesIn(stores: Settings['stores']): Promise<Signatures | null> {
-  const value = isEmbedded(stores) ? secretInFile(stores.DATA_DIR) : await secretInMongo(stores.MONGODB_URL);
-  return value === null ? null : createSignatures(value);
+export async function readSignatures(stores: Settings['stores']): Promise<LinkSigner | null> {
+  const value = hasEmbeddedStores(stores)
+    ? secretInFile(stores.DATA_DIR)
+    : await secretInMongo(stores.MONGODB_URL);
+  return value === null ? null : createLinkSigner(value);
 }
 
 /** Reads the secret from the database file, which is possible while the service uses the file. */
@@ -46,9 +53,9 @@ function secretInFile(dataDir: string): string | null {
   const database = new DatabaseSync(path, { readOnly: true });
   try {
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?");
-    if (tables.get(LINK_SECRET.collection) === undefined) return null;
-    const select = database.prepare(`SELECT body FROM "${LINK_SECRET.collection}" WHERE "_id" = ?`);
-    const row = select.get(LINK_SECRET.id);
+    if (tables.get(LINK_SECRET_LOCATION.collection) === undefined) return null;
+    const select = database.prepare(`SELECT body FROM "${LINK_SECRET_LOCATION.collection}" WHERE "_id" = ?`);
+    const row = select.get(LINK_SECRET_LOCATION.id);
     return row === undefined ? null : String(JSON.parse(String(row.body)).value);
   } finally {
     database.close();
@@ -60,10 +67,10 @@ async function secretInMongo(url: string): Promise<string | null> {
   const documents = await connectMongoDocuments(url);
   try {
     const secrets = await documents.collection<{ _id: string; value: string }>({
-      name: LINK_SECRET.collection,
+      name: LINK_SECRET_LOCATION.collection,
       indexes: [],
     });
-    return (await secrets.findOne({ _id: LINK_SECRET.id }))?.value ?? null;
+    return (await secrets.findOne({ _id: LINK_SECRET_LOCATION.id }))?.value ?? null;
   } finally {
     await documents.close();
   }

@@ -2,7 +2,13 @@ import { MongoClient } from 'mongodb';
 import type { Settings } from '../../../config/index.ts';
 import type { CollectionSpec, IndexSpec } from '../../platform/stores/documents/port.ts';
 import { COLLECTIONS } from '../collections.ts';
-import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
+import {
+  type DoctorFinding,
+  findingsOrProblem,
+  okFinding,
+  problemFinding,
+  warningFinding,
+} from './finding.ts';
 import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
@@ -20,15 +26,15 @@ export interface MongoFacts {
 }
 
 /** Checks MongoDB: replica set, write concern, clock, indexes and latency. */
-export async function checkMongo({ stores }: Settings, now: () => Date): Promise<Finding[]> {
-  if (stores.MONGODB_URL === '') return [ok('Documents are embedded: there is no MongoDB to check.')];
+export async function checkMongo({ stores }: Settings, now: () => Date): Promise<DoctorFinding[]> {
+  if (stores.MONGODB_URL === '') return [okFinding('Documents are embedded: there is no MongoDB to check.')];
   const client = new MongoClient(stores.MONGODB_URL, { serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS });
-  return orProblem(
+  return findingsOrProblem(
     async () => {
       const database = client.db();
       const hello = await database.command({ hello: 1 });
       return [
-        ...judgeMongo(hello as unknown as MongoFacts),
+        ...judgeMongoServer(hello as unknown as MongoFacts),
         judgeWriteConcern(new URL(stores.MONGODB_URL).searchParams.get('w')),
         ...(hello.localTime instanceof Date
           ? [judgeClock('MongoDB', hello.localTime.getTime(), now().getTime())]
@@ -44,51 +50,55 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
 }
 
 /** Tests the guarantees of the server by verifyMongoDB, in a temporary collection. */
-async function checkUniqueIndexes(url: string): Promise<Finding> {
+async function checkUniqueIndexes(url: string): Promise<DoctorFinding> {
   const { verifyMongoDB } = await import('../../platform/stores/documents/mongodb-verification.ts');
   try {
     await verifyMongoDB(url);
-    return ok('Unique indexes refuse updates as MongoDB does.');
+    return okFinding('Unique indexes refuse updates as MongoDB does.');
   } catch (error) {
-    return problem((error as Error).message, 'Install MongoDB 6 or later.');
+    return problemFinding((error as Error).message, 'Install MongoDB 6 or later.');
   }
 }
 
-export function judgeMongo({ setName, isWritablePrimary, maxWireVersion }: MongoFacts): Finding[] {
+export function judgeMongoServer({
+  setName,
+  isWritablePrimary,
+  maxWireVersion,
+}: MongoFacts): DoctorFinding[] {
   return [
     maxWireVersion >= MIN_WIRE_VERSION
-      ? ok(`MongoDB speaks wire version ${maxWireVersion}.`)
-      : problem(
+      ? okFinding(`MongoDB speaks wire version ${maxWireVersion}.`)
+      : problemFinding(
           `MongoDB speaks wire version ${maxWireVersion}, which is too old.`,
           'Install MongoDB 6 or later.',
         ),
     setName === undefined
-      ? warning(
+      ? warningFinding(
           'MongoDB is a single server: when its disk is lost, everything is.',
           'Run a replica set of three.',
         )
-      : ok(`MongoDB is the replica set ${setName}.`),
+      : okFinding(`MongoDB is the replica set ${setName}.`),
     isWritablePrimary === false
-      ? problem(
+      ? problemFinding(
           'MongoDB takes no writes here.',
           'Name the whole replica set in MONGODB_URL, not one secondary.',
         )
-      : ok('MongoDB takes writes.'),
+      : okFinding('MongoDB takes writes.'),
   ];
 }
 
 /**
  * Reports a weaker write concern in the URL. It has no effect, because the service itself sets majority and journal.
  */
-export function judgeWriteConcern(inAddress: string | null): Finding {
+export function judgeWriteConcern(inAddress: string | null): DoctorFinding {
   if (inAddress === null || inAddress === 'majority')
-    return ok('Writes wait for a majority and its journal.');
+    return okFinding('Writes wait for a majority and its journal.');
   const message = `MONGODB_URL has w=${inAddress}, which is not used.`;
-  return warning(message, 'Leave it out: writes wait for a majority.');
+  return warningFinding(message, 'Leave it out: writes wait for a majority.');
 }
 
 /** Compares the indexes of a database with the declared ones, and creates none. */
-export async function checkIndexes(url: string): Promise<Finding> {
+export async function checkIndexes(url: string): Promise<DoctorFinding> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
   const documents = await connectMongoDocuments(url);
   const held = await documents.collections().finally(() => documents.close());
@@ -96,19 +106,23 @@ export async function checkIndexes(url: string): Promise<Finding> {
 }
 
 /** Finds missing and different indexes. A unique index is a problem, because nothing else prevents duplicates. */
-export function judgeIndexes(declared: readonly CollectionSpec[], held: readonly CollectionSpec[]): Finding {
-  if (held.length === 0) return ok('MongoDB is empty: the first start makes its indexes.');
+export function judgeIndexes(
+  declared: readonly CollectionSpec[],
+  held: readonly CollectionSpec[],
+): DoctorFinding {
+  if (held.length === 0) return okFinding('MongoDB is empty: the first start makes its indexes.');
   const heldIndexes = new Map(held.flatMap((spec) => named(spec)));
   const all = declared.flatMap((spec) => named(spec));
   const lacking = all.filter(
     ([name, index]) => declarationOf(heldIndexes.get(name)) !== declarationOf(index),
   );
-  if (lacking.length === 0) return ok(`MongoDB has the ${all.length} indexes that the service reads by.`);
+  if (lacking.length === 0)
+    return okFinding(`MongoDB has the ${all.length} indexes that the service reads by.`);
   const names = lacking.map(([name, { unique }]) => (unique ? `${name} (unique)` : name)).join(', ');
   const message = `MongoDB lacks indexes, or declares them differently: ${names}.`;
   return lacking.some(([, { unique }]) => unique)
-    ? problem(message, INDEXES_REMEDY)
-    : warning(message, INDEXES_REMEDY);
+    ? problemFinding(message, INDEXES_REMEDY)
+    : warningFinding(message, INDEXES_REMEDY);
 }
 
 function named({ name, indexes }: CollectionSpec): Array<readonly [name: string, index: IndexSpec]> {

@@ -1,6 +1,13 @@
 import type { Settings } from '../../../config/index.ts';
-import { isMade } from '../../platform/stores/open.ts';
-import { type Finding, ok, orProblem, problem, reasonOf, warning } from './finding.ts';
+import { doStoresExist } from '../../platform/stores/open.ts';
+import {
+  type DoctorFinding,
+  findingsOrProblem,
+  innermostMessageOf,
+  okFinding,
+  problemFinding,
+  warningFinding,
+} from './finding.ts';
 import { checkPublicUrlIsOurs } from './identity.ts';
 import { answersAsDarkroom } from './ports.ts';
 
@@ -10,15 +17,15 @@ const EVERY_ADDRESS = ['0.0.0.0/0', '::/0'];
 const METADATA_NETWORK = '169.254.';
 
 /** Checks the public address, and whether it leads to this service. */
-export async function checkPublicUrl({ http, stores }: Settings): Promise<Finding[]> {
+export async function checkPublicUrl({ http, stores }: Settings): Promise<DoctorFinding[]> {
   const { PUBLIC_URL, TRUST_PROXY } = http;
   if (PUBLIC_URL === '') {
     const message = 'PUBLIC_URL is not set: links that the service gives out name HOST and PORT.';
-    return [warning(message, 'Set it to the address that callers use.')];
+    return [warningFinding(message, 'Set it to the address that callers use.')];
   }
-  const proxy = judgeProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
+  const proxy = judgeReverseProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
   const reached = await reach(PUBLIC_URL, stores).catch((error) =>
-    judgeUnreachable(PUBLIC_URL, reasonOf(error), isMade(stores)),
+    judgeUnreachableAddress(PUBLIC_URL, innermostMessageOf(error), doStoresExist(stores)),
   );
   return [reached, proxy];
 }
@@ -27,91 +34,100 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Findin
  * The finding about an address that does not respond.
  * @param wasStarted whether a service has ever run on the stores. If not, nothing can respond.
  */
-export function judgeUnreachable(publicUrl: string, reason: string, wasStarted: boolean): Finding {
+export function judgeUnreachableAddress(
+  publicUrl: string,
+  reason: string,
+  wasStarted: boolean,
+): DoctorFinding {
   const message = `PUBLIC_URL (${publicUrl}) cannot be reached from here: ${reason.replace(/\.$/, '')}.`;
   return wasStarted
-    ? problem(message, 'Start the service; if it runs, check the name, the certificate and the proxy.')
-    : warning(message, 'Start the service for the first time, and run the doctor again.');
+    ? problemFinding(message, 'Start the service; if it runs, check the name, the certificate and the proxy.')
+    : warningFinding(message, 'Start the service for the first time, and run the doctor again.');
 }
 
 /** Requests the public address, and compares the signing key to tell which instance responds. */
-async function reach(publicUrl: string, stores: Settings['stores']): Promise<Finding> {
+async function reach(publicUrl: string, stores: Settings['stores']): Promise<DoctorFinding> {
   return (await answersAsDarkroom(publicUrl))
     ? checkPublicUrlIsOurs(publicUrl, stores)
-    : problem(
+    : problemFinding(
         `PUBLIC_URL (${publicUrl}) answers, but not as this service does.`,
         'Point it, or the proxy behind it, to HOST and PORT of the service.',
       );
 }
 
-export function judgeProxy(publicUrl: URL, port: number, trusted: string): Finding {
+export function judgeReverseProxy(publicUrl: URL, port: number, trusted: string): DoctorFinding {
   const isDirect = publicUrl.port === String(port);
   if (!isDirect && trusted === '')
-    return warning(
+    return warningFinding(
       'PUBLIC_URL leads through a proxy, and TRUST_PROXY is empty: all callers without a key share one address.',
       'Set TRUST_PROXY to the address of the proxy.',
     );
-  return ok(trusted === '' ? 'No proxy is trusted, and none is in between.' : `TRUST_PROXY is ${trusted}.`);
+  return okFinding(
+    trusted === '' ? 'No proxy is trusted, and none is in between.' : `TRUST_PROXY is ${trusted}.`,
+  );
 }
 
 /** Checks the allowed networks, and a proxy in the environment. */
-export function judgeOutbound(
+export function judgeOutboundNetwork(
   settings: Settings,
   environment: Record<string, string | undefined>,
-): Finding[] {
+): DoctorFinding[] {
   const findings = [...outboundFaults(settings, environment)];
   return findings.length > 0
     ? findings
-    : [ok('Callers reach only public addresses, and webhooks go over https.')];
+    : [okFinding('Callers reach only public addresses, and webhooks go over https.')];
 }
 
 function* outboundFaults(
   { outbound: { OUTBOUND_ALLOWED_SUBNETS: allowed, OUTBOUND_ALLOW_HTTP } }: Settings,
   environment: Record<string, string | undefined>,
-): Generator<Finding> {
+): Generator<DoctorFinding> {
   const open = allowed.filter((one) => EVERY_ADDRESS.includes(one) || one.startsWith(METADATA_NETWORK));
   if (open.length > 0)
-    yield problem(
+    yield problemFinding(
       `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, including the metadata service of the cloud.`,
       'List only the private networks that callers need.',
     );
   else if (allowed.length > 0)
-    yield warning(
+    yield warningFinding(
       `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${allowed.join(', ')}.`,
       'Leave it empty unless callers need these networks.',
     );
   if (OUTBOUND_ALLOW_HTTP)
-    yield warning('OUTBOUND_ALLOW_HTTP lets webhooks go to plain http.', 'Set it to false outside of tests.');
+    yield warningFinding(
+      'OUTBOUND_ALLOW_HTTP lets webhooks go to plain http.',
+      'Set it to false outside of tests.',
+    );
   const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].filter(
     (name) => environment[name],
   );
   if (proxies.length > 0)
-    yield warning(
+    yield warningFinding(
       `${proxies.join(' and ')} are set, and not used: urls and webhooks are dialled directly.`,
       'Let this host reach the internet without a proxy.',
     );
 }
 
 /** Signs in at the mail server. No mail is sent. */
-export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<Finding[]> {
+export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Promise<DoctorFinding[]> {
   if (SMTP_URL === '') {
     const message =
       'SMTP_URL is not set: owners of disabled webhook endpoints are not mailed; mails go into the log.';
-    return [warning(message, 'Set SMTP_URL and MAIL_FROM.')];
+    return [warningFinding(message, 'Set SMTP_URL and MAIL_FROM.')];
   }
   const sender = MAIL_FROM.endsWith('@localhost')
-    ? warning(
+    ? warningFinding(
         `Mails come from ${MAIL_FROM}, which servers refuse.`,
         'Set MAIL_FROM to an address of your domain.',
       )
-    : ok(`Mails come from ${MAIL_FROM}.`);
-  const server = await orProblem(
+    : okFinding(`Mails come from ${MAIL_FROM}.`);
+  const server = await findingsOrProblem(
     async () => {
       const { createTransport } = await import('nodemailer');
       const limits = { connectionTimeout: ANSWER_TIMEOUT_MS, greetingTimeout: ANSWER_TIMEOUT_MS };
       const transport = createTransport({ url: SMTP_URL, ...limits, socketTimeout: ANSWER_TIMEOUT_MS });
       await transport.verify().finally(() => transport.close());
-      return [ok('The mail server takes the sign-in.')];
+      return [okFinding('The mail server takes the sign-in.')];
     },
     (reason) => `The mail server does not take the sign-in: ${reason}.`,
     'Check SMTP_URL: its scheme (smtp or smtps), port, user and password.',

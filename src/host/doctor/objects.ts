@@ -1,21 +1,21 @@
 import type { Settings } from '../../../config/index.ts';
 import { randomText } from '../../platform/ids/ids.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { type Finding, ok, orProblem, problem } from './finding.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { type DoctorFinding, findingsOrProblem, okFinding, problemFinding } from './finding.ts';
 
 const BODY = Buffer.from('written, read and deleted by npm run doctor');
 /** A size above that of the largest object that is sent in one request. */
-const LARGE_BYTES = 12 * MEGABYTE;
+const LARGE_BYTES = 12 * MEGABYTE_BYTES;
 
 /** Checks S3: put, ranged get, multipart and delete, in the same way as the service, under a key of its own. */
-export async function checkObjects({ stores }: Settings): Promise<Finding[]> {
+export async function checkObjectStore({ stores }: Settings): Promise<DoctorFinding[]> {
   const { S3_BUCKET, S3_ENDPOINT, S3_REGION } = stores;
-  if (S3_BUCKET === '') return [ok('Objects are files below DATA_DIR: there is no S3 to check.')];
-  const { S3Objects } = await import('../../platform/stores/objects/s3.ts');
+  if (S3_BUCKET === '') return [okFinding('Objects are files below DATA_DIR: there is no S3 to check.')];
+  const { S3ObjectStore } = await import('../../platform/stores/objects/s3.ts');
   const endpoint = S3_ENDPOINT === '' ? {} : { endpoint: S3_ENDPOINT };
-  const objects = new S3Objects({ bucket: S3_BUCKET, region: S3_REGION, ...endpoint });
+  const objects = new S3ObjectStore({ bucket: S3_BUCKET, region: S3_REGION, ...endpoint });
   const key = `doctor/${randomText(16)}`;
-  return orProblem(
+  return findingsOrProblem(
     async () => {
       await objects.put(key, BODY, 'text/plain');
       const part = await objects.get(key, { start: 0, end: 6 });
@@ -23,9 +23,12 @@ export async function checkObjects({ stores }: Settings): Promise<Finding[]> {
       await objects.put(key, Buffer.alloc(LARGE_BYTES), 'application/octet-stream');
       return [
         read === 'written'
-          ? ok(`The bucket ${S3_BUCKET} takes objects, and reads parts of them.`)
-          : problem(`The bucket ${S3_BUCKET} does not answer ranges.`, 'Use a store that speaks all of S3.'),
-        ok('Multipart uploads work.'),
+          ? okFinding(`The bucket ${S3_BUCKET} takes objects, and reads parts of them.`)
+          : problemFinding(
+              `The bucket ${S3_BUCKET} does not answer ranges.`,
+              'Use a store that speaks all of S3.',
+            ),
+        okFinding('Multipart uploads work.'),
       ];
     },
     (reason) => `The bucket ${S3_BUCKET} does not work: ${reason}.`,

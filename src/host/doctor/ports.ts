@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
-import { checkAddress } from '../processes/free-port.ts';
-import { type Finding, ok, problem, reasonOf } from './finding.ts';
-import { request } from './times.ts';
+import { checkListenAddress } from '../processes/free-port.ts';
+import { type DoctorFinding, innermostMessageOf, okFinding, problemFinding } from './finding.ts';
+import { requestAddress } from './times.ts';
 
 const REMEDY = 'Stop the program that listens there, or give the service another port.';
 
 /** Checks the ports of the service: each is free, or a Darkroom listens on it. */
-export async function checkPorts({ http }: Settings): Promise<Finding[]> {
+export async function checkPorts({ http }: Settings): Promise<DoctorFinding[]> {
   const { HOST, PORT, METRICS_PORT, METRICS_TOKEN } = http;
   const api = await judgePort('PORT', HOST, PORT, answersAsDarkroom);
   if (METRICS_PORT === 0) return [api];
@@ -20,17 +20,17 @@ async function judgePort(
   host: string,
   port: number,
   isOurs: (address: string) => Promise<boolean>,
-): Promise<Finding> {
+): Promise<DoctorFinding> {
   try {
-    await checkAddress(host, port, setting);
-    return ok(`${setting} (${port}) is free: no service runs on it.`);
+    await checkListenAddress(host, port, setting);
+    return okFinding(`${setting} (${port}) is free: no service runs on it.`);
   } catch (error) {
     const { cause } = error as Error & { cause?: NodeJS.ErrnoException };
     if (cause?.code !== 'EADDRINUSE')
-      return problem(reasonOf(cause), `Correct HOST (${host}) or ${setting} (${port}).`);
+      return problemFinding(innermostMessageOf(cause), `Correct HOST (${host}) or ${setting} (${port}).`);
     return (await isOurs(addressOf(host, port)).catch(() => false))
-      ? ok(`A Darkroom listens on ${setting} (${port}).`)
-      : problem(`${setting} (${port}) is taken by another program.`, REMEDY);
+      ? okFinding(`A Darkroom listens on ${setting} (${port}).`)
+      : problemFinding(`${setting} (${port}) is taken by another program.`, REMEDY);
   }
 }
 
@@ -43,7 +43,7 @@ function addressOf(host: string, port: number): string {
 /** Whether a Darkroom responds: it returns the request id that was sent. */
 export async function answersAsDarkroom(address: string): Promise<boolean> {
   const id = randomUUID();
-  const response = await request(`${address}/healthz`, { 'x-request-id': id });
+  const response = await requestAddress(`${address}/healthz`, { 'x-request-id': id });
   return response.headers.get('x-request-id') === id;
 }
 

@@ -1,12 +1,18 @@
 import type { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
-import type { Signatures } from '../../platform/http/signatures.ts';
-import { askRedis, findFault } from '../../platform/stores/coordination/redis-verification.ts';
-import { connectCoordination } from '../../platform/stores/open.ts';
+import type { LinkSigner } from '../../platform/http/signatures.ts';
+import { askRedis, findRedisFault } from '../../platform/stores/coordination/redis-verification.ts';
+import { connectRedisCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
-import { deploymentMark, SEPARATION_ADVICE } from '../processes/deployment.ts';
-import { type Finding, ok, orProblem, problem, warning } from './finding.ts';
-import { signaturesIn } from './identity.ts';
+import { deploymentFingerprint, SEPARATION_ADVICE } from '../processes/deployment.ts';
+import {
+  type DoctorFinding,
+  findingsOrProblem,
+  okFinding,
+  problemFinding,
+  warningFinding,
+} from './finding.ts';
+import { readSignatures } from './identity.ts';
 import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 /** One for commands, one for messages. */
@@ -19,23 +25,23 @@ const MIN_VERSION = [6, 2] as const;
 const REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
 /** Checks Redis: version, eviction, persistence, clock and latency. */
-export async function checkRedis({ stores, processes }: Settings, now: () => Date): Promise<Finding[]> {
-  if (stores.REDIS_URL === '') return [ok('Coordination is embedded: there is no Redis to check.')];
-  return orProblem(
+export async function checkRedis({ stores, processes }: Settings, now: () => Date): Promise<DoctorFinding[]> {
+  if (stores.REDIS_URL === '') return [okFinding('Coordination is embedded: there is no Redis to check.')];
+  return findingsOrProblem(
     () => askRedis(stores.REDIS_URL, (client) => judgeRedis(client, processes.PROCESSES, now)),
     (reason) => `Redis does not answer: ${reason}.`,
     REMEDY,
   );
 }
 
-async function judgeRedis(client: Redis, processes: number, now: () => Date): Promise<Finding[]> {
-  const fault = await findFault(client);
+async function judgeRedis(client: Redis, processes: number, now: () => Date): Promise<DoctorFinding[]> {
+  const fault = await findRedisFault(client);
   const facts = factsIn(await client.info());
   const [seconds, microseconds] = await client.time();
   return [
-    ...(fault === null ? [] : [problem(fault.message, fault.remedy)]),
-    judgeVersion(facts.get('redis_version') ?? ''),
-    judgeConnections(facts.has('maxclients') ? Number(facts.get('maxclients')) : null, processes),
+    ...(fault === null ? [] : [problemFinding(fault.message, fault.remedy)]),
+    judgeRedisVersion(facts.get('redis_version') ?? ''),
+    judgeRedisConnections(facts.has('maxclients') ? Number(facts.get('maxclients')) : null, processes),
     judgeEviction(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
     judgeAppendOnlyFile(facts.get('aof_enabled') === '1'),
     judgeClock('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
@@ -44,15 +50,15 @@ async function judgeRedis(client: Redis, processes: number, now: () => Date): Pr
 }
 
 /** Checks the hosts with the same Redis and prefix: whether all have the same documents, and their clocks. */
-export async function checkHosts({ stores }: Settings): Promise<Finding[]> {
-  if (stores.REDIS_URL === '') return [ok('The stores are embedded: there are no other hosts.')];
-  return orProblem(
+export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]> {
+  if (stores.REDIS_URL === '') return [okFinding('The stores are embedded: there are no other hosts.')];
+  return findingsOrProblem(
     async () => {
-      const coordination = await connectCoordination(stores);
+      const coordination = await connectRedisCoordination(stores);
       try {
         const answers = await askProcesses(coordination, { kind: 'pools' });
         // Documents that cannot be read are reported by another check.
-        const signatures = answers.length === 0 ? null : await signaturesIn(stores).catch(() => null);
+        const signatures = answers.length === 0 ? null : await readSignatures(stores).catch(() => null);
         return [...judgeDeployments(answers, stores, signatures), ...judgeHosts(answers)];
       } finally {
         await coordination.close();
@@ -70,20 +76,20 @@ export async function checkHosts({ stores }: Settings): Promise<Finding[]> {
 function judgeDeployments(
   answers: readonly ControlAnswer[],
   stores: Settings['stores'],
-  signatures: Signatures | null,
-): Finding[] {
-  const own = signatures === null ? [] : [deploymentMark(signatures, stores)];
+  signatures: LinkSigner | null,
+): DoctorFinding[] {
+  const own = signatures === null ? [] : [deploymentFingerprint(signatures, stores)];
   const marks = answers.flatMap(({ data }) =>
     typeof data?.deployment === 'string' && data.deployment !== '' ? [data.deployment] : [],
   );
   const deployments = new Set([...own, ...marks]).size;
   if (marks.length === 0 || deployments === 1) return [];
   const message = `${deployments} deployments with different documents use this Redis with the prefix ${stores.REDIS_PREFIX}.`;
-  return [problem(message, SEPARATION_ADVICE)];
+  return [problemFinding(message, SEPARATION_ADVICE)];
 }
 
 /** One finding per host, from its process with the largest difference. */
-function judgeHosts(answers: readonly ControlAnswer[]): Finding[] {
+function judgeHosts(answers: readonly ControlAnswer[]): DoctorFinding[] {
   const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
   const findings = Array.from(byHost).flatMap(([hostId, processes]) => {
     const measured = processes.flatMap(({ data }) =>
@@ -91,40 +97,40 @@ function judgeHosts(answers: readonly ControlAnswer[]): Finding[] {
     );
     return measured.length === 0 ? [] : [judgeClock('Redis', Math.max(...measured), 0, `host ${hostId}`)];
   });
-  return findings.length > 0 ? findings : [ok('No process of the service runs on this Redis.')];
+  return findings.length > 0 ? findings : [okFinding('No process of the service runs on this Redis.')];
 }
 
-export function judgeVersion(version: string): Finding {
+export function judgeRedisVersion(version: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isEnough = major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
   return isEnough
-    ? ok(`Redis is ${version}.`)
-    : problem(`Redis is ${version}, and ${MIN_VERSION.join('.')} is needed.`, 'Install a newer one.');
+    ? okFinding(`Redis is ${version}.`)
+    : problemFinding(`Redis is ${version}, and ${MIN_VERSION.join('.')} is needed.`, 'Install a newer one.');
 }
 
 /**
  * Checks the connection limit of Redis.
  * @param maxClients the limit of the server; null if the server does not tell.
  */
-export function judgeConnections(maxClients: number | null, processes: number): Finding {
+export function judgeRedisConnections(maxClients: number | null, processes: number): DoctorFinding {
   const needed = CONNECTIONS_PER_PROCESS * (processes + 1);
   const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${needed}.`;
-  if (maxClients === null || maxClients >= ENOUGH_CONNECTIONS) return ok(message);
+  if (maxClients === null || maxClients >= ENOUGH_CONNECTIONS) return okFinding(message);
   const remedy = 'Raise maxclients of Redis (its default is 10000): connections beyond it are refused.';
-  return maxClients < 2 * needed ? problem(message, remedy) : warning(message, remedy);
+  return maxClients < 2 * needed ? problemFinding(message, remedy) : warningFinding(message, remedy);
 }
 
-function judgeEviction(maxMemory: string, policy: string): Finding {
+function judgeEviction(maxMemory: string, policy: string): DoctorFinding {
   const message = `Redis evicts by ${policy}${maxMemory === '0' ? '' : ` above ${maxMemory} bytes`}.`;
   const remedy =
     'Set maxmemory-policy to noeviction: an evicted key is a slot given twice or a call run twice.';
-  return policy === 'noeviction' ? ok(message) : problem(message, remedy);
+  return policy === 'noeviction' ? okFinding(message) : problemFinding(message, remedy);
 }
 
-function judgeAppendOnlyFile(hasAppendOnlyFile: boolean): Finding {
-  if (hasAppendOnlyFile) return ok('Redis keeps an append-only file.');
+function judgeAppendOnlyFile(hasAppendOnlyFile: boolean): DoctorFinding {
+  if (hasAppendOnlyFile) return okFinding('Redis keeps an append-only file.');
   const message = 'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.';
-  return warning(message, 'Set appendonly to yes.');
+  return warningFinding(message, 'Set appendonly to yes.');
 }
 
 /** `name:value` lines of INFO. */

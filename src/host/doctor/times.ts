@@ -1,4 +1,4 @@
-import { type Finding, ok, problem, warning } from './finding.ts';
+import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './finding.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const SAMPLES = 20;
@@ -7,7 +7,7 @@ const SKEW_WARNING_MS = 2_000;
 const SKEW_PROBLEM_MS = 10_000;
 
 /** Requests an address, and returns the response without its body. */
-export async function request(url: string, headers: Record<string, string> = {}): Promise<Response> {
+export async function requestAddress(url: string, headers: Record<string, string> = {}): Promise<Response> {
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
   await response.body?.cancel();
   return response;
@@ -28,19 +28,24 @@ export function medianOf(times: readonly number[]): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
-export function judgeLatency(service: string, times: readonly number[]): Finding {
+export function judgeLatency(service: string, times: readonly number[]): DoctorFinding {
   const medianMs = medianOf(times);
   const message = `${service} answers in ${medianMs.toFixed(2)} ms (median of ${times.length}).`;
   return medianMs > SLOW_MS
-    ? warning(message, `Put ${service} nearer to this host: every call asks it several times.`)
-    : ok(message);
+    ? warningFinding(message, `Put ${service} nearer to this host: every call asks it several times.`)
+    : okFinding(message);
 }
 
 /** Compares the clocks of a service and of this host, in epoch milliseconds. */
-export function judgeClock(service: string, itsMs: number, hostsMs: number, host = 'this host'): Finding {
+export function judgeClock(
+  service: string,
+  itsMs: number,
+  hostsMs: number,
+  host = 'this host',
+): DoctorFinding {
   const skewMs = Math.abs(itsMs - hostsMs);
   const message = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;
   const remedy = 'Synchronise both by NTP: signatures, leases and expiries depend on them.';
-  if (skewMs > SKEW_PROBLEM_MS) return problem(message, remedy);
-  return skewMs > SKEW_WARNING_MS ? warning(message, remedy) : ok(message);
+  if (skewMs > SKEW_PROBLEM_MS) return problemFinding(message, remedy);
+  return skewMs > SKEW_WARNING_MS ? warningFinding(message, remedy) : okFinding(message);
 }

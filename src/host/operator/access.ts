@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { Gate } from '../../product/accounts/gate/gate.ts';
+import type { CallGate } from '../../product/accounts/gate/gate.ts';
 import { SessionCookie } from '../../product/accounts/sign-in/cookie.ts';
-import { type OperatorSessions, SESSION_LIFE_MS } from './sessions.ts';
+import { OPERATOR_SESSION_LIFE_MS, type OperatorSessions } from './sessions.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -24,7 +24,7 @@ interface AccessOptions {
   token: string;
   sessions: OperatorSessions;
   /** Counts wrong credentials by address. */
-  gate: Pick<Gate, 'strikeFirst'>;
+  gate: Pick<CallGate, 'strikeFirst'>;
   publicUrl: () => string;
 }
 
@@ -63,7 +63,7 @@ export class OperatorAccess {
     await this.#verify(request, () =>
       'link' in given ? sessions.useLink(given.link) : Promise.resolve(this.#isToken(given.token)),
     );
-    this.#cookie.set(request, reply, await sessions.begin(), SESSION_LIFE_MS / 1_000);
+    this.#cookie.set(request, reply, await sessions.begin(), OPERATOR_SESSION_LIFE_MS / 1_000);
   }
 
   /** Ends the session of the request, also for copies of its cookie. */

@@ -1,5 +1,5 @@
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { type LiveContext, parseArguments, UsageError } from '../admin/command.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { CommandUsageError, type LiveCommandContext, parseArguments } from '../admin/command.ts';
 import { LIVE_COMMANDS } from '../admin/live-commands.ts';
 
 /**
@@ -10,7 +10,7 @@ import { LIVE_COMMANDS } from '../admin/live-commands.ts';
  */
 export async function runOperatorCommand(
   { name, words, param }: { name: 'set' | 'drain' | 'log'; words: readonly string[]; param: string },
-  context: LiveContext,
+  context: LiveCommandContext,
 ): Promise<string[]> {
   const command = LIVE_COMMANDS.find((one) => one.name === name);
   if (command === undefined) throw new Error(`There is no command ${name}.`);
@@ -19,7 +19,7 @@ export async function runOperatorCommand(
     return text.split('\n');
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof UsageError) throw invalidParam(param, message);
+    if (error instanceof CommandUsageError) throw invalidParamError(param, message);
     if (error instanceof ApiError) throw error;
     throw new ApiError('invalid_state', message, { cause: error });
   }

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { SETTINGS } from '../../../config/index.ts';
-import type { CheckResult } from '../doctor/examine.ts';
-import type { Findings } from './schema.ts';
+import type { HostCheckResult } from '../doctor/examine.ts';
+import type { DoctorFindings } from './schema.ts';
 
 const DOCTOR = new URL('../doctor.ts', import.meta.url).pathname;
 const TIMEOUT_MS = 90_000;
@@ -17,16 +17,16 @@ const NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(tab
  * The doctor's findings on this host. The doctor runs in a process of its own, because it draws a page and reads the
  * whole database, which would delay calls.
  */
-export class Examination {
-  #last: Findings | undefined;
-  #running: Promise<Findings> | undefined;
+export class DoctorExamination {
+  #last: DoctorFindings | undefined;
+  #running: Promise<DoctorFindings> | undefined;
 
   /**
    * The last examination, or a new one if there is none yet.
    * @param isFresh asks for a new examination, unless the last one was just made.
    * @throws Error when the doctor cannot run.
    */
-  async read(isFresh: boolean): Promise<Findings> {
+  async read(isFresh: boolean): Promise<DoctorFindings> {
     const last = this.#last;
     const ageMs = last === undefined ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(last.at);
     if (last !== undefined && (!isFresh || ageMs < MIN_AGE_MS)) return last;
@@ -36,7 +36,7 @@ export class Examination {
     return this.#running;
   }
 
-  async #examine(): Promise<Findings> {
+  async #examine(): Promise<DoctorFindings> {
     const { isWell, examinations } = await runDoctor();
     const findings = examinations.flatMap(({ name, findings }) =>
       findings.map((finding) => ({ part: name, ...finding, settings: settingsIn(finding.remedy ?? '') })),
@@ -47,7 +47,7 @@ export class Examination {
 }
 
 /** The report of `npm run doctor -- --json`. */
-async function runDoctor(): Promise<{ isWell: boolean; examinations: CheckResult[] }> {
+async function runDoctor(): Promise<{ isWell: boolean; examinations: HostCheckResult[] }> {
   const doctor = spawn(process.execPath, [DOCTOR, '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     timeout: TIMEOUT_MS,

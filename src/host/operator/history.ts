@@ -1,7 +1,7 @@
 import type { LoadRow } from '../admin/top.ts';
 
 /** The time between two samples. */
-export const SAMPLE_MS = 10_000;
+export const LOAD_SAMPLE_INTERVAL_MS = 10_000;
 /** An hour of samples. */
 const MAX_SAMPLES = 360;
 /** Limit on the series of a host: some twenty fixed ones, and one per reason of a refusal and per role of a process. */
@@ -11,7 +11,7 @@ const MAX_MARKS = 200;
 const DIGITS = 4;
 
 /** An event on a host for the time axis: an operator's action, or something that happened. */
-export interface Mark {
+export interface HistoryMark {
   /** Epoch milliseconds. */
   at: number;
   kind: 'set' | 'drain' | 'log' | 'reload' | 'restart';
@@ -27,7 +27,7 @@ export interface HistoryPart {
   at: number[];
   /** The values by the name of the series, such as `p99` or `refused/capacity`. Null means that there was no value. */
   series: Record<string, Array<number | null>>;
-  marks: Mark[];
+  marks: HistoryMark[];
 }
 
 /**
@@ -37,7 +37,7 @@ export interface HistoryPart {
 export class LoadHistory {
   readonly #at = new Float64Array(MAX_SAMPLES);
   readonly #columns = new Map<string, Float32Array>();
-  readonly #marks: Mark[] = [];
+  readonly #marks: HistoryMark[] = [];
   #count = 0;
 
   /** @param atMs epoch milliseconds, later than those of the sample before. */
@@ -50,7 +50,7 @@ export class LoadHistory {
     this.#count += 1;
   }
 
-  mark(mark: Mark): void {
+  mark(mark: HistoryMark): void {
     this.#marks.push(mark);
     if (this.#marks.length > MAX_MARKS) this.#marks.shift();
   }
@@ -66,7 +66,7 @@ export class LoadHistory {
       series: Object.fromEntries(
         [...this.#columns].map(([name, column]) => [name, wanted.map((slot) => rounded(column[slot]))]),
       ),
-      marks: this.#marks.filter(({ at }) => at > afterMs && at >= oldest - SAMPLE_MS),
+      marks: this.#marks.filter(({ at }) => at > afterMs && at >= oldest - LOAD_SAMPLE_INTERVAL_MS),
     };
   }
 

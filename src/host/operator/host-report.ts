@@ -1,9 +1,9 @@
 import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
-import { type SilentProcess, type Verdict, verdictsOn } from '../admin/verdicts.ts';
+import { type HostVerdict, type SilentProcess, verdictsOnHost } from '../admin/verdicts.ts';
 import { grantedCores } from '../processes/cpu-quota.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
-import type { HistoryPart, LoadHistory, Mark } from './history.ts';
+import type { HistoryMark, HistoryPart, LoadHistory } from './history.ts';
 import type { LoadRecorder } from './recorder.ts';
 
 /** What a primary says of its host. */
@@ -15,7 +15,7 @@ export interface HostReport {
   cpuByRole: Record<string, number>;
   memoryByRole: Record<string, number>;
   countByRole: Record<string, number>;
-  verdicts: Verdict[];
+  verdicts: HostVerdict[];
   processes: SupervisedProcess[];
   history: HistoryPart;
 }
@@ -51,7 +51,7 @@ export class HostReporter {
   }
 
   /** Notes what somebody did, for the time axis. */
-  note(mark: Omit<Mark, 'at'>): void {
+  note(mark: Omit<HistoryMark, 'at'>): void {
     this.#options.history.mark({ at: this.#options.nowMs(), ...mark });
   }
 
@@ -75,7 +75,7 @@ export class HostReporter {
       cpuByRole: row?.cpuByRole ?? {},
       memoryByRole: row?.memoryByRole ?? {},
       countByRole: row?.countByRole ?? {},
-      verdicts: verdictsOn({ row, silent: this.#silent(live), restart: this.#restartAgo() }),
+      verdicts: verdictsOnHost({ row, silent: this.#silent(live), restart: this.#restartAgo() }),
       processes: live,
       history: history.since(afterMs),
     };

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { hostRow, type LoadRow, type ObservedProcess } from '../admin/top.ts';
 import type { ProcessMessage } from '../processes/messages.ts';
-import { type LoadHistory, SAMPLE_MS } from './history.ts';
+import { LOAD_SAMPLE_INTERVAL_MS, type LoadHistory } from './history.ts';
 
 /**
  * The number of snapshots that are kept of each process. The current row covers the time between the first and the
@@ -90,5 +90,5 @@ export function recordLoad(recorder: LoadRecorder, log: Logger): void {
     recorder
       .sample()
       .catch((error) => log.warn({ err: error }, 'The load of the last ten seconds is not recorded'));
-  setInterval(() => void round(), SAMPLE_MS).unref();
+  setInterval(() => void round(), LOAD_SAMPLE_INTERVAL_MS).unref();
 }

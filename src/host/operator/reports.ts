@@ -3,7 +3,7 @@ import { lstat, open, readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { BenchRunsQuery, Run } from './schema.ts';
+import type { BenchRun, BenchRunsQuery } from './schema.ts';
 
 /** The fields of a report that precede its figures lie within this many bytes. */
 const HEAD_BYTES = 32_768;
@@ -20,17 +20,17 @@ const STAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
  * The bench and tune reports in a folder. Only files of the folder itself are read: no path and no link leads out of
  * it.
  */
-export class Reports {
+export class BenchReports {
   readonly folder: string;
   /** What is known of a file, by its name, size and time. */
-  readonly #known = new Map<string, Run>();
+  readonly #known = new Map<string, BenchRun>();
 
   constructor(folder: string) {
     this.folder = resolve(folder);
   }
 
   /** The reports that match, the newest first; none if the folder does not exist. */
-  async list({ kind, suite, search }: BenchRunsQuery): Promise<{ runs: Run[]; total: number }> {
+  async list({ kind, suite, search }: BenchRunsQuery): Promise<{ runs: BenchRun[]; total: number }> {
     const words = search?.toLowerCase() ?? '';
     const matching = (await this.#all()).filter(
       (run) =>
@@ -56,10 +56,10 @@ export class Reports {
     return { bytes: file.size, stream: createReadStream(join(this.folder, name), { end: file.size - 1 }) };
   }
 
-  async #all(): Promise<Run[]> {
+  async #all(): Promise<BenchRun[]> {
     const names = (await readdir(this.folder).catch(() => [])).filter((name) => name.endsWith('.json'));
     const newest = names.sort((one, other) => (stampOf(one) < stampOf(other) ? 1 : -1)).slice(0, MAX_FILES);
-    const runs: Run[] = [];
+    const runs: BenchRun[] = [];
     for (const name of newest) {
       const run = await this.#describe(name);
       if (run !== null) runs.push(run);
@@ -67,7 +67,7 @@ export class Reports {
     return runs;
   }
 
-  async #describe(name: string): Promise<Run | null> {
+  async #describe(name: string): Promise<BenchRun | null> {
     const file = await this.#fileAt(name);
     if (file === null) return null;
     const key = `${name}/${file.size}/${file.mtimeMs}`;
@@ -105,7 +105,7 @@ async function readHead(path: string): Promise<string> {
 }
 
 /** A report by the first fields of its file; null for a file that is not a report. */
-function runOf(name: string, head: string, { size, mtime }: { size: number; mtime: Date }): Run | null {
+function runOf(name: string, head: string, { size, mtime }: { size: number; mtime: Date }): BenchRun | null {
   const fields = Object.fromEntries(
     [...head.matchAll(FIELD)].map(([, field = '', value = 'null']) => [field, JSON.parse(value) as unknown]),
   );

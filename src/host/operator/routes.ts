@@ -1,34 +1,34 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { OperatorAccess } from './access.ts';
 import { runOperatorCommand } from './acts.ts';
-import type { Examination } from './examination.ts';
-import type { Reports } from './reports.ts';
+import type { DoctorExamination } from './examination.ts';
+import type { BenchReports } from './reports.ts';
 import {
-  ActResult,
+  BenchReport,
+  BenchRunParams,
+  BenchRuns,
   BenchRunsQuery,
+  DoctorFindings,
+  DoctorFindingsQuery,
   DrainBody,
-  Findings,
-  FindingsQuery,
   LogLevelBody,
+  OperatorCommandResult,
+  OperatorSessionBody,
   OperatorState,
-  Report,
-  RunParams,
-  Runs,
-  SessionBody,
-  SettingBody,
-  StateQuery,
+  OperatorStateQuery,
+  SettingChangeBody,
 } from './schema.ts';
-import { readState } from './state.ts';
+import { readOperatorState } from './state.ts';
 
 interface OperatorRoutesOptions {
   access: OperatorAccess;
   coordination: Coordination;
-  reports: Reports;
-  examination: Examination;
+  reports: BenchReports;
+  examination: DoctorExamination;
 }
 
 /** The operator authenticates by OPERATOR_TOKEN, or by the cookie of a session. */
@@ -53,7 +53,7 @@ export async function operatorRoutes(app: FastifyInstance, options: OperatorRout
 }
 
 function openSession(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
-  app.post<{ Body: SessionBody }>(
+  app.post<{ Body: OperatorSessionBody }>(
     '/session',
     {
       config: { opensOperatorSession: true },
@@ -62,14 +62,14 @@ function openSession(app: FastifyInstance, { access }: OperatorRoutesOptions): v
         description:
           'By OPERATOR_TOKEN, or by a one-time link of `npm run admin -- console --operator`. The session is a cookie that scripts cannot read; changes by it need the header X-Console.',
         security: [],
-        body: SessionBody,
+        body: OperatorSessionBody,
         response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {
       const { token, link } = request.body;
       if ((token === undefined) === (link === undefined))
-        throw invalidParam(
+        throw invalidParamError(
           'token',
           'Send the token of the operator, or the secret of a one-time link as link.',
         );
@@ -98,7 +98,7 @@ function endSession(app: FastifyInstance, { access }: OperatorRoutesOptions): vo
 }
 
 function readServiceState(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
-  app.get<{ Querystring: StateQuery }>(
+  app.get<{ Querystring: OperatorStateQuery }>(
     '/state',
     {
       config: { compress: true },
@@ -107,16 +107,17 @@ function readServiceState(app: FastifyInstance, { coordination }: OperatorRoutes
         description:
           'Every process of every host, what is most likely wrong, and samples of the load since `after`. Ask again with the last instant that you have.',
         security,
-        querystring: StateQuery,
-        response: { 200: envelopeOf(OperatorState) },
+        querystring: OperatorStateQuery,
+        response: { 200: envelopeSchemaOf(OperatorState) },
       },
     },
-    async ({ query: { after = 0 } }) => success('How the service is.', await readState(coordination, after)),
+    async ({ query: { after = 0 } }) =>
+      successEnvelope('How the service is.', await readOperatorState(coordination, after)),
   );
 }
 
 function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOptions): void {
-  app.post<{ Body: SettingBody }>(
+  app.post<{ Body: SettingChangeBody }>(
     '/settings',
     {
       schema: {
@@ -124,8 +125,8 @@ function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOpt
         description:
           'On every host and without a failed call, as `npm run admin -- set` does; until the next start.',
         security,
-        body: SettingBody,
-        response: { 200: envelopeOf(ActResult) },
+        body: SettingChangeBody,
+        response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
     },
     async (request) => {
@@ -147,7 +148,7 @@ function replaceProcess(app: FastifyInstance, { coordination }: OperatorRoutesOp
         description: 'A new one takes calls before the old one ends, as with `npm run admin -- drain`.',
         security,
         body: DrainBody,
-        response: { 200: envelopeOf(ActResult) },
+        response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
     },
     async (request) =>
@@ -169,7 +170,7 @@ function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOp
         description: 'For good or for a time, as `npm run admin -- log` does.',
         security,
         body: LogLevelBody,
-        response: { 200: envelopeOf(ActResult) },
+        response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
     },
     async (request) => {
@@ -182,7 +183,7 @@ function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOp
 }
 
 function listFindings(app: FastifyInstance, { examination }: OperatorRoutesOptions): void {
-  app.get<{ Querystring: FindingsQuery }>(
+  app.get<{ Querystring: DoctorFindingsQuery }>(
     '/findings',
     {
       schema: {
@@ -190,11 +191,11 @@ function listFindings(app: FastifyInstance, { examination }: OperatorRoutesOptio
         description:
           'Examines the host that answers, as `npm run doctor` does, with the remedy of each problem. It takes seconds.',
         security,
-        querystring: FindingsQuery,
-        response: { 200: envelopeOf(Findings) },
+        querystring: DoctorFindingsQuery,
+        response: { 200: envelopeSchemaOf(DoctorFindings) },
       },
     },
-    async ({ query: { fresh = false } }) => success('What was found.', await examination.read(fresh)),
+    async ({ query: { fresh = false } }) => successEnvelope('What was found.', await examination.read(fresh)),
   );
 }
 
@@ -208,23 +209,23 @@ function listRuns(app: FastifyInstance, { reports }: OperatorRoutesOptions): voi
         description: 'The reports of the folder RESULTS_DIR, the newest first.',
         security,
         querystring: BenchRunsQuery,
-        response: { 200: envelopeOf(Runs) },
+        response: { 200: envelopeSchemaOf(BenchRuns) },
       },
     },
-    async ({ query }) => success('Runs.', { folder: reports.folder, ...(await reports.list(query)) }),
+    async ({ query }) => successEnvelope('Runs.', { folder: reports.folder, ...(await reports.list(query)) }),
   );
 }
 
 function readRun(app: FastifyInstance, { reports }: OperatorRoutesOptions): void {
-  app.get<{ Params: RunParams }>(
+  app.get<{ Params: BenchRunParams }>(
     '/runs/:name',
     {
       schema: {
         summary: 'One report',
         description: 'The report as bench or tune wrote it, without an envelope.',
         security,
-        params: RunParams,
-        response: { 200: Report },
+        params: BenchRunParams,
+        response: { 200: BenchReport },
       },
     },
     async ({ params }, reply) => {
@@ -235,7 +236,7 @@ function readRun(app: FastifyInstance, { reports }: OperatorRoutesOptions): void
 }
 
 function done(lines: string[]) {
-  return success('Done.', { lines });
+  return successEnvelope('Done.', { lines });
 }
 
 /** Who acts, as the act notes it. */

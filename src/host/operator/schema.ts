@@ -97,7 +97,7 @@ export type OperatorState = Static<typeof OperatorState>;
 export type OperatorHost = Static<typeof Host>;
 export type OperatorProcess = Static<typeof Process>;
 
-export const StateQuery = Type.Object({
+export const OperatorStateQuery = Type.Object({
   after: Type.Optional(
     Type.Integer({
       minimum: 0,
@@ -105,9 +105,9 @@ export const StateQuery = Type.Object({
     }),
   ),
 });
-export type StateQuery = Static<typeof StateQuery>;
+export type OperatorStateQuery = Static<typeof OperatorStateQuery>;
 
-export const SessionBody = Type.Object(
+export const OperatorSessionBody = Type.Object(
   {
     token: Type.Optional(Type.String({ maxLength: 300, description: 'OPERATOR_TOKEN.' })),
     link: Type.Optional(Type.String({ maxLength: 100, description: 'The secret of a one-time link.' })),
@@ -118,9 +118,9 @@ export const SessionBody = Type.Object(
     examples: [{ token: 'the value of OPERATOR_TOKEN' }],
   },
 );
-export type SessionBody = Static<typeof SessionBody>;
+export type OperatorSessionBody = Static<typeof OperatorSessionBody>;
 
-export const SettingBody = Type.Object(
+export const SettingChangeBody = Type.Object(
   {
     setting: Type.String({ enum: [...CAPACITY_SETTINGS] }),
     value: Type.Integer({ description: 'As the setting accepts it: config/settings.md.' }),
@@ -137,7 +137,7 @@ export const SettingBody = Type.Object(
     examples: [{ setting: 'IMAGE_QUEUE', value: 64 }],
   },
 );
-export type SettingBody = Static<typeof SettingBody>;
+export type SettingChangeBody = Static<typeof SettingChangeBody>;
 
 export const DrainBody = Type.Object(
   { process: Type.String({ maxLength: 100, description: '`HOST/PROCESS`, as the state has it.' }) },
@@ -164,19 +164,19 @@ export const LogLevelBody = Type.Object(
 );
 export type LogLevelBody = Static<typeof LogLevelBody>;
 
-export const ActResult = Type.Object(
+export const OperatorCommandResult = Type.Object(
   { lines: Type.Array(Type.String(), { description: 'What each process answered.' }) },
   { title: 'OperatorActResult' },
 );
 
-export const FindingsQuery = Type.Object({
+export const DoctorFindingsQuery = Type.Object({
   fresh: Type.Optional(
     Type.Boolean({ description: 'Examines the host again, if the last examination is older than 10 s.' }),
   ),
 });
-export type FindingsQuery = Static<typeof FindingsQuery>;
+export type DoctorFindingsQuery = Static<typeof DoctorFindingsQuery>;
 
-export const Findings = Type.Object(
+export const DoctorFindings = Type.Object(
   {
     at: Instant('When the host was examined.'),
     isWell: Type.Boolean({ description: 'Whether there is no problem.' }),
@@ -195,7 +195,7 @@ export const Findings = Type.Object(
   },
   { title: 'OperatorFindings', description: 'What `npm run doctor` says of the host that answers.' },
 );
-export type Findings = Static<typeof Findings>;
+export type DoctorFindings = Static<typeof DoctorFindings>;
 
 export const BenchRunsQuery = Type.Object({
   kind: Type.Optional(
@@ -208,7 +208,7 @@ export const BenchRunsQuery = Type.Object({
 });
 export type BenchRunsQuery = Static<typeof BenchRunsQuery>;
 
-export const Run = Type.Object(
+export const BenchRun = Type.Object(
   {
     name: Type.String({ description: 'The name of its file.' }),
     kind: Type.String({ description: 'load, comparison, capacity, tune or table.' }),
@@ -223,23 +223,23 @@ export const Run = Type.Object(
   },
   { title: 'OperatorRun' },
 );
-export type Run = Static<typeof Run>;
+export type BenchRun = Static<typeof BenchRun>;
 
-export const Runs = Type.Object(
+export const BenchRuns = Type.Object(
   {
     folder: Type.String({ description: 'RESULTS_DIR.' }),
-    runs: Type.Array(Run, { description: 'The newest first; at most 500.' }),
+    runs: Type.Array(BenchRun, { description: 'The newest first; at most 500.' }),
     total: Type.Integer({ description: 'How many match.' }),
   },
   { title: 'OperatorRuns' },
 );
 
-export const Report = Type.Object(
+export const BenchReport = Type.Object(
   {},
   { title: 'OperatorReport', additionalProperties: true, description: 'Its fields depend on its kind.' },
 );
 
-export const RunParams = Type.Object({
+export const BenchRunParams = Type.Object({
   name: Type.String({ maxLength: 255, description: 'As the list has it.' }),
 });
-export type RunParams = Static<typeof RunParams>;
+export type BenchRunParams = Static<typeof BenchRunParams>;

@@ -4,7 +4,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
 
 const LINK_LIFE_MS = 10 * MINUTE_MS;
-export const SESSION_LIFE_MS = 12 * HOUR_MS;
+export const OPERATOR_SESSION_LIFE_MS = 12 * HOUR_MS;
 const SECRET_CHARACTERS = 40;
 
 /**
@@ -40,7 +40,7 @@ export class OperatorSessions {
   /** The secret of a new session. */
   async begin(): Promise<string> {
     const session = `ops_${randomText(SECRET_CHARACTERS)}`;
-    await this.#coordination.setFlag(keyOf('session', session), SESSION_LIFE_MS);
+    await this.#coordination.setFlag(keyOf('session', session), OPERATOR_SESSION_LIFE_MS);
     return session;
   }
 

@@ -1,5 +1,5 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Verdict } from '../admin/verdicts.ts';
+import type { HostVerdict } from '../admin/verdicts.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import type { ProcessReport } from '../processes/process-controls.ts';
 import type { HostReport } from './host-report.ts';
@@ -9,14 +9,17 @@ import type { OperatorHost, OperatorProcess, OperatorState } from './schema.ts';
  * The address of primaries for controls. A primary takes the same controls as its processes, and answers for its host.
  */
 const PRIMARY = 'primary';
-const SERIOUSNESS: ReadonlyArray<Verdict['tone']> = ['bad', 'warn', 'good'];
-const NOBODY: Verdict = { tone: 'bad', sentence: 'No primary process answered: is the service starting?' };
+const SERIOUSNESS: ReadonlyArray<HostVerdict['tone']> = ['bad', 'warn', 'good'];
+const NOBODY: HostVerdict = {
+  tone: 'bad',
+  sentence: 'No primary process answered: is the service starting?',
+};
 
 /**
  * Asks every process of every host for its state.
  * @param afterMs epoch milliseconds. The history contains only what is newer.
  */
-export async function readState(coordination: Coordination, afterMs: number): Promise<OperatorState> {
+export async function readOperatorState(coordination: Coordination, afterMs: number): Promise<OperatorState> {
   const answers = await askProcesses(coordination, { kind: 'state', afterMs });
   const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
   const hosts = [...byHost].flatMap(([hostId, ofHost]) => {
@@ -60,10 +63,10 @@ function detailsOf({
 }
 
 /** The most serious verdict of all hosts. It begins with the name of the host if there are several. */
-function worstOf(hosts: readonly OperatorHost[]): Verdict {
+function worstOf(hosts: readonly OperatorHost[]): HostVerdict {
   const named = hosts.flatMap(({ hostId, verdicts }) =>
     verdicts.map((verdict) => ({
-      ...(verdict as Verdict),
+      ...(verdict as HostVerdict),
       sentence: hosts.length > 1 ? `${hostId}: ${verdict.sentence}` : verdict.sentence,
     })),
   );

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { SettingsError } from '../../../config/index.ts';
 
 /** The memory allocator of the API processes and of the workers below them. */
-export interface Allocator {
+export interface MemoryAllocator {
   /** For the operator: the library, or `system`. */
   name: string;
   /** The environment variables of a process that uses the allocator. */
@@ -35,7 +35,7 @@ const JEMALLOC_CONF = 'narenas:2,dirty_decay_ms:60000';
  * has.
  * @throws SettingsError when the library cannot be preloaded.
  */
-export function chooseAllocator(setting: string): Allocator {
+export function chooseAllocator(setting: string): MemoryAllocator {
   if (setting === 'auto') return preloaded(installedLibraries().find(canBePreloaded));
   if (setting === 'system') return preloaded(undefined);
   if (!canBePreloaded(setting)) {
@@ -45,7 +45,7 @@ export function chooseAllocator(setting: string): Allocator {
   return preloaded(setting);
 }
 
-function preloaded(library: string | undefined): Allocator {
+function preloaded(library: string | undefined): MemoryAllocator {
   const arenas = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? SYSTEM_ARENAS };
   if (library === undefined) return { name: 'system', environment: arenas };
   const jemalloc = { MALLOC_CONF: process.env.MALLOC_CONF ?? JEMALLOC_CONF };

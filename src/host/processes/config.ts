@@ -1,22 +1,22 @@
 import { DEFAULT_ENV_FILE } from '../../../config/env-file.ts';
-import { integer, text } from '../../platform/setting.ts';
-import { fittingProcesses } from './cpu-quota.ts';
+import { integerSetting, text } from '../../platform/setting.ts';
+import { defaultProcessCount } from './cpu-quota.ts';
 
 export const processesSettings = {
-  PROCESSES: integer({
+  PROCESSES: integerSetting({
     description: 'API processes, each with its own threads.',
-    fallback: fittingProcesses(),
+    fallback: defaultProcessCount(),
     defaultText: 'one per core that is granted',
     min: 1,
     max: 256,
   }),
-  DRAIN_TIMEOUT_MS: integer({
+  DRAIN_TIMEOUT_MS: integerSetting({
     description: 'Time that calls in flight have to finish when a process is stopped or replaced.',
     fallback: 20_000,
     min: 0,
     max: 600_000,
   }),
-  HANG_TIMEOUT_MS: integer({
+  HANG_TIMEOUT_MS: integerSetting({
     description: 'Silence of an API process after which it is taken for hung, killed and replaced.',
     fallback: 15_000,
     min: 2_000,
@@ -34,7 +34,7 @@ export const processesSettings = {
       'File of settings of this host: start, doctor and the operator\'s commands read it, tune and "set --save" write it. Only the environment names it, and what the environment sets wins over the file.',
     fallback: DEFAULT_ENV_FILE,
   }),
-  SWEEP_INTERVAL_MS: integer({
+  SWEEP_INTERVAL_MS: integerSetting({
     description: 'Time between two rounds that clear away what has expired.',
     fallback: 15_000,
     min: 10,

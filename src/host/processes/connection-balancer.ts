@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts';
-import { BEAT_MS } from './heartbeats.ts';
+import { HEARTBEAT_INTERVAL_MS } from './heartbeats.ts';
 
 interface BalanceOptions<T> {
   /** Makes a process close a number of connections, each with its next response. */
@@ -15,7 +15,7 @@ const MIN_DIFFERENCE = 1.5;
  */
 const MIN_SHARE = 0.2;
 /** The timeout of a round: a process that has reported no load by then hangs, and is left out. */
-const MAX_ROUND_MS = 2 * BEAT_MS;
+const MAX_ROUND_MS = 2 * HEARTBEAT_INTERVAL_MS;
 
 /**
  * Computes how many connections each process should close, so that all are equally busy once the clients have

@@ -1,9 +1,9 @@
 import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { answerQuestions, askEveryProcess } from '../../platform/stores/coordination/questions.ts';
+import { answerProcessQuestions, askEveryProcess } from '../../platform/stores/coordination/questions.ts';
 
 /** A command that an operator sends to the running processes of every host. */
-export type Control =
+export type ProcessControl =
   | { kind: 'pools' }
   /** Returns the counters of the process. */
   | { kind: 'load' }
@@ -23,23 +23,23 @@ interface Authored {
 }
 
 /** Identifies a process of a host; the primary's processId is `primary`. */
-export interface ProcessName {
+export interface ProcessAddress {
   hostId: string;
   processId: string;
 }
 
-export interface ControlAnswer extends ProcessName {
+export interface ControlAnswer extends ProcessAddress {
   /** The result of the process; null when the command was for another process. */
   data: Record<string, unknown> | null;
   /** The reason of a failure. */
   error?: string;
 }
 
-export type ControlHandler = (control: Control) => Promise<Record<string, unknown> | null>;
+export type ControlHandler = (control: ProcessControl) => Promise<Record<string, unknown> | null>;
 
 const CHANNEL = 'controls';
 /** How long an answer is awaited. A process that is replaced finishes its calls first. */
-const TIMEOUT_MS: Record<Control['kind'], number> = {
+const TIMEOUT_MS: Record<ProcessControl['kind'], number> = {
   pools: 5_000,
   load: 5_000,
   // The console asks again soon, and names a process that did not answer.
@@ -53,24 +53,27 @@ const TIMEOUT_MS: Record<Control['kind'], number> = {
  * Sends a control to every process of every host over coordination. A process that does not answer in time is missing
  * from the list; the operator can repeat the command.
  */
-export async function askProcesses(coordination: Coordination, control: Control): Promise<ControlAnswer[]> {
+export async function askProcesses(
+  coordination: Coordination,
+  control: ProcessControl,
+): Promise<ControlAnswer[]> {
   const timeoutMs = TIMEOUT_MS[control.kind];
   const answers = await askEveryProcess<ControlAnswer>(coordination, CHANNEL, control, timeoutMs);
   return answers.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
 }
 
 /** The error for a control that no process answered. */
-export function noProcessAnswered(): Error {
+export function noProcessAnsweredError(): Error {
   return new Error('No service runs on these stores: no process answered.');
 }
 
 /** Executes the operators' controls in this process. Resolves with a function that ends the subscription. */
 export function answerControls(
   coordination: Coordination,
-  name: ProcessName,
+  name: ProcessAddress,
   handle: ControlHandler,
 ): Promise<() => void> {
-  return answerQuestions(coordination, CHANNEL, (control: Control) =>
+  return answerProcessQuestions(coordination, CHANNEL, (control: ProcessControl) =>
     handle(control).then(
       (data): ControlAnswer => ({ ...name, data }),
       (error: Error): ControlAnswer => ({ ...name, data: null, error: error.message }),
@@ -78,6 +81,6 @@ export function answerControls(
   );
 }
 
-function nameOf({ hostId, processId }: ProcessName): string {
+function nameOf({ hostId, processId }: ProcessAddress): string {
   return `${hostId}/${processId.padStart(6, '0')}`;
 }

@@ -12,12 +12,12 @@ export function grantedCores(quota = quotaCores(), cores = availableParallelism(
 }
 
 /** The default number of processes: one per available core, and at least one. */
-export function fittingProcesses(quota = quotaCores(), cores = availableParallelism()): number {
+export function defaultProcessCount(quota = quotaCores(), cores = availableParallelism()): number {
   return Math.max(1, Math.floor(grantedCores(quota, cores)));
 }
 
 /** The sentence in the start log that explains the number of processes. */
-export function processesChosen(processes: number, isSet: boolean, quota = quotaCores()): string {
+export function processCountSentence(processes: number, isSet: boolean, quota = quotaCores()): string {
   const cores = availableParallelism();
   const why = isSet
     ? 'as set by PROCESSES'

@@ -1,7 +1,7 @@
-import type { Signatures } from '../../platform/http/signatures.ts';
+import type { LinkSigner } from '../../platform/http/signatures.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { StoresSettings } from '../../platform/stores/open.ts';
-import { placesOf } from '../../platform/stores/places.ts';
+import { storeAddressesOf } from '../../platform/stores/places.ts';
 import { MINUTE_MS } from '../../platform/values/units.ts';
 
 /**
@@ -16,8 +16,8 @@ const MARK_LETTERS = 16;
  * Identifies the documents of a deployment by their signing key and the name of their database. A copy of the documents
  * in another database counts as another deployment.
  */
-export function deploymentMark(signatures: Signatures, settings: StoresSettings): string {
-  const database = placesOf(settings).documents.split('/').at(-1) ?? '';
+export function deploymentFingerprint(signatures: LinkSigner, settings: StoresSettings): string {
+  const database = storeAddressesOf(settings).documents.split('/').at(-1) ?? '';
   const signed = new URLSearchParams(signatures.sign('deployment', database, new Date(0)));
   return (signed.get('signature') ?? '').slice(0, MARK_LETTERS);
 }
@@ -31,7 +31,7 @@ export const SEPARATION_ADVICE =
  * refused. If Redis loses the mark, it is written again within a minute.
  * @throws Error with one sentence when another deployment holds the prefix.
  */
-export async function holdPrefix(
+export async function holdRedisPrefix(
   coordination: Pick<Coordination, 'lease'>,
   { mark, prefix, log }: { mark: string; prefix: string; log: { error(message: string): void } },
 ): Promise<void> {

@@ -8,7 +8,7 @@ import { type AddressInfo, createServer } from 'node:net';
  * @returns the port.
  * @throws Error with a sentence for the operator.
  */
-export async function checkAddress(
+export async function checkListenAddress(
   host: string,
   port: number,
   setting: 'PORT' | 'METRICS_PORT' = 'PORT',

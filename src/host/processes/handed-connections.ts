@@ -44,7 +44,7 @@ const KNOWN_NODE = 24;
  * The warning for an operator whose release of Node may use other cluster messages; null for the known release. With
  * other messages, a connection that is being sent to a process is lost if the process is killed at that moment.
  */
-export function cannotRescue(version: string = process.versions.node): string | null {
+export function cannotRescueWarning(version: string = process.versions.node): string | null {
   if (Number.parseInt(version, 10) === KNOWN_NODE) return null;
   return `Node ${version} is not the release ${KNOWN_NODE} that this service was tested with: a connection handed to a process that dies at that moment may hang.`;
 }
@@ -67,7 +67,7 @@ export function cannotRescue(version: string = process.versions.node): string | 
  *
  * @see https://github.com/nodejs/node/blob/v24.x/lib/internal/cluster/round_robin_handle.js
  */
-export function watchConnections(worker: Worker, anotherListens: () => boolean): HandedConnections {
+export function rescueConnections(worker: Worker, anotherListens: () => boolean): HandedConnections {
   const channel = worker.process;
   const handed = new Map<number, Connection>();
   let sent = 0;

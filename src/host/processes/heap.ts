@@ -10,6 +10,6 @@ const YOUNG_MEGABYTES = 8;
  * The V8 options of an API process and its threads.
  * @param nodeOptions NODE_OPTIONS of the operator, which take precedence.
  */
-export function heapOptions(nodeOptions: string): string[] {
+export function v8HeapOptions(nodeOptions: string): string[] {
   return nodeOptions.includes(YOUNG_OPTION) ? [] : [`${YOUNG_OPTION}=${YOUNG_MEGABYTES}`];
 }

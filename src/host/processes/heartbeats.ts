@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 
 /** The interval of heartbeats. */
-export const BEAT_MS = 1_000;
+export const HEARTBEAT_INTERVAL_MS = 1_000;
 
 interface HeartbeatsOptions<T> {
   /** The time without a heartbeat after which a process counts as hung. */
@@ -33,7 +33,7 @@ export class Heartbeats<T> {
     this.#lastMs.set(process, this.#clock.elapsedMs());
     if (this.#cancel !== undefined) return;
     this.#checkedMs = this.#clock.elapsedMs();
-    this.#cancel = this.#clock.after(BEAT_MS, () => this.#check());
+    this.#cancel = this.#clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
   }
 
   beat(process: T): void {
@@ -60,7 +60,7 @@ export class Heartbeats<T> {
    */
   #check(): void {
     const nowMs = this.#clock.elapsedMs();
-    const wasPaused = nowMs - this.#checkedMs > this.#timeoutMs / 2 + BEAT_MS;
+    const wasPaused = nowMs - this.#checkedMs > this.#timeoutMs / 2 + HEARTBEAT_INTERVAL_MS;
     this.#checkedMs = nowMs;
     for (const [process, beatMs] of this.#lastMs) {
       if (wasPaused) this.#lastMs.set(process, nowMs);
@@ -69,6 +69,7 @@ export class Heartbeats<T> {
         this.#onSilent(process);
       }
     }
-    this.#cancel = this.#lastMs.size === 0 ? undefined : this.#clock.after(BEAT_MS, () => this.#check());
+    this.#cancel =
+      this.#lastMs.size === 0 ? undefined : this.#clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
   }
 }

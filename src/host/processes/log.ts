@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { PrettyOptions } from 'pino-pretty';
-import { present } from '../../platform/values/present.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
 /** Only a terminal needs this package. Without it, a start loads forty modules less. */
 const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
@@ -20,14 +20,14 @@ export function createLog(
     base: bindings,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: REDACTED,
-    ...present({ mixin: traceIds }),
+    ...withoutAbsentFields({ mixin: traceIds }),
   };
   const readable = pretty?.(ON_A_TERMINAL) as unknown as DestinationStream | undefined;
   return pino(options, readable ?? lines());
 }
 
 /** The most bytes of lines that wait to be written; later lines are dropped to save memory. */
-const MAX_BACKLOG_BYTES = 4 * MEGABYTE;
+const MAX_BACKLOG_BYTES = 4 * MEGABYTE_BYTES;
 
 /** Writes lines to stdout. A closed or full stdout does not end the process. */
 function lines(): DestinationStream {

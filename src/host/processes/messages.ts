@@ -18,6 +18,6 @@ export type ProcessMessage =
   | { type: 'drain' };
 
 /** Sends a message to an API process, unless its channel is closed. */
-export function send(worker: Worker, message: ProcessMessage): void {
+export function sendToProcess(worker: Worker, message: ProcessMessage): void {
   if (worker.isConnected()) worker.send(message);
 }

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { envFile, saveSettings } from '../../../config/env-file.ts';
 import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
-import { loadSnapshot } from '../../platform/metrics/load.ts';
-import { present } from '../../platform/values/present.ts';
+import { takeLoadSnapshot } from '../../platform/metrics/load.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { HostReporter } from '../operator/host-report.ts';
-import type { Control, ControlHandler } from './controls.ts';
+import type { ControlHandler, ProcessControl } from './controls.ts';
 import { grantedCores } from './cpu-quota.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -13,7 +13,7 @@ import type { Supervisor } from './supervisor.ts';
  * The controls of a host's primary. It replaces processes, changes their number, and passes changed settings to
  * processes that start later.
  */
-export function primaryControls(options: {
+export function createPrimaryControls(options: {
   hostId: string;
   supervisor: Supervisor;
   capacity: ChangeableCapacity;
@@ -24,7 +24,7 @@ export function primaryControls(options: {
 }): ControlHandler {
   const { hostId, supervisor, capacity, reporter, log } = options;
 
-  async function set({ name, value, save, by }: Extract<Control, { kind: 'set' }>) {
+  async function set({ name, value, save, by }: Extract<ProcessControl, { kind: 'set' }>) {
     const before = capacity.values()[name];
     capacity.set(name, value);
     process.env[name] = String(value);
@@ -34,7 +34,7 @@ export function primaryControls(options: {
     if (name === 'PROCESSES') await supervisor.resize(value);
     if (save) keep(name, value);
     const warning = beyondCores(capacity);
-    return { [name]: value, ...(save && { saved: resolve(envFile()) }), ...present({ warning }) };
+    return { [name]: value, ...(save && { saved: resolve(envFile()) }), ...withoutAbsentFields({ warning }) };
   }
 
   /**
@@ -52,7 +52,7 @@ export function primaryControls(options: {
     }
   }
 
-  async function drain({ processId, by }: Extract<Control, { kind: 'drain' }>) {
+  async function drain({ processId, by }: Extract<ProcessControl, { kind: 'drain' }>) {
     if (supervisor.processes().some((one) => one.processId === Number(processId)))
       reporter.note({ kind: 'drain', by, text: `Process ${processId} is replaced` });
     const isFound = await supervisor.replace(Number(processId));
@@ -66,7 +66,7 @@ export function primaryControls(options: {
       case 'set':
         return set(control);
       case 'load':
-        return { ...(await loadSnapshot()) };
+        return { ...(await takeLoadSnapshot()) };
       case 'state':
         return { ...reporter.report(control.afterMs) };
       case 'drain':
@@ -80,7 +80,7 @@ export function primaryControls(options: {
   };
 }
 
-function logText({ level, forMs }: Extract<Control, { kind: 'log' }>): string {
+function logText({ level, forMs }: Extract<ProcessControl, { kind: 'log' }>): string {
   return forMs === null ? `Log level ${level}` : `Log level ${level} for ${forMs / 1_000} s`;
 }
 

@@ -5,7 +5,7 @@ import type { Renders } from '../../imaging/renders/renders.ts';
 import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { SharedClock } from '../../platform/shared-clock.ts';
-import type { Control, ControlHandler } from './controls.ts';
+import type { ControlHandler, ProcessControl } from './controls.ts';
 
 /** What a process says of itself. */
 export interface ProcessReport {
@@ -35,7 +35,7 @@ interface PoolReport {
 }
 
 /** The controls of an API process. It reports its pools, changes their size, and changes its log level. */
-export function processControls(options: {
+export function createProcessControls(options: {
   imageWorkers: ImageWorkers;
   renders: Renders;
   capacity: ChangeableCapacity;
@@ -49,7 +49,7 @@ export function processControls(options: {
   const initialLevel = log.level;
   let resetTimer: NodeJS.Timeout | undefined;
 
-  function setLevel({ level, forMs, by }: Extract<Control, { kind: 'log' }>): void {
+  function setLevel({ level, forMs, by }: Extract<ProcessControl, { kind: 'log' }>): void {
     clearTimeout(resetTimer);
     const before = log.level;
     // The line is written at the more verbose of both levels, so that a change to `silent` is logged too.

@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster';
 import type { Clock } from '../../platform/clock.ts';
 
 /** The argument that marks a spare process: one that loads its modules and then waits. */
-export const SPARE_ARGUMENT = '--spare';
+export const SPARE_PROCESS_ARGUMENT = '--spare';
 /**
  * Milliseconds after a start, or after the use of a spare, until the next spare starts. Other processes need the CPU
  * first.
@@ -10,7 +10,7 @@ export const SPARE_ARGUMENT = '--spare';
 const SPARE_AFTER_MS = 5_000;
 
 /** The spare process of the primary. It exists some seconds after the service has started, and after each use. */
-export class Spare {
+export class SpareProcess {
   readonly #create: () => Worker;
   readonly #clock: Pick<Clock, 'after'>;
   #worker: Worker | undefined;
@@ -60,7 +60,7 @@ export class Spare {
  * @returns the CPU time that the process used before.
  */
 export async function waitAsSpare(needed: Promise<void>): Promise<NodeJS.CpuUsage> {
-  if (!process.argv.includes(SPARE_ARGUMENT)) return { user: 0, system: 0 };
+  if (!process.argv.includes(SPARE_PROCESS_ARGUMENT)) return { user: 0, system: 0 };
   await needed;
   process.title = [process.execPath, ...process.execArgv, process.argv[1]].join(' ');
   return process.cpuUsage();

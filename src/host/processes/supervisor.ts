@@ -5,14 +5,14 @@ import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { RestartReason } from '../../platform/metrics/restarts.ts';
 import { ConnectionBalancer } from './connection-balancer.ts';
 import {
-  cannotRescue,
+  cannotRescueWarning,
   type HandedConnections,
+  rescueConnections,
   stopListening,
-  watchConnections,
 } from './handed-connections.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { type ProcessMessage, send } from './messages.ts';
-import { SPARE_ARGUMENT, Spare } from './spare.ts';
+import { type ProcessMessage, sendToProcess } from './messages.ts';
+import { SPARE_PROCESS_ARGUMENT, SpareProcess } from './spare.ts';
 
 /** A process that lived at least this long counts as healthy, so its replacement probably will be too. */
 const HEALTHY_MS = 5_000;
@@ -74,7 +74,7 @@ export class Supervisor {
   readonly #balance: ConnectionBalancer<Worker>;
   /** The successor of each process that is being replaced, while both are alive. */
   readonly #successors = new Map<Worker, Worker>();
-  readonly #spare: Spare;
+  readonly #spare: SpareProcess;
   #target: number;
   #earlyExits = 0;
   #isStarted = false;
@@ -87,7 +87,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const unknownNode = cannotRescue();
+    const unknownNode = cannotRescueWarning();
     if (unknownNode !== null) options.log.error(unknownNode);
     this.#heartbeats = new Heartbeats<Worker>({
       timeoutMs: options.hangTimeoutMs,
@@ -95,10 +95,10 @@ export class Supervisor {
       clock: this.#clock,
     });
     this.#balance = new ConnectionBalancer<Worker>({
-      release: (worker, connections) => send(worker, { type: 'release', connections }),
+      release: (worker, connections) => sendToProcess(worker, { type: 'release', connections }),
       clock: this.#clock,
     });
-    this.#spare = new Spare(() => this.#create(true), this.#clock);
+    this.#spare = new SpareProcess(() => this.#create(true), this.#clock);
     this.#target = options.processes;
   }
 
@@ -127,7 +127,7 @@ export class Supervisor {
   announceStart(): void {
     this.#isStarted = true;
     this.#spare.keep();
-    for (const worker of this.#serving) send(worker, { type: 'started' });
+    for (const worker of this.#serving) sendToProcess(worker, { type: 'started' });
   }
 
   /**
@@ -186,14 +186,14 @@ export class Supervisor {
 
   /** Creates a process. A spare loads its modules and waits. */
   #create(isSpare = false): Worker {
-    cluster.setupPrimary({ args: isSpare ? [SPARE_ARGUMENT] : [] });
+    cluster.setupPrimary({ args: isSpare ? [SPARE_PROCESS_ARGUMENT] : [] });
     const worker = cluster.fork(this.#options.environment());
     worker.on('error', (error) =>
       this.#options.log.warn({ err: error, processId: worker.id }, 'A message to a process failed'),
     );
     this.#connections.set(
       worker,
-      watchConnections(worker, () => this.#serving.size > 0),
+      rescueConnections(worker, () => this.#serving.size > 0),
     );
     worker.once('exit', (code, signal) => this.#onExit(worker, code, signal));
     return worker;
@@ -208,7 +208,7 @@ export class Supervisor {
     // The successor of a dead process is not awaited.
     listening.catch(() => undefined);
     this.#startedMs.set(worker, this.#clock.elapsedMs());
-    send(worker, { type: 'serve' });
+    sendToProcess(worker, { type: 'serve' });
     const tooSlow = setTimeout(() => {
       this.#options.log.error(
         { processId: worker.id },
@@ -230,7 +230,7 @@ export class Supervisor {
         'An API process listens',
       );
       this.#serving.add(worker);
-      if (this.#isStarted) send(worker, { type: 'started' });
+      if (this.#isStarted) sendToProcess(worker, { type: 'started' });
       this.#heartbeats.watch(worker);
       this.#balance.watch(worker);
       this.#whenServing(message.port);
@@ -301,7 +301,7 @@ export class Supervisor {
     this.#serving.delete(worker);
     this.#balance.forget(worker);
     const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    send(worker, { type: 'drain' });
+    sendToProcess(worker, { type: 'drain' });
     // The process ends itself after its calls. The margin covers the closing of its pools.
     const tooLong = sleep(this.#options.drainTimeoutMs + 5_000, 'late', { ref: false });
     if ((await Promise.race([gone, tooLong])) === 'late') {

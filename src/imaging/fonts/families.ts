@@ -1,5 +1,5 @@
 /** The first family of a list in CSS or Pango: the one that is wanted. The others are its substitutes. */
-export function firstFamily(list: string): string | undefined {
+export function firstFontFamily(list: string): string | undefined {
   const [, quoted, plain] = /^\s*(?:["']([^"']*)["']|([^,]*))/.exec(list) ?? [];
   const family = (quoted ?? plain ?? '').trim();
   return family === '' ? undefined : family;
@@ -17,14 +17,14 @@ const GENERIC: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a family names a kind of font, so that it never counts as missing. */
-export function isGeneric(family: string): boolean {
-  return [family, withoutStyle(family)].some((name) => GENERIC.has(name.toLowerCase()));
+export function isGenericFontFamily(family: string): boolean {
+  return [family, familyWithoutStyle(family)].some((name) => GENERIC.has(name.toLowerCase()));
 }
 
 const STYLES =
   /(?:[\s-]+(?:regular|book|roman|normal|thin|hairline|(?:extra|ultra|semi|demi)?[\s-]?(?:light|bold|condensed|expanded)|medium|heavy|black|italic|oblique|condensed|narrow|small-caps))+$/i;
 
 /** A family name without a style at its end. Pango reads `DejaVu Sans Bold` as the bold style of DejaVu Sans. */
-export function withoutStyle(family: string): string {
+export function familyWithoutStyle(family: string): string {
   return family.replace(STYLES, '');
 }

@@ -11,7 +11,7 @@ const OWN_FILE = fileURLToPath(new URL('fonts.conf', import.meta.url));
  * FONTCONFIG_FILE. If an operator has set it, their own file is kept.
  * @returns the path of the file that is used.
  */
-export function useFontconfig(): string {
+export function configureFontconfig(): string {
   process.env.FONTCONFIG_FILE ??= OWN_FILE;
   return process.env.FONTCONFIG_FILE;
 }

@@ -2,9 +2,9 @@ import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FontFace, readFontFaces } from '../../../workers/formats/font.ts';
 import { lazy } from '../../platform/http/lazy.ts';
-import { firstFamily, isGeneric, withoutStyle } from './families.ts';
-import { fontDirectories, useFontconfig } from './fontconfig.ts';
-import { scriptsIn } from './scripts.ts';
+import { familyWithoutStyle, firstFontFamily, isGenericFontFamily } from './families.ts';
+import { configureFontconfig, fontDirectories } from './fontconfig.ts';
+import { scriptsCoveredBy } from './scripts.ts';
 
 /** A font family that is available for pages and for text. */
 export interface FontFamily {
@@ -16,7 +16,7 @@ export interface FontFamily {
 }
 
 /** What a picture holds of text. */
-export interface DrawnText {
+export interface RequestedText {
   /** Its characters, in any order. */
   characters: string;
   /** The font family lists that the text asks for, each as in CSS: `Inter, sans-serif`. */
@@ -38,7 +38,7 @@ const CODE_POINTS = 0x110000;
  * The fonts of this machine, read once from their files. Pages and text are drawn by two programs, but both find their
  * fonts by fontconfig in the same files. So a character that no file has cannot be drawn.
  */
-export class Fonts {
+export class InstalledFonts {
   readonly #families = new Map<string, FontFamily>();
   /** One bit per code point: whether some font has it. */
   readonly #covered = new Uint8Array(CODE_POINTS / 8);
@@ -51,7 +51,7 @@ export class Fonts {
 
   /** Makes the fonts of the service known to all that this process starts. */
   constructor() {
-    const configuration = useFontconfig();
+    const configuration = configureFontconfig();
     this.#read = lazy(() => this.#readAll(configuration));
   }
 
@@ -62,10 +62,10 @@ export class Fonts {
   }
 
   /** The characters that no font has, and the families that are not available. */
-  async findWarnings({ characters, families }: DrawnText): Promise<FontWarning[]> {
+  async findWarnings({ characters, families }: RequestedText): Promise<FontWarning[]> {
     if (characters === '' && families.length === 0) return [];
     await this.#read();
-    const asked = families.flatMap((list) => firstFamily(list) ?? []);
+    const asked = families.flatMap((list) => firstFontFamily(list) ?? []);
     const replaced = [...new Set(asked)].filter((family) => !this.#has(family));
     return [
       ...replaced.map((name) => ({ code: 'font_replaced' as const, name })),
@@ -74,8 +74,8 @@ export class Fonts {
   }
 
   #has(family: string): boolean {
-    if (isGeneric(family) || this.#families.has(family.toLowerCase())) return true;
-    return this.#families.has(withoutStyle(family).toLowerCase());
+    if (isGenericFontFamily(family) || this.#families.has(family.toLowerCase())) return true;
+    return this.#families.has(familyWithoutStyle(family).toLowerCase());
   }
 
   /** The code points without a glyph, each once. Invisible characters need no glyph. */
@@ -131,7 +131,7 @@ export class Fonts {
     this.#families.set(key, {
       family: known.family,
       styles: union(known.styles, [style]),
-      scripts: union(known.scripts, scriptsIn(ranges)),
+      scripts: union(known.scripts, scriptsCoveredBy(ranges)),
     });
     for (const [first, last] of ranges) {
       for (let codePoint = first; codePoint <= last; codePoint += 1)

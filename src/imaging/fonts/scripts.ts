@@ -38,7 +38,7 @@ const SCRIPTS = Object.entries(LETTERS).map(([script, letters]) => {
 type Ranges = ReadonlyArray<readonly [first: number, last: number]>;
 
 /** The Unicode names of the scripts that ranges of code points cover, and `Emoji`. */
-export function scriptsIn(ranges: Ranges): string[] {
+export function scriptsCoveredBy(ranges: Ranges): string[] {
   const has = (codePoint: number) => ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
   return SCRIPTS.filter(({ codePoints }) => codePoints.every(has)).map(({ script }) => script);
 }

@@ -1,25 +1,25 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { FairQueue } from '../../platform/queues/fair-queue.ts';
-import { poolIsFull } from './failures.ts';
+import { poolFullError } from './failures.ts';
 import type {
   AdmissionOptions,
   AdmissionStats,
   IncomingCall,
-  Slot,
-  SlotRequest,
+  PoolSlot,
+  PoolSlotRequest,
   WaitingLimits,
   WorkClass,
 } from './slots.ts';
-import { SpacedTimes } from './spaced-times.ts';
+import { SpacedCallTimes } from './spaced-times.ts';
 
-type CallRequest = Pick<SlotRequest, 'accountId' | 'heldBytes'>;
+type CallRequest = Pick<PoolSlotRequest, 'accountId' | 'heldBytes'>;
 
 interface Waiter {
-  request: SlotRequest;
+  request: PoolSlotRequest;
   /** When the call was let in, and when its body was received. */
   calledMs: number;
   arrivedMs: number;
-  grant(slot: Slot): void;
+  grant(slot: PoolSlot): void;
   refuse(reason: unknown): void;
 }
 
@@ -53,7 +53,7 @@ const LAST_IN_ORDER = 1e9;
  * is served as long as its deadlines allow. If the queue has not been empty for a second, the load is more than the
  * workers can do, and a longer queue would only make every response late.
  */
-export class Admission {
+export class AdmissionQueue {
   readonly #limits: () => WaitingLimits;
   readonly #callsBesideJobs: boolean;
   readonly #givesWay: (accountId: string) => boolean;
@@ -68,7 +68,7 @@ export class Admission {
    * When calls that were refused by an overload may come again. If all were told the same time, they would come
    * together, and most would be refused again.
    */
-  readonly #returnTimes: SpacedTimes;
+  readonly #returnTimes: SpacedCallTimes;
   #callsInARow = 0;
   /** Bytes of the bodies of waiting calls. */
   #heldBytes = 0;
@@ -83,7 +83,7 @@ export class Admission {
     this.#callsBesideJobs = options.callsBesideJobs ?? false;
     this.#givesWay = options.givesWay ?? (() => false);
     this.#clock = options.clock ?? systemClock;
-    this.#returnTimes = new SpacedTimes(this.#clock, MAX_RETRY_SECONDS * 1_000);
+    this.#returnTimes = new SpacedCallTimes(this.#clock, MAX_RETRY_SECONDS * 1_000);
     this.#slots = options.slots;
     this.#budgetBytes = options.budgetBytes;
   }
@@ -92,7 +92,7 @@ export class Admission {
    * Waits for a slot.
    * @throws provider_unavailable (capacity, with Retry-After) for a full queue; the signal's reason when it aborts.
    */
-  async acquire(request: SlotRequest): Promise<Slot> {
+  async acquire(request: PoolSlotRequest): Promise<PoolSlot> {
     request.signal.throwIfAborted();
     this.#stopCountingSlowBodies();
     const wasExpected = this.#incomingCalls.has(request.incoming as CountedCall);
@@ -169,12 +169,12 @@ export class Admission {
     return this.#callsBesideJobs && work === 'call' ? this.#taken.ofClass(work) : this.#taken.busy();
   }
 
-  #fits({ bytes, work }: SlotRequest): boolean {
+  #fits({ bytes, work }: PoolSlotRequest): boolean {
     const hasMemory = this.#taken.busy() === 0 || this.#taken.reservedBytes() + bytes <= this.#budgetBytes;
     return this.#takenFor(work) < this.#slots && hasMemory;
   }
 
-  #take(request: SlotRequest, queueMs: number): Slot {
+  #take(request: PoolSlotRequest, queueMs: number): PoolSlot {
     const takenMs = this.#clock.elapsedMs();
     let isHeld = true;
     this.#taken.take(request);
@@ -236,11 +236,11 @@ export class Admission {
     this.#idlers = [];
   }
 
-  #wait(request: SlotRequest): Promise<Slot> {
+  #wait(request: PoolSlotRequest): Promise<PoolSlot> {
     const { accountId, signal, work = 'call' } = request;
     return new Promise((resolve, reject) => {
       const giveUp = () => waiter.refuse(signal.reason);
-      const grant = (slot: Slot) => {
+      const grant = (slot: PoolSlot) => {
         signal.removeEventListener('abort', giveUp);
         resolve(slot);
       };
@@ -316,7 +316,7 @@ export class Admission {
     for (const waiter of late) {
       const { accountId } = waiter.request;
       const returnMs = this.#returnTimes.next(accountId, { waitMs: longestWaitMs, spaceMs });
-      waiter.refuse(poolIsFull(secondsOf(returnMs)));
+      waiter.refuse(poolFullError(secondsOf(returnMs)));
     }
   }
 
@@ -337,7 +337,7 @@ export class Admission {
     const { calls, heldBytes: mostHeldBytes = Infinity } = this.#limits();
     // A single call may wait, however large its body is.
     const holdsTooMuch = bytes > 0 && this.#heldBytes > 0 && this.#heldBytes + bytes > mostHeldBytes;
-    if (this.#queues.call.size >= calls || holdsTooMuch) throw poolIsFull(this.retryAfterSeconds());
+    if (this.#queues.call.size >= calls || holdsTooMuch) throw poolFullError(this.retryAfterSeconds());
   }
 
   /** @throws provider_unavailable (capacity) for a call that would wait for too long in an overload. */
@@ -349,7 +349,7 @@ export class Admission {
     const limitMs = Math.max(this.#limits().waitMs ?? Infinity, this.#meanServiceMs);
     if (wait.waitMs <= limitMs) return;
     this.#refuseLateWaiters(limitMs);
-    throw poolIsFull(secondsOf(this.#returnTimes.next(accountId, wait)));
+    throw poolFullError(secondsOf(this.#returnTimes.next(accountId, wait)));
   }
 }
 
@@ -363,11 +363,11 @@ class TakenSlots {
   readonly #ofClasses: Record<WorkClass, number> = { call: 0, job: 0 };
   #reservedBytes = 0;
 
-  take(request: SlotRequest): void {
+  take(request: PoolSlotRequest): void {
     this.#change(request, 1);
   }
 
-  giveBack(request: SlotRequest): void {
+  giveBack(request: PoolSlotRequest): void {
     this.#change(request, -1);
   }
 
@@ -388,7 +388,7 @@ class TakenSlots {
     return this.#reservedBytes;
   }
 
-  #change({ accountId, bytes, work = 'call' }: SlotRequest, by: 1 | -1): void {
+  #change({ accountId, bytes, work = 'call' }: PoolSlotRequest, by: 1 | -1): void {
     this.#ofClasses[work] += by;
     this.#reservedBytes += by * bytes;
     const ofAccount = this.ofAccount(accountId) + by;

@@ -1,8 +1,8 @@
 import { selectFrames } from '../../../workers/image/frames.ts';
 import { type DecodeOptions, type ImagePass, MAX_PIXELS } from '../../../workers/protocol.ts';
-import { encodeOf, framesOf } from './estimates/following.ts';
-import type { Alternatives } from './failures.ts';
-import type { Header } from './header/header.ts';
+import { frameCountOf, resolvedEncodeOf } from './estimates/following.ts';
+import type { CallAlternatives } from './failures.ts';
+import type { ImageHeader } from './header/header.ts';
 
 /** What is known of the call. */
 interface CallForms {
@@ -13,22 +13,23 @@ interface CallForms {
 }
 
 /** Alternatives to passes over such a file that take less time, or that may take longer. */
-export function alternativesTo(
-  header: Header,
+export function alternativesToSlowPasses(
+  header: ImageHeader,
   passes: readonly ImagePass[],
   { paramOf = (passParam) => passParam, asJob }: CallForms,
-): Alternatives {
-  const calls: Alternatives['calls'] = [];
+): CallAlternatives {
+  const calls: CallAlternatives['calls'] = [];
   const words: string[] = [];
   const suggest = (name: string, value: unknown, text: string) => {
     words.push(text);
     if (paramOf(name) === name) calls.push({ parameters: { [name]: value } });
   };
-  if (passes.some((pass) => (encodeOf(header, pass).effort ?? 1) > 0)) suggest('effort', 0, 'effort=0');
-  const moving = passes.find((pass) => framesOf(header, pass) > 1);
+  if (passes.some((pass) => (resolvedEncodeOf(header, pass).effort ?? 1) > 0))
+    suggest('effort', 0, 'effort=0');
+  const moving = passes.find((pass) => frameCountOf(header, pass) > 1);
   if (moving !== undefined) {
-    const halfOfThem = (header.width * header.height * framesOf(header, moving)) / 2;
-    for (const { parameters } of fewerFrames(header, moving, halfOfThem))
+    const halfOfThem = (header.width * header.height * frameCountOf(header, moving)) / 2;
+    for (const { parameters } of fewerFramesParameters(header, moving, halfOfThem))
       for (const [name, value] of Object.entries(parameters)) suggest(name, value, `${name}=${value}`);
   } else words.push('an image that is smaller by a fifth or more');
   if (asJob !== undefined) {
@@ -52,11 +53,15 @@ const MAX_NTH = 100;
  * Parameters with which a pass keeps few enough frames for the pixel limit: the highest rate, the smallest step between
  * frames, and the first frame alone. A parameter that no value makes fit is left out.
  */
-export function fewerFrames(header: Header, pass: ImagePass, most = MAX_PIXELS): FewerFrames[] {
+export function fewerFramesParameters(
+  header: ImageHeader,
+  pass: ImagePass,
+  most = MAX_PIXELS,
+): FewerFrames[] {
   const { decode } = pass;
   const fits = (asked: DecodeOptions) =>
     selectFrames({ ...decode, ...asked }, header).kept.length * header.width * header.height <= most;
-  if (framesOf(header, pass) === 1) return [];
+  if (frameCountOf(header, pass) === 1) return [];
   const rates = header.delays === undefined ? [] : upTo(decode.maxFps ?? MAX_FPS).reverse();
   const maxFps = rates.find((rate) => fits({ maxFps: rate }));
   const everyNth = upTo(MAX_NTH).find((nth) => nth > (decode.everyNth ?? 1) && fits({ everyNth: nth }));

@@ -1,5 +1,5 @@
 import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
 /**
  * The image pools of all API processes together may take this part of memory: a half. The rest is for browsers, stores
@@ -29,7 +29,7 @@ export function imageMemoryBudgets(
   memoryBytes = hostMemoryBytes(),
 ): ImageBudgets {
   const shareBytes = memoryBytes / PART_OF_MEMORY / ALL_POOLS / processes;
-  const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE : shareBytes;
+  const quickBytes = settingMegabytes > 0 ? settingMegabytes * MEGABYTE_BYTES : shareBytes;
   const partBytes = quickBytes / PART_OF_QUICK;
   return { quickBytes, slowBytes: partBytes, heavyBytes: partBytes, batchBytes: partBytes };
 }

@@ -21,7 +21,7 @@ interface DeadlineOptions {
  * The deadline of a call and the disconnect of its client, combined in one signal. At the deadline, the signal's reason
  * is the error for the caller. At a disconnect, or when a wait is given up, it is the reason of that signal.
  */
-export class Deadline {
+export class CallDeadline {
   readonly #options: DeadlineOptions;
   readonly #controller = new AbortController();
   readonly #calledMs: number;

@@ -1,9 +1,9 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { BranchCall, BranchResult, RunningCall, TransformCall, TransformResult } from './image-call.ts';
-import { isStored } from './source.ts';
+import { isStoredFile } from './source.ts';
 
 /** Runs passes over a vector drawing one after another, because each pass needs the drawing in a size of its own. */
-export function drawForEach(
+export function runPassesOverDrawing(
   { branches, ...call }: BranchCall,
   transform: (call: TransformCall) => RunningCall<TransformResult>,
 ): RunningCall<BranchResult> {
@@ -26,7 +26,7 @@ export function drawForEach(
 
 /** Copies the files of a call for one piece of work, which takes over their bytes. */
 function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
-  const copyOf = (file: BranchCall['bytes']) => (isStored(file) ? file : new Uint8Array(file));
+  const copyOf = (file: BranchCall['bytes']) => (isStoredFile(file) ? file : new Uint8Array(file));
   const copies = Object.entries(layers ?? {}).map(([id, layer]) => [
     id,
     { ...layer, bytes: copyOf(layer.bytes) },

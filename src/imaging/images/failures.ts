@@ -1,11 +1,15 @@
 import type { SearchDetails, TaskFailure } from '../../../workers/protocol.ts';
-import { ApiError, type ApiErrorContext, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
+import {
+  ApiError,
+  type ApiErrorContext,
+  temporarilyUnavailableError,
+} from '../../platform/http/errors/errors.ts';
 
 /** An alternative to a call that takes too long: other parameters, or a job, whose tries have a minute each. */
 type Alternative = { parameters: Record<string, unknown> } | { job: Record<string, unknown> };
 
 /** Alternatives to a call that takes too long. */
-export interface Alternatives {
+export interface CallAlternatives {
   /** For a program. */
   calls: Alternative[];
   /** For a person: words that follow on "try". */
@@ -13,8 +17,8 @@ export interface Alternatives {
 }
 
 /** The error for a valid call when the pool has no slot. */
-export function poolIsFull(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailable(
+export function poolFullError(retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailableError(
     'capacity',
     'The image worker is full; make the same call again later.',
     retryAfterSeconds,
@@ -22,8 +26,8 @@ export function poolIsFull(retryAfterSeconds: number): ApiError {
 }
 
 /** The error for a call of long work when its slots or their memory were taken until its deadline. */
-export function noPlaceForLongWork(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailable(
+export function longWorkFullError(retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailableError(
     'capacity',
     'Work that may take longer than 2 s has few places, and other such work held them, or their memory, until the deadline; make the same call again later, or submit it as a job, which waits for a place.',
     retryAfterSeconds,
@@ -31,8 +35,8 @@ export function noPlaceForLongWork(retryAfterSeconds: number): ApiError {
 }
 
 /** The error for a call whose wait and work together exceed its deadline. */
-export function deadlineExceeded(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailable(
+export function deadlineExceededError(retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailableError(
     'deadline_exceeded',
     'The image was not done in time; try a smaller image or a cheaper output, or make the same call again later.',
     retryAfterSeconds,
@@ -43,15 +47,15 @@ export function deadlineExceeded(retryAfterSeconds: number): ApiError {
  * The error for a call whose work alone exceeds its deadline, and would again.
  * @param retryAfterSeconds until when equally long work is refused.
  */
-export function tookTooLong(retryAfterSeconds: number, alternatives: Alternatives): ApiError {
+export function tookTooLongError(retryAfterSeconds: number, alternatives: CallAlternatives): ApiError {
   const message = `The image was not done in time, and the work itself took that time, not the waiting for it: try ${alternatives.words}.`;
   return deadlineRefusal(message, alternatives, { retryAfterSeconds });
 }
 
 /** The error for a call that resembles one which has just exceeded its deadline. Its work is not begun. */
-export function tookTooLongBefore(
+export function likelyTooLongError(
   times: { retryAfterSeconds: number; holdMs: number },
-  alternatives: Alternatives,
+  alternatives: CallAlternatives,
 ): ApiError {
   const message = `Similar work of this account, over as many pixels or fewer, missed its deadline less than a minute ago, so it is not started again yet: try ${alternatives.words}.`;
   return deadlineRefusal(message, alternatives, times);
@@ -59,7 +63,7 @@ export function tookTooLongBefore(
 
 function deadlineRefusal(
   message: string,
-  { calls }: Alternatives,
+  { calls }: CallAlternatives,
   times: Pick<ApiErrorContext, 'retryAfterSeconds' | 'holdMs'>,
 ): ApiError {
   const details = { reason: 'deadline_exceeded', ...(calls.length > 0 && { instead: calls }) };
@@ -80,8 +84,8 @@ export function lateWith(refusal: ApiError, { details = {} }: TaskFailure): ApiE
 }
 
 /** The error for a call whose thread or child process died. */
-export function workerUnreachable(cause: unknown): ApiError {
-  return temporarilyUnavailable(
+export function workerUnreachableError(cause: unknown): ApiError {
+  return temporarilyUnavailableError(
     'worker_unreachable',
     'The image worker was lost; make the same call again.',
     1,
@@ -90,7 +94,7 @@ export function workerUnreachable(cause: unknown): ApiError {
 }
 
 /** The error for a file that is not an image of a supported format, or is too large. */
-export function unsupportedFormat(
+export function unsupportedFormatError(
   message: string,
   details?: Record<string, unknown>,
   param?: string,
@@ -102,7 +106,10 @@ export function unsupportedFormat(
  * The API error for a failure in a worker.
  * @param paramOf maps a parameter of the pass to the field of the call. Absent: they have the same name.
  */
-export function refusalOf(failure: TaskFailure, paramOf = (passParam: string) => passParam): ApiError {
+export function apiErrorOfFailure(
+  failure: TaskFailure,
+  paramOf = (passParam: string) => passParam,
+): ApiError {
   return new ApiError(failure.code, failure.message, {
     param: failure.param === undefined ? undefined : paramOf(failure.param),
     details: failure.details,
@@ -110,7 +117,7 @@ export function refusalOf(failure: TaskFailure, paramOf = (passParam: string) =>
 }
 
 /** The error that a check throws; undefined if the check passes. */
-export function refusalBy(check: () => void): ApiError | undefined {
+export function errorThrownBy(check: () => void): ApiError | undefined {
   try {
     check();
     return undefined;

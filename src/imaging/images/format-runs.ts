@@ -1,7 +1,7 @@
 import type { ImagePass } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { passesOf } from './formats.ts';
-import type { Header } from './header/header.ts';
+import { passesPerFormat } from './formats.ts';
+import type { ImageHeader } from './header/header.ts';
 import type { BranchPass, PassOutcome } from './image-call.ts';
 
 /** Runs a pass once for each format that its result may have, and picks the smallest file. */
@@ -9,10 +9,10 @@ export class FormatRuns {
   readonly #groups: readonly { pass: ImagePass; runs: BranchPass[] }[];
 
   /** @param header of the file; null if it is not an image. */
-  constructor(branches: readonly BranchPass[], header: Header | null) {
+  constructor(branches: readonly BranchPass[], header: ImageHeader | null) {
     this.#groups = branches.map(({ pass, paramOf }) => ({
       pass,
-      runs: passesOf(pass, header).map((one) => ({ pass: one, paramOf })),
+      runs: passesPerFormat(pass, header).map((one) => ({ pass: one, paramOf })),
     }));
   }
 

@@ -1,10 +1,10 @@
 import { alphaLevels } from '../../../workers/image/operations/parameter.ts';
 import type { EncodeOptions, ImagePass } from '../../../workers/protocol.ts';
-import { encodeOf, framesOf } from './estimates/following.ts';
-import type { Header } from './header/header.ts';
+import { frameCountOf, resolvedEncodeOf } from './estimates/following.ts';
+import type { ImageHeader } from './header/header.ts';
 
 /** The encode settings of a result, once for each format that it may have. */
-export function encodesOf({ formats, ...encode }: EncodeOptions): EncodeOptions[] {
+export function encodeOptionsPerFormat({ formats, ...encode }: EncodeOptions): EncodeOptions[] {
   return formats === undefined ? [encode] : formats.map((format) => ({ ...encode, format }));
 }
 
@@ -15,12 +15,12 @@ export function encodesOf({ formats, ...encode }: EncodeOptions): EncodeOptions[
  * cannot keep it.
  * @param header of the file; null if it is not an image.
  */
-export function passesOf(pass: ImagePass, header: Header | null): ImagePass[] {
-  const passes = encodesOf(pass.encode).map((encode) => ({ ...pass, encode }));
+export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): ImagePass[] {
+  const passes = encodeOptionsPerFormat(pass.encode).map((encode) => ({ ...pass, encode }));
   if (header === null || passes.length === 1) return passes;
-  const moving = withMost(passes, (one) => framesOf(header, one));
-  const complete = withMost(moving, (one) => (carriesMetadata(encodeOf(header, one)) ? 1 : 0));
-  const levels = (one: ImagePass) => alphaLevels(encodeOf(header, one));
+  const moving = withMost(passes, (one) => frameCountOf(header, one));
+  const complete = withMost(moving, (one) => (carriesMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
+  const levels = (one: ImagePass) => alphaLevels(resolvedEncodeOf(header, one));
   const most = Math.max(...complete.map(levels));
   return complete.map((one) =>
     levels(one) === most ? one : { ...one, encode: { ...one.encode, keepsAlpha: true } },

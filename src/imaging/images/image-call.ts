@@ -5,8 +5,8 @@ import type {
   PassTimings,
   TransformTaskResult,
 } from '../../../workers/protocol.ts';
-import type { ApiError } from '../../platform/http/errors/errors.ts';
-import type { Header } from './header/header.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import type { ImageHeader } from './header/header.ts';
 import type { IncomingCall, WorkClass } from './slots.ts';
 import type { StoredFile } from './source.ts';
 
@@ -17,7 +17,7 @@ export interface ImageCall {
    */
   bytes: Uint8Array | StoredFile;
   /** The header, if it was already read from these bytes. */
-  header?: Header | null;
+  header?: ImageHeader | null;
   /** The account of the call. Accounts are served in turn. */
   accountId: string;
   /** Jobs yield to calls, wait without a limit, and are never refused for lack of capacity. Absent: a call. */
@@ -54,11 +54,11 @@ export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
 }
 
 /** The second pictures of a call, by the id in its steps. */
-export type Layers = Readonly<Record<string, LayerFile>>;
+export type LayerFiles = Readonly<Record<string, LayerFile>>;
 
 export interface TransformCall extends ImageCall {
   pass: ImagePass;
-  layers?: Layers;
+  layers?: LayerFiles;
   /** Whether to measure the facts of the result too. They are present only if the same task can read them. */
   describes?: boolean;
 }
@@ -66,7 +66,7 @@ export interface TransformCall extends ImageCall {
 /** Several passes over one file. */
 export interface BranchCall extends Omit<ImageCall, 'paramOf' | 'asJob'> {
   branches: readonly BranchPass[];
-  layers?: Layers;
+  layers?: LayerFiles;
 }
 
 export interface BranchPass {
@@ -101,20 +101,27 @@ export interface RunningCall<T> {
 }
 
 /** Milliseconds from the call to the start of its worker, including the wait for a rasterizer. */
-export interface QueueTime {
+export interface WithQueueTime {
   queueMs: number;
 }
 
-export type TransformResult = TransformTaskResult & QueueTime;
+export type TransformResult = TransformTaskResult & WithQueueTime;
 /** The result of one of several passes, or its error. */
 export type PassOutcome = TransformTaskResult | ApiError;
-export interface BranchResult extends QueueTime {
+export interface BranchResult extends WithQueueTime {
   /** The result or the error of each pass, in order. */
   outputs: PassOutcome[];
   timings: PassTimings;
 }
-export type DescribeResult = DescribeTaskResult & QueueTime;
-export interface CompareResult extends CompareTaskResult, QueueTime {
+export type DescribeResult = DescribeTaskResult & WithQueueTime;
+export interface CompareResult extends CompareTaskResult, WithQueueTime {
   /** Whether one of the two images has several frames or pages. Only the first ones were compared then. */
   comparesFirstFrames: boolean;
+}
+
+/** The result of the only pass, with the summed times of all its formats. */
+export function takeOnlyOutput({ outputs: [output], queueMs, timings }: BranchResult): TransformResult {
+  if (output === undefined) throw new Error('A pass has no result.');
+  if (output instanceof ApiError) throw output;
+  return { ...output, queueMs, timings };
 }

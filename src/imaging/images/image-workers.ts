@@ -11,46 +11,47 @@ import { scoringMs } from './estimates/costs.ts';
 import { assertSameSize, assertScorable, foresee } from './estimates/following.ts';
 import { deadlineExceeded, isLate, lateWith, refusalBy, refusalOf } from './failures.ts';
 import { FormatRuns } from './format-runs.ts';
-import { readHeader } from './header/header.ts';
-import { hintOf, readingsOf } from './header/readings.ts';
-import type {
-  BranchCall,
-  BranchResult,
-  CompareCall,
-  CompareResult,
-  DescribeCall,
-  DescribeResult,
-  ImageCall,
-  LayerFile,
-  Layers,
-  QueueTime,
-  RunningCall,
-  TransformCall,
-  TransformResult,
+import { readImageHeader } from './header/header.ts';
+import { headerReadingsOf, inputHeaderHintOf } from './header/readings.ts';
+import {
+  type BranchCall,
+  type BranchResult,
+  type CompareCall,
+  type CompareResult,
+  type DescribeCall,
+  type DescribeResult,
+  type ImageCall,
+  type LayerFile,
+  type LayerFiles,
+  type RunningCall,
+  type TransformCall,
+  type TransformResult,
+  takeOnlyOutput,
+  type WithQueueTime,
 } from './image-call.ts';
 import { OpenedLayers } from './layers.ts';
-import { type PoolName, Pools, type PoolsOptions } from './pools/pools.ts';
-import { LateWork, WorkerTime } from './pools/work-history.ts';
+import { type ImagePoolName, ImagePools, type ImagePoolsOptions } from './pools/pools.ts';
+import { AccountWorkerTime, LateWork } from './pools/work-history.ts';
 import { SelfTest } from './self-test.ts';
 import type { AdmissionStats, IncomingCall } from './slots.ts';
 import {
   drawingFacts,
   headerOfFacts,
-  isStored,
-  type Opened,
-  openedFrom,
-  type Source,
+  type ImageSourceFile,
+  isStoredFile,
+  type OpenedSource,
+  openSourceFile,
   storedSource,
 } from './source.ts';
 import { MEASURED_SIZE, NATURAL_SIZE, Rasterizer, wantedDrawingSize, withAllTimes } from './vector.ts';
 
 export interface ImageWorkersOptions
   extends Pick<
-    PoolsOptions,
+    ImagePoolsOptions,
     'settings' | 'log' | 'threadFile' | 'processFile' | 'workersCpuMs' | 'processCpuMs'
   > {
   /** The changeable capacity. When it changes, the pools are resized, and no call fails. */
-  capacity: PoolsOptions['capacity'];
+  capacity: ImagePoolsOptions['capacity'];
   clock?: Clock;
   /** Measures the work, its wait and its duration. */
   meter?: Pick<PoolMeter, 'worked' | 'ended'>;
@@ -64,12 +65,12 @@ interface Started<T> {
 
 /** The file of a call, and the work on it. */
 interface FileWork {
-  source: Source;
+  source: ImageSourceFile;
   /** The second pictures of its passes. */
   layers?: OpenedLayers;
   /** None for a description and a comparison. */
   passes: readonly ImagePass[];
-  deadline: Deadline;
+  deadline: CallDeadline;
   /** CPU time that is not told by the passes. */
   measuringMs?: number;
 }
@@ -89,8 +90,8 @@ export class ImageWorkers {
   readonly #clock: Clock;
   readonly #meter: ImageWorkersOptions['meter'];
   /** The time that workers spent on the calls of each account. Other kinds of workers add their time too. */
-  readonly workerTime: WorkerTime;
-  readonly #pools: Pools;
+  readonly workerTime: AccountWorkerTime;
+  readonly #pools: ImagePools;
   readonly #rasterizer: Rasterizer;
   readonly #selfTest: SelfTest;
 
@@ -101,12 +102,12 @@ export class ImageWorkers {
     const onLost = (error: Error) => log.warn({ err: error }, 'An image worker was lost');
     this.#clock = clock;
     this.#meter = options.meter;
-    this.workerTime = new WorkerTime({ clock, budgetMs });
+    this.workerTime = new AccountWorkerTime({ clock, budgetMs });
     const shared = { clock, lateWork, workerTime: this.workerTime, onLost };
-    this.#pools = new Pools({ ...options, ...shared });
+    this.#pools = new ImagePools({ ...options, ...shared });
     this.#rasterizer = new Rasterizer({
       ...shared,
-      ...present({ processCpuMs: options.processCpuMs }),
+      ...withoutAbsentFields({ processCpuMs: options.processCpuMs }),
       timeoutMs: settings.VECTOR_TIMEOUT_MS,
       memoryMegabytes: settings.VECTOR_MEMORY_MEGABYTES,
       limits: () => ({ calls: capacity.imageQueue() }),
@@ -119,7 +120,7 @@ export class ImageWorkers {
     const { pass, paramOf = (passParam) => passParam } = call;
     if (pass.encode.formats === undefined) return this.#beginMeasured('transform', call, this.#transform);
     const { result, ended } = this.branch({ ...call, branches: [{ pass, paramOf }] });
-    return { result: result.then(onlyOutput), ended };
+    return { result: result.then(takeOnlyOutput), ended };
   }
 
   /**
@@ -128,13 +129,13 @@ export class ImageWorkers {
    */
   branch(call: BranchCall): RunningCall<BranchResult> {
     const { bytes } = call;
-    const { header = isStored(bytes) ? null : readHeader(bytes) } = call;
-    const formats = new FormatRuns(call.branches, isStored(bytes) ? headerOfFacts(bytes.facts) : header);
+    const { header = isStoredFile(bytes) ? null : readImageHeader(bytes) } = call;
+    const formats = new FormatRuns(call.branches, isStoredFile(bytes) ? headerOfFacts(bytes.facts) : header);
     const each = { ...call, header, branches: formats.runs };
-    const format = isStored(bytes) ? bytes.facts.format : header?.format;
+    const format = isStoredFile(bytes) ? bytes.facts.format : header?.format;
     const { result, ended } =
       format === 'svg'
-        ? drawForEach(each, (pass) => this.transform(pass))
+        ? runPassesOverDrawing(each, (pass) => this.transform(pass))
         : this.#beginMeasured('branch', each, this.#branch);
     return {
       result: result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) })),
@@ -162,7 +163,7 @@ export class ImageWorkers {
   }
 
   /** The pools as they are now. */
-  stats(): Record<PoolName, AdmissionStats> {
+  stats(): Record<ImagePoolName, AdmissionStats> {
     return this.#pools.stats();
   }
 
@@ -180,10 +181,10 @@ export class ImageWorkers {
   }
 
   /** Begins work of an account, and measures it. */
-  #beginMeasured<C extends ImageCall, T extends QueueTime>(
+  #beginMeasured<C extends ImageCall, T extends WithQueueTime>(
     kind: TaskKind,
     call: C,
-    start: (call: C, deadline: Deadline) => Promise<Started<T>>,
+    start: (call: C, deadline: CallDeadline) => Promise<Started<T>>,
   ): RunningCall<T> {
     this.workerTime.arrived(call.accountId);
     const work = this.#begin(call, start);
@@ -198,11 +199,11 @@ export class ImageWorkers {
   /** Runs a call under its deadline, and records when the last native work for it has ended. */
   #begin<C extends ImageCall, T>(
     call: C,
-    start: (call: C, deadline: Deadline) => Promise<Started<T>>,
+    start: (call: C, deadline: CallDeadline) => Promise<Started<T>>,
   ): RunningCall<T> {
     const { deadlineMs, work, signal: client, waitSignal } = call;
-    const late = () => deadlineExceeded(this.#pools.retryAfterSeconds());
-    const deadline = new Deadline({ deadlineMs, work, client, waitSignal, clock: this.#clock, late });
+    const late = () => deadlineExceededError(this.#pools.retryAfterSeconds());
+    const deadline = new CallDeadline({ deadlineMs, work, client, waitSignal, clock: this.#clock, late });
     const started = start(call, deadline);
     const result = started.then((run) => deadline.guard(run.result)).finally(() => deadline.end());
     const native = started.then((run) => run.ended);
@@ -212,41 +213,41 @@ export class ImageWorkers {
 
   readonly #transform = async (
     call: TransformCall,
-    deadline: Deadline,
+    deadline: CallDeadline,
   ): Promise<Started<TransformResult>> => {
     const { pass, describes = false } = call;
-    const source = await this.#read(call, call, wantedDrawingSize(pass), [pass], deadline);
-    foresee({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
+    const source = await this.#read(call, call, drawingSizeForPass(pass), [pass], deadline);
+    predictSuccess({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
     const layers = await this.#openLayers(call, deadline);
-    const makeTask = async (opened: Opened, deadlineMs: number): Promise<ImageTask> => ({
+    const makeTask = async (opened: OpenedSource, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'transform',
       ...(await this.#taskFor(opened, layers, [pass])),
       ...(describes && { describes }),
       pass,
       deadlineMs,
     });
-    const reading = { source, passes: [pass], deadline, ...present({ layers }) };
+    const reading = { source, passes: [pass], deadline, ...withoutAbsentFields({ layers }) };
     return this.#start('transform', call, reading, makeTask);
   };
 
-  readonly #branch = async (call: BranchCall, deadline: Deadline): Promise<Started<BranchResult>> => {
+  readonly #branch = async (call: BranchCall, deadline: CallDeadline): Promise<Started<BranchResult>> => {
     const passes = call.branches.map(({ pass }) => pass);
     const source = await this.#read(call, call, NATURAL_SIZE, passes, deadline);
     const { header } = source;
     const misfits = call.branches.map(({ pass, paramOf }) =>
-      refusalBy(() => foresee({ header, fileBytes: call.bytes.length }, pass, paramOf)),
+      errorThrownBy(() => predictSuccess({ header, fileBytes: call.bytes.length }, pass, paramOf)),
     );
     const fitting = passes.filter((_, index) => misfits[index] === undefined);
     const [first] = misfits;
     if (first !== undefined && fitting.length === 0) throw first;
     const layers = await this.#openLayers(call, deadline);
-    const makeTask = async (opened: Opened, deadlineMs: number): Promise<ImageTask> => ({
+    const makeTask = async (opened: OpenedSource, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'branch',
       ...(await this.#taskFor(opened, layers, fitting)),
       passes: fitting,
       deadlineMs,
     });
-    const reading = { source, passes: fitting, deadline, ...present({ layers }) };
+    const reading = { source, passes: fitting, deadline, ...withoutAbsentFields({ layers }) };
     const { result, ended } = await this.#start('branch', call, reading, makeTask);
     const outputs = result.then(({ outputs: ran, timings, queueMs }) => {
       const left = ran.values();
@@ -254,20 +255,20 @@ export class ImageWorkers {
         const output = misfits[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
-        return isLate(output) ? lateWith(deadline.refusal(), output) : refusalOf(output, paramOf);
+        return isLate(output) ? lateWith(deadline.refusal(), output) : apiErrorOfFailure(output, paramOf);
       });
       return { outputs, timings, queueMs };
     });
     return { result: outputs, ended };
   };
 
-  readonly #describe = async (call: DescribeCall, deadline: Deadline): Promise<Started<DescribeResult>> => {
+  readonly #describe = async (call: DescribeCall, deadline: CallDeadline) => {
     const source = await this.#read(call, call, MEASURED_SIZE, [], deadline);
-    const makeTask = ({ file, header }: Opened, deadlineMs: number): ImageTask => ({
+    const makeTask = ({ file, header }: OpenedSource, deadlineMs: number): ImageTask => ({
       kind: 'describe',
       ...file,
-      ...readingsOf(header),
-      ...present({ palette: call.palette }),
+      ...headerReadingsOf(header),
+      ...withoutAbsentFields({ palette: call.palette }),
       deadlineMs,
     });
     const { result, ended } = await this.#start('describe', call, { source, passes: [], deadline }, makeTask);
@@ -279,22 +280,28 @@ export class ImageWorkers {
     return { result: facts, ended };
   };
 
-  readonly #compare = async (call: CompareCall, deadline: Deadline): Promise<Started<CompareResult>> => {
+  readonly #compare = async (call: CompareCall, deadline: CallDeadline): Promise<Started<CompareResult>> => {
     const one = await this.#read(call, call, NATURAL_SIZE, [], deadline);
-    const second = { bytes: call.other, ...present({ param: call.paramOf?.('otherAssetId') }) };
+    const second = { bytes: call.other, ...withoutAbsentFields({ param: call.paramOf?.('otherAssetId') }) };
     const other = await this.#read(call, second, NATURAL_SIZE, [], deadline);
     assertSameSize(one.header, other.header, call.paramOf);
     if (call.isScored) assertScorable(one.header);
-    const makeTask = async ({ file }: Opened, deadlineMs: number): Promise<ImageTask> => {
+    const makeTask = async ({ file }: OpenedSource, deadlineMs: number): Promise<ImageTask> => {
       const { input, raw } = (await other.open()).file;
       const { isScored } = call;
-      return { kind: 'compare', deadlineMs, ...file, other: input, ...present({ otherRaw: raw, isScored }) };
+      return {
+        kind: 'compare',
+        deadlineMs,
+        ...file,
+        other: input,
+        ...withoutAbsentFields({ otherRaw: raw, isScored }),
+      };
     };
     // Both are decoded in memory at once.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
     const drawn = [...one.drawn, ...other.drawn];
     const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, drawn };
-    const measuringMs = call.isScored ? scoringMs(one.header) : 0;
+    const measuringMs = call.isScored ? estimatedScoringMs(one.header) : 0;
     const reading = { source, passes: [], deadline, measuringMs };
     const { result, ended } = await this.#start('compare', call, reading, makeTask);
     const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
@@ -302,20 +309,24 @@ export class ImageWorkers {
   };
 
   /** What a task of passes knows of its file, the second pictures, and its threads of libvips. */
-  async #taskFor({ file, header }: Opened, layers: OpenedLayers | undefined, passes: readonly ImagePass[]) {
+  async #taskFor(
+    { file, header }: OpenedSource,
+    layers: OpenedLayers | undefined,
+    passes: readonly ImagePass[],
+  ) {
     return {
       ...file,
-      ...hintOf(header),
-      ...readingsOf(header),
-      ...present({ layers: await layers?.read() }),
+      ...inputHeaderHintOf(header),
+      ...headerReadingsOf(header),
+      ...withoutAbsentFields({ layers: await layers?.read() }),
       threads: this.#pools.threadsFor(header, passes),
     };
   }
 
   /** The second pictures of a call; undefined without any. */
   async #openLayers(
-    call: ImageCall & { layers?: Layers },
-    deadline: Deadline,
+    call: ImageCall & { layers?: LayerFiles },
+    deadline: CallDeadline,
   ): Promise<OpenedLayers | undefined> {
     if (call.layers === undefined) return undefined;
     const read = (file: LayerFile, passes: readonly ImagePass[]) =>
@@ -327,13 +338,13 @@ export class ImageWorkers {
   async #read(
     { accountId, work }: ImageCall,
     { bytes: file, header: known, param }: LayerFile,
-    size: DrawingSize,
+    size: RequestedDrawingSize,
     passes: readonly ImagePass[],
-    deadline: Deadline,
-  ): Promise<Source> {
-    if (isStored(file) && file.facts.format !== 'svg') return storedSource(file, passes, param);
-    const bytes = isStored(file) ? await file.read() : file;
-    const opened = openedFrom(bytes, known, passes, param);
+    deadline: CallDeadline,
+  ): Promise<ImageSourceFile> {
+    if (isStoredFile(file) && file.facts.format !== 'svg') return storedSource(file, passes, param);
+    const bytes = isStoredFile(file) ? await file.read() : file;
+    const opened = openSourceFile(bytes, known, passes, param);
     const { header } = opened;
     if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, drawn: [] };
     const drawn = await this.#rasterizer.draw({ bytes, size, param }, { accountId, work, deadline });
@@ -354,8 +365,8 @@ export class ImageWorkers {
     kind: K,
     call: ImageCall,
     { source, layers, passes, deadline, measuringMs }: FileWork,
-    makeTask: (opened: Opened, deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<Started<AnswerTo<K> & QueueTime>> {
+    makeTask: (opened: OpenedSource, deadlineMs: number) => ImageTask | Promise<ImageTask>,
+  ): Promise<Started<AnswerTo<K> & WithQueueTime>> {
     const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
     const { header, prepare } = source;
     const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);
@@ -365,7 +376,7 @@ export class ImageWorkers {
     const run = await this.#pools.start(
       {
         ...{ kind, header, passes, accountId, work, incoming, inBatch, heldBytes, prepare },
-        ...{ deadline, alternatives, ...present({ layers: layers?.headers, measuringMs }) },
+        ...{ deadline, alternatives, ...withoutAbsentFields({ layers: layers?.headers, measuringMs }) },
       },
       async (deadlineMs) => {
         const task = await makeTask(await source.open(), deadlineMs);
@@ -379,7 +390,7 @@ export class ImageWorkers {
       if (isAnswerTo(kind, result)) return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, drawn);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
       // A thread may notice the deadline before this process does. The error is the same.
-      throw isLate(result) ? lateWith(deadline.refusal(), result) : refusalOf(result, paramOf);
+      throw isLate(result) ? lateWith(deadline.refusal(), result) : apiErrorOfFailure(result, paramOf);
     });
     return { result, ended: run.ended };
   }

@@ -1,17 +1,17 @@
 import type { ImagePass, RasterInput } from '../../../workers/protocol.ts';
 import type { LayerHeaders } from './estimates/following.ts';
-import type { LayerFile, Layers } from './image-call.ts';
-import type { Source } from './source.ts';
-import type { DrawnTimes } from './vector.ts';
+import type { LayerFile, LayerFiles } from './image-call.ts';
+import type { ImageSourceFile } from './source.ts';
+import type { DrawingTimes } from './vector.ts';
 
 /** Only the first frame of a second picture is read. */
 const FIRST_FRAME: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
 
 /** The second pictures of a call, while its work waits for a slot. */
 export class OpenedLayers {
-  readonly #layers: readonly { id: string; source: Source }[];
+  readonly #layers: readonly { id: string; source: ImageSourceFile }[];
 
-  private constructor(layers: readonly { id: string; source: Source }[]) {
+  private constructor(layers: readonly { id: string; source: ImageSourceFile }[]) {
     this.#layers = layers;
   }
 
@@ -20,10 +20,10 @@ export class OpenedLayers {
    * @throws what `read` throws.
    */
   static async open(
-    layers: Layers,
-    read: (file: LayerFile, passes: readonly ImagePass[]) => Promise<Source>,
+    layers: LayerFiles,
+    read: (file: LayerFile, passes: readonly ImagePass[]) => Promise<ImageSourceFile>,
   ): Promise<OpenedLayers> {
-    const opened: { id: string; source: Source }[] = [];
+    const opened: { id: string; source: ImageSourceFile }[] = [];
     for (const [id, file] of Object.entries(layers))
       opened.push({ id, source: await read(file, [FIRST_FRAME]) });
     return new OpenedLayers(opened);
@@ -38,7 +38,7 @@ export class OpenedLayers {
     return this.#layers.reduce((sum, { source }) => sum + source.heldBytes, 0);
   }
 
-  get drawn(): DrawnTimes[] {
+  get drawn(): DrawingTimes[] {
     return this.#layers.flatMap(({ source }) => source.drawn);
   }
 

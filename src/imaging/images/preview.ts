@@ -1,14 +1,14 @@
 import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../workers/protocol.ts';
-import { drawnSizeOf } from '../../../workers/vector/drawn-size.ts';
+import { pixelSizeOfDrawing } from '../../../workers/vector/drawn-size.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { encodeOf, foresee } from './estimates/following.ts';
-import { refusalOf } from './failures.ts';
-import { passesOf } from './formats.ts';
-import type { Header } from './header/header.ts';
-import { naturalSizeIn } from './header/svg.ts';
+import { predictSuccess, resolvedEncodeOf } from './estimates/following.ts';
+import { apiErrorOfFailure } from './failures.ts';
+import { passesPerFormat } from './formats.ts';
+import type { ImageHeader } from './header/header.ts';
+import { readNaturalSvgSize } from './header/svg.ts';
 import type { BranchPass, ImageCall } from './image-call.ts';
-import { checkPixels, headerOfFacts, isStored, readable } from './source.ts';
-import { wantedDrawingSize } from './vector.ts';
+import { checkPixelCount, headerOfFacts, isStoredFile, requireReadableHeader } from './source.ts';
+import { drawingSizeForPass } from './vector.ts';
 
 /** The predicted result of a pass, as far as it is known without decoding its file. */
 export interface Preview {
@@ -30,12 +30,12 @@ type KnownFile = Pick<ImageCall, 'bytes' | 'header'>;
  * @returns for each pass its result, or the error with which it would end.
  * @throws ApiError unsupported_format, or what the reading of a stored file throws.
  */
-export async function preview(
+export async function forecastPasses(
   file: KnownFile,
   passes: readonly BranchPass[],
 ): Promise<(Preview | ApiError)[]> {
   const { header, bytes } = await openHeader(file, passes);
-  for (const { pass } of passes) checkPixels(header, pass);
+  for (const { pass } of passes) checkPixelCount(header, pass);
   const tryPreview = (pass: BranchPass): Preview | ApiError => {
     try {
       return previewed(header, bytes, file.bytes.length, pass);
@@ -45,7 +45,7 @@ export async function preview(
     }
   };
   return passes.map(({ pass, paramOf }) =>
-    joined(passesOf(pass, header).map((one) => tryPreview({ pass: one, paramOf }))),
+    joined(passesPerFormat(pass, header).map((one) => tryPreview({ pass: one, paramOf }))),
   );
 }
 
@@ -69,25 +69,26 @@ function joined(previews: readonly (Preview | ApiError)[]): Preview | ApiError {
 async function openHeader(
   { bytes: file, header: known }: KnownFile,
   passes: readonly BranchPass[],
-): Promise<{ header: Header; bytes: Uint8Array | null }> {
-  if (!isStored(file)) return { header: readable(file, known, passes[0]?.pass), bytes: file };
+): Promise<{ header: ImageHeader; bytes: Uint8Array | null }> {
+  if (!isStoredFile(file))
+    return { header: requireReadableHeader(file, known, passes[0]?.pass), bytes: file };
   const { facts } = file;
   const isPaced = facts.frames > 1 && passes.some(({ pass }) => pass.decode.maxFps !== undefined);
   if (!isPaced && facts.format !== 'svg') return { header: headerOfFacts(facts), bytes: null };
   const bytes = await file.read();
-  return { header: readable(bytes, null, passes[0]?.pass), bytes };
+  return { header: requireReadableHeader(bytes, null, passes[0]?.pass), bytes };
 }
 
 /** @throws ApiError with which a worker would refuse the pass. */
 function previewed(
-  header: Header,
+  header: ImageHeader,
   bytes: Uint8Array | null,
   fileBytes: number,
   { pass, paramOf }: BranchPass,
 ): Preview {
-  const { format } = encodeOf(header, pass);
+  const { format } = resolvedEncodeOf(header, pass);
   const drawn = header.format === 'svg' && bytes !== null ? withDrawnSize(header, bytes, pass) : header;
-  const foreseen = foresee({ header: drawn, fileBytes }, pass, paramOf);
+  const foreseen = predictSuccess({ header: drawn, fileBytes }, pass, paramOf);
   if (foreseen === null) throw new Error('The frames of a file that was read are known.');
   const { made, frames, warnings } = foreseen;
   const { width = null, height = null, hasAlpha = null } = made ?? {};
@@ -95,10 +96,10 @@ function previewed(
 }
 
 /** The header of a drawing's pixels. The width is 0 if the size depends on its content. */
-function withDrawnSize(header: Header, bytes: Uint8Array, pass: BranchPass['pass']): Header {
-  const natural = naturalSizeIn(bytes);
+function withDrawnSize(header: ImageHeader, bytes: Uint8Array, pass: BranchPass['pass']): ImageHeader {
+  const natural = readNaturalSvgSize(bytes);
   if (natural === null) return header;
-  const size = drawnSizeOf(wantedDrawingSize(pass), natural, MAX_PIXELS);
-  if ('kind' in size) throw refusalOf(size);
+  const size = pixelSizeOfDrawing(drawingSizeForPass(pass), natural, MAX_PIXELS);
+  if ('kind' in size) throw apiErrorOfFailure(size);
   return { ...header, ...size };
 }

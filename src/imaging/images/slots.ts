@@ -4,14 +4,14 @@ import type { Clock } from '../../platform/clock.ts';
 export type WorkClass = 'call' | 'job';
 
 /** A slot of a pool, taken by one piece of work. */
-export interface Slot {
+export interface PoolSlot {
   /** Milliseconds from the request to the slot. */
   queueMs: number;
   /** Frees the slot. Call it when the work has ended, not when its client has gone. A second call does nothing. */
   release(): void;
 }
 
-export interface SlotRequest {
+export interface PoolSlotRequest {
   /** The account for which the work is done. Accounts are served in turn. */
   accountId: string;
   /** The class of the work. Calls are served first, but every fourth slot goes to a waiting job. Absent: a call. */

@@ -13,7 +13,7 @@ interface Spacing {
 const MAX_ACCOUNTS = 2_000;
 
 /** Gives the calls of an account spaced times, so that they do not all come back at once. */
-export class SpacedTimes {
+export class SpacedCallTimes {
   readonly #clock: Clock;
   readonly #longestMs: number;
   /** The time that the last call of an account got. The account with the oldest call is forgotten first. */

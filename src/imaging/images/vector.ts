@@ -1,37 +1,37 @@
 import { hash } from 'node:crypto';
 import { type ImagePass, MAX_PIXELS, type PassTimings, type TaskFailure } from '../../../workers/protocol.ts';
 import type {
-  DrawingSize,
-  Rasterized,
+  RasterizedPixels,
   RasterizeResult,
   RasterizeTask,
+  RequestedDrawingSize,
 } from '../../../workers/vector/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { present } from '../../platform/values/present.ts';
-import { Deadline } from './deadline.ts';
-import { refusalOf, tookTooLong, tookTooLongBefore } from './failures.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { CallDeadline } from './deadline.ts';
+import { apiErrorOfFailure, likelyTooLongError, tookTooLongError } from './failures.ts';
 import { ChildProcesses } from './pools/child-processes.ts';
-import { Pool } from './pools/pool.ts';
+import { WorkerPool } from './pools/pool.ts';
 import type { TaskProcessOptions } from './pools/task-process.ts';
-import { LATE_SECONDS, type LateWork, type WorkerTime } from './pools/work-history.ts';
+import { type AccountWorkerTime, LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
 
-interface DrawnPixels extends Rasterized {
+interface DrawnPixels extends RasterizedPixels {
   /** RGBA pixels, row by row. They own their whole memory. */
   pixels: Uint8Array<ArrayBuffer>;
 }
 
 /** How long a drawing waited for the rasterizer, and how long it then took, in milliseconds. */
-export interface DrawnTimes {
+export interface DrawingTimes {
   queueMs: number;
   drawnMs: number;
 }
 
-export interface RasterizedDrawing extends DrawnPixels, DrawnTimes {}
+export interface RasterizedDrawing extends DrawnPixels, DrawingTimes {}
 
 export interface DrawingRequest {
   bytes: Uint8Array;
-  size: DrawingSize;
+  size: RequestedDrawingSize;
   /** The field of the call that brought a second picture. */
   param?: string | undefined;
 }
@@ -40,7 +40,7 @@ export interface DrawingRequest {
 interface DrawingCaller {
   accountId: string;
   work?: WorkClass | undefined;
-  deadline: Pick<Deadline, 'signal' | 'waiting'>;
+  deadline: Pick<CallDeadline, 'signal' | 'waiting'>;
 }
 
 interface RasterizerOptions {
@@ -50,7 +50,7 @@ interface RasterizerOptions {
   limits: () => WaitingLimits;
   clock: Clock;
   lateWork: LateWork;
-  workerTime: WorkerTime;
+  workerTime: AccountWorkerTime;
   /** Called when the process ends by itself. */
   onLost: (error: Error) => void;
   processCpuMs?: TaskProcessOptions['processCpuMs'];
@@ -58,12 +58,12 @@ interface RasterizerOptions {
 
 /** The density in dots per inch at which a CSS pixel is one pixel. */
 const NATURAL_DENSITY = 96;
-export const NATURAL_SIZE: DrawingSize = { density: NATURAL_DENSITY };
+export const NATURAL_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY };
 /**
  * The drawing size for work that only measures a drawing or makes a tiny picture. A drawing above the pixel limit is
  * drawn smaller.
  */
-export const MEASURED_SIZE: DrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
+export const MEASURED_SIZE: RequestedDrawingSize = { density: NATURAL_DENSITY, mayShrink: true };
 const VECTOR_PROCESS = new URL('../../../workers/vector/process.ts', import.meta.url);
 const MAX_NICENESS = 19;
 const SIMPLER_DRAWING = { calls: [], words: 'a simpler drawing, or a smaller one' };
@@ -78,7 +78,7 @@ const PROCESS_DIED_MESSAGE =
  */
 export class Rasterizer {
   readonly #options: RasterizerOptions;
-  readonly #pool: Pool<RasterizeTask, DrawnPixels | TaskFailure>;
+  readonly #pool: WorkerPool<RasterizeTask, DrawnPixels | TaskFailure>;
 
   constructor(options: RasterizerOptions) {
     const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
@@ -89,7 +89,7 @@ export class Rasterizer {
       resultOf: (reply, data) => (reply.kind === 'failure' ? reply : { ...reply, pixels: data }),
     });
     const givesWay = workerTime.isSpent;
-    this.#pool = new Pool({ slots: 1, budgetBytes: 0, limits, givesWay, clock }, processes);
+    this.#pool = new WorkerPool({ slots: 1, budgetBytes: 0, limits, givesWay, clock }, processes);
   }
 
   /**
@@ -103,11 +103,11 @@ export class Rasterizer {
     const nameOf = () => `drawing ${hash('sha256', bytes, 'base64')} ${JSON.stringify(size)}`;
     const retryAfterSeconds = lateWork.waitSeconds(accountId, nameOf, bytes.length);
     if (retryAfterSeconds > 0 && work === 'call')
-      throw tookTooLongBefore({ retryAfterSeconds, holdMs: lateWork.holdMs(accountId) }, SIMPLER_DRAWING);
-    const late = () => tookTooLong(LATE_SECONDS, SIMPLER_DRAWING);
+      throw likelyTooLongError({ retryAfterSeconds, holdMs: lateWork.holdMs(accountId) }, SIMPLER_DRAWING);
+    const late = () => tookTooLongError(LATE_WORK_MEMORY_SECONDS, SIMPLER_DRAWING);
     const deadlineMs = clock.nowMs() + timeoutMs;
     // The wait for the process does not count, as with a job.
-    const time = new Deadline({ deadlineMs, work: 'job', client: caller.deadline.signal, clock, late });
+    const time = new CallDeadline({ deadlineMs, work: 'job', client: caller.deadline.signal, clock, late });
     const deadline = {
       signal: time.signal,
       deadlineMs: () => time.deadlineMs(),
@@ -128,7 +128,7 @@ export class Rasterizer {
         if (outcome === 'abandoned') lateWork.record(accountId, nameOf(), bytes.length, time);
       });
       const drawn = await result.finally(() => recorded);
-      if (drawn.kind === 'failure') throw refusalOf({ ...drawn, ...present({ param }) });
+      if (drawn.kind === 'failure') throw apiErrorOfFailure({ ...drawn, ...withoutAbsentFields({ param }) });
       return { ...drawn, queueMs, drawnMs: performance.now() - startedMs };
     } finally {
       time.end();
@@ -145,13 +145,13 @@ export class Rasterizer {
  * The size of a drawing for a pass: at the density that the pass names, otherwise large enough for a resize in its
  * first step. A drawing has no pixels of its own, so a larger size loses no sharpness.
  */
-export function wantedDrawingSize({ decode, steps }: ImagePass): DrawingSize {
+export function drawingSizeForPass({ decode, steps }: ImagePass): RequestedDrawingSize {
   if (decode.density !== undefined) return { density: decode.density };
   const first = steps.find((step) => step.operation !== 'autoOrient');
   if (first?.operation === 'placeholder') return MEASURED_SIZE;
   if (first?.operation !== 'resize') return NATURAL_SIZE;
   const { width, height } = first.params;
-  return { atLeast: present({ width: pixels(width), height: pixels(height) }) };
+  return { atLeast: withoutAbsentFields({ width: pixels(width), height: pixels(height) }) };
 }
 
 function pixels(value: unknown): number | undefined {

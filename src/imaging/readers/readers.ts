@@ -1,17 +1,17 @@
 import type { Size } from '../../../workers/formats/size.ts';
-import type { BarcodesRead, BoundingBox, CodesTask } from '../../../workers/models/protocol.ts';
+import type { BoundingBox, CodesResult, CodesTask } from '../../../workers/models/protocol.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { Thread } from '../../platform/concurrency/thread.ts';
-import { ApiError, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
-import { Deadline } from '../images/deadline.ts';
-import { poolIsFull } from '../images/failures.ts';
-import { readHeader } from '../images/header/header.ts';
-import type { ImageCall, QueueTime, RunningCall } from '../images/image-call.ts';
+import { OnDemandThread } from '../../platform/concurrency/thread.ts';
+import { ApiError, temporarilyUnavailableError } from '../../platform/http/errors/errors.ts';
+import { CallDeadline } from '../images/deadline.ts';
+import { poolFullError } from '../images/failures.ts';
+import { readImageHeader } from '../images/header/header.ts';
+import type { ImageCall, RunningCall, WithQueueTime } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
-import { isStored } from '../images/source.ts';
-import { areReadersInstalled, type ReadCodes, type ReadingTask, type ReadText } from './reading.ts';
+import { isStoredFile } from '../images/source.ts';
+import { areReadersInstalled, type CodesReading, type ReadingTask, type TextReading } from './reading.ts';
 import { TextReader } from './text.ts';
-import { ReaderTurns } from './turns.ts';
+import { ReaderQueue } from './turns.ts';
 
 const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
 const HEAP_MEGABYTES = 512;
@@ -27,8 +27,8 @@ interface ReadCall extends ImageCall {
   reading: ReadingTask;
 }
 
-export interface ReadResult extends QueueTime {
-  output: ReadText | ReadCodes;
+export interface ReadingResult extends WithQueueTime {
+  output: TextReading | CodesReading;
   /** Milliseconds in the image worker and in the reader. */
   timings: { processMs: number };
 }
@@ -45,8 +45,8 @@ interface PreparedPicture extends Size {
 export class Readers {
   readonly #imageWorkers: ImageWorkers;
   readonly #text = new TextReader();
-  readonly #codes = new Thread<CodesTask, BarcodesRead>(CODES_THREAD, HEAP_MEGABYTES);
-  readonly #turns = { text: new ReaderTurns(), codes: new ReaderTurns() };
+  readonly #codes = new OnDemandThread<CodesTask, CodesResult>(CODES_THREAD, HEAP_MEGABYTES);
+  readonly #turns = { text: new ReaderQueue(), codes: new ReaderQueue() };
 
   constructor(imageWorkers: ImageWorkers) {
     this.#imageWorkers = imageWorkers;
@@ -56,7 +56,7 @@ export class Readers {
    * Reads the first frame of a picture. Boxes are in pixels of the picture as displayed. Boxes of a vector drawing are
    * in pixels of the drawing as it was read, whose size is in the result.
    */
-  read(call: ReadCall): RunningCall<ReadResult> {
+  read(call: ReadCall): RunningCall<ReadingResult> {
     const passes: Promise<void>[] = [];
     const result = this.#read(call, passes);
     const ended = result.then(ignore, ignore).then(() => Promise.all(passes));
@@ -68,12 +68,12 @@ export class Readers {
   }
 
   /** @param passes collects promises of the end of the work in the image worker. */
-  async #read(call: ReadCall, passes: Promise<void>[]): Promise<ReadResult> {
+  async #read(call: ReadCall, passes: Promise<void>[]): Promise<ReadingResult> {
     const { reading, accountId, work } = call;
     if (!areReadersInstalled())
       throw new ApiError('service_misconfigured', 'The packages that read text and codes are not installed.');
     const turns = this.#turns[reading.kind];
-    if (work !== 'job' && turns.waitingCalls >= MAX_WAITING_CALLS) throw poolIsFull(RETRY_SECONDS);
+    if (work !== 'job' && turns.waitingCalls >= MAX_WAITING_CALLS) throw poolFullError(RETRY_SECONDS);
     const allowedMs = call.deadlineMs - systemClock.nowMs();
     const original = displayedSize(call);
     const preparation = this.#imageWorkers.transform({ ...call, pass: preparing(0) });
@@ -83,7 +83,7 @@ export class Readers {
     const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
     const late = () => readingTookTooLong(reading);
     const { signal: client, waitSignal } = call;
-    const deadline = new Deadline({ deadlineMs, work, client, waitSignal, clock: systemClock, late });
+    const deadline = new CallDeadline({ deadlineMs, work, client, waitSignal, clock: systemClock, late });
     const { signal } = deadline;
     const beganMs = systemClock.elapsedMs();
     let waitedMs = 0;
@@ -111,7 +111,7 @@ export class Readers {
     { png, ...read }: PreparedPicture,
     original: Size,
     signal: AbortSignal,
-  ): Promise<ReadCodes> {
+  ): Promise<CodesReading> {
     const { codes } = await this.#codes.run({ picture: png }, signal);
     const placed = codes.map((code) => ({ ...code, ...originalBox(code, 0, read, original) }));
     return { ...sizeOf(original), codes: placed.sort((one, other) => one.y - other.y || one.x - other.x) };
@@ -126,10 +126,10 @@ export class Readers {
     { png, ...size }: PreparedPicture,
     original: Size,
     language: string,
-    deadline: Deadline,
-  ): Promise<ReadText> {
+    deadline: CallDeadline,
+  ): Promise<TextReading> {
     const { signal } = deadline;
-    let best: ReadText | undefined;
+    let best: TextReading | undefined;
     for (const angle of ANGLES) {
       const turned = angle === 0 ? { png, ...size } : await this.#turned(call, png, angle, deadline);
       const found = await this.#text.read(turned.png, language, signal);
@@ -138,14 +138,14 @@ export class Readers {
       if (best === undefined || sureCharacters(read) > sureCharacters(best)) best = read;
       if (sureCharacters(read) > 0 && read.confidence >= SURE) break;
     }
-    return best as ReadText;
+    return best as TextReading;
   }
 
   async #turned(
     { accountId, work, inBatch }: ReadCall,
     png: Uint8Array,
     angle: Angle,
-    deadline: Deadline,
+    deadline: CallDeadline,
   ): Promise<PreparedPicture> {
     const terms = { accountId, deadlineMs: deadline.deadlineMs(), signal: deadline.signal };
     const kind = { ...(work && { work }), ...(inBatch && { inBatch }) };
@@ -172,15 +172,15 @@ function preparing(angle: Angle) {
 
 /** The size of a picture after its orientation; undefined for a drawing, which has no pixels of its own. */
 function displayedSize({ bytes, header: known }: ImageCall): Size | undefined {
-  if (isStored(bytes)) return bytes.facts.format === 'svg' ? undefined : sizeOf(bytes.facts);
-  const header = known ?? readHeader(bytes);
+  if (isStoredFile(bytes)) return bytes.facts.format === 'svg' ? undefined : sizeOf(bytes.facts);
+  const header = known ?? readImageHeader(bytes);
   if (header === null || header.format === 'svg') return undefined;
   const { width, height, orientation } = header;
   return orientation > 4 ? { width: height, height: width } : { width, height };
 }
 
 /** The number of characters that a reader is probably right about. */
-function sureCharacters({ lines }: ReadText): number {
+function sureCharacters({ lines }: TextReading): number {
   return lines
     .filter(({ confidence }) => confidence >= SURE)
     .reduce((sum, { text, confidence }) => sum + text.length * confidence, 0);
@@ -192,7 +192,7 @@ function sizeOf({ width, height }: Size): Size {
 
 function readingTookTooLong({ kind }: ReadingTask): ApiError {
   const message = `The picture was not read in time: send a smaller part of it, or send it as a job of the op read_${kind}, which has more time.`;
-  return temporarilyUnavailable('deadline_exceeded', message, RETRY_SECONDS);
+  return temporarilyUnavailableError('deadline_exceeded', message, RETRY_SECONDS);
 }
 
 function ignore(): void {}

@@ -13,7 +13,7 @@ interface ReadPicture {
 }
 
 /** The text of a picture. Confidences are 0 to 1, as reported by the reader. */
-export interface ReadText extends ReadPicture {
+export interface TextReading extends ReadPicture {
   /** The lines in reading order. */
   text: string;
   confidence: number;
@@ -21,7 +21,7 @@ export interface ReadText extends ReadPicture {
 }
 
 /** The codes of a picture, from top to bottom. */
-export interface ReadCodes extends ReadPicture {
+export interface CodesReading extends ReadPicture {
   codes: (BoundingBox & { format: string; text: string })[];
 }
 

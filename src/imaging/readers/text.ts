@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Worker } from 'tesseract.js';
-import { languageFolder, type ReadText } from './reading.ts';
+import { languageFolder, type TextReading } from './reading.ts';
 
 /** The LSTM engine. The packages have language data for no other engine. */
 const NEURAL = 1;
@@ -8,7 +8,7 @@ const IDLE_MS = 60_000;
 /** Assumed density. Few pictures state theirs, and the reader would print a warning for all others. */
 const ASSUMED_DPI = '150';
 
-type FoundText = Pick<ReadText, 'text' | 'confidence' | 'lines'>;
+type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
 
 /**
  * Reads text with tesseract.js in its own thread. The thread is started for the first picture and ended after an idle

@@ -16,7 +16,7 @@ interface WaitingWork {
 }
 
 /** A queue of work that must run one at a time, because a single thread does it. */
-export class ReaderTurns {
+export class ReaderQueue {
   readonly #queue = new FairQueue<WaitingWork>();
   #isTaken = false;
 

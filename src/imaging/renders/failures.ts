@@ -1,7 +1,11 @@
 import type { PassTimings } from '../../../workers/protocol.ts';
 import type { PageText, RenderAnswer, RenderFailure } from '../../../workers/render/protocol.ts';
-import { type ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import {
+  type ApiError,
+  invalidParamError,
+  temporarilyUnavailableError,
+} from '../../platform/http/errors/errors.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { LostThreadError } from './thread.ts';
 
 export interface RenderedPage {
@@ -18,8 +22,8 @@ export interface RenderedPage {
 const NO_BROWSER_RETRY_SECONDS = 60;
 
 /** The error for a page that spent most of its time waiting. */
-export function rendererBusy(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailable(
+export function rendererBusyError(retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailableError(
     'capacity',
     'The renderer was busy with other pages until the time of this one was over; make the same call again later.',
     retryAfterSeconds,
@@ -27,8 +31,8 @@ export function rendererBusy(retryAfterSeconds: number): ApiError {
 }
 
 /** The error for a page that spent most of its time being drawn. */
-export function notDrawnInTime(retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailable(
+export function drawingTooSlowError(retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailableError(
     'deadline_exceeded',
     'The page was not drawn in time; make it simpler, or make the same call again later.',
     retryAfterSeconds,
@@ -36,9 +40,9 @@ export function notDrawnInTime(retryAfterSeconds: number): ApiError {
 }
 
 /** Rethrows an error of a pool as an API error. Only the error of a lost thread needs a conversion. */
-export function rethrow(error: unknown): never {
+export function rethrowAsApiError(error: unknown): never {
   if (!(error instanceof LostThreadError)) throw error;
-  throw temporarilyUnavailable(
+  throw temporarilyUnavailableError(
     'worker_unreachable',
     'The renderer was lost; make the same call again.',
     1,
@@ -50,7 +54,11 @@ export function rethrow(error: unknown): never {
  * Returns the page of an answer, or throws its error.
  * @param refusal the field of the call that brought the page, and the error for a late page.
  */
-export function requirePage(answer: RenderAnswer, queueMs: number, refusal: RefusalWords): RenderedPage {
+export function requireRenderedPage(
+  answer: RenderAnswer,
+  queueMs: number,
+  refusal: RefusalWords,
+): RenderedPage {
   if (answer.kind === 'rendered') {
     const { data, contentType, width, height, timings, text } = answer;
     return { data, contentType, width, height, timings: { ...timings, queueMs }, text };
@@ -67,23 +75,23 @@ interface RefusalWords {
 function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, late }: RefusalWords): Error {
   switch (reason) {
     case 'load':
-      return invalidParam(param, `The renderer could not load this template: ${message}`);
+      return invalidParamError(param, `The renderer could not load this template: ${message}`);
     case 'memory':
-      return invalidParam(
+      return invalidParamError(
         param,
-        `The page needs more memory than the ${limitBytes / MEGABYTE} MB that a page may have: make it smaller, or use fewer and smaller filters, layers and copies.`,
+        `The page needs more memory than the ${limitBytes / MEGABYTE_BYTES} MB that a page may have: make it smaller, or use fewer and smaller filters, layers and copies.`,
         { reason: 'page_too_large', limit: limitBytes },
       );
     case 'deadline':
       return late();
     case 'crash':
-      return temporarilyUnavailable(
+      return temporarilyUnavailableError(
         'worker_unreachable',
         'The browser was lost with the page; make the same call again.',
         1,
       );
     case 'no_browser':
-      return temporarilyUnavailable(
+      return temporarilyUnavailableError(
         'worker_unreachable',
         'This server has no browser that starts, so it renders nothing; its log shows the operator how to fix that.',
         NO_BROWSER_RETRY_SECONDS,
@@ -91,8 +99,8 @@ function refusalOf({ reason, message, limitBytes = 0 }: RenderFailure, { param, 
   }
 }
 
-export function stoppedForOthers(drawnMs: number, retryAfterSeconds: number): ApiError {
-  return temporarilyUnavailable(
+export function stoppedForOthersError(drawnMs: number, retryAfterSeconds: number): ApiError {
+  return temporarilyUnavailableError(
     'capacity',
     `The page was stopped after ${drawnMs / 1000} s of drawing, because others waited: make it simpler, or make the same call again later.`,
     retryAfterSeconds,

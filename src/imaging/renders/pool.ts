@@ -1,10 +1,10 @@
 import type { RenderAnswer, RenderTask } from '../../../workers/render/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { Admission } from '../images/admission.ts';
-import { type Deadline, unlessAborted } from '../images/deadline.ts';
-import type { WorkerTime } from '../images/pools/work-history.ts';
+import { AdmissionQueue } from '../images/admission.ts';
+import { type CallDeadline, unlessAborted } from '../images/deadline.ts';
+import type { AccountWorkerTime } from '../images/pools/work-history.ts';
 import type { AdmissionStats, WorkClass } from '../images/slots.ts';
-import { notDrawnInTime, stoppedForOthers } from './failures.ts';
+import { drawingTooSlowError, stoppedForOthersError } from './failures.ts';
 import type { RenderThread } from './thread.ts';
 
 interface RenderPoolOptions {
@@ -29,14 +29,14 @@ interface RenderPoolOptions {
   /**
    * Counts the time of calls. An account that has used up its budget gets only slots that no other account waits for.
    */
-  workerTime: Pick<WorkerTime, 'spent' | 'isSpent'>;
+  workerTime: Pick<AccountWorkerTime, 'spent' | 'isSpent'>;
   clock: Clock;
 }
 
 /** A call to the pool: the page, and its deadline. */
 export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
   work?: WorkClass | undefined;
-  deadline: Deadline;
+  deadline: CallDeadline;
 }
 
 /** The answer of a thread. */
@@ -75,8 +75,8 @@ interface PooledPage {
 export class RenderPool {
   readonly #options: RenderPoolOptions;
   readonly #clock: Clock;
-  readonly #admission: Admission;
-  readonly #usual = new UsualTime();
+  readonly #admission: AdmissionQueue;
+  readonly #usual = new UsualDrawingTime();
   readonly #pages = new Set<PooledPage>();
   #threads: readonly RenderThread[];
   /** Removed threads that still have pages. */
@@ -89,7 +89,7 @@ export class RenderPool {
     this.#clock = clock;
     this.#threads = threads;
     // Memory is not reserved: it is limited by the number of browsers, each of which draws one page at a time.
-    this.#admission = new Admission({
+    this.#admission = new AdmissionQueue({
       slots: threads.length * slotsPerThread,
       budgetBytes: Number.MAX_SAFE_INTEGER,
       limits: () => ({ calls: queueLimit }),
@@ -125,7 +125,7 @@ export class RenderPool {
       this.review();
     }
     if (page.endedAs === 'withdrawn') return 'withdrawn';
-    throw stoppedForOthers(this.#options.fairDrawingMs, this.retryAfterSeconds());
+    throw stoppedForOthersError(this.#options.fairDrawingMs, this.retryAfterSeconds());
   }
 
   /** Withdraws the pages of an account whose drawing has not begun. */
@@ -213,7 +213,7 @@ export class RenderPool {
     const onDrawing = () => {
       if (moving.signal.aborted) return;
       page.drawnSinceMs ??= this.#clock.elapsedMs();
-      deadline.begin(() => notDrawnInTime(this.retryAfterSeconds()));
+      deadline.begin(() => drawingTooSlowError(this.retryAfterSeconds()));
       this.review();
     };
     const task: RenderTask = { kind: 'render', ...drawing, deadlineMs: deadline.deadlineMs() };
@@ -328,7 +328,7 @@ const MAX_ACCOUNTS = 64;
  * The usual time for drawing a page on this host. Each account counts once, so that no account raises it by its own
  * slow pages.
  */
-export class UsualTime {
+export class UsualDrawingTime {
   /**
    * Milliseconds of the last page by account id, the least recent account first: an account that draws is inserted
    * again.

@@ -3,17 +3,17 @@ import type { RenderTask, RenderThreadOptions } from '../../../workers/render/pr
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
-import { present } from '../../platform/values/present.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { Deadline } from '../images/deadline.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { CallDeadline } from '../images/deadline.ts';
 import type { RunningCall } from '../images/image-call.ts';
-import type { WorkerTime } from '../images/pools/work-history.ts';
+import type { AccountWorkerTime } from '../images/pools/work-history.ts';
 import type { WorkClass } from '../images/slots.ts';
 import type { rendersSettings } from './config.ts';
-import { type RenderedPage, rendererBusy, requirePage, rethrow } from './failures.ts';
+import { type RenderedPage, rendererBusyError, requireRenderedPage, rethrowAsApiError } from './failures.ts';
 import { type DrawnPage, type PageCall, RenderPool } from './pool.ts';
-import { sandboxObstacle } from './sandbox.ts';
-import { Standby } from './standby.ts';
+import { findSandboxObstacle } from './sandbox.ts';
+import { StandbyRenderThread } from './standby.ts';
 import { BrowserThread, type RenderLog } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
@@ -26,7 +26,7 @@ export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** How long a page may be drawn while pages of other accounts wait, in milliseconds; absent: 5 s. */
   fairDrawingMs?: number;
   /** The worker time of each account, shared with its image passes. */
-  workerTime: WorkerTime;
+  workerTime: AccountWorkerTime;
   log: RenderLog;
   clock?: Clock;
 }
@@ -44,7 +44,7 @@ export interface RenderRequest extends Omit<RenderTask, 'kind'> {
 }
 
 /** Browsers that run besides those of the render threads: one on standby, and one for slow pages. */
-export const MAX_FURTHER_BROWSERS = 2;
+export const MAX_ADDITIONAL_BROWSERS = 2;
 /** A thread draws one page while it encodes the previous one. */
 const SLOTS_PER_THREAD = 2;
 /** How long a page may be drawn while pages of other accounts wait. */
@@ -82,9 +82,9 @@ export async function openRenders({
     browserPath: settings.BROWSER_PATH,
     cacheDir: join(dataDir, 'browser'),
     sandbox: settings.RENDER_SANDBOX,
-    sandboxed: (await sandboxObstacle()) === null,
+    sandboxed: (await findSandboxObstacle()) === null,
     recycleAfterPages: settings.RENDER_RECYCLE_PAGES,
-    memoryLimitBytes: settings.RENDER_MEMORY_MEGABYTES * MEGABYTE,
+    memoryLimitBytes: settings.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES,
     workerTime,
     log,
   });
@@ -97,7 +97,7 @@ export class Renders {
   readonly #options: RendersOptions;
   readonly #clock: Clock;
   readonly #slowAccounts: SlowAccounts;
-  readonly #standby: Standby;
+  readonly #standby: StandbyRenderThread;
   readonly #slowThread: BrowserThread;
   readonly #commonPool: RenderPool;
   /**
@@ -117,7 +117,7 @@ export class Renders {
     this.#isSandboxed = options.sandboxed;
     this.#slowAccounts = new SlowAccounts(clock);
     this.#slowThread = this.#newThread(SLOW_NICENESS);
-    this.#standby = new Standby({
+    this.#standby = new StandbyRenderThread({
       newThread: () => this.#newThread(),
       clock,
       onReady: () => this.#commonPool.review(),
@@ -152,13 +152,15 @@ export class Renders {
   }: RenderRequest): RunningCall<RenderedPage> {
     const clock = this.#clock;
     this.#options.workerTime.arrived(page.accountId);
-    const late = () => rendererBusy(this.#commonPool.retryAfterSeconds());
-    const deadline = new Deadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
+    const late = () => rendererBusyError(this.#commonPool.retryAfterSeconds());
+    const deadline = new CallDeadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
     const drawn = this.#draw({ ...page, deadline });
     const result = deadline
       .guard(drawn)
-      .then(({ answer, queueMs }) => requirePage(answer, queueMs, { param, late: () => deadline.refusal() }))
-      .catch(rethrow)
+      .then(({ answer, queueMs }) =>
+        requireRenderedPage(answer, queueMs, { param, late: () => deadline.refusal() }),
+      )
+      .catch(rethrowAsApiError)
       .finally(() => deadline.end());
     return { result, ended: Promise.allSettled([result, drawn]).then(ignore) };
   }
@@ -234,7 +236,7 @@ export class Renders {
     const onUnsandboxed = () => {
       this.#isSandboxed = false;
     };
-    return new BrowserThread({ ...browser, ...present({ niceness }) }, { log, onUnsandboxed });
+    return new BrowserThread({ ...browser, ...withoutAbsentFields({ niceness }) }, { log, onUnsandboxed });
   }
 }
 
@@ -248,7 +250,7 @@ function tookLong({ answer }: DrawnPage): boolean {
 function ignore(): void {}
 
 /** How long an account stays marked as slow after one of its pages was stopped. */
-export const SLOW_FOR_MS = 60_000;
+export const SLOW_ACCOUNT_MS = 60_000;
 
 /** Accounts whose last page had to be stopped. Their pages are drawn in a separate browser for the next minute. */
 export class SlowAccounts {
@@ -262,7 +264,7 @@ export class SlowAccounts {
 
   mark(accountId: string): void {
     this.#until.delete(accountId);
-    this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_FOR_MS);
+    this.#until.set(accountId, this.#clock.elapsedMs() + SLOW_ACCOUNT_MS);
     this.#forgetPast();
   }
 

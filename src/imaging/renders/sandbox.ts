@@ -7,7 +7,7 @@ const PROBE_TIMEOUT_MS = 2_000;
  * The reason why Chromium would run without its sandbox here, found without starting it; null if there is none. A host
  * without `unshare` (util-linux) is not tested: the browser itself finds out at its first page.
  */
-export async function sandboxObstacle(): Promise<string | null> {
+export async function findSandboxObstacle(): Promise<string | null> {
   if (process.getuid?.() === 0) return 'the service runs as root';
   try {
     await promisify(execFile)('unshare', ['--user', 'true'], { timeout: PROBE_TIMEOUT_MS });

@@ -17,7 +17,7 @@ const WARM_TIMEOUT_MS = 90_000;
  * wait 0.3 to 2 s for a slow page, which is drawn elsewhere. Without it they wait 5 s, and the slow page is refused. It
  * starts only when it is first needed, so only the first waiting page waits for a browser to start.
  */
-export class Standby {
+export class StandbyRenderThread {
   readonly #clock: Clock;
   readonly #onReady: () => void;
   #thread: RenderThread;

@@ -38,7 +38,7 @@ export class LostThreadError extends Error {
 }
 
 /** The signal and the callback of a call's client, while the call is in progress. */
-export interface CallHooks {
+export interface RenderCallHooks {
   /** Aborts when the client has gone. The thread then ends the page and answers. */
   clientGone?: AbortSignal | undefined;
   /** Called when a browser begins to draw this page, and again when a second browser does. It needs `clientGone`. */
@@ -54,7 +54,7 @@ export interface RenderThread {
    * it.
    * @throws LostThreadError
    */
-  call(task: RenderCall, deadlineMs: number, hooks?: CallHooks): Promise<RenderAnswer>;
+  call(task: RenderCall, deadlineMs: number, hooks?: RenderCallHooks): Promise<RenderAnswer>;
   /** Ends the browser and then the thread if no call is in progress. The next call starts them again. */
   stopIfIdle(): Promise<void>;
   /** Ends the browser, then the thread. */
@@ -106,7 +106,7 @@ export class BrowserThread implements RenderThread {
     return this.#busy;
   }
 
-  async call(task: RenderCall, deadlineMs: number, hooks: CallHooks = {}): Promise<RenderAnswer> {
+  async call(task: RenderCall, deadlineMs: number, hooks: RenderCallHooks = {}): Promise<RenderAnswer> {
     const hung = setTimeout(() => this.#pool.destroy(), Math.max(0, deadlineMs - Date.now()) + GRACE_MS);
     this.#busy += 1;
     try {
@@ -134,7 +134,7 @@ export class BrowserThread implements RenderThread {
    * Sends the call with a message channel that is closed when the call ends. A transferred signal would keep its own
    * channel open for ever.
    */
-  async #send(task: RenderCall, { clientGone, onDrawing }: CallHooks): Promise<RenderAnswer> {
+  async #send(task: RenderCall, { clientGone, onDrawing }: RenderCallHooks): Promise<RenderAnswer> {
     if (clientGone === undefined) return this.#pool.run(task);
     const { port1: port, port2: client } = new MessageChannel();
     const abandon = () => port.postMessage('abandoned');

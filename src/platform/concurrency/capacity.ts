@@ -71,6 +71,6 @@ export class ChangeableCapacity implements Capacity {
  * The number of libuv threads in one process. sharp decodes on them, and file reads and DNS queries use them too, so
  * there are enough for both.
  */
-export function libuvThreads({ imageThreads }: Pick<Capacity, 'imageThreads'>): number {
+export function libuvThreadCount({ imageThreads }: Pick<Capacity, 'imageThreads'>): number {
   return Math.max(8, 4 + 2 * imageThreads());
 }

@@ -4,7 +4,7 @@ import { Piscina } from 'piscina';
 const IDLE_MS = 60_000;
 
 /** A thread that runs one module. It is started for its first task and stopped after an idle time. */
-export class Thread<T, R> {
+export class OnDemandThread<T, R> {
   readonly #module: URL;
   readonly #heapMegabytes: number | undefined;
   #pool: Piscina<T, R> | undefined;

@@ -1,4 +1,4 @@
-import type { Objects } from '../stores/objects/port.ts';
+import type { ObjectStore } from '../stores/objects/port.ts';
 import { HOUR_MS } from '../values/units.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
@@ -7,7 +7,7 @@ const USE_RESOLUTION_MS = 6 * HOUR_MS;
 const TYPE = 'application/octet-stream';
 
 interface BucketStorageOptions {
-  objects: Objects;
+  objects: ObjectStore;
   /** The prefix of all keys; it ends with a slash. */
   prefix: string;
   maxFileBytes: number;

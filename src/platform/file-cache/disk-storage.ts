@@ -3,8 +3,8 @@ import { mkdir, readdir, rename, rmdir, stat, unlink, utimes, writeFile } from '
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { randomText } from '../ids/ids.ts';
-import { eachLimit } from '../queues/each-limit.ts';
-import { isMissing } from '../stores/objects/files.ts';
+import { forEachWithLimit } from '../queues/each-limit.ts';
+import { isFileMissingError } from '../stores/objects/files.ts';
 import type { DiskReserve } from '../stores/objects/reserve.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
@@ -40,7 +40,7 @@ export class DiskStorage implements FileStorage {
       await this.#writeWhole(finished, file);
     } catch (error) {
       // The folder mostly exists, and to make it each time would cost two more steps of the pool of threads.
-      if (!isMissing(error)) throw error;
+      if (!isFileMissingError(error)) throw error;
       await mkdir(dirname(finished), { recursive: true });
       await this.#writeWhole(finished, file);
     }
@@ -62,7 +62,7 @@ export class DiskStorage implements FileStorage {
   async list(folder: string): Promise<ListedFile[]> {
     const names = await readdir(join(this.#directory, folder), { recursive: true }).catch(() => []);
     const files: ListedFile[] = [];
-    await eachLimit(names, FILES_AT_ONCE, async (name) => {
+    await forEachWithLimit(names, FILES_AT_ONCE, async (name) => {
       const path = join(folder, name);
       const found = await stat(join(this.#directory, path)).catch(() => null);
       if (!found?.isFile()) return;

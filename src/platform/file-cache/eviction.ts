@@ -6,11 +6,11 @@ import type { ListedFile } from './storage.ts';
  */
 export function filesToEvict(files: readonly ListedFile[], keptBytes: number): ListedFile[] {
   const owners = [...Map.groupBy(files, ownerOf).values()].map((owned) => ({
-    bytes: bytesOf(owned),
+    bytes: totalBytesOf(owned),
     // The least recently used file is last, where it is cheap to remove.
     files: owned.toSorted((one, other) => other.usedMs - one.usedMs),
   }));
-  let total = bytesOf(files);
+  let total = totalBytesOf(files);
   const evicted: ListedFile[] = [];
   while (total > keptBytes) {
     const largest = owners.reduce((most, owner) => (owner.bytes > most.bytes ? owner : most));
@@ -23,7 +23,7 @@ export function filesToEvict(files: readonly ListedFile[], keptBytes: number): L
   return evicted;
 }
 
-export function bytesOf(files: readonly ListedFile[]): number {
+export function totalBytesOf(files: readonly ListedFile[]): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 

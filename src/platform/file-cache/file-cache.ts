@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { eachLimit } from '../queues/each-limit.ts';
+import { forEachWithLimit } from '../queues/each-limit.ts';
 import { StorageFullError } from '../stores/documents/port.ts';
-import type { Log } from '../tracing/log.ts';
-import { type CachedFacts, packFile, unpacked } from './cached-file.ts';
-import { bytesOf, filesToEvict } from './eviction.ts';
+import type { EventLog } from '../tracing/log.ts';
+import { type CachedFileFacts, packFile, unpackFile } from './cached-file.ts';
+import { filesToEvict, totalBytesOf } from './eviction.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
 /** The part of the space that stays used after an eviction, so that one eviction serves many writes. */
@@ -21,11 +21,11 @@ const FILES_AT_ONCE = 32;
 interface FileCacheOptions {
   storage: FileStorage;
   maxBytes: number;
-  log: Log;
+  log: EventLog;
 }
 
 /** What a cache holds. */
-export interface CacheFigures {
+export interface FileCacheFigures {
   files: number;
   bytes: number;
   /** The oldest last use of any file in epoch milliseconds; null if there is no file. */
@@ -52,7 +52,7 @@ export class FileCache {
   #evicting: Promise<void> = Promise.resolve();
   readonly #writing = new Set<Promise<boolean>>();
   readonly #noted: LRUCache<string, true>;
-  #figures: CacheFigures = { files: 0, bytes: 0, oldestUseMs: null };
+  #figures: FileCacheFigures = { files: 0, bytes: 0, oldestUseMs: null };
   #listedMs = Number.NEGATIVE_INFINITY;
   #evicted = 0;
 
@@ -75,18 +75,18 @@ export class FileCache {
   }
 
   /** Reads a file; null if there is none. A damaged file is deleted. */
-  async read(path: string): Promise<{ facts: CachedFacts; bytes: Buffer } | null> {
+  async read(path: string): Promise<{ facts: CachedFileFacts; bytes: Buffer } | null> {
     if (this.isOff) return null;
     const file = await this.#options.storage.read(path);
     if (file === null) return null;
-    const found = unpacked(file);
+    const found = unpackFile(file);
     if (found === null) await this.remove(path);
     else this.#noteUse(path, file);
     return found;
   }
 
   /** Writes a file. Returns false if the file is not cached, because it is too large or there is no space for it. */
-  async write(path: string, facts: CachedFacts, bytes: Uint8Array): Promise<boolean> {
+  async write(path: string, facts: CachedFileFacts, bytes: Uint8Array): Promise<boolean> {
     const writing = this.#write(path, packFile(facts, bytes));
     this.#writing.add(writing);
     try {
@@ -109,7 +109,7 @@ export class FileCache {
   async removeAll(folder: string, prefix = ''): Promise<void> {
     const files = await this.#options.storage.list(folder).catch(() => []);
     const doomed = files.filter(({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
-    await eachLimit(doomed, FILES_AT_ONCE, ({ path }) => this.remove(path));
+    await forEachWithLimit(doomed, FILES_AT_ONCE, ({ path }) => this.remove(path));
   }
 
   /** The paths of all files. */
@@ -121,7 +121,7 @@ export class FileCache {
    * The number and size of the files, according to the last listing and the writes since then. If listing fails, the
    * last figures stay.
    */
-  async readFigures(): Promise<CacheFigures> {
+  async readFigures(): Promise<FileCacheFigures> {
     if (!this.isOff && Date.now() - this.#listedMs > FIGURES_LIFE_MS) {
       const files = await this.#options.storage.list('').catch(() => null);
       if (files !== null) this.#note(files);
@@ -176,7 +176,7 @@ export class FileCache {
     const files = await this.#options.storage.list('');
     const doomed = new Set(filesToEvict(files, this.#options.maxBytes * KEPT_SHARE));
     this.#note(files.filter((file) => !doomed.has(file)));
-    await eachLimit([...doomed], FILES_AT_ONCE, ({ path }) => this.remove(path));
+    await forEachWithLimit([...doomed], FILES_AT_ONCE, ({ path }) => this.remove(path));
     this.#evicted += doomed.size;
   }
 
@@ -188,7 +188,7 @@ export class FileCache {
     );
     this.#figures = {
       files: files.length,
-      bytes: bytesOf(files),
+      bytes: totalBytesOf(files),
       oldestUseMs: files.length === 0 ? null : oldestUseMs,
     };
   }

@@ -15,7 +15,7 @@ type Reply = RawReplyDefaultExpression;
  * Declares the route of a change: PUT, and PATCH as another name of the same call. Fields that are not sent keep their
  * values.
  */
-export function declareChange<R extends RouteGenericInterface>(
+export function declareChangeRoute<R extends RouteGenericInterface>(
   app: FastifyInstance,
   url: string,
   options: RouteShorthandOptions<RawServerDefault, Request, Reply, R>,

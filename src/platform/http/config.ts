@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { choice, integer, text } from '../setting.ts';
+import { choiceSetting, integerSetting, text } from '../setting.ts';
 
 export const httpSettings = {
   HOST: text({ description: 'Address to listen on.', fallback: '127.0.0.1' }),
@@ -16,7 +16,7 @@ export const httpSettings = {
     pattern: /^(\*|https?:\/\/[^\s/,*]+(,https?:\/\/[^\s/,*]+)*)$/,
     accepts: '* or a comma-separated list of origins without a slash at their ends is expected',
   }),
-  LOG_LEVEL: choice({
+  LOG_LEVEL: choiceSetting({
     description: 'Least severe log line that is written.',
     fallback: 'info',
     values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
@@ -59,15 +59,15 @@ export const httpSettings = {
 };
 
 function port(description: string, fallback: number) {
-  return integer({ description, fallback, min: 0, max: 65_535 });
+  return integerSetting({ description, fallback, min: 0, max: 65_535 });
 }
 
 function timeout(description: string, fallback: number, max = 3_600_000) {
-  return integer({ description, fallback, min: 100, max });
+  return integerSetting({ description, fallback, min: 100, max });
 }
 
 function perMinute(description: string, fallback: number) {
-  return integer({ description, fallback, min: 1, max: 1_000_000 });
+  return integerSetting({ description, fallback, min: 1, max: 1_000_000 });
 }
 
 const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal'];

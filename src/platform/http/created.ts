@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { success } from './envelope.ts';
+import { successEnvelope } from './envelope.ts';
 
 /**
  * Sends 201 with the created object.
@@ -7,5 +7,5 @@ import { success } from './envelope.ts';
  * @param message a short text for a person.
  */
 export function sendCreated(reply: FastifyReply, path: string, message: string, data: unknown): FastifyReply {
-  return reply.code(201).header('location', `/api/v1${path}`).send(success(message, data));
+  return reply.code(201).header('location', `/api/v1${path}`).send(successEnvelope(message, data));
 }

@@ -1,7 +1,7 @@
 import { type Static, type TLiteral, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 
 /** Paging facts of a list. `total` and `page` are absent when a cursor is used. */
-export const ListMeta = Type.Object(
+export const ListPageMeta = Type.Object(
   {
     total: Type.Optional(Type.Integer()),
     page: Type.Optional(Type.Integer({ description: 'Zero-based.' })),
@@ -11,13 +11,13 @@ export const ListMeta = Type.Object(
   },
   { title: 'ListMeta' },
 );
-export type ListMeta = Static<typeof ListMeta>;
+export type ListPageMeta = Static<typeof ListPageMeta>;
 
 interface Success<T> {
   success: true;
   message: string;
   data: T;
-  meta?: ListMeta;
+  meta?: ListPageMeta;
   timestamp: string;
 }
 
@@ -25,7 +25,7 @@ interface Success<T> {
  * The body of every successful JSON response.
  * @param message a short text for a person.
  */
-export function success<T>(message: string, data: T, meta?: ListMeta): Success<T> {
+export function successEnvelope<T>(message: string, data: T, meta?: ListPageMeta): Success<T> {
   const timestamp = timestampNow();
   return meta === undefined
     ? { success: true, message, data, timestamp }
@@ -49,13 +49,13 @@ function timestampNow(): string {
 }
 
 /** The response schema of `success(message, data)`. */
-export function envelopeOf<T extends TSchema>(data: T) {
+export function envelopeSchemaOf<T extends TSchema>(data: T) {
   return envelopeSchema({ data });
 }
 
 /** Response schema of a paged list of `row`. */
-export function pageOf<T extends TSchema>(row: T) {
-  return envelopeSchema({ data: Type.Array(row), meta: ListMeta });
+export function pageSchemaOf<T extends TSchema>(row: T) {
+  return envelopeSchema({ data: Type.Array(row), meta: ListPageMeta });
 }
 
 function envelopeSchema<P extends TProperties>(contents: P) {
@@ -71,7 +71,7 @@ function envelopeSchema<P extends TProperties>(contents: P) {
  * The schema of a value that has one of several shapes, which clients distinguish by the field `object`.
  * @param shapes each has a title and a different literal for `object`.
  */
-export function oneOfObjects<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(
+export function oneOfSchema<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(
   shapes: readonly [...T],
 ) {
   const mapping = shapes.map(({ title, properties }) => [

@@ -3,16 +3,16 @@ import type { FastifyRequest } from 'fastify';
 
 /** Schemas of fields, each with its description. */
 export const text = (description: string) => Type.String({ description });
-export const flag = (description: string) => Type.Boolean({ description });
-export const int32 = (description: string) => Type.Integer({ format: 'int32', description });
-export const int64 = (description: string) => Type.Integer({ format: 'int64', description });
+export const flagField = (description: string) => Type.Boolean({ description });
+export const int32Field = (description: string) => Type.Integer({ format: 'int32', description });
+export const int64Field = (description: string) => Type.Integer({ format: 'int64', description });
 export const instant = (description: string) => Type.String({ format: 'date-time', description });
 /** A number whose bounds are checked by a rule with its own message. */
-export const number = (description: string) => Type.Unsafe<number>({ type: 'number', description });
-export const anyObject = (description: string) =>
+export const numberField = (description: string) => Type.Unsafe<number>({ type: 'number', description });
+export const anyObjectField = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description });
-export const anything = (description: string) => Type.Unsafe<unknown>({ description });
-export const oneOf = <T extends string>(values: readonly T[], description: string) =>
+export const anyValueField = (description: string) => Type.Unsafe<unknown>({ description });
+export const oneOfField = <T extends string>(values: readonly T[], description: string) =>
   Type.Unsafe<T>({ type: 'string', enum: [...values], description });
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
@@ -22,7 +22,7 @@ const INSTANT = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,9}
  * Parses a date as the first instant of that day in UTC. Null for other texts and for dates that do not exist, such as
  * February 30.
  */
-export function readDate(text: string): Date | null {
+export function parseDate(text: string): Date | null {
   if (!DATE.test(text)) return null;
   const start = new Date(`${text}T00:00:00.000Z`);
   // A date that does not exist turns into another date when it is formatted again.
@@ -34,29 +34,29 @@ export function readDate(text: string): Date | null {
  * would parse in the time zone of the host.
  * @param zone the zone of an instant that has none. If absent, instants must have a zone.
  */
-export function readInstant(text: string, zone?: 'Z'): Date | null {
+export function parseRfc3339Instant(text: string, zone?: 'Z'): Date | null {
   const [, day, , , , itsZone = zone] = INSTANT.exec(text) ?? [];
-  if (day === undefined || itsZone === undefined || readDate(day) === null) return null;
+  if (day === undefined || itsZone === undefined || parseDate(day) === null) return null;
   const instant = new Date(text.endsWith(itsZone) ? text.toUpperCase() : `${text.toUpperCase()}${itsZone}`);
   return Number.isNaN(instant.getTime()) ? null : instant;
 }
 
 /** The names of the query field that makes a call a dry run: it is only checked and priced. */
-export const DRY_RUN_NAMES = ['dryRun', 'dry_run'] as const;
+export const DRY_RUN_QUERY_NAMES = ['dryRun', 'dry_run'] as const;
 
 /**
  * The query fields of a dry run.
  * @param description says what the dry run does.
  */
-export function dryRunFields(description: string) {
+export function dryRunQueryFields(description: string) {
   return {
-    dryRun: Type.Optional(flag(description)),
-    dry_run: Type.Optional(flag('The same as dryRun.')),
+    dryRun: Type.Optional(flagField(description)),
+    dry_run: Type.Optional(flagField('The same as dryRun.')),
   };
 }
 
 /** Whether a call is a dry run. It may be called before validation, when values of a query are still text. */
 export function isDryRun({ query }: Pick<FastifyRequest, 'query'>): boolean {
   const sent = query as Record<string, unknown>;
-  return DRY_RUN_NAMES.some((name) => String(sent[name]).toLowerCase() === 'true');
+  return DRY_RUN_QUERY_NAMES.some((name) => String(sent[name]).toLowerCase() === 'true');
 }

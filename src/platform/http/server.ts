@@ -8,11 +8,11 @@ import type { httpSettings } from './config.ts';
 import { warnOfUntrustedProxy } from './connection/client-network.ts';
 import {
   answerUnparsableRequest,
-  refuseExpectations,
-  refuseSecondHost,
-  refuseTunnels,
+  refuseConnectRequests,
+  refuseExpectHeaders,
+  refuseSecondHostHeader,
 } from './connection/unreadable.ts';
-import { asApiError, installFailures, sendFailure } from './errors/failures.ts';
+import { asApiError, installErrorHandler, sendApiError } from './errors/failures.ts';
 import { installUnknownRoutes } from './errors/unknown-routes.ts';
 import { findPathRefusal, installUnreadablePaths } from './errors/unreadable-paths.ts';
 import { installValidation } from './errors/validation.ts';
@@ -27,15 +27,15 @@ import { installClampedFields, installIgnoredFields } from './hooks/warnings.ts'
 import { lazy } from './lazy.ts';
 
 /** Creates a server without routes, with the hooks and error handlers of all routes. */
-export function createServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
+export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   const server = bareServer(settings, log);
   installRequestIds(server);
-  refuseSecondHost(server);
+  refuseSecondHostHeader(server);
   installCors(server, settings.CORS_ORIGINS);
   warnOfUntrustedProxy(server, settings.TRUST_PROXY);
   installUnknownRoutes(server);
   installUnreadablePaths(server);
-  installFailures(server);
+  installErrorHandler(server);
   installValidation(server);
   installSerialization(server);
   installNegotiation(server);
@@ -47,8 +47,8 @@ export function createServer(settings: SettingsOf<typeof httpSettings>, log: Log
   installIgnoredFields(server);
   installMisplacedFields(server);
   installClampedFields(server);
-  refuseExpectations(server.server);
-  refuseTunnels(server.server);
+  refuseExpectHeaders(server.server);
+  refuseConnectRequests(server.server);
   return server;
 }
 
@@ -76,7 +76,7 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     // This limit is that of a whole path, because the routes refuse invalid ids themselves.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) =>
-      sendFailure(request, reply, findPathRefusal(request) ?? asApiError(error)),
+      sendApiError(request, reply, findPathRefusal(request) ?? asApiError(error)),
   });
 }
 
@@ -89,7 +89,7 @@ function installSerialization(server: FastifyInstance): void {
 }
 
 /** The actual address of the server, used if no public address is configured. */
-export function addressOf(server: FastifyInstance, host: string): string {
+export function serverAddress(server: FastifyInstance, host: string): string {
   const address = server.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { DeclaredCollection, Documents } from '../stores/documents/port.ts';
+import type { DeclaredCollection, DocumentStore } from '../stores/documents/port.ts';
 import { ApiError } from './errors/errors.ts';
 
 /** Signs links, which can then be used without a credential until they expire. */
-export interface Signatures {
+export interface LinkSigner {
   /**
    * Query string of a link: `expires` (epoch milliseconds) and `signature`, which covers the purpose, the subject and
    * the expiry.
@@ -22,25 +22,29 @@ interface ServiceSecret {
 }
 
 /** The document of the signing key. */
-export const LINK_SECRET = { collection: 'serviceSecrets', id: 'links' } as const;
+export const LINK_SECRET_LOCATION = { collection: 'serviceSecrets', id: 'links' } as const;
 
 export const SERVICE_SECRETS_COLLECTION: DeclaredCollection = {
-  name: LINK_SECRET.collection,
+  name: LINK_SECRET_LOCATION.collection,
   indexes: [],
   onAccountDeletion: 'keep',
 };
 
 /** Opens the service's signing key. All processes of all hosts share it; the first one creates it. */
-export async function openSignatures(documents: Documents): Promise<Signatures> {
+export async function openLinkSigner(documents: DocumentStore): Promise<LinkSigner> {
   const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS_COLLECTION);
   const fresh = randomBytes(32).toString('base64url');
-  await secrets.updateOne({ _id: LINK_SECRET.id }, { $setOnInsert: { value: fresh } }, { upsert: true });
-  const kept = await secrets.findOne({ _id: LINK_SECRET.id });
-  return createSignatures(kept?.value ?? fresh);
+  await secrets.updateOne(
+    { _id: LINK_SECRET_LOCATION.id },
+    { $setOnInsert: { value: fresh } },
+    { upsert: true },
+  );
+  const kept = await secrets.findOne({ _id: LINK_SECRET_LOCATION.id });
+  return createLinkSigner(kept?.value ?? fresh);
 }
 
 /** @param secret the stored key, in base64url. */
-export function createSignatures(secret: string): Signatures {
+export function createLinkSigner(secret: string): LinkSigner {
   const key = Buffer.from(secret, 'base64url');
   const signatureOf = (purpose: string, subject: string, expires: string) =>
     createHmac('sha256', key)

@@ -5,7 +5,7 @@ import type { SweepTask } from '../periodic-tasks.ts';
  * A slice (a product folder) in the form that app.ts needs. Its `openX` returns this together with functions for other
  * slices.
  */
-export interface Slice {
+export interface ProductSlice {
   /** Registers the routes. Their paths begin below /api/v1. */
   routes(app: FastifyInstance): Promise<void>;
   /** The periodic clean-ups of the slice, which remove expired data and data of dead processes. */

@@ -36,7 +36,7 @@ export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
 }
 
 /** The smallest id that can be made at this time: ids of this time or later are not less, earlier ids are less. */
-export function leastIdAt(prefix: IdPrefix, atMs: number): string {
+export function smallestIdAt(prefix: IdPrefix, atMs: number): string {
   return `${prefix}_${base62(Math.min(Math.max(0, atMs), LAST_ID_MS), TIME_CHARACTERS)}`;
 }
 

@@ -87,7 +87,7 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
 }
 
 /** The best of the likely names; undefined when no name is similar. */
-export function nearest(
+export function nearestName(
   wrong: string,
   known: readonly string[],
   lettersPerSlip?: number,
@@ -96,12 +96,12 @@ export function nearest(
 }
 
 /** The end of a message about a wrong name: ` Did you mean width?`, or empty text. */
-export function didYouMean(wrong: string, known: readonly string[]): string {
-  return meantWords(likelyNames(wrong, known));
+export function didYouMeanHint(wrong: string, known: readonly string[]): string {
+  return meantWordHint(likelyNames(wrong, known));
 }
 
 /** The end of a message with the first of the likely words, or empty text. */
-export function meantWords([word]: readonly string[]): string {
+export function meantWordHint([word]: readonly string[]): string {
   return word === undefined ? '' : ` Did you mean ${word}?`;
 }
 

@@ -18,7 +18,7 @@ const SLUG = new RegExp(SLUG_PATTERN);
  * Fixed words of routes in the position of an id or a slug: `/presets/import`. A resource with such a slug would be
  * unreachable.
  */
-export const ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
+export const RESERVED_ROUTE_WORDS: ReadonlySet<string> = new Set(['import']);
 
 /** Latin letters without a decomposition in Unicode. */
 const FOLDED_LETTERS: Readonly<Record<string, string>> = {
@@ -43,11 +43,11 @@ export function isSlug(text: string, maxCharacters = MAX_SLUG_CHARACTERS): boole
 
 /** Whether no account may have this slug, because it is reserved for built-ins or is a fixed word of a route. */
 export function isReservedSlug(slug: string): boolean {
-  return isBuiltIn(slug) || ROUTE_WORDS.has(slug);
+  return isBuiltInReference(slug) || RESERVED_ROUTE_WORDS.has(slug);
 }
 
 /** Whether an id or a slug is that of a built-in. */
-export function isBuiltIn(idOrSlug: string): boolean {
+export function isBuiltInReference(idOrSlug: string): boolean {
   return idOrSlug.startsWith(RESERVED_PREFIX);
 }
 
@@ -56,8 +56,8 @@ export function isBuiltIn(idOrSlug: string): boolean {
  * @param kind the plural of the things with slugs: `presets`.
  * @returns the error message; null when the slug can be used.
  */
-export function slugRefusal(slug: string, kind: string): string | null {
-  if (ROUTE_WORDS.has(slug))
+export function reservedSlugMessage(slug: string, kind: string): string | null {
+  if (RESERVED_ROUTE_WORDS.has(slug))
     return `slug must not be "${slug}", which is the name of a route: choose another.`;
   if (!isReservedSlug(slug)) return null;
   return `slug must not begin with "${RESERVED_PREFIX}", which is kept for built-in ${kind}.`;
@@ -80,11 +80,11 @@ export function slugFromName(name: string, fallback: string): string {
     .slice(0, MAX_SLUG_CHARACTERS - SUFFIX_CHARACTERS)
     .replace(/-+$/, '');
   if (stem === '') return fallback;
-  return ROUTE_WORDS.has(stem) ? `${stem}-2` : stem;
+  return RESERVED_ROUTE_WORDS.has(stem) ? `${stem}-2` : stem;
 }
 
 /** The first of `slug`, `slug-2`, `slug-3`, … that is not taken. A long slug is cut to make room for the number. */
-export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
+export function firstFreeSlug(slug: string, taken: ReadonlySet<string>): string {
   const stem = slug.slice(0, MAX_SLUG_CHARACTERS - SUFFIX_CHARACTERS);
   let candidate = slug;
   for (let number = 2; taken.has(candidate); number++) candidate = `${stem}-${number}`;
@@ -92,7 +92,7 @@ export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
 }
 
 /** The reference of a caller to a template or a preset: an id or a slug, and the version, if given. */
-export interface Reference {
+export interface VersionedReference {
   idOrSlug: string;
   version?: number;
 }
@@ -101,7 +101,7 @@ export interface Reference {
  * Parses `<id or slug>` or `<id or slug>@<version>`. Null when the text after the `@` is not a positive whole number. A
  * number above the largest safe integer becomes that integer, which no version reaches.
  */
-export function parseReference(text: string): Reference | null {
+export function parseVersionedReference(text: string): VersionedReference | null {
   const at = text.indexOf('@');
   if (at === -1) return { idOrSlug: text };
   const version = parseVersion(text.slice(at + 1));

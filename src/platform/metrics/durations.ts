@@ -1,7 +1,7 @@
 import { type Histogram, type MetricValueWithName, register } from 'prom-client';
 
 /** Records one duration in seconds. */
-export type Observer = (seconds: number) => void;
+export type DurationObserver = (seconds: number) => void;
 
 /** The observations of one set of labels. */
 interface HistogramSeries {
@@ -23,7 +23,7 @@ interface DurationsOptions<L extends string> {
  * A histogram in Prometheus' default register. Its labels are given once, so that an observation is one addition. The
  * histogram of the Prometheus client builds a key from the labels at each observation, which costs more than the gate.
  */
-export class Durations<L extends string> {
+export class DurationHistogram<L extends string> {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
@@ -46,7 +46,7 @@ export class Durations<L extends string> {
    * Creates an observer for these labels. Call it once per series and keep the observer, because each call starts a new
    * series.
    */
-  observerOf(labels: Record<L, string>): Observer {
+  observerOf(labels: Record<L, string>): DurationObserver {
     const bounds = this.#bounds;
     const series: HistogramSeries = {
       labels,

@@ -2,7 +2,7 @@ import { Counter, Gauge } from 'prom-client';
 import { readThrottledSeconds } from '../concurrency/control-group.ts';
 import { hostMemoryBytes } from '../concurrency/memory.ts';
 import { readPressureSeconds, readStolenSeconds } from './cpu-taken.ts';
-import { type ProcessRole, processTable, type TableRow } from './process-table.ts';
+import { type ProcessRole, type ProcessTableRow, readProcessTable } from './process-table.ts';
 
 interface HostMeterOptions {
   version: string;
@@ -11,12 +11,12 @@ interface HostMeterOptions {
   /** Cores that the service may use, such as 1.5. */
   cores: number;
   /** The processes of the service. Absent: those of this primary. */
-  table?: () => Promise<TableRow[]>;
+  table?: () => Promise<ProcessTableRow[]>;
 }
 
 /** Declares the metrics of the host in Prometheus' default register. They are measured at each scrape. */
 export function createHostMeter(options: HostMeterOptions): void {
-  const { version, readDisk, cores, table = processTable } = options;
+  const { version, readDisk, cores, table = readProcessTable } = options;
   new Gauge({
     name: 'darkroom_build_info',
     help: 'Always 1; the labels are the version of the service and of Node.js.',
@@ -49,7 +49,7 @@ export function createHostMeter(options: HostMeterOptions): void {
   );
 }
 
-function declareProcesses(table: () => Promise<TableRow[]>): void {
+function declareProcesses(table: () => Promise<ProcessTableRow[]>): void {
   /** The CPU time of each process at the last scrape. */
   let known = new Map<string, number>();
   let reading: Promise<void> | undefined;

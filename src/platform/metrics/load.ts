@@ -66,7 +66,7 @@ function alone(labels: Record<string, readonly string[]>): Record<string, Record
  * Takes a snapshot of this process. Only requests below /api/ are counted. All metrics are read at the same time,
  * because some share one measurement.
  */
-export async function loadSnapshot(): Promise<LoadSnapshot> {
+export async function takeLoadSnapshot(): Promise<LoadSnapshot> {
   const values: Record<string, number> = {};
   await Promise.all(
     Object.entries(SAMPLES).map(async ([metric, samples]) => {

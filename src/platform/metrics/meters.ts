@@ -6,7 +6,7 @@ import { RequestMeter } from './requests.ts';
 import { StoreMeter } from './stores.ts';
 
 /** The metrics of a process. No label ever holds an account, an id or a text of a caller. */
-export interface Meters {
+export interface ProcessMeters {
   requests: RequestMeter;
   /** Connections that were closed with an answer, so that their clients connect to another process. */
   connectionsReleased: Counter;
@@ -36,7 +36,7 @@ const LOOP_DELAY_INTERVAL_MS = 50;
  * Declares the metrics of this process in Prometheus' default register. Call it once, before any slice opens and
  * declares its own.
  */
-export function createMeters(tracing: Tracing): Meters {
+export function createMeters(tracing: Tracing): ProcessMeters {
   register.clear();
   collectDefaultMetrics({ eventLoopMonitoringPrecision: LOOP_DELAY_INTERVAL_MS });
   for (const name of MISNAMED_GAUGES) register.removeSingleMetric(name);
@@ -56,7 +56,7 @@ export function createMeters(tracing: Tracing): Meters {
  * Declares the metric of the shared clock.
  * @param differenceMs returns its difference from the clock of this host; called at every scrape.
  */
-export function meterClock(differenceMs: () => number): void {
+export function meterSharedClock(differenceMs: () => number): void {
   new Gauge({
     name: 'darkroom_clock_difference_seconds',
     help: 'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',

@@ -16,7 +16,7 @@ export type ProcessRole =
   | 'other';
 
 /** A process at one moment. */
-export interface TableRow {
+export interface ProcessTableRow {
   /** The process id with the start time, which is unique. */
   id: string;
   role: ProcessRole;

@@ -1,5 +1,5 @@
 import { Counter } from 'prom-client';
-import { Durations, type Observer } from './durations.ts';
+import { DurationHistogram, type DurationObserver } from './durations.ts';
 
 /** One HTTP response, as the metrics count it. */
 interface Answered {
@@ -17,12 +17,12 @@ interface Answered {
 const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 /** The route of requests for unknown paths. */
-export const NO_ROUTE = 'none';
+export const NO_ROUTE_LABEL = 'none';
 /** The sub-reasons of alerts. They are counted from zero, so that an alert sees the first refusal as an increase. */
 const ALERTED_REASONS = ['capacity', 'deadline_exceeded'];
 
 export class RequestMeter {
-  readonly #durations = new Durations({
+  readonly #durations = new DurationHistogram({
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],
@@ -43,10 +43,10 @@ export class RequestMeter {
     help: 'Answers with status 500: a store was away, a disk was full, or the service has a fault.',
   });
   /** By route, method and status. Their number is limited, because none of them is a text of the caller. */
-  readonly #observers = new Map<string, Map<string, Map<number, Observer>>>();
+  readonly #observers = new Map<string, Map<string, Map<number, DurationObserver>>>();
 
   constructor() {
-    this.#startAtZero(NO_ROUTE);
+    this.#startAtZero(NO_ROUTE_LABEL);
   }
 
   answered({ method, route, status, seconds, storeSeconds, refusal }: Answered): void {
@@ -61,12 +61,12 @@ export class RequestMeter {
       this.#refusals.inc({ route, code: 'provider_unavailable', reason }, 0);
   }
 
-  #observerOf(method: string, route: string, status: number): Observer {
+  #observerOf(method: string, route: string, status: number): DurationObserver {
     const ofRoute = getOrCreate(this.#observers, route, () => {
       this.#startAtZero(route);
-      return new Map<string, Map<number, Observer>>();
+      return new Map<string, Map<number, DurationObserver>>();
     });
-    const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, Observer>());
+    const ofMethod = getOrCreate(ofRoute, method, () => new Map<number, DurationObserver>());
     return getOrCreate(ofMethod, status, () =>
       this.#durations.observerOf({ method, route, status: String(status) }),
     );

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Counter } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
-import { Durations } from './durations.ts';
+import { DurationHistogram } from './durations.ts';
 
 /** Records one query: its duration in seconds, and the name of its error, if any. */
 export type QueryObserver = (seconds: number, error: string | null) => void;
@@ -14,7 +14,7 @@ const UNAVAILABLE = 'StoreUnavailableError';
 /** Measures queries to the stores, and adds each to the current trace. */
 export class StoreMeter {
   readonly #tracing: Tracing;
-  readonly #durations = new Durations({
+  readonly #durations = new DurationHistogram({
     name: 'darkroom_store_duration_seconds',
     help: 'Time of a query to a store (documents, coordination or objects), as the calling process sees it.',
     labelNames: ['store', 'operation'],
@@ -53,10 +53,10 @@ export class StoreMeter {
   }
 }
 
-const current = new AsyncLocalStorage<StoreTime>();
+const current = new AsyncLocalStorage<StoreWaitTime>();
 
 /** The time that a request waits for stores. Time in which several queries run counts once. */
-export class StoreTime {
+export class StoreWaitTime {
   readonly #nowMs: () => number;
   #running = 0;
   #sinceMs = 0;
@@ -83,7 +83,7 @@ export class StoreTime {
 }
 
 /** Runs the callback. Everything that it starts counts as part of the request. */
-export function withinRequest(time: StoreTime, callback: () => void): void {
+export function runWithinRequest(time: StoreWaitTime, callback: () => void): void {
   current.run(time, callback);
 }
 
@@ -91,6 +91,6 @@ export function withinRequest(time: StoreTime, callback: () => void): void {
  * The store time of the request to which the running code belongs; undefined for sweeps, claims and other background
  * work.
  */
-export function storeTimeOfRequest(): StoreTime | undefined {
+export function storeWaitTimeOfRequest(): StoreWaitTime | undefined {
   return current.getStore();
 }

@@ -7,7 +7,7 @@ import { BlockList, isIP } from 'node:net';
  * (IPv4-mapped), ::ffff:0:0:0/96 (translated, RFC 7915), 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64, RFC 6052 and 8215),
  * 100::/64 (discard, RFC 6666), 5f00::/16 (SRv6, RFC 9602), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
  */
-const SPECIAL_PURPOSE = subnets([
+const SPECIAL_PURPOSE = blockListOf([
   '0.0.0.0/8', // this network, RFC 791
   '10.0.0.0/8', // private, RFC 1918
   '100.64.0.0/10', // shared by carriers, RFC 6598
@@ -29,7 +29,7 @@ const SPECIAL_PURPOSE = subnets([
   '3fff::/20', // documentation, RFC 9637
 ]);
 
-const GLOBALLY_REACHABLE = subnets([
+const GLOBALLY_REACHABLE = blockListOf([
   '192.0.0.9/32', // port control anycast, RFC 7723
   '192.0.0.10/32', // TURN anycast, RFC 8155
   '2001:1::1/128', // port control anycast, RFC 7723
@@ -41,7 +41,7 @@ const GLOBALLY_REACHABLE = subnets([
   '2001:30::/28', // drone identification, RFC 9374
 ]);
 
-const GLOBAL_UNICAST_V6 = subnets(['2000::/3']);
+const GLOBAL_UNICAST_V6 = blockListOf(['2000::/3']);
 
 /**
  * Matches an interface identifier of ISATAP (RFC 5214): `0:5efe` or `200:5efe` and an IPv4 address, under any prefix.
@@ -51,16 +51,16 @@ const ISATAP = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 /**
  * Whether an IP address in text belongs to the public internet. Text that is not an address, or has a zone, does not.
  */
-export function isPublic(address: string): boolean {
+export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return false;
-  if (version === 6 && (!contains(GLOBAL_UNICAST_V6, address) || ISATAP.test(expanded(address))))
+  if (version === 6 && (!networksContain(GLOBAL_UNICAST_V6, address) || ISATAP.test(expanded(address))))
     return false;
-  return !contains(SPECIAL_PURPOSE, address) || contains(GLOBALLY_REACHABLE, address);
+  return !networksContain(SPECIAL_PURPOSE, address) || networksContain(GLOBALLY_REACHABLE, address);
 }
 
 /** A set of networks from valid CIDRs. */
-export function subnets(cidrs: readonly string[]): BlockList {
+export function blockListOf(cidrs: readonly string[]): BlockList {
   const networks = new BlockList();
   for (const cidr of cidrs) {
     const [address = '', prefix] = cidr.split('/');
@@ -70,7 +70,7 @@ export function subnets(cidrs: readonly string[]): BlockList {
 }
 
 /** Whether an IP address in text is in one of the networks. An IPv4-mapped address counts as the IPv4 address. */
-export function contains(networks: BlockList, address: string): boolean {
+export function networksContain(networks: BlockList, address: string): boolean {
   return networks.check(address, familyOf(address));
 }
 

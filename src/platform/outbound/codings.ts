@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { concatenated } from '../http/bodies/multipart.ts';
+import { concatenateBytes } from '../http/bodies/multipart.ts';
 
 /** The error of a body that is not decoded. */
-export class CodingError extends Error {
+export class ContentCodingError extends Error {
   override readonly name = 'CodingError';
   /**
    * `unknown`: the coding is not supported. `damaged`: the body is cut off or malformed. `large`: the body is above the
@@ -14,7 +14,7 @@ export class CodingError extends Error {
   /** The name of the coding, shortened and in printable ASCII. */
   readonly coding: string;
 
-  constructor(fault: CodingError['fault'], coding: string, cause?: unknown) {
+  constructor(fault: ContentCodingError['fault'], coding: string, cause?: unknown) {
     super(`content coding ${coding}: ${fault}`, { cause });
     this.fault = fault;
     this.coding = coding;
@@ -40,7 +40,7 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   zstd: zstdDecompress,
 };
 /** The codings that are undone, for messages. */
-export const SUPPORTED_CODINGS = 'gzip, deflate, br and zstd';
+export const SUPPORTED_CODINGS_TEXT = 'gzip, deflate, br and zstd';
 /** Names that mean no coding. `aws-chunked` is left over from uploads to S3, and some object stores send it back. */
 const NO_CODING: readonly string[] = ['', 'identity', 'aws-chunked'];
 const MAX_CODINGS = 4;
@@ -54,7 +54,7 @@ const CODING_ROOM_BYTES = 64 * 1024;
  * @returns the bytes, in their own ArrayBuffer.
  * @throws CodingError, for an unknown coding before the body is read; the error of the connection.
  */
-export async function readBody(
+export async function readDecodedBody(
   response: IncomingMessage,
   limitBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -67,12 +67,12 @@ export async function readBody(
     const isLast = index === codings.length - 1;
     const maxOutputLength = isLast ? limitBytes : limitBytes + CODING_ROOM_BYTES;
     bytes = await decode(bytes, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
-      if (error instanceof CodingError) throw error;
+      if (error instanceof ContentCodingError) throw error;
       const fault = error.code === 'ERR_BUFFER_TOO_LARGE' ? 'large' : 'damaged';
-      throw new CodingError(fault, name, error);
+      throw new ContentCodingError(fault, name, error);
     });
   }
-  return concatenated([bytes]);
+  return concatenateBytes([bytes]);
 }
 
 /**
@@ -86,17 +86,17 @@ async function zstdDecompress(
   const chunks: Buffer[] = [];
   let [readBytes, madeBytes] = [0, 0];
   for (let frames = 0; readBytes < bytes.length; frames += 1) {
-    if (frames === MAX_ZSTD_FRAMES) throw new CodingError('damaged', 'zstd');
+    if (frames === MAX_ZSTD_FRAMES) throw new ContentCodingError('damaged', 'zstd');
     const frame = zlib.createZstdDecompress(ZSTD_WINDOW);
     frame.end(bytes.subarray(readBytes));
     for await (const chunk of frame as AsyncIterable<Buffer>) {
       madeBytes += chunk.length;
-      if (madeBytes > maxOutputLength) throw new CodingError('large', 'zstd');
+      if (madeBytes > maxOutputLength) throw new ContentCodingError('large', 'zstd');
       chunks.push(chunk);
     }
     readBytes += frame.bytesWritten;
   }
-  return concatenated(chunks);
+  return concatenateBytes(chunks);
 }
 
 /** The codings in the order of their application. */
@@ -108,15 +108,15 @@ function parseCodings({ headers }: IncomingMessage): { name: string; decode: Dec
     .filter((name) => !NO_CODING.includes(name));
   const codings = names.map((name) => {
     const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
-    if (decode === undefined) throw new CodingError('unknown', printable(name));
+    if (decode === undefined) throw new ContentCodingError('unknown', printable(name));
     return { name, decode };
   });
-  if (codings.length > MAX_CODINGS) throw new CodingError('unknown', printable(names.join(', ')));
+  if (codings.length > MAX_CODINGS) throw new ContentCodingError('unknown', printable(names.join(', ')));
   return codings;
 }
 
 async function received(response: IncomingMessage, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = () => new CodingError('large', 'identity');
+  const tooLarge = () => new ContentCodingError('large', 'identity');
   if (Number(response.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
@@ -125,7 +125,7 @@ async function received(response: IncomingMessage, limitBytes: number): Promise<
     if (sizeBytes > limitBytes) throw tooLarge();
     chunks.push(chunk);
   }
-  return concatenated(chunks);
+  return concatenateBytes(chunks);
 }
 
 /** Whether the bytes begin with a zlib header (RFC 1950, 2.2): the method deflate, and a checksum over both bytes. */

@@ -1,4 +1,4 @@
-import { ApiError, invalidParam } from '../http/errors/errors.ts';
+import { ApiError, invalidParamError } from '../http/errors/errors.ts';
 
 /**
  * The kind of failure. `refused`: the target is not allowed. `dns`: its name does not resolve. `connection`: refused,
@@ -40,7 +40,7 @@ export class OutboundError extends Error {
   }
 }
 
-export function targetRefused(reason: string, cause?: unknown): OutboundError {
+export function targetRefusedError(reason: string, cause?: unknown): OutboundError {
   return new OutboundError('refused', `target refused: ${reason}`, { cause });
 }
 
@@ -53,19 +53,19 @@ export function malformedTarget(reason: string, meant: string | undefined): Outb
  * The error for a name with an address that is not public. A delivery record says so, but the sender of a URL gets the
  * same message as for a name that does not resolve.
  */
-export function notPublic(hostname: string): OutboundError {
+export function notPublicError(hostname: string): OutboundError {
   return new OutboundError('refused', `target refused: ${hostname} is not a public address`, {
     isAboutName: true,
   });
 }
 
-export function tooSlow(what: string, status?: number): OutboundError {
+export function tooSlowError(what: string, status?: number): OutboundError {
   return new OutboundError('timeout', `timeout: it took too long ${what}`, { status });
 }
 
 /** The error of an aborted signal: a timeout is a fault of the other side, any other reason is the caller's own. */
-export function abortionOf({ reason }: AbortSignal, what: string): unknown {
-  return reason instanceof DOMException && reason.name === 'TimeoutError' ? tooSlow(what) : reason;
+export function errorOfAbortedSignal({ reason }: AbortSignal, what: string): unknown {
+  return reason instanceof DOMException && reason.name === 'TimeoutError' ? tooSlowError(what) : reason;
 }
 
 /**
@@ -73,10 +73,10 @@ export function abortionOf({ reason }: AbortSignal, what: string): unknown {
  * passed on.
  * @param param the field of the call that contains the URL.
  */
-export function refusalOf(error: unknown, param = 'url'): unknown {
+export function apiErrorOfOutbound(error: unknown, param = 'url'): unknown {
   if (!(error instanceof OutboundError)) return error;
   if (error.fault === 'connection' || error.fault === 'timeout')
-    return hostUnavailable(error.message, { param });
+    return hostUnavailableError(error.message, { param });
   const why = error.isAboutName ? 'its host does not resolve to a public address' : error.message;
   const mend =
     'Send one with a public address. Only the operator can allow others, by OUTBOUND_ALLOWED_SUBNETS and OUTBOUND_ALLOW_HTTP.';
@@ -88,7 +88,7 @@ export function refusalOf(error: unknown, param = 'url'): unknown {
 }
 
 /** 503: the host failed for now. */
-export function hostUnavailable(
+export function hostUnavailableError(
   what: string,
   {
     param,

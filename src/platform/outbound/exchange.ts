@@ -1,9 +1,9 @@
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { BlockList, LookupFunction, Socket } from 'node:net';
-import { present } from '../values/present.ts';
-import { abortionOf, OutboundError, targetRefused, tooSlow } from './errors.ts';
-import { isAllowed, type Target } from './target.ts';
+import { withoutAbsentFields } from '../values/present.ts';
+import { errorOfAbortedSignal, OutboundError, targetRefusedError, tooSlowError } from './errors.ts';
+import { isAddressAllowed, type OutboundTarget } from './target.ts';
 
 export interface OutboundRequest {
   method: 'GET' | 'POST';
@@ -48,8 +48,8 @@ const TLS_CODES = /CERT|TLS|SSL|UNABLE_TO|SELF_SIGNED|HOSTNAME/;
  * timeouts.
  * @throws OutboundError; the signal's reason when the caller aborted.
  */
-export function exchange(
-  target: Target,
+export function exchangeHttp(
+  target: OutboundTarget,
   call: OutboundRequest,
   allowed: BlockList,
 ): Promise<IncomingMessage> {
@@ -57,17 +57,17 @@ export function exchange(
   const client = open(target, call);
   let begun: () => number | undefined = () => undefined;
   const leftMs = Math.max(0, target.connectByMs - performance.now());
-  let timer = setTimeout(() => client.destroy(tooSlow('to connect')), leftMs);
+  let timer = setTimeout(() => client.destroy(tooSlowError('to connect')), leftMs);
   const fail = (error: unknown) => {
     clearTimeout(timer);
-    reject(faultOf(error, call.signal, begun()));
+    reject(outboundErrorOf(error, call.signal, begun()));
   };
   client.once('socket', (socket) => {
     socket.prependOnceListener('connect', () => checkPeer(client, socket, allowed));
     begun = watchStatus(socket);
     socket.once(target.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      timer = setTimeout(() => client.destroy(tooSlow('to answer', begun())), call.answerTimeoutMs);
+      timer = setTimeout(() => client.destroy(tooSlowError('to answer', begun())), call.answerTimeoutMs);
     });
   });
   client.once('response', (response) => {
@@ -107,12 +107,12 @@ function protocolSwitched(): OutboundError {
 }
 
 /** Maps an error of a socket, a parser or a signal, also while the body is read. */
-export function faultOf(error: unknown, signal?: AbortSignal, status?: number): unknown {
-  if (signal?.aborted) return abortionOf(signal, 'to send its answer');
+export function outboundErrorOf(error: unknown, signal?: AbortSignal, status?: number): unknown {
+  if (signal?.aborted) return errorOfAbortedSignal(signal, 'to send its answer');
   if (error instanceof OutboundError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
   if (code === undefined) return error;
-  if (TLS_CODES.test(code)) return targetRefused(`its certificate is not accepted (${code})`, error);
+  if (TLS_CODES.test(code)) return targetRefusedError(`its certificate is not accepted (${code})`, error);
   return new OutboundError('connection', `connection failed: ${code}`, { status, cause: error });
 }
 
@@ -120,13 +120,22 @@ export function faultOf(error: unknown, signal?: AbortSignal, status?: number): 
  * Opens the request. Node connects to the checked addresses, because `lookup` returns them instead of resolving the
  * name.
  */
-function open({ url, addresses }: Target, { method, headers, signal }: OutboundRequest): ClientRequest {
+function open(
+  { url, addresses }: OutboundTarget,
+  { method, headers, signal }: OutboundRequest,
+): ClientRequest {
   const [first] = addresses;
   const lookup: LookupFunction = (_hostname, { all }, answer) => {
     if (all) answer(null, [...addresses]);
     else answer(null, first?.address ?? '', first?.family);
   };
-  const options = { method, headers, lookup, maxHeaderSize: MAX_HEADER_BYTES, ...present({ signal }) };
+  const options = {
+    method,
+    headers,
+    lookup,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    ...withoutAbsentFields({ signal }),
+  };
   return url.protocol === 'https:'
     ? https.request(url, { ...options, agent: TLS_AGENT })
     : http.request(url, { ...options, agent: PLAIN_AGENT });
@@ -134,8 +143,8 @@ function open({ url, addresses }: Target, { method, headers, signal }: OutboundR
 
 /** Checks the address of the peer before a byte is sent. */
 function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): void {
-  if (isAllowed(socket.remoteAddress ?? '', allowed)) return;
-  client.destroy(targetRefused('the connected address is not public'));
+  if (isAddressAllowed(socket.remoteAddress ?? '', allowed)) return;
+  client.destroy(targetRefusedError('the connected address is not public'));
 }
 
 const FINAL_STATUS = /^HTTP\/1\.[01] ([2-5]\d\d)/;

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError, invalidParam } from '../http/errors/errors.ts';
-import { CodingError, readBody, SUPPORTED_CODINGS } from './codings.ts';
-import { hostUnavailable, refusalOf } from './errors.ts';
-import { exchange, faultOf } from './exchange.ts';
-import { type Network, resolveTarget, type TargetRules } from './target.ts';
+import { ApiError, invalidParamError } from '../http/errors/errors.ts';
+import { ContentCodingError, readDecodedBody, SUPPORTED_CODINGS_TEXT } from './codings.ts';
+import { apiErrorOfOutbound, hostUnavailableError } from './errors.ts';
+import { exchangeHttp, outboundErrorOf } from './exchange.ts';
+import { type NetworkRules, resolveTarget, type TargetRules } from './target.ts';
 
-export interface FetchOptions {
+export interface ImageFetchOptions {
   limitBytes: number;
   /** The timeout of the whole fetch: name, connection, response and body. */
   timeoutMs: number;
@@ -37,8 +37,8 @@ const MAX_LOCATION_CHARACTERS = 2048;
  */
 export async function fetchImage(
   text: string,
-  { limitBytes, timeoutMs, signal, param }: FetchOptions,
-  network: Network,
+  { limitBytes, timeoutMs, signal, param }: ImageFetchOptions,
+  network: NetworkRules,
 ): Promise<FetchedImage> {
   const address = param ?? 'url';
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -46,20 +46,20 @@ export async function fetchImage(
   try {
     const target = await resolveTarget(text, IMAGE_RULES, network, ended);
     const call = { method: 'GET', headers: HEADERS, answerTimeoutMs: timeoutMs, signal: ended } as const;
-    const response = await exchange(target, call, network.allowed);
+    const response = await exchangeHttp(target, call, network.allowed);
     try {
       checkStatus(response, target.url, address);
-      const bytes = await readBody(response, limitBytes).catch((error: unknown) => {
-        throw error instanceof CodingError ? undecoded(error, limitBytes, param) : error;
+      const bytes = await readDecodedBody(response, limitBytes).catch((error: unknown) => {
+        throw error instanceof ContentCodingError ? undecoded(error, limitBytes, param) : error;
       });
       if (bytes.length === 0)
-        throw invalidParam(address, 'The url answers an empty body; send the address of an image.');
+        throw invalidParamError(address, 'The url answers an empty body; send the address of an image.');
       return { bytes, contentType: contentTypeOf(response), extension: extensionOf(target.url) };
     } finally {
       response.destroy();
     }
   } catch (error) {
-    throw error instanceof ApiError ? error : refusalOf(faultOf(error, ended), address);
+    throw error instanceof ApiError ? error : apiErrorOfOutbound(outboundErrorOf(error, ended), address);
   }
 }
 
@@ -67,17 +67,21 @@ function checkStatus({ statusCode = 0, headers }: IncomingMessage, url: URL, par
   if (statusCode >= 200 && statusCode < 300) return;
   if (statusCode >= 300 && statusCode < 400) {
     const location = headers.location && (URL.parse(headers.location, url.href)?.href ?? headers.location);
-    throw invalidParam(param, 'The url is a redirect, which is not followed; send the address it leads to.', {
-      status: statusCode,
-      location: location?.slice(0, MAX_LOCATION_CHARACTERS),
-    });
+    throw invalidParamError(
+      param,
+      'The url is a redirect, which is not followed; send the address it leads to.',
+      {
+        status: statusCode,
+        location: location?.slice(0, MAX_LOCATION_CHARACTERS),
+      },
+    );
   }
   if (statusCode >= 500 || statusCode === 429 || statusCode === 408) {
     const retryAfterSeconds = retryAfterOf(headers['retry-after']);
-    throw hostUnavailable(`HTTP ${statusCode}`, { param, retryAfterSeconds });
+    throw hostUnavailableError(`HTTP ${statusCode}`, { param, retryAfterSeconds });
   }
   const message = `The url answers HTTP ${statusCode}; send one that anybody may read.`;
-  throw invalidParam(param, message, { status: statusCode });
+  throw invalidParamError(param, message, { status: statusCode });
 }
 
 function contentTypeOf({ headers }: IncomingMessage): string | null {
@@ -88,13 +92,17 @@ function extensionOf({ pathname }: URL): string | null {
   return /\.([a-z0-9]{1,8})$/i.exec(pathname)?.[1]?.toLowerCase() ?? null;
 }
 
-function undecoded({ fault, coding, cause }: CodingError, limitBytes: number, param?: string): ApiError {
+function undecoded(
+  { fault, coding, cause }: ContentCodingError,
+  limitBytes: number,
+  param?: string,
+): ApiError {
   if (fault === 'large') return tooLarge(limitBytes, param);
   const what =
     fault === 'unknown'
-      ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS}`
+      ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS_TEXT}`
       : `says that it is coded as ${coding}, but does not decode: it is cut off, or not ${coding}`;
-  const refusal = invalidParam(param ?? 'url', `The body of the url ${what}.`, { coding });
+  const refusal = invalidParamError(param ?? 'url', `The body of the url ${what}.`, { coding });
   // The cause is only logged.
   refusal.cause = cause;
   return refusal;

@@ -1,14 +1,14 @@
 import { promises as dns } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import type { Tracing } from '../tracing/tracing.ts';
-import { subnets } from './addresses.ts';
-import { refusalOf } from './errors.ts';
-import { exchange } from './exchange.ts';
-import { type FetchedImage, type FetchOptions, fetchImage } from './image.ts';
+import { blockListOf } from './addresses.ts';
+import { apiErrorOfOutbound } from './errors.ts';
+import { exchangeHttp } from './exchange.ts';
+import { type FetchedImage, fetchImage, type ImageFetchOptions } from './image.ts';
 import {
-  type Network,
-  type Resolve,
+  type NetworkRules,
   type ResolvedAddress,
+  type ResolveHostName,
   resolveTarget,
   type TargetRules,
 } from './target.ts';
@@ -18,7 +18,7 @@ export interface OutboundOptions {
   allowedSubnets: readonly string[];
   /** Webhooks may go to plain http and to any port. */
   allowsHttp: boolean;
-  resolve?: Resolve;
+  resolve?: ResolveHostName;
   connectTimeoutMs?: number;
 }
 
@@ -30,9 +30,9 @@ interface PostOptions {
 }
 
 /** The only way to call addresses from users. */
-export interface Outbound {
+export interface OutboundRequests {
   /** See image.ts: every failure is an ApiError. */
-  fetchImage(url: string, options: FetchOptions): Promise<FetchedImage>;
+  fetchImage(url: string, options: ImageFetchOptions): Promise<FetchedImage>;
   /** Checks whether a webhook may be sent to a URL now. @throws ApiError 400 invalid_param on url. */
   checkWebhook(url: string): Promise<void>;
   /**
@@ -45,10 +45,10 @@ export interface Outbound {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-export function createOutbound(options: OutboundOptions): Outbound {
-  const network: Network = {
-    allowed: subnets(options.allowedSubnets),
-    resolve: options.resolve ?? resolveName,
+export function createOutbound(options: OutboundOptions): OutboundRequests {
+  const network: NetworkRules = {
+    allowed: blockListOf(options.allowedSubnets),
+    resolve: options.resolve ?? resolveHostName,
     connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
   };
   const webhookRules: TargetRules = { allowsHttp: options.allowsHttp, allowsAnyPort: options.allowsHttp };
@@ -56,12 +56,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
     fetchImage: (url, call) => fetchImage(url, call, network),
     async checkWebhook(url) {
       await resolveTarget(url, webhookRules, network).catch((error: unknown) => {
-        throw refusalOf(error);
+        throw apiErrorOfOutbound(error);
       });
     },
     async postWebhook(url, call) {
       const target = await resolveTarget(url, webhookRules, network);
-      const response = await exchange(target, { method: 'POST', ...call }, network.allowed);
+      const response = await exchangeHttp(target, { method: 'POST', ...call }, network.allowed);
       response.destroy();
       return response.statusCode ?? 0;
     },
@@ -72,7 +72,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
  * Traces each exchange in a span, and sends the trace to receivers of webhooks. Spans contain no addresses, because
  * addresses are private to callers.
  */
-export function tracedOutbound(outbound: Outbound, tracing: Tracing): Outbound {
+export function traceOutbound(outbound: OutboundRequests, tracing: Tracing): OutboundRequests {
   if (!tracing.isOn) return outbound;
   return {
     fetchImage: (url, options) => tracing.span('fetch url', {}, () => outbound.fetchImage(url, options)),
@@ -96,13 +96,13 @@ const NOT_FOUND_CODES = ['ENODATA', 'ENOTFOUND'];
  * one of libuv's few threads while a name server does not respond, and files and pictures need the same threads. Search
  * domains are not appended, because URLs contain full host names.
  */
-export const resolveName: Resolve = async (hostname) => {
-  const listed = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), hostname);
+export const resolveHostName: ResolveHostName = async (hostname) => {
+  const listed = addressesInHostsFile(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), hostname);
   return listed.length > 0 ? listed : queryDns(hostname);
 };
 
 /** The addresses that a hosts file gives a name: `address name alias … # comment`, one per line. */
-export function addressesIn(hosts: string, hostname: string): ResolvedAddress[] {
+export function addressesInHostsFile(hosts: string, hostname: string): ResolvedAddress[] {
   const name = withoutDot(hostname);
   return hosts.split('\n').flatMap((line) => {
     const [address = '', ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/);

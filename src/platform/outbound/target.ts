@@ -8,7 +8,7 @@ export interface ResolvedAddress {
 }
 
 /** Resolves all addresses of a name; rejects when there is none. */
-export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
+export type ResolveHostName = (hostname: string) => Promise<ResolvedAddress[]>;
 
 /** The targets that a kind of call may have. */
 export interface TargetRules {
@@ -18,16 +18,16 @@ export interface TargetRules {
 }
 
 /** The network rules, as configured by the operator or by tests. */
-export interface Network {
+export interface NetworkRules {
   /** Networks that may be reached although they are not public. */
   allowed: BlockList;
-  resolve: Resolve;
+  resolve: ResolveHostName;
   /** The timeout for the name, TCP and TLS together. */
   connectTimeoutMs: number;
 }
 
 /** A URL whose addresses are all allowed. Connections go to these addresses, and its name is not resolved again. */
-export interface Target {
+export interface OutboundTarget {
   url: URL;
   addresses: readonly ResolvedAddress[];
   /** The deadline of the connection by `performance.now()`. It includes resolving the name. */
@@ -44,23 +44,25 @@ const HTTPS_PORT = '443';
 export async function resolveTarget(
   text: string,
   rules: TargetRules,
-  network: Network,
+  network: NetworkRules,
   signal?: AbortSignal,
-): Promise<Target> {
+): Promise<OutboundTarget> {
   const url = parse(text, rules);
   const connectByMs = performance.now() + network.connectTimeoutMs;
   const deadline = AbortSignal.timeout(network.connectTimeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   const addresses = await untilAborted(resolveAddresses(url, network.resolve), ended);
-  if (!addresses.every(({ address }) => isAllowed(address, network.allowed))) {
-    throw isLiteral(url) ? targetRefused(`${url.hostname} is not a public address`) : notPublic(url.hostname);
+  if (!addresses.every(({ address }) => isAddressAllowed(address, network.allowed))) {
+    throw isLiteral(url)
+      ? targetRefusedError(`${url.hostname} is not a public address`)
+      : notPublicError(url.hostname);
   }
   return { url, addresses, connectByMs };
 }
 
 /** Whether this address may be connected to. */
-export function isAllowed(address: string, allowed: BlockList): boolean {
-  return isPublic(address) || contains(allowed, address);
+export function isAddressAllowed(address: string, allowed: BlockList): boolean {
+  return isPublicAddress(address) || networksContain(allowed, address);
 }
 
 function parse(text: string, rules: TargetRules): URL {
@@ -70,7 +72,8 @@ function parse(text: string, rules: TargetRules): URL {
     const schemes = rules.allowsHttp ? 'http or https' : 'https';
     throw malformedTarget(`its scheme is not ${schemes}`, plainAddress(text.replace(/^http:/i, 'https:')));
   }
-  if (url.username !== '' || url.password !== '') throw targetRefused('it carries a user name or a password');
+  if (url.username !== '' || url.password !== '')
+    throw targetRefusedError('it carries a user name or a password');
   if (!rules.allowsAnyPort && url.port !== '' && url.port !== HTTPS_PORT)
     throw malformedTarget('its port is not 443', plainAddress(text));
   return url;
@@ -94,7 +97,7 @@ function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-async function resolveAddresses({ hostname }: URL, resolve: Resolve): Promise<ResolvedAddress[]> {
+async function resolveAddresses({ hostname }: URL, resolve: ResolveHostName): Promise<ResolvedAddress[]> {
   const literal = bare(hostname);
   const version = isIP(literal);
   if (version !== 0) return [{ address: literal, family: version === 6 ? 6 : 4 }];
@@ -110,7 +113,7 @@ async function resolveAddresses({ hostname }: URL, resolve: Resolve): Promise<Re
 /** Rejects when the signal aborts. The look-up itself cannot be aborted, so its result is ignored then. */
 function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(abortionOf(signal, 'to resolve its name'));
+  const abort = () => reject(errorOfAbortedSignal(signal, 'to resolve its name'));
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   return Promise.race([lookup, aborted]).finally(() => signal.removeEventListener('abort', abort));

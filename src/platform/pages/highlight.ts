@@ -66,15 +66,15 @@ function pattern(...parts: readonly string[]): RegExp {
 }
 
 /** Code as HTML, with its strings, numbers, words and comments in separate elements. */
-export function highlighted(code: string, language: Language): string {
+export function highlightedHtml(code: string, language: Language): string {
   let html = '';
   let end = 0;
   for (const match of code.matchAll(PATTERNS[language])) {
     const [kind] = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined) ?? [];
-    html += `${escaped(code.slice(end, match.index))}<span class="${kind}">${escaped(match[0])}</span>`;
+    html += `${escapeHtmlText(code.slice(end, match.index))}<span class="${kind}">${escapeHtmlText(match[0])}</span>`;
     end = match.index + match[0].length;
   }
-  return html + escaped(code.slice(end));
+  return html + escapeHtmlText(code.slice(end));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -85,6 +85,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Escapes text for an element, or for an attribute in double quotes. */
-export function escaped(text: string): string {
+export function escapeHtmlText(text: string): string {
   return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

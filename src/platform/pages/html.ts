@@ -1,22 +1,22 @@
-import { escaped, highlighted } from './highlight.ts';
+import { escapeHtmlText, highlightedHtml } from './highlight.ts';
 import type {
-  Block,
-  Cards,
+  CardsBlock,
   DocumentationPage,
-  Field,
-  Fields,
+  DocumentedField,
+  FieldsBlock,
+  PageBlock,
   PagePicture,
   Prose,
-  Samples,
+  SamplesBlock,
   TrialForm,
   TrialInput,
 } from './page.ts';
 
 /** The blocks that are placed to the right of the text before them on a wide screen. */
-const BESIDE: readonly Block['kind'][] = ['samples', 'pictures'];
+const BESIDE: readonly PageBlock['kind'][] = ['samples', 'pictures'];
 
 /** A page as an article of HTML. It has no script and no style of its own. */
-export function htmlOf({ title, lead, blocks }: DocumentationPage): string {
+export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
   const text = [`<h1>${inline(title)}</h1>`, ...(lead === '' ? [] : [`<p class="lead">${inline(lead)}</p>`])];
   return `<article>${rowsOf(blocks, text)}</article>`;
 }
@@ -25,7 +25,7 @@ export function htmlOf({ title, lead, blocks }: DocumentationPage): string {
  * Rows of text with the blocks beside it, in the order of the page, so that a narrow screen shows the same order. A
  * second-level heading begins a row.
  */
-function rowsOf(blocks: readonly Block[], start: string[]): string {
+function rowsOf(blocks: readonly PageBlock[], start: string[]): string {
   const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];
   const groups = new Numbers();
   for (const block of blocks) {
@@ -54,10 +54,10 @@ class Numbers {
   }
 }
 
-function blockHtml(block: Block, groups: Numbers): string {
+function blockHtml(block: PageBlock, groups: Numbers): string {
   switch (block.kind) {
     case 'heading': {
-      const anchor = anchorOf(block.text);
+      const anchor = headingAnchor(block.text);
       return `<h${block.level} id="${anchor}"><a href="#${anchor}">${inline(block.text)}</a></h${block.level}>`;
     }
     case 'paragraph':
@@ -82,7 +82,7 @@ function blockHtml(block: Block, groups: Numbers): string {
 }
 
 /** The anchor of a heading, as GitHub and other Git hosts make it. */
-export function anchorOf(text: string): string {
+export function headingAnchor(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
@@ -93,14 +93,16 @@ export function anchorOf(text: string): string {
 function inline(text: string): string {
   return text
     .split('`')
-    .map((part, index) => (index % 2 === 0 ? escaped(part) : `<code>${escaped(part)}</code>`))
+    .map((part, index) => (index % 2 === 0 ? escapeHtmlText(part) : `<code>${escapeHtmlText(part)}</code>`))
     .join('');
 }
 
 function proseHtml(text: Prose): string {
   return text
     .map((part) =>
-      typeof part === 'string' ? inline(part) : `<a href="${escaped(part.to)}">${inline(part.text)}</a>`,
+      typeof part === 'string'
+        ? inline(part)
+        : `<a href="${escapeHtmlText(part.to)}">${inline(part.text)}</a>`,
     )
     .join('');
 }
@@ -108,58 +110,58 @@ function proseHtml(text: Prose): string {
 function tableHtml(head: readonly string[], rows: readonly (readonly Prose[])[]): string {
   const cells = (row: readonly Prose[]) =>
     row
-      .map((cell, index) => `<td data-head="${escaped(head[index] ?? '')}">${proseHtml(cell)}</td>`)
+      .map((cell, index) => `<td data-head="${escapeHtmlText(head[index] ?? '')}">${proseHtml(cell)}</td>`)
       .join('');
   return `<table class="plain"><thead><tr>${head.map((cell) => `<th scope="col">${inline(cell)}</th>`).join('')}</tr></thead><tbody>${rows
     .map((row) => `<tr>${cells(row)}</tr>`)
     .join('')}</tbody></table>`;
 }
 
-function fieldsHtml({ folded, fields }: Fields): string {
+function fieldsHtml({ folded, fields }: FieldsBlock): string {
   const html = `<table class="fields"><thead><tr><th scope="col">Name</th><th scope="col">Type and bounds</th><th scope="col">Default</th><th scope="col">Meaning</th></tr></thead><tbody>${fields.map(fieldHtml).join('')}</tbody></table>`;
   return folded === undefined ? html : `<details><summary>${inline(folded)}</summary>${html}</details>`;
 }
 
-function fieldHtml({ name, takes, note, fallback, description }: Field): string {
-  const noted = note === undefined ? '' : ` <span class="note">${escaped(note)}</span>`;
-  const otherwise = fallback === undefined ? '' : `<code>${escaped(fallback)}</code>`;
-  return `<tr><th scope="row"><code>${escaped(name)}</code>${noted}</th><td class="takes">${escaped(takes)}</td><td class="fallback">${otherwise}</td><td>${inline(description)}</td></tr>`;
+function fieldHtml({ name, takes, note, fallback, description }: DocumentedField): string {
+  const noted = note === undefined ? '' : ` <span class="note">${escapeHtmlText(note)}</span>`;
+  const otherwise = fallback === undefined ? '' : `<code>${escapeHtmlText(fallback)}</code>`;
+  return `<tr><th scope="row"><code>${escapeHtmlText(name)}</code>${noted}</th><td class="takes">${escapeHtmlText(takes)}</td><td class="fallback">${otherwise}</td><td>${inline(description)}</td></tr>`;
 }
 
-function samplesHtml({ samples }: Samples, group: number): string {
+function samplesHtml({ samples }: SamplesBlock, group: number): string {
   const panels = samples.map(
     ({ label, language, code }) =>
-      `<pre tabindex="0" role="group" aria-label="${escaped(label)}"><code>${highlighted(code, language)}</code></pre>`,
+      `<pre tabindex="0" role="group" aria-label="${escapeHtmlText(label)}"><code>${highlightedHtml(code, language)}</code></pre>`,
   );
   const [only, ...others] = samples;
   const bar =
     only !== undefined && others.length === 0
-      ? `<div class="bar"><span>${escaped(only.label)}</span></div>`
+      ? `<div class="bar"><span>${escapeHtmlText(only.label)}</span></div>`
       : tabsHtml(samples, group);
   return `<div class="samples">${bar}${panels.join('')}</div>`;
 }
 
 /** Tabs made of a radio button per language. The style sheet shows the sample of the chosen one. */
-function tabsHtml(samples: Samples['samples'], group: number): string {
+function tabsHtml(samples: SamplesBlock['samples'], group: number): string {
   const tabs = samples.map(({ label }, index) => {
     const id = `tab-${group}-${index}`;
     const checked = index === 0 ? ' checked' : '';
-    return `<input type="radio" name="tabs-${group}" id="${id}" value="${escaped(label)}"${checked}><label for="${id}">${escaped(label)}</label>`;
+    return `<input type="radio" name="tabs-${group}" id="${id}" value="${escapeHtmlText(label)}"${checked}><label for="${id}">${escapeHtmlText(label)}</label>`;
   });
   return `<div class="bar" role="radiogroup" aria-label="Language of the sample">${tabs.join('')}</div>`;
 }
 
 function pictureHtml({ label, address, alt }: PagePicture): string {
-  return `<figure><img src="${escaped(address)}" alt="${escaped(alt)}" loading="lazy" decoding="async"><figcaption>${inline(label)}</figcaption></figure>`;
+  return `<figure><img src="${escapeHtmlText(address)}" alt="${escapeHtmlText(alt)}" loading="lazy" decoding="async"><figcaption>${inline(label)}</figcaption></figure>`;
 }
 
-function cardsHtml({ cards }: Cards): string {
+function cardsHtml({ cards }: CardsBlock): string {
   const items = cards.map(({ title, text, to, picture }) => {
     const shown =
       picture === undefined
         ? ''
-        : `<img src="${escaped(picture.address)}" alt="" loading="lazy" decoding="async">`;
-    return `<li><a href="${escaped(to)}">${shown}<strong>${inline(title)}</strong><span>${inline(text)}</span></a></li>`;
+        : `<img src="${escapeHtmlText(picture.address)}" alt="" loading="lazy" decoding="async">`;
+    return `<li><a href="${escapeHtmlText(to)}">${shown}<strong>${inline(title)}</strong><span>${inline(text)}</span></a></li>`;
   });
   return `<ul class="cards">${items.join('')}</ul>`;
 }
@@ -167,7 +169,7 @@ function cardsHtml({ cards }: Cards): string {
 function trialHtml({ path, sends, inputs }: TrialForm): string {
   const { data, body, needsKey } = formOf(sends);
   const attributes = Object.entries({ path, ...data }).map(
-    ([name, value]) => `data-${name}="${escaped(value)}"`,
+    ([name, value]) => `data-${name}="${escapeHtmlText(value)}"`,
   );
   const fields = inputs.map(inputHtml).join('');
   return `<form class="trial" ${attributes.join(' ')} hidden>
@@ -201,20 +203,20 @@ function formOf(sends: TrialForm['sends']): {
       needsKey,
     };
   const rows = Math.min(16, body.json.split('\n').length);
-  const text = `<label>Body <textarea name="json" rows="${rows}" spellcheck="false">${escaped(body.json)}</textarea></label>`;
+  const text = `<label>Body <textarea name="json" rows="${rows}" spellcheck="false">${escapeHtmlText(body.json)}</textarea></label>`;
   return { data, body: text, needsKey };
 }
 
 function fileHtml(name: string, label: string): string {
-  return `<label>${escaped(label)} <input type="file" name="${escaped(name)}" accept="image/*" required></label>`;
+  return `<label>${escapeHtmlText(label)} <input type="file" name="${escapeHtmlText(name)}" accept="image/*" required></label>`;
 }
 
 function inputHtml({ name, value, choices, isJson, isField, isRequired }: TrialInput): string {
   const flags = [isJson && ' data-json', isField && ' data-field', isRequired && ' required'];
-  const attributes = `data-parameter="${escaped(name)}"${flags.filter(Boolean).join('')}`;
+  const attributes = `data-parameter="${escapeHtmlText(name)}"${flags.filter(Boolean).join('')}`;
   const control =
     choices === undefined
-      ? `<input ${attributes} value="${escaped(value)}" autocomplete="off" spellcheck="false">`
-      : `<select ${attributes}>${['', ...choices].map((one) => `<option${one === value ? ' selected' : ''}>${escaped(one)}</option>`).join('')}</select>`;
-  return `<label><span>${escaped(name)}</span> ${control}</label>`;
+      ? `<input ${attributes} value="${escapeHtmlText(value)}" autocomplete="off" spellcheck="false">`
+      : `<select ${attributes}>${['', ...choices].map((one) => `<option${one === value ? ' selected' : ''}>${escapeHtmlText(one)}</option>`).join('')}</select>`;
+  return `<label><span>${escapeHtmlText(name)}</span> ${control}</label>`;
 }

@@ -1,4 +1,11 @@
-import type { Block, DocumentationPage, Field, Fields, PagePicture, Prose } from './page.ts';
+import type {
+  DocumentationPage,
+  DocumentedField,
+  FieldsBlock,
+  PageBlock,
+  PagePicture,
+  Prose,
+} from './page.ts';
 
 interface MarkdownOptions {
   /**
@@ -9,7 +16,7 @@ interface MarkdownOptions {
 }
 
 /** A page as Markdown. Its links lead to Markdown as well. */
-export function markdownOf(
+export function pageMarkdown(
   { title, lead, blocks }: DocumentationPage,
   options: MarkdownOptions = {},
 ): string {
@@ -17,7 +24,7 @@ export function markdownOf(
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-function blockText(block: Block, { isShort = false }: MarkdownOptions): string {
+function blockText(block: PageBlock, { isShort = false }: MarkdownOptions): string {
   switch (block.kind) {
     case 'heading':
       return `${'#'.repeat(block.level)} ${block.text}`;
@@ -48,12 +55,12 @@ function blockText(block: Block, { isShort = false }: MarkdownOptions): string {
   }
 }
 
-function fieldsText({ folded, fields }: Fields, isShort: boolean): string {
+function fieldsText({ folded, fields }: FieldsBlock, isShort: boolean): string {
   if (folded === undefined) return fields.map(fieldLine).join('\n');
   return isShort ? `And the ${folded.toLowerCase()}.` : [`${folded}:`, ...fields.map(fieldLine)].join('\n');
 }
 
-function fieldLine({ name, takes, note, fallback, description }: Field): string {
+function fieldLine({ name, takes, note, fallback, description }: DocumentedField): string {
   const otherwise = fallback === undefined ? '' : `; default ${fallback}`;
   return `- ${name} (${takes}${otherwise}${note === undefined ? '' : `, ${note}`}) ${description}`.trim();
 }

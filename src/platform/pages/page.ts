@@ -3,27 +3,27 @@ export interface DocumentationPage {
   title: string;
   /** What the page is about, in one sentence. */
   lead: string;
-  blocks: readonly Block[];
+  blocks: readonly PageBlock[];
 }
 
 /** A link to another page of the documentation, by its path without `.md`, or to any other address. */
-export interface Link {
+export interface PageLink {
   text: string;
   to: string;
 }
 
 /** Text and links in order. Text may contain code between backticks, and no other markup. */
-export type Prose = readonly (string | Link)[];
+export type Prose = readonly (string | PageLink)[];
 
-export type Block =
+export type PageBlock =
   | Heading
   | Paragraph
   | List
   | TableBlock
-  | Fields
-  | Samples
+  | FieldsBlock
+  | SamplesBlock
   | PagePictures
-  | Cards
+  | CardsBlock
   | TrialForm;
 
 interface Heading {
@@ -50,14 +50,14 @@ interface TableBlock {
 }
 
 /** The fields that a call takes or returns, one row per field. */
-export interface Fields {
+export interface FieldsBlock {
   kind: 'fields';
   /** The heading under which the fields are folded in HTML, for fields that many pages repeat. */
   folded?: string;
-  fields: readonly Field[];
+  fields: readonly DocumentedField[];
 }
 
-export interface Field {
+export interface DocumentedField {
   name: string;
   /** The type of the field with its bounds, or its values, in a few words. */
   takes: string;
@@ -69,7 +69,7 @@ export interface Field {
 }
 
 /** One sample in several languages. Readers of HTML see one language at a time. */
-export interface Samples {
+export interface SamplesBlock {
   kind: 'samples';
   samples: readonly PageSample[];
 }
@@ -94,7 +94,7 @@ export interface PagePicture {
 }
 
 /** Links as cards, each with a sentence. */
-export interface Cards {
+export interface CardsBlock {
   kind: 'cards';
   cards: readonly { title: string; text: string; to: string; picture?: PagePicture }[];
 }
@@ -107,12 +107,12 @@ export interface TrialForm {
    * How the call is made: with a file of the reader as its body; with the fields as JSON; as a job of this op over a
    * file that is uploaded first; or as a call whose path, such as `/jobs/{jobId}`, and query contain the fields.
    */
-  sends: 'file' | 'json' | { op: string; needsFile: boolean } | PlainCall;
+  sends: 'file' | 'json' | { op: string; needsFile: boolean } | TrialEndpointCall;
   inputs: readonly TrialInput[];
 }
 
 /** A call of an endpoint that is none of the other kinds. */
-export interface PlainCall {
+export interface TrialEndpointCall {
   method: string;
   needsKey: boolean;
   /** The body: JSON that begins with this text, a file of the reader, or a form with files of these names. */
@@ -132,44 +132,44 @@ export interface TrialInput {
   isRequired?: boolean;
 }
 
-export function heading(text: string, level: 2 | 3 = 2): Block {
+export function headingBlock(text: string, level: 2 | 3 = 2): PageBlock {
   return { kind: 'heading', level, text };
 }
 
-export function paragraph(...text: Prose): Block {
+export function paragraphBlock(...text: Prose): PageBlock {
   return { kind: 'paragraph', text };
 }
 
-export function list(...items: readonly (Prose | string)[]): Block {
+export function listBlock(...items: readonly (Prose | string)[]): PageBlock {
   return { kind: 'list', isNumbered: false, items: items.map((item) => [item].flat()) };
 }
 
-export function numbered(...items: readonly (Prose | string)[]): Block {
+export function numberedListBlock(...items: readonly (Prose | string)[]): PageBlock {
   return { kind: 'list', isNumbered: true, items: items.map((item) => [item].flat()) };
 }
 
-export function table(head: readonly string[], rows: readonly (readonly Prose[])[]): Block {
+export function tableBlock(head: readonly string[], rows: readonly (readonly Prose[])[]): PageBlock {
   return { kind: 'table', head, rows };
 }
 
-export function fieldList(fields: readonly Field[]): Block {
+export function fieldsBlock(fields: readonly DocumentedField[]): PageBlock {
   return { kind: 'fields', fields };
 }
 
-export function samples(...given: readonly PageSample[]): Block {
+export function samplesBlock(...given: readonly PageSample[]): PageBlock {
   return { kind: 'samples', samples: given };
 }
 
 /** One command, or several lines of a shell. */
-export function shell(code: string): Block {
-  return samples({ label: 'Shell', language: 'sh', code });
+export function shellSampleBlock(code: string): PageBlock {
+  return samplesBlock({ label: 'Shell', language: 'sh', code });
 }
 
-export function json(label: string, value: unknown): Block {
-  return samples({ label, language: 'json', code: JSON.stringify(value, null, 2) });
+export function json(label: string, value: unknown): PageBlock {
+  return samplesBlock({ label, language: 'json', code: JSON.stringify(value, null, 2) });
 }
 
-export function link(text: string, to: string): Link {
+export function pageLink(text: string, to: string): PageLink {
   return { text, to };
 }
 
@@ -177,13 +177,16 @@ export function link(text: string, to: string): Link {
  * The blocks of a description in the API: paragraphs, with samples between fences.
  * @param text as in the OpenAPI document.
  */
-export function describedBlocks(text: string): Block[] {
+export function descriptionBlocks(text: string): PageBlock[] {
   const [first = '', ...rest] = text.split(/```(js|python|sh|json)\n([\s\S]*?)\n```/);
   const blocks = paragraphsOf(first);
   for (let at = 0; at < rest.length; at += 3) {
     const [language, code = '', after = ''] = rest.slice(at, at + 3);
     const known = language as PageSample['language'];
-    blocks.push(samples({ label: LANGUAGE_LABELS[known], language: known, code }), ...paragraphsOf(after));
+    blocks.push(
+      samplesBlock({ label: LANGUAGE_LABELS[known], language: known, code }),
+      ...paragraphsOf(after),
+    );
   }
   return blocks;
 }
@@ -202,10 +205,10 @@ export const LANGUAGE_LABELS: Readonly<Record<PageSample['language'], string>> =
   html: 'HTML',
 };
 
-function paragraphsOf(text: string): Block[] {
+function paragraphsOf(text: string): PageBlock[] {
   return text
     .split('\n\n')
     .map((one) => one.trim())
     .filter((one) => one !== '')
-    .map((one) => paragraph(one));
+    .map((one) => paragraphBlock(one));
 }

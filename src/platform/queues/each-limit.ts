@@ -2,7 +2,7 @@
  * Runs a function for each element, a limited number at a time. A failure does not stop the others; the first failure
  * is thrown when all have ended.
  */
-export async function eachLimit<T>(
+export async function forEachWithLimit<T>(
   elements: Iterable<T>,
   limit: number,
   work: (element: T) => Promise<unknown>,

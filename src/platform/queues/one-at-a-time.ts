@@ -1,7 +1,7 @@
 import { FairQueue } from './fair-queue.ts';
 
 /** A queue that admits one piece of work at a time. Owners take turns. */
-export class OneAtATime {
+export class FairMutex {
   readonly #turns = new FairQueue<() => void>();
   #isBusy = false;
 

@@ -2,10 +2,10 @@ import type { Dirent } from 'node:fs';
 import { copyFile, link, mkdir, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { copyDatabase } from './documents/embedded/copy.ts';
-import { isMissing, TEMPORARY_FOLDER } from './objects/files.ts';
-import { CopyProgress } from './progress.ts';
+import { isFileMissingError, TEMPORARY_FOLDER } from './objects/files.ts';
+import { CopyProgressReporter } from './progress.ts';
 
-export interface Backup {
+export interface BackupReport {
   directory: string;
   /** The number of objects in the copy. */
   objects: number;
@@ -22,11 +22,11 @@ export interface Backup {
  * @param onProgress called regularly with a line of text.
  * @throws Error with one sentence.
  */
-export async function backUp(
+export async function backUpEmbeddedStores(
   dataDir: string,
   to: string,
   onProgress: (line: string) => void = () => undefined,
-): Promise<Backup> {
+): Promise<BackupReport> {
   await mkdir(dirname(to), { recursive: true });
   await mkdir(to, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -48,12 +48,12 @@ async function copyObjects(
   onProgress: (line: string) => void = () => undefined,
 ): Promise<number> {
   const entries = await readdir(from, { recursive: true, withFileTypes: true }).catch((error) => {
-    if (isMissing(error)) return [];
+    if (isFileMissingError(error)) return [];
     throw error;
   });
   const directoryOf = ({ parentPath }: Dirent) => parentPath.slice(from.length + 1);
   const files = entries.filter((entry) => entry.isFile() && !directoryOf(entry).startsWith(TEMPORARY_FOLDER));
-  const progress = new CopyProgress('objects', files.length, onProgress);
+  const progress = new CopyProgressReporter('objects', files.length, onProgress);
   let copied = 0;
   for (const entry of files) {
     const directory = directoryOf(entry);
@@ -71,7 +71,7 @@ async function copyObjects(
  */
 async function copyObject(from: string, to: string): Promise<boolean> {
   const isNeedless = (error: unknown) =>
-    isMissing(error) || (error as NodeJS.ErrnoException).code === 'EEXIST';
+    isFileMissingError(error) || (error as NodeJS.ErrnoException).code === 'EEXIST';
   try {
     await link(from, to).catch((error) => {
       if (isNeedless(error)) throw error;

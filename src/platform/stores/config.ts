@@ -1,11 +1,11 @@
-import { integer, text } from '../setting.ts';
+import { integerSetting, text } from '../setting.ts';
 
 export const storesSettings = {
   DATA_DIR: text({
     description: 'Directory of the embedded stores and of objects kept as files.',
     fallback: './data',
   }),
-  STORAGE_RESERVE_MEGABYTES: integer({
+  STORAGE_RESERVE_MEGABYTES: integerSetting({
     description:
       'Space on the disk of DATA_DIR (at most a tenth of it) kept free: uploads, jobs, presets and templates are refused there, so that deletes and the database go on.',
     fallback: 256,

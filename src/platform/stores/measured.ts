@@ -1,4 +1,4 @@
-import { type QueryObserver, type StoreMeter, storeTimeOfRequest } from '../metrics/stores.ts';
+import { type QueryObserver, type StoreMeter, storeWaitTimeOfRequest } from '../metrics/stores.ts';
 import type { Stores } from './open.ts';
 import { type Interceptor, wrapDocuments, wrapMethods } from './wrapped.ts';
 
@@ -22,7 +22,7 @@ function measuring(observe: QueryObserver): Interceptor {
     const startMs = performance.now();
     const answer = step();
     if (!(answer instanceof Promise)) return answer;
-    const request = storeTimeOfRequest();
+    const request = storeWaitTimeOfRequest();
     request?.began();
     const end = (error: string | null) => {
       request?.ended();

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SettingsOf } from '../setting.ts';
-import { present } from '../values/present.ts';
-import { MEGABYTE } from '../values/units.ts';
+import { withoutAbsentFields } from '../values/present.ts';
+import { MEGABYTE_BYTES } from '../values/units.ts';
 import type { storesSettings } from './config.ts';
 import {
   coordinationOverChannel,
@@ -11,14 +11,14 @@ import {
 } from './coordination/embedded.ts';
 import type { ListenerLog } from './coordination/listeners.ts';
 import type { Coordination } from './coordination/port.ts';
-import type { Documents, ListedDocuments } from './documents/port.ts';
+import type { DocumentStore, ListableDocumentStore } from './documents/port.ts';
 import { documentsOverChannel, provideDocuments } from './documents/remote.ts';
-import type { Channel, ChannelHost } from './embedded/channel.ts';
+import type { PrimaryChannel, PrimaryChannelHost } from './embedded/channel.ts';
 import { DataDirectory } from './embedded/data-directory.ts';
-import { FileObjects } from './objects/files.ts';
-import type { Objects } from './objects/port.ts';
-import { DiskReserve, readSpace } from './objects/reserve.ts';
-import { StoreTimeout, timedDocuments, withTimeouts } from './store-timeout.ts';
+import { FileObjectStore } from './objects/files.ts';
+import type { ObjectStore } from './objects/port.ts';
+import { DiskReserve, readDiskSpace } from './objects/reserve.ts';
+import { documentsWithTimeouts, StoreTimeout, withTimeouts } from './store-timeout.ts';
 
 export type StoresSettings = SettingsOf<typeof storesSettings>;
 
@@ -27,14 +27,14 @@ export const DOCUMENTS_FILE = 'documents.sqlite';
 
 /** The three stores, whichever implementations the settings chose. */
 export interface Stores {
-  documents: Documents;
+  documents: DocumentStore;
   coordination: Coordination;
-  objects: Objects;
+  objects: ObjectStore;
   close(): Promise<void>;
 }
 
 /** Whether documents and coordination live in the primary. */
-export function isEmbedded(settings: StoresSettings): boolean {
+export function hasEmbeddedStores(settings: StoresSettings): boolean {
   return settings.MONGODB_URL === '';
 }
 
@@ -45,29 +45,33 @@ export function isEmbedded(settings: StoresSettings): boolean {
  */
 export async function openStores(
   settings: StoresSettings,
-  host: ChannelHost,
+  host: PrimaryChannelHost,
   log?: ListenerLog,
 ): Promise<Stores> {
   const documents = await openDocuments(settings);
-  if (!isEmbedded(settings))
-    return combineStores(documents, await connectCoordination(settings, log), await openObjects(settings));
+  if (!hasEmbeddedStores(settings))
+    return combineStores(
+      documents,
+      await connectRedisCoordination(settings, log),
+      await openObjectStore(settings),
+    );
   const coordination = await EmbeddedCoordination.open(documents, Date.now, log);
   provideDocuments(host, documents);
   provideCoordination(host, coordination);
-  return combineStores(documents, coordination, await openObjects(settings));
+  return combineStores(documents, coordination, await openObjectStore(settings));
 }
 
 /**
  * Whether these stores exist because a service has been started on them. Stores of a cluster are asked when the first
  * command runs.
  */
-export function isMade(settings: StoresSettings): boolean {
-  return !isEmbedded(settings) || existsSync(join(settings.DATA_DIR, DOCUMENTS_FILE));
+export function doStoresExist(settings: StoresSettings): boolean {
+  return !hasEmbeddedStores(settings) || existsSync(join(settings.DATA_DIR, DOCUMENTS_FILE));
 }
 
 /** Opens the documents; embedded ones lock the data directory until they are closed. */
-async function openDocuments(settings: StoresSettings): Promise<ListedDocuments> {
-  if (!isEmbedded(settings)) {
+async function openDocuments(settings: StoresSettings): Promise<ListableDocumentStore> {
+  if (!hasEmbeddedStores(settings)) {
     const { connectMongoDocuments } = await import('./documents/mongodb.ts');
     return connectMongoDocuments(settings.MONGODB_URL);
   }
@@ -79,8 +83,8 @@ async function openDocuments(settings: StoresSettings): Promise<ListedDocuments>
 
 /** The documents and the objects, opened to copy them while no service runs on them. */
 export interface StoresToCopy {
-  documents: ListedDocuments;
-  objects: Objects;
+  documents: ListableDocumentStore;
+  objects: ObjectStore;
   close(): Promise<void>;
 }
 
@@ -89,11 +93,11 @@ export interface StoresToCopy {
  * @param environment contains the credentials of the bucket. Without them the SDK finds them itself.
  * @throws Error with one sentence when another server has locked the data directory.
  */
-export async function openToCopy(
+export async function openStoresToCopy(
   settings: StoresSettings,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<StoresToCopy> {
-  const objects = await openObjects(settings, environment);
+  const objects = await openObjectStore(settings, environment);
   const documents = await openDocuments(settings);
   return {
     documents,
@@ -109,14 +113,14 @@ export async function openToCopy(
  */
 export async function connectStores(
   settings: StoresSettings,
-  channel: Channel,
+  channel: PrimaryChannel,
   log?: ListenerLog,
 ): Promise<Stores> {
-  const objects = await openObjects(settings);
-  if (isEmbedded(settings)) {
-    const { readingDirectly } = await import('./documents/embedded/direct-reader.ts');
-    const remote = timedDocuments(documentsOverChannel(channel), new StoreTimeout(PRIMARY_TIMEOUT));
-    const documents = readingDirectly(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
+  const objects = await openObjectStore(settings);
+  if (hasEmbeddedStores(settings)) {
+    const { withDirectReads } = await import('./documents/embedded/direct-reader.ts');
+    const remote = documentsWithTimeouts(documentsOverChannel(channel), new StoreTimeout(PRIMARY_TIMEOUT));
+    const documents = withDirectReads(remote, join(settings.DATA_DIR, DOCUMENTS_FILE));
     const coordination = withTimeouts(
       coordinationOverChannel(channel, log),
       new StoreTimeout(PRIMARY_TIMEOUT),
@@ -125,8 +129,8 @@ export async function connectStores(
   }
   const { connectMongoDocuments } = await import('./documents/mongodb.ts');
   const connected = await connectMongoDocuments(settings.MONGODB_URL, { makesIndexes: false });
-  const documents = timedDocuments(connected, new StoreTimeout(MONGODB_TIMEOUT));
-  return combineStores(documents, await connectCoordination(settings, log), objects);
+  const documents = documentsWithTimeouts(connected, new StoreTimeout(MONGODB_TIMEOUT));
+  return combineStores(documents, await connectRedisCoordination(settings, log), objects);
 }
 
 /**
@@ -137,33 +141,44 @@ const PRIMARY_TIMEOUT = { name: 'The primary process', longestMs: 10_000, silent
 const MONGODB_TIMEOUT = { name: 'MongoDB', longestMs: 5_000, silentMs: 500 };
 
 /** Connects to Redis, which coordinates the hosts of a cluster. */
-export async function connectCoordination(
+export async function connectRedisCoordination(
   { REDIS_URL, REDIS_PREFIX }: StoresSettings,
   log?: ListenerLog,
 ): Promise<Coordination> {
   const { RedisCoordination } = await import('./coordination/redis.ts');
-  return new RedisCoordination({ url: REDIS_URL, keyPrefix: `${REDIS_PREFIX}:`, ...present({ log }) });
+  return new RedisCoordination({
+    url: REDIS_URL,
+    keyPrefix: `${REDIS_PREFIX}:`,
+    ...withoutAbsentFields({ log }),
+  });
 }
 
 /** @param environment as of `openToCopy`. */
-export async function openObjects(
+export async function openObjectStore(
   settings: StoresSettings,
   environment: Readonly<Record<string, string | undefined>> = {},
-): Promise<Objects> {
+): Promise<ObjectStore> {
   if (settings.S3_BUCKET === '')
-    return new FileObjects(join(settings.DATA_DIR, 'objects'), settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE);
-  const { credentialsIn, S3Objects } = await import('./objects/s3.ts');
-  const credentials = credentialsIn(environment);
-  return new S3Objects({
+    return new FileObjectStore(
+      join(settings.DATA_DIR, 'objects'),
+      settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES,
+    );
+  const { s3CredentialsIn, S3ObjectStore } = await import('./objects/s3.ts');
+  const credentials = s3CredentialsIn(environment);
+  return new S3ObjectStore({
     bucket: settings.S3_BUCKET,
     region: settings.S3_REGION,
     ...(settings.S3_ENDPOINT === '' ? {} : { endpoint: settings.S3_ENDPOINT }),
-    ...present({ credentials }),
+    ...withoutAbsentFields({ credentials }),
   });
 }
 
 /** Combines stores so that they close in the right order: coordination first, because it may use the documents. */
-export function combineStores(documents: Documents, coordination: Coordination, objects: Objects): Stores {
+export function combineStores(
+  documents: DocumentStore,
+  coordination: Coordination,
+  objects: ObjectStore,
+): Stores {
   return {
     documents,
     coordination,
@@ -184,8 +199,8 @@ export function createFreeSpaceCheck(
   settings: StoresSettings,
   { objects }: Pick<Stores, 'objects'>,
 ): () => Promise<void> {
-  if (!isEmbedded(settings) || settings.S3_BUCKET === '') return () => objects.checkFreeSpace();
-  const reserveBytes = settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE;
-  const reserve = new DiskReserve(reserveBytes, () => readSpace(settings.DATA_DIR));
+  if (!hasEmbeddedStores(settings) || settings.S3_BUCKET === '') return () => objects.checkFreeSpace();
+  const reserveBytes = settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES;
+  const reserve = new DiskReserve(reserveBytes, () => readDiskSpace(settings.DATA_DIR));
   return () => reserve.check();
 }

@@ -8,7 +8,7 @@ const MAX_PAUSE_MS = 5_000;
  * Whether the cause of an error is a store that was unavailable or did not respond. The same step succeeds once the
  * store is available.
  */
-export function isOutage(error: unknown): boolean {
+export function isStoreOutage(error: unknown): boolean {
   return isCausedBy(error, StoreUnavailableError);
 }
 
@@ -17,8 +17,8 @@ export function isOutage(error: unknown): boolean {
  * it was executed and its response was lost.
  * @throws the error of the step if no store is its cause, or once the signal is aborted.
  */
-export function throughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  const passes = (error: unknown) => isOutage(error) || isCausedBy(error, StorageFullError);
+export function retryThroughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  const passes = (error: unknown) => isStoreOutage(error) || isCausedBy(error, StorageFullError);
   return repeated(step, (error) => !passes(error) || signal.aborted, signal);
 }
 
@@ -28,7 +28,7 @@ export function throughOutages<T>(step: () => Promise<T>, signal: AbortSignal): 
  * @param leaseMs the lease, after which the release happens by itself and the retries end.
  * @throws the step's last error, when the lease is over.
  */
-export async function retryUntil(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
+export async function retryUntilLeaseEnds(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
   const endsMs = performance.now() + leaseMs;
   await repeated(step, (_error, pauseMs) => performance.now() + pauseMs >= endsMs);
 }

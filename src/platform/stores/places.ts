@@ -2,13 +2,13 @@ import { join, resolve } from 'node:path';
 import type { StoresSettings } from './open.ts';
 
 /** The addresses of the stores, as text for an operator: without users, passwords and options. */
-export interface StorePlaces {
+export interface StoreAddresses {
   documents: string;
   objects: string;
   coordination: string;
 }
 
-export function placesOf(settings: StoresSettings): StorePlaces {
+export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
   const { DATA_DIR, MONGODB_URL, REDIS_URL, REDIS_PREFIX, S3_BUCKET, S3_ENDPOINT } = settings;
   const directory = resolve(DATA_DIR);
   return {

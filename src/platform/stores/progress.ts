@@ -1,5 +1,5 @@
 /** Reports how much of a copy is done: a line such as `objects: 1200 of 4800 (25 %)` at each tenth, and at the end. */
-export class CopyProgress {
+export class CopyProgressReporter {
   readonly #name: string;
   readonly #total: number;
   readonly #onProgress: (line: string) => void;

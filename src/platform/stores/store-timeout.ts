@@ -1,4 +1,4 @@
-import { type Documents, StoreUnavailableError } from './documents/port.ts';
+import { type DocumentStore, StoreUnavailableError } from './documents/port.ts';
 import { type Interceptor, wrapDocuments, wrapMethods } from './wrapped.ts';
 
 interface StoreTimeoutOptions {
@@ -76,6 +76,6 @@ export function withTimeouts<P extends object>(port: P, timeout: StoreTimeout): 
 }
 
 /** Wraps documents and their collections so that each step has a timeout. */
-export function timedDocuments(documents: Documents, timeout: StoreTimeout): Documents {
+export function documentsWithTimeouts(documents: DocumentStore, timeout: StoreTimeout): DocumentStore {
   return wrapDocuments(documents, around(timeout));
 }

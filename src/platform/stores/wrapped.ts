@@ -1,4 +1,4 @@
-import type { Documents } from './documents/port.ts';
+import type { DocumentStore } from './documents/port.ts';
 
 /** Work around one call of a method, such as a measurement: it runs the step and returns the step's answer. */
 export type Interceptor = (step: () => unknown) => unknown;
@@ -25,7 +25,10 @@ function methodNames(port: object): string[] {
 }
 
 /** Wraps each method of documents and of their collections. */
-export function wrapDocuments(documents: Documents, aroundOf: (method: string) => Interceptor): Documents {
+export function wrapDocuments(
+  documents: DocumentStore,
+  aroundOf: (method: string) => Interceptor,
+): DocumentStore {
   return {
     ...wrapMethods(documents, aroundOf),
     collection: async (spec) => wrapMethods(await documents.collection(spec), aroundOf),

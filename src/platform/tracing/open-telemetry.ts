@@ -24,7 +24,7 @@ const SERVICE_NAME = 'darkroom';
  * Implements tracing by the libraries of OpenTelemetry. Their own environment settings configure receiver, sampler and
  * resource.
  */
-export function openTelemetry(): Tracing {
+export function createOpenTelemetryTracing(): Tracing {
   const own = resourceFromAttributes({ 'service.name': process.env.OTEL_SERVICE_NAME || SERVICE_NAME });
   const resource = defaultResource()
     .merge(own)

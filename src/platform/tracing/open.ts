@@ -1,4 +1,4 @@
-import { noTracing, type Tracing } from './tracing.ts';
+import { disabledTracing, type Tracing } from './tracing.ts';
 
 /**
  * Opens tracing by OpenTelemetry if its standard setting OTEL_EXPORTER_OTLP_ENDPOINT (or
@@ -8,7 +8,7 @@ import { noTracing, type Tracing } from './tracing.ts';
 export async function openTracing(environment: NodeJS.ProcessEnv): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_SDK_DISABLED } = environment;
   const receiver = OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (!receiver || OTEL_SDK_DISABLED === 'true') return noTracing;
-  const { openTelemetry } = await import('./open-telemetry.ts');
-  return openTelemetry();
+  if (!receiver || OTEL_SDK_DISABLED === 'true') return disabledTracing;
+  const { createOpenTelemetryTracing } = await import('./open-telemetry.ts');
+  return createOpenTelemetryTracing();
 }

@@ -38,7 +38,7 @@ export interface Tracing {
 
 const ended: RequestSpan = { end: () => undefined };
 
-export const noTracing: Tracing = {
+export const disabledTracing: Tracing = {
   isOn: false,
   request(_traceparent, _attributes, next) {
     next();

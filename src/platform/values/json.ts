@@ -1,10 +1,10 @@
 /** Whether a value from JSON is an object, and neither null nor a list. */
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The value of a JSON text; undefined for any other text. */
-export function parsedJson(text: string): unknown {
+export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -13,13 +13,13 @@ export function parsedJson(text: string): unknown {
 }
 
 /** The first `characters` of a value's JSON, or slightly more. The rest is not serialized. */
-export function startOfJson(value: unknown, characters: number): string {
+export function truncatedJson(value: unknown, characters: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, characters));
-  if (Array.isArray(value)) return joinedStart('[]', value, characters, startOfJson);
-  if (!isObject(value)) return JSON.stringify(value) ?? String(value);
+  if (Array.isArray(value)) return joinedStart('[]', value, characters, truncatedJson);
+  if (!isJsonObject(value)) return JSON.stringify(value) ?? String(value);
   return joinedStart('{}', Object.keys(value), characters, (name, left) => {
-    const start = `${startOfJson(name, left)}:`;
-    return start + startOfJson(value[name], Math.max(0, left - start.length));
+    const start = `${truncatedJson(name, left)}:`;
+    return start + truncatedJson(value[name], Math.max(0, left - start.length));
   });
 }
 

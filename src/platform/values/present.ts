@@ -6,7 +6,7 @@ type Present<T> = {
 };
 
 /** Leaves out the fields of an object that are null or undefined. */
-export function present<T extends object>(fields: T): Present<T> {
+export function withoutAbsentFields<T extends object>(fields: T): Present<T> {
   const kept = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(kept) as Present<T>;
 }

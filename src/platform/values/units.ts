@@ -1,4 +1,4 @@
-export const MEGABYTE = 1024 * 1024;
+export const MEGABYTE_BYTES = 1024 * 1024;
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import type { Gate } from './gate/gate.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import type { CallGate } from './gate/gate.ts';
 import { Account } from './schema.ts';
 
 interface AccountRoutesOptions {
-  gate: Gate;
+  gate: CallGate;
   /** Describes an account with its credits, which the billing slice knows. */
   describe: (accountId: string) => Promise<Account>;
 }
@@ -20,9 +20,10 @@ export async function accountRoutes(
       schema: {
         summary: 'Read your account',
         description: 'The account of the credential, with its plan.',
-        response: { 200: envelopeOf(Account) },
+        response: { 200: envelopeSchemaOf(Account) },
       },
     },
-    async (request) => success('Account read.', await describe(gate.requireCaller(request).accountId)),
+    async (request) =>
+      successEnvelope('Account read.', await describe(gate.requireCaller(request).accountId)),
   );
 }

@@ -1,7 +1,7 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { newId } from '../../platform/ids/ids.ts';
 import { DuplicateKeyError } from '../../platform/stores/documents/port.ts';
-import { keyHint, newKeyText, secretHash } from './keys.ts';
+import { apiKeyHint, hashSecret, newApiKeyText } from './keys.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountDocument, AccountsStore, ApiKeyDocument } from './store.ts';
 
@@ -37,7 +37,7 @@ export async function createAccount(
     await store.insert(document);
   } catch (error) {
     if (!(error instanceof DuplicateKeyError)) throw error;
-    throw invalidParam('email', `An account with the e-mail ${email} exists already: use another.`);
+    throw invalidParamError('email', `An account with the e-mail ${email} exists already: use another.`);
   }
   return document;
 }
@@ -46,19 +46,19 @@ export async function createAccount(
  * Creates an API key. Only the return value contains its text.
  * @param text the text of the key, if the operator set it. Default: a new text.
  */
-export async function createKey(
+export async function createApiKey(
   store: AccountsStore,
   accountId: string,
   name: string,
   now: Date,
-  text: string = newKeyText(),
+  text: string = newApiKeyText(),
 ): Promise<{ apiKey: ApiKeyDocument; key: string }> {
   const apiKey: ApiKeyDocument = {
     _id: newId('key', now.getTime()),
     accountId,
     name,
-    hash: secretHash(text),
-    hint: keyHint(text),
+    hash: hashSecret(text),
+    hint: apiKeyHint(text),
     createdAt: now.toISOString(),
     lastUsedAt: null,
     revokedAt: null,

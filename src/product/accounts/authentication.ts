@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError, type ApiErrorContext } from '../../platform/http/errors/errors.ts';
-import { KEY_CHARACTERS, looksLikeKey, secretHash } from './keys.ts';
+import { API_KEY_CHARACTERS, hashSecret, looksLikeApiKey } from './keys.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { SessionCookie } from './sign-in/cookie.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
@@ -77,17 +77,17 @@ export class Authentication {
   async findCaller(request: FastifyRequest): Promise<Caller | null> {
     const header = this.#headerOf(request);
     if (header === undefined) return null;
-    if (isByCookie(request)) this.#cookie.requireOwnPage(request);
+    if (hasOnlyCookieCredential(request)) this.#cookie.requireOwnPage(request);
     const credential = this.#credentialOf(request, header);
     const { isSession, secret, hash } = credential;
-    if (secret === '') throw looksLikeKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
+    if (secret === '') throw looksLikeApiKey(header.trim()) ? keyWithoutScheme() : otherScheme(header.trim());
     if (isRefusedBearerKey(credential, request)) throw keyAsBearer();
     let found: Cached | null | undefined = this.#cached(credential);
     if (found === undefined) {
       found = await (isSession ? this.#sessionCaller(hash) : this.#keyCaller(hash));
       if (found !== null) (isSession ? this.#sessions : this.#keys).set(hash, found);
     }
-    if (found === null && looksLikeKey(secret) && secret.length !== KEY_CHARACTERS)
+    if (found === null && looksLikeApiKey(secret) && secret.length !== API_KEY_CHARACTERS)
       throw wrongLength(secret.length);
     if (found === null || found.expiresAtMs <= this.#now()) throw notAccepted(isSession);
     return found.caller;
@@ -114,7 +114,7 @@ export class Authentication {
 
   /** The credential as an Authorization header has it. */
   #headerOf(request: FastifyRequest): string | undefined {
-    if (!isByCookie(request)) return request.headers.authorization;
+    if (!hasOnlyCookieCredential(request)) return request.headers.authorization;
     const token = this.#cookie.tokenOf(request);
     return token === undefined ? undefined : `Bearer ${token}`;
   }
@@ -124,8 +124,8 @@ export class Authentication {
     if (last?.header === header) return last;
     const [, scheme = '', secret = ''] = SCHEME.exec(header.trim()) ?? [];
     const isBearer = scheme.toLowerCase() === 'bearer';
-    const isBearerKey = isBearer && looksLikeKey(secret);
-    const hash = secret === '' ? '' : secretHash(secret);
+    const isBearerKey = isBearer && looksLikeApiKey(secret);
+    const hash = secret === '' ? '' : hashSecret(secret);
     const credential = { header, isSession: isBearer && !isBearerKey, isBearerKey, secret, hash };
     if (request.socket) this.#lastSent.set(request.socket, credential);
     return credential;
@@ -162,7 +162,7 @@ export class Authentication {
 }
 
 /** Whether the request has no credential except a possible cookie. */
-export function isByCookie({ headers }: FastifyRequest): boolean {
+export function hasOnlyCookieCredential({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && headers.cookie !== undefined;
 }
 
@@ -186,10 +186,10 @@ function cacheOfCallers(now: () => number): LRUCache<string, Cached> {
 }
 
 /** The value of the header for a program. */
-export const AS_API_KEY = { details: { suggest: ['ApiKey <API_KEY>'] } };
+export const API_KEY_SCHEME_HINT = { details: { suggest: ['ApiKey <API_KEY>'] } };
 
 /** The error 401: the Authorization header is missing, or its credential is not accepted. */
-export function unauthorized(
+export function unauthorizedError(
   message: string,
   context: Pick<ApiErrorContext, 'details' | 'headers'> = {},
 ): ApiError {
@@ -201,13 +201,16 @@ export function unauthorized(
  * checked.
  */
 function keyAsBearer(): ApiError {
-  return unauthorized('An API key was sent as Bearer: send "Authorization: ApiKey …".', AS_API_KEY);
+  return unauthorizedError(
+    'An API key was sent as Bearer: send "Authorization: ApiKey …".',
+    API_KEY_SCHEME_HINT,
+  );
 }
 
 function keyWithoutScheme(): ApiError {
-  return unauthorized(
+  return unauthorizedError(
     'The Authorization header holds an API key alone: write ApiKey before it, as in "Authorization: ApiKey drk_…".',
-    AS_API_KEY,
+    API_KEY_SCHEME_HINT,
   );
 }
 
@@ -218,7 +221,7 @@ function otherScheme(header: string): ApiError {
     scheme === undefined || /^(apikey|bearer)$/i.test(scheme)
       ? 'The Authorization header holds no credential that can be read'
       : `Credentials of the scheme ${scheme} are not supported`;
-  return unauthorized(`${found}: send "Authorization: ApiKey <API_KEY>".`, AS_API_KEY);
+  return unauthorizedError(`${found}: send "Authorization: ApiKey <API_KEY>".`, API_KEY_SCHEME_HINT);
 }
 
 /**
@@ -226,9 +229,9 @@ function otherScheme(header: string): ApiError {
  * so this reveals nothing.
  */
 function wrongLength(received: number): ApiError {
-  return unauthorized(
-    `An API key has ${KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
-    { details: { received, expected: KEY_CHARACTERS } },
+  return unauthorizedError(
+    `An API key has ${API_KEY_CHARACTERS} characters and this one has ${received}: copy it whole.`,
+    { details: { received, expected: API_KEY_CHARACTERS } },
   );
 }
 
@@ -237,7 +240,7 @@ function wrongLength(received: number): ApiError {
  * nothing.
  */
 function notAccepted(isSession: boolean): ApiError {
-  return unauthorized(
+  return unauthorizedError(
     isSession
       ? 'This session is not accepted or is over: sign in again at POST /api/v1/auth/sign-in.'
       : 'This credential is not accepted: send "Authorization: ApiKey <API_KEY>" with a key that was not revoked.',
@@ -245,7 +248,7 @@ function notAccepted(isSession: boolean): ApiError {
 }
 
 /** The error 403: the credential is valid, but the operator suspended its account. */
-export function accountSuspended(): ApiError {
+export function accountSuspendedError(): ApiError {
   return new ApiError('forbidden', 'This account is suspended: ask the operator of this service.', {
     details: { reason: 'account_suspended' },
   });
@@ -263,6 +266,6 @@ export function setCaller(request: RequestWithCaller, caller: Caller): void {
 }
 
 /** The caller of a request; null before the gate has authenticated it, and for an anonymous request. */
-export function callerIfAny(request: RequestWithCaller): Caller | null {
+export function callerOrNull(request: RequestWithCaller): Caller | null {
   return request[CALLER] ?? null;
 }

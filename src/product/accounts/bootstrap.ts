@@ -1,6 +1,6 @@
 import { randomText } from '../../platform/ids/ids.ts';
-import { createAccount, createKey } from './accounts.ts';
-import { newKeyText, secretHash } from './keys.ts';
+import { createAccount, createApiKey } from './accounts.ts';
+import { hashSecret, newApiKeyText } from './keys.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountDocument, AccountsStore } from './store.ts';
 
@@ -24,7 +24,7 @@ interface BootstrapOptions {
 }
 
 /** The result of the first start. It contains a secret only if it was generated here, to be printed once. */
-export interface Bootstrapped {
+export interface BootstrapResult {
   account: AccountDocument;
   password: string | null;
   key: string | null;
@@ -36,13 +36,13 @@ export interface Bootstrapped {
  * Creates the first account and its key on an empty store, or finishes a start that was interrupted. Null when an
  * account exists already.
  */
-export async function bootstrap(options: BootstrapOptions): Promise<Bootstrapped | null> {
+export async function bootstrapFirstAccount(options: BootstrapOptions): Promise<BootstrapResult | null> {
   const { store, settings, grant, mayCreate, now } = options;
   const known = await store.findByEmail(settings.BOOTSTRAP_EMAIL.toLowerCase());
   const mustCreate = known === null ? await store.isEmpty() : known.unfinished === true;
   if (!mustCreate || !(await mayCreate())) return null;
   const password = settings.BOOTSTRAP_PASSWORD || randomText(20);
-  const key = settings.BOOTSTRAP_API_KEY || newKeyText();
+  const key = settings.BOOTSTRAP_API_KEY || newApiKeyText();
   const account = known ?? (await createFirst(store, settings.BOOTSTRAP_EMAIL, password, now));
   if (account === null) return null;
   if (known !== null) await store.change(account._id, { passwordHash: await hashPassword(password) });
@@ -76,10 +76,10 @@ async function createFirst(
  * a key that the operator set.
  */
 async function ensureKey(store: AccountsStore, accountId: string, text: string, now: Date): Promise<void> {
-  const hash = secretHash(text);
+  const hash = hashSecret(text);
   const earlier = await store.findLiveKeys(accountId);
   for (const key of earlier) {
     if (key.hash !== hash) await store.revokeKey(accountId, key._id, now);
   }
-  if (!earlier.some((key) => key.hash === hash)) await createKey(store, accountId, 'first key', now, text);
+  if (!earlier.some((key) => key.hash === hash)) await createApiKey(store, accountId, 'first key', now, text);
 }

@@ -1,4 +1,4 @@
-import { integer, text } from '../../platform/setting.ts';
+import { integerSetting, text } from '../../platform/setting.ts';
 
 export const accountsSettings = {
   BOOTSTRAP_EMAIL: text({
@@ -19,7 +19,7 @@ export const accountsSettings = {
     accepts: '"drk_" and 32 to 128 letters or digits are expected',
     secret: true,
   }),
-  SYNC_CALLS_PER_ACCOUNT: integer({
+  SYNC_CALLS_PER_ACCOUNT: integerSetting({
     description:
       'Synchronous image calls an account may have in flight: transform, render and metadata together.',
     fallback: 4,

@@ -1,17 +1,17 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { present } from '../../platform/values/present.ts';
-import { createKey } from './accounts.ts';
-import type { Gate } from './gate/gate.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { createApiKey } from './accounts.ts';
+import type { CallGate } from './gate/gate.ts';
 import { ApiKey, ApiKeyParams, NewApiKey, NewApiKeyBody } from './schema.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
 
 interface KeyRoutesOptions {
   store: AccountsStore;
-  gate: Gate;
+  gate: CallGate;
   now: () => Date;
 }
 
@@ -43,12 +43,12 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
       schema: {
         summary: 'List API keys',
         description: 'Those that are not revoked, without the key itself.',
-        response: { 200: envelopeOf(Type.Array(ApiKey)) },
+        response: { 200: envelopeSchemaOf(Type.Array(ApiKey)) },
       },
     },
     async (request) => {
       const keys = await store.findLiveKeys(gate.requireCaller(request).accountId);
-      return success('API keys listed.', keys.map(apiKeyOf));
+      return successEnvelope('API keys listed.', keys.map(apiKeyOf));
     },
   );
 
@@ -61,12 +61,12 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
         summary: 'Issue an API key',
         description: 'The answer contains the key, only this once.',
         body: NewApiKeyBody,
-        response: { 201: envelopeOf(NewApiKey) },
+        response: { 201: envelopeSchemaOf(NewApiKey) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const { apiKey, key } = await createKey(store, accountId, request.body.name ?? '', now());
+      const { apiKey, key } = await createApiKey(store, accountId, request.body.name ?? '', now());
       const answer = { ...apiKeyOf(apiKey), key };
       return sendCreated(reply, `/api-keys/${answer.id}`, 'API key issued; it is shown only now.', answer);
     },
@@ -99,7 +99,7 @@ export async function keyRoutes(app: FastifyInstance, { store, gate, now }: KeyR
 /** A key as the API shows it: without its secret. */
 function apiKeyOf(key: ApiKeyDocument): ApiKey {
   const { _id: id, name, hint, createdAt, lastUsedAt } = key;
-  return { id, name, hint, createdAt, ...present({ lastUsedAt }) };
+  return { id, name, hint, createdAt, ...withoutAbsentFields({ lastUsedAt }) };
 }
 
 function noKeyToRevoke(): ApiError {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import type { Slice } from '../../platform/http/slice.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import { accountRoutes } from './account-routes.ts';
 import { Authentication } from './authentication.ts';
-import { Gate, type GateSettings } from './gate/gate.ts';
+import { CallGate, type GateSettings } from './gate/gate.ts';
 import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
 import { SessionCookie } from './sign-in/cookie.ts';
@@ -13,7 +13,7 @@ import { sessionListRoutes } from './sign-in/session-routes.ts';
 import { AccountsStore } from './store.ts';
 
 interface AccountsOptions {
-  documents: Documents;
+  documents: DocumentStore;
   coordination: Coordination;
   hostId: string;
   processId: string;
@@ -25,9 +25,9 @@ interface AccountsOptions {
   now: () => Date;
 }
 
-export interface AccountsSlice extends Slice {
+export interface AccountsSlice extends ProductSlice {
   /** The gate through which every request below /api passes. */
-  gate: Gate;
+  gate: CallGate;
   store: AccountsStore;
 }
 
@@ -37,7 +37,7 @@ export async function openAccounts(options: AccountsOptions): Promise<AccountsSl
   const store = await AccountsStore.open(options.documents);
   const nowMs = () => now().getTime();
   const cookie = new SessionCookie(options.publicUrl);
-  const gate = new Gate({
+  const gate = new CallGate({
     coordination,
     authentication: new Authentication(store, cookie, nowMs),
     hostId: options.hostId,

@@ -1,6 +1,6 @@
 import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { ACCOUNT_CHANGED, invalidateCredentials } from './revocations.ts';
+import { ACCOUNT_CHANGED_CHANNEL, invalidateCredentials } from './revocations.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountsStore } from './store.ts';
 
@@ -9,7 +9,7 @@ import type { AccountsStore } from './store.ts';
  * and a process that reads a flag looks the credential up again. Each command returns false when there is no such
  * account.
  */
-export class Operator {
+export class AccountAdministration {
   readonly #store: AccountsStore;
   readonly #coordination: Coordination;
   readonly #now: () => Date;
@@ -64,7 +64,7 @@ export class Operator {
     for (const { _id } of keys) await this.#store.revokeKey(accountId, _id, this.#now());
     await invalidateCredentials(this.#coordination, idsOf(keys));
     await this.endSessions(accountId);
-    await this.#coordination.publish(ACCOUNT_CHANGED, accountId);
+    await this.#coordination.publish(ACCOUNT_CHANGED_CHANNEL, accountId);
     return true;
   }
 
@@ -75,7 +75,7 @@ export class Operator {
       this.#store.findSessions(accountId),
     ]);
     await invalidateCredentials(this.#coordination, idsOf([...keys, ...sessions]));
-    await this.#coordination.publish(ACCOUNT_CHANGED, accountId);
+    await this.#coordination.publish(ACCOUNT_CHANGED_CHANNEL, accountId);
     return true;
   }
 }

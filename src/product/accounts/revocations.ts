@@ -4,9 +4,9 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 /** The longest time for which another host may still accept a revoked credential. */
 export const CREDENTIAL_CACHE_MS = 30_000;
 /** The channel that announces the id of an account that was suspended, resumed, closed, or moved to another plan. */
-export const ACCOUNT_CHANGED = 'accounts/changed';
+export const ACCOUNT_CHANGED_CHANNEL = 'accounts/changed';
 /** How long an admission answer may be reused. */
-export const ADMISSION_TTL_MS = 100;
+export const ADMISSION_CACHE_MS = 100;
 /**
  * The lifetime of a credential's flag. It exceeds that of every cache, so that the credential is looked up again
  * everywhere.
@@ -23,5 +23,5 @@ export async function invalidateCredentials(
 ): Promise<void> {
   if (ids.length === 0) return;
   await Promise.all(ids.map((id) => coordination.setFlag(id, FLAG_MS)));
-  await sleep(ADMISSION_TTL_MS);
+  await sleep(ADMISSION_CACHE_MS);
 }

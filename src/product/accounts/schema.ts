@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component } from '../../platform/http/documented.ts';
+import { componentSchema } from '../../platform/http/documented.ts';
 
 const unlimited = '-1 when unlimited.';
 
-export const AccountLimits = component('AccountLimits', {
+export const AccountLimits = componentSchema('AccountLimits', {
   syncConcurrency: Type.Integer({ description: 'Synchronous image calls in flight.' }),
   jobWaits: Type.Integer({ description: 'Job waits open at once.' }),
   requestsPerMinute: Type.Integer(),
@@ -11,7 +11,7 @@ export const AccountLimits = component('AccountLimits', {
 });
 export type AccountLimits = Static<typeof AccountLimits>;
 
-export const Credits = component('Credits', {
+export const AccountCredits = componentSchema('Credits', {
   balance: Type.Integer({ format: 'int64' }),
   held: Type.Integer({
     format: 'int64',
@@ -19,16 +19,16 @@ export const Credits = component('Credits', {
   }),
   available: Type.Integer({ format: 'int64', description: 'balance - held.' }),
 });
-export type Credits = Static<typeof Credits>;
+export type AccountCredits = Static<typeof AccountCredits>;
 
 /** An account as the API shows it to its owner. */
-export const Account = component('Account', {
+export const Account = componentSchema('Account', {
   id: Type.String(),
   email: Type.String(),
   name: Type.String(),
   plan: Type.String(),
   createdAt: Type.String({ format: 'date-time' }),
-  credits: Credits,
+  credits: AccountCredits,
   processing: Type.Object({
     limit: Type.Integer({ format: 'int64', description: unlimited }),
     used: Type.Integer({
@@ -45,7 +45,7 @@ export const Account = component('Account', {
 });
 export type Account = Static<typeof Account>;
 
-export const ApiKey = component('ApiKey', {
+export const ApiKey = componentSchema('ApiKey', {
   id: Type.String(),
   name: Type.String(),
   hint: Type.String({ description: 'The prefix and the last 4 characters.' }),
@@ -78,7 +78,7 @@ export type SignInBody = Static<typeof SignInBody>;
 export const ApiKeyParams = Type.Object({ keyId: Type.String() });
 export type ApiKeyParams = Static<typeof ApiKeyParams>;
 
-export const LinkBody = Type.Object(
+export const SignInLinkBody = Type.Object(
   { token: Type.String({ maxLength: 100, description: 'What stands behind # in the link.' }) },
   {
     title: 'LinkBody',
@@ -86,17 +86,17 @@ export const LinkBody = Type.Object(
     examples: [{ token: 'lnk_0000000000000000000000000000000000000000' }],
   },
 );
-export type LinkBody = Static<typeof LinkBody>;
+export type SignInLinkBody = Static<typeof SignInLinkBody>;
 
 /** The answer of a sign-in. */
-export const SignedIn = component('SignedIn', {
+export const SignInResult = componentSchema('SignedIn', {
   token: Type.String({ description: 'For `Authorization: Bearer`; shown once.' }),
   expiresAt: Type.String({ format: 'date-time' }),
   account: Account,
 });
 
 /** A console session as its account sees it. */
-export const Session = component('Session', {
+export const ConsoleSession = componentSchema('Session', {
   id: Type.String(),
   createdAt: Type.String({ format: 'date-time', description: 'When it was signed in.' }),
   expiresAt: Type.String({ format: 'date-time' }),
@@ -107,7 +107,7 @@ export const SessionParams = Type.Object({ sessionId: Type.String() });
 export type SessionParams = Static<typeof SessionParams>;
 
 /** The response to a sign-in whose token was sent as a cookie. */
-export const CookieSession = component('CookieSession', {
+export const CookieSignInResult = componentSchema('CookieSession', {
   expiresAt: Type.String({ format: 'date-time' }),
   account: Account,
 });

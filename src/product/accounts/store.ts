@@ -1,10 +1,10 @@
-import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
+import { deleteExpiredBatch } from '../../platform/stores/documents/expiry.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  type Filter,
-  order,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
 
 /**
@@ -64,12 +64,12 @@ const NO_MONEY = {
 
 type StoredAccount = AccountDocument & Partial<typeof NO_MONEY>;
 
-const HASH = { name: 'hash', fields: order('hash'), unique: true } as const;
+const HASH = { name: 'hash', fields: sortBy('hash'), unique: true } as const;
 
 /** Only the operator can delete an account. Its document stays as a tombstone, and its credentials are revoked. */
 export const ACCOUNTS_COLLECTION: DeclaredCollection = {
   name: 'accounts',
-  indexes: [{ name: 'email', fields: order('email'), unique: true }],
+  indexes: [{ name: 'email', fields: sortBy('email'), unique: true }],
   onAccountDeletion: 'keep',
 };
 export const API_KEYS_COLLECTION: DeclaredCollection = {
@@ -77,7 +77,7 @@ export const API_KEYS_COLLECTION: DeclaredCollection = {
   indexes: [
     HASH,
     // The live keys of a session are listed by one index with all fields of the query, as the embedded store requires.
-    { name: 'account', fields: order('accountId', 'revokedAt', '_id') },
+    { name: 'account', fields: sortBy('accountId', 'revokedAt', '_id') },
   ],
   onAccountDeletion: 'keep',
 };
@@ -85,8 +85,8 @@ export const SESSIONS_COLLECTION: DeclaredCollection = {
   name: 'sessions',
   indexes: [
     HASH,
-    { name: 'account', fields: order('accountId', '_id') },
-    { name: 'expiresAt', fields: order('expiresAt') },
+    { name: 'account', fields: sortBy('accountId', '_id') },
+    { name: 'expiresAt', fields: sortBy('expiresAt') },
   ],
   onAccountDeletion: 'keep',
 };
@@ -96,21 +96,21 @@ export const SESSIONS_COLLECTION: DeclaredCollection = {
  * address, a secret's hash), or are for the operator, as their names show.
  */
 export class AccountsStore {
-  readonly #accounts: Collection<StoredAccount>;
-  readonly #keys: Collection<ApiKeyDocument>;
-  readonly #sessions: Collection<SessionDocument>;
+  readonly #accounts: DocumentCollection<StoredAccount>;
+  readonly #keys: DocumentCollection<ApiKeyDocument>;
+  readonly #sessions: DocumentCollection<SessionDocument>;
 
   private constructor(
-    accounts: Collection<StoredAccount>,
-    keys: Collection<ApiKeyDocument>,
-    sessions: Collection<SessionDocument>,
+    accounts: DocumentCollection<StoredAccount>,
+    keys: DocumentCollection<ApiKeyDocument>,
+    sessions: DocumentCollection<SessionDocument>,
   ) {
     this.#accounts = accounts;
     this.#keys = keys;
     this.#sessions = sessions;
   }
 
-  static async open(documents: Documents): Promise<AccountsStore> {
+  static async open(documents: DocumentStore): Promise<AccountsStore> {
     return new AccountsStore(
       await documents.collection(ACCOUNTS_COLLECTION),
       await documents.collection(API_KEYS_COLLECTION),
@@ -156,7 +156,7 @@ export class AccountsStore {
 
   /** For the operator: every account, oldest first. */
   findEveryAccount(): Promise<AccountDocument[]> {
-    return this.#accounts.find({}, { sort: order('_id') });
+    return this.#accounts.find({}, { sort: sortBy('_id') });
   }
 
   /** For the operator: whether nobody has an account yet. */
@@ -170,7 +170,7 @@ export class AccountsStore {
 
   /** The keys of an account that were not revoked, oldest first. */
   findLiveKeys(accountId: string): Promise<ApiKeyDocument[]> {
-    return this.#keys.find({ accountId, revokedAt: null }, { sort: order('_id') });
+    return this.#keys.find({ accountId, revokedAt: null }, { sort: sortBy('_id') });
   }
 
   /** The key whose text has this hash, revoked or not. */
@@ -188,7 +188,7 @@ export class AccountsStore {
     return this.#revoke({ _id: keyId }, now);
   }
 
-  async #revoke(key: Filter, now: Date): Promise<boolean> {
+  async #revoke(key: DocumentFilter, now: Date): Promise<boolean> {
     const change = { $set: { revokedAt: now.toISOString() } };
     return (await this.#keys.updateOne({ ...key, revokedAt: null }, change)).modified === 1;
   }
@@ -231,6 +231,6 @@ export class AccountsStore {
 
   /** Deletes a batch of expired sessions. Returns the number. */
   sweepSessions(now: Date): Promise<number> {
-    return deleteExpired(this.#sessions, now);
+    return deleteExpiredBatch(this.#sessions, now);
   }
 }

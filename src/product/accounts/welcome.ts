@@ -1,4 +1,4 @@
-import type { Bootstrapped } from './bootstrap.ts';
+import type { BootstrapResult } from './bootstrap.ts';
 
 /**
  * The last output of a start, after the log: the address, and the secrets that the first start generated. The secrets
@@ -8,7 +8,7 @@ import type { Bootstrapped } from './bootstrap.ts';
  */
 export function welcomeText(
   url: string,
-  firstStart: Omit<Bootstrapped, 'finish'> | null,
+  firstStart: Omit<BootstrapResult, 'finish'> | null,
   signInAddress: string | null,
 ): string {
   const lines = ['', `Darkroom is listening on ${url}`, `  documentation: ${url}/docs`];

@@ -1,4 +1,8 @@
-import type { Collection, DeclaredCollection, Documents } from '../../platform/stores/documents/port.ts';
+import type {
+  DeclaredCollection,
+  DocumentCollection,
+  DocumentStore,
+} from '../../platform/stores/documents/port.ts';
 
 /** The number of an account's assets, and marks of assets that are being added or removed. */
 interface QuotaDocument {
@@ -28,15 +32,15 @@ export const ASSET_QUOTA_COLLECTION: DeclaredCollection = {
  * The sweep resolves each mark that is left over: `confirm` if the asset exists, and `giveBack` if it does not.
  */
 export class AssetQuota {
-  readonly #quota: Collection<QuotaDocument>;
+  readonly #quota: DocumentCollection<QuotaDocument>;
   readonly #now: () => Date;
 
-  private constructor(quota: Collection<QuotaDocument>, now: () => Date) {
+  private constructor(quota: DocumentCollection<QuotaDocument>, now: () => Date) {
     this.#quota = quota;
     this.#now = now;
   }
 
-  static async open(documents: Documents, now: () => Date): Promise<AssetQuota> {
+  static async open(documents: DocumentStore, now: () => Date): Promise<AssetQuota> {
     return new AssetQuota(await documents.collection<QuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 

@@ -1,7 +1,7 @@
 import type { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
 import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { newId, randomText } from '../../platform/ids/ids.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { type HashBytes, hashBytesOf } from './likeness.ts';
 import type { Asset } from './schema.ts';
 
@@ -50,24 +50,24 @@ export type AssetStatus = Asset['status'];
 type AssetOrigin = Asset['origin'];
 
 /** The fields of an asset that are known before its upload. */
-export type Labels = Pick<
+export type AssetLabels = Pick<
   AssetDocument,
   'name' | 'collection' | 'origin' | 'jobId' | 'itemIndex' | 'warnings' | 'expiresAt'
 >;
 
 /** The checksums of the bytes, computed while they are stored. */
-export interface Checksums {
+export interface ContentChecksums {
   digest: string;
   crc32: number;
 }
 
 /** The fields that are known once the bytes are stored. */
-export type ContentFields = Pick<AssetDocument, 'image' | 'hashBytes' | 'metadata'> & Checksums;
+export type AssetContentFields = Pick<AssetDocument, 'image' | 'hashBytes' | 'metadata'> & ContentChecksums;
 
 /** A new asset, before its upload. */
-export function newAsset(
+export function newAssetDocument(
   accountId: string,
-  begin: Labels & Pick<AssetDocument, 'state' | 'objectKey'>,
+  begin: AssetLabels & Pick<AssetDocument, 'state' | 'objectKey'>,
   now: Date,
 ): AssetDocument {
   return {
@@ -84,13 +84,13 @@ export function newAsset(
 }
 
 /** The main colours of an image. */
-export type Palette = NonNullable<ImageObject['palette']>;
+export type AssetPalette = NonNullable<ImageObject['palette']>;
 
 /**
  * The description of an image, as an asset stores it. A palette is not stored, because it belongs to the response of
  * one call.
  */
-export function describedFields(
+export function descriptionFieldsOf(
   { palette: _, ...image }: ImageObject,
   metadata: ImageTags,
 ): Pick<AssetDocument, 'image' | 'hashBytes' | 'metadata'> {
@@ -104,7 +104,7 @@ export function newObjectKey(): string {
 }
 
 /** An asset as the API shows it. */
-export function assetOf(asset: AssetDocument): Asset {
+export function assetDataOf(asset: AssetDocument): Asset {
   const { _id: id, status, origin, name, collection, jobId, itemIndex, image, metadata } = asset;
   const { createdAt, expiresAt } = asset;
   return {
@@ -112,7 +112,7 @@ export function assetOf(asset: AssetDocument): Asset {
     status,
     origin,
     createdAt,
-    ...present({ name, collection, jobId, itemIndex, image, expiresAt }),
+    ...withoutAbsentFields({ name, collection, jobId, itemIndex, image, expiresAt }),
     ...(metadata !== null && { metadata: JSON.parse(metadata) }),
   };
 }

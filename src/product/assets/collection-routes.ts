@@ -1,20 +1,20 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { createRowWriter, streamList } from '../../platform/http/paging/streamed-list.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AssetCollections } from './collections.ts';
-import { collectionNotFound } from './errors.ts';
-import { collectionName } from './rules.ts';
-import { AssetCollection, CollectionParams, NewCollection } from './schema.ts';
+import { collectionNotFoundError } from './errors.ts';
+import { checkCollectionName } from './rules.ts';
+import { AssetCollection, AssetCollectionParams, NewAssetCollectionBody } from './schema.ts';
 
-const writeCollection = rowWriter(AssetCollection);
+const writeCollection = createRowWriter(AssetCollection);
 
 /** The routes of collections, which group the assets of an account by name. */
 export async function collectionRoutes(
   app: FastifyInstance,
-  { gate, collections }: { gate: Gate; collections: AssetCollections },
+  { gate, collections }: { gate: CallGate; collections: AssetCollections },
 ): Promise<void> {
   app.get(
     '/collections',
@@ -22,30 +22,30 @@ export async function collectionRoutes(
       schema: {
         summary: 'List collections',
         description: 'By name. Not paged.',
-        response: { 200: envelopeOf(Type.Array(AssetCollection)) },
+        response: { 200: envelopeSchemaOf(Type.Array(AssetCollection)) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      return sendList(reply, 'Collections listed.', collections.list(accountId), writeCollection);
+      return streamList(reply, 'Collections listed.', collections.list(accountId), writeCollection);
     },
   );
 
-  app.post<{ Body: NewCollection }>(
+  app.post<{ Body: NewAssetCollectionBody }>(
     '/collections',
     {
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Create a collection',
         description: 'A name that exists is answered with 200.',
-        body: NewCollection,
-        response: { 200: envelopeOf(AssetCollection), 201: envelopeOf(AssetCollection) },
+        body: NewAssetCollectionBody,
+        response: { 200: envelopeSchemaOf(AssetCollection), 201: envelopeSchemaOf(AssetCollection) },
       },
     },
     async (request, reply) => {
-      const name = collectionName(request.body.name, 'name');
+      const name = checkCollectionName(request.body.name, 'name');
       const { collection, isNew } = await collections.create(gate.requireCaller(request).accountId, name);
-      if (!isNew) return success('The collection exists already.', collection);
+      if (!isNew) return successEnvelope('The collection exists already.', collection);
       return sendCreated(
         reply,
         `/collections/${encodeURIComponent(name)}`,
@@ -55,20 +55,20 @@ export async function collectionRoutes(
     },
   );
 
-  app.delete<{ Params: CollectionParams }>(
+  app.delete<{ Params: AssetCollectionParams }>(
     '/collections/:name',
     {
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Delete a collection',
         description: 'Its assets stay, without a collection.',
-        params: CollectionParams,
+        params: AssetCollectionParams,
         response: { 204: Type.Null() },
       },
     },
     async (request, reply) => {
       const removed = await collections.remove(gate.requireCaller(request).accountId, request.params.name);
-      if (!removed) throw collectionNotFound();
+      if (!removed) throw collectionNotFoundError();
       return reply.code(204).send();
     },
   );

@@ -1,9 +1,9 @@
 import { randomText } from '../../platform/ids/ids.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  order,
+  type DocumentCollection,
+  type DocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
 import type { AssetCollection } from './schema.ts';
 import type { AssetsStore } from './store.ts';
@@ -18,7 +18,7 @@ interface CollectionDocument {
 /** The names of an account's collections. */
 export const ASSET_COLLECTIONS: DeclaredCollection = {
   name: 'assetCollections',
-  indexes: [{ name: 'name', fields: order('accountId', 'name'), unique: true }],
+  indexes: [{ name: 'name', fields: sortBy('accountId', 'name'), unique: true }],
   onAccountDeletion: 'delete',
 };
 
@@ -26,17 +26,25 @@ const ROWS_A_READ = 100;
 
 /** The collections of the accounts. A collection is a name by which assets are grouped. */
 export class AssetCollections {
-  readonly #collections: Collection<CollectionDocument>;
+  readonly #collections: DocumentCollection<CollectionDocument>;
   readonly #assets: AssetsStore;
   readonly #now: () => Date;
 
-  private constructor(collections: Collection<CollectionDocument>, assets: AssetsStore, now: () => Date) {
+  private constructor(
+    collections: DocumentCollection<CollectionDocument>,
+    assets: AssetsStore,
+    now: () => Date,
+  ) {
     this.#collections = collections;
     this.#assets = assets;
     this.#now = now;
   }
 
-  static async open(documents: Documents, assets: AssetsStore, now: () => Date): Promise<AssetCollections> {
+  static async open(
+    documents: DocumentStore,
+    assets: AssetsStore,
+    now: () => Date,
+  ): Promise<AssetCollections> {
     const collections = await documents.collection<CollectionDocument>(ASSET_COLLECTIONS);
     return new AssetCollections(collections, assets, now);
   }
@@ -47,7 +55,7 @@ export class AssetCollections {
     for (;;) {
       const rows = await this.#collections.find(
         { accountId, name: { $gt: after } },
-        { sort: order('name'), limit: ROWS_A_READ },
+        { sort: sortBy('name'), limit: ROWS_A_READ },
       );
       for (const row of rows) yield this.#withCount(row);
       const last = rows.at(-1);

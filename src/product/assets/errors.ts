@@ -14,7 +14,7 @@ export function assetNotFound(assetId: string, param = 'assetId'): ApiError {
   });
 }
 
-export function collectionNotFound(): ApiError {
+export function collectionNotFoundError(): ApiError {
   return new ApiError('not_found', 'There is no such collection: GET /api/v1/collections lists yours.', {
     param: 'name',
   });
@@ -24,7 +24,7 @@ export function collectionNotFound(): ApiError {
  * The error for an asset without bytes: its upload has not happened yet, or was not an image.
  * @param param the field of the call that names the asset.
  */
-export function withoutContent(status: AssetStatus, param = 'assetId'): ApiError {
+export function assetWithoutContentError(status: AssetStatus, param = 'assetId'): ApiError {
   const reason =
     status === 'PENDING'
       ? 'has not finished uploading: put its bytes to the upload url first'
@@ -33,7 +33,7 @@ export function withoutContent(status: AssetStatus, param = 'assetId'): ApiError
 }
 
 /** A reserved asset accepts one upload only. */
-export function alreadyPut(status: AssetStatus): ApiError {
+export function alreadyUploadedError(status: AssetStatus): ApiError {
   return new ApiError(
     'invalid_state',
     'This upload url was used already: reserve another asset by POST /api/v1/assets.',
@@ -42,7 +42,7 @@ export function alreadyPut(status: AssetStatus): ApiError {
 }
 
 /** The error for a ticket's upload address that was altered, was used or has expired. It is equal for all of these. */
-export function ticketNotAccepted(): ApiError {
+export function ticketNotAcceptedError(): ApiError {
   return new ApiError(
     'not_found',
     'This upload address is not accepted: it was altered, was used or has expired. Ask for another one by POST /api/v1/upload-tickets.',
@@ -51,20 +51,20 @@ export function ticketNotAccepted(): ApiError {
 }
 
 /** The error for a call to a ticket's address that sends no bytes. */
-export function ticketWithoutBytes(): ApiError {
-  return invalidParam(
+export function ticketWithoutBytesError(): ApiError {
+  return invalidParamError(
     'file',
     'The body is empty: POST the bytes of the image to this url, as curl -F file=@photo.jpg URL or curl --data-binary @photo.jpg URL do. The url can still be used.',
   );
 }
 
 /** The error for a readable image whose type its ticket does not accept. */
-export function otherContentType(found: string, supported: readonly string[]): ApiError {
+export function wrongContentTypeError(found: string, supported: readonly string[]): ApiError {
   const message = `The image is ${found}, and this ticket takes ${supported.join(', ')}: ask for another ticket and send one of these.`;
   return new ApiError('unsupported_format', message, { param: 'file', details: { found, supported } });
 }
 
-export function assetCountExceeded(limit: number, left: number, topUpUrl: string): ApiError {
+export function assetCountExceededError(limit: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
     `The plan stores ${limit} assets, and ${left} more fit: delete some, or change the plan.`,
@@ -73,14 +73,14 @@ export function assetCountExceeded(limit: number, left: number, topUpUrl: string
 }
 
 /** The error when the object store did not return the bytes of an existing asset. */
-export function storageUnreadable(cause?: unknown): ApiError {
+export function storageUnreadableError(cause?: unknown): ApiError {
   const message = 'The stored bytes of the asset could not be read: make the same call again.';
-  return temporarilyUnavailable('storage_read', message, 2, cause);
+  return temporarilyUnavailableError('storage_read', message, 2, cause);
 }
 
 /** The upload waited too long in the queue. */
-export function tooManyUploads(): ApiError {
+export function tooManyUploadsError(): ApiError {
   const message =
     'The upload was not done in time, because many others are under way: make the same call again later.';
-  return temporarilyUnavailable('deadline_exceeded', message, 5);
+  return temporarilyUnavailableError('deadline_exceeded', message, 5);
 }

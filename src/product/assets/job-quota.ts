@@ -1,5 +1,5 @@
 import { randomText } from '../../platform/ids/ids.ts';
-import type { Collection, Documents } from '../../platform/stores/documents/port.ts';
+import type { DocumentCollection, DocumentStore } from '../../platform/stores/documents/port.ts';
 import { ASSET_QUOTA_COLLECTION } from './asset-quota.ts';
 
 /** A change of the counter by a job. */
@@ -29,15 +29,15 @@ interface JobQuotaDocument {
  *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
  */
 export class JobQuota {
-  readonly #quota: Collection<JobQuotaDocument>;
+  readonly #quota: DocumentCollection<JobQuotaDocument>;
   readonly #now: () => Date;
 
-  private constructor(quota: Collection<JobQuotaDocument>, now: () => Date) {
+  private constructor(quota: DocumentCollection<JobQuotaDocument>, now: () => Date) {
     this.#quota = quota;
     this.#now = now;
   }
 
-  static async open(documents: Documents, now: () => Date): Promise<JobQuota> {
+  static async open(documents: DocumentStore, now: () => Date): Promise<JobQuota> {
     return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 

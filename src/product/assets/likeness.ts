@@ -1,4 +1,4 @@
-import { type IndexSpec, order } from '../../platform/stores/documents/port.ts';
+import { type IndexSpec, sortBy } from '../../platform/stores/documents/port.ts';
 
 /** The eight bytes of a perceptual hash, in hex. Two hashes that differ in at most 7 bits have an equal byte. */
 export type HashBytes = Record<(typeof BYTES)[number], string>;
@@ -8,13 +8,13 @@ const BYTES = ['b0', 'b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'] as const;
 /**
  * The most bits by which two pictures may differ in a search. With one more bit, the hashes might have no equal byte.
  */
-export const MAX_DISTANCE = BYTES.length - 1;
-export const DEFAULT_DISTANCE = 6;
+export const MAX_HASH_DISTANCE = BYTES.length - 1;
+export const DEFAULT_HASH_DISTANCE = 6;
 
 /** One index per byte. In it, the assets of an account with an equal byte are adjacent. */
 export const HASH_INDEXES: readonly IndexSpec[] = BYTES.map((byte) => ({
   name: `hash-${byte}`,
-  fields: order('accountId', 'state', `hashBytes.${byte}`),
+  fields: sortBy('accountId', 'state', `hashBytes.${byte}`),
   whenPresent: [`hashBytes.${byte}`],
 }));
 
@@ -23,6 +23,6 @@ export function hashBytesOf(hash: string): HashBytes {
 }
 
 /** One filter per byte. Together they match every picture within MAX_DISTANCE, and others. */
-export function candidateFilters(hash: string): Record<string, string>[] {
+export function similarHashFilters(hash: string): Record<string, string>[] {
   return Object.entries(hashBytesOf(hash)).map(([byte, value]) => ({ [`hashBytes.${byte}`]: value }));
 }

@@ -2,45 +2,45 @@ import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
-import type { Signatures } from '../../platform/http/signatures.ts';
-import type { Slice } from '../../platform/http/slice.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { LinkSigner } from '../../platform/http/signatures.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
-import type { Log } from '../../platform/tracing/log.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
+import type { EventLog } from '../../platform/tracing/log.ts';
 import type { ByteRange } from '../../platform/values/byte-range.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AssetStatus } from './asset.ts';
 import { AssetQuota } from './asset-quota.ts';
 import { collectionRoutes } from './collection-routes.ts';
 import { AssetCollections } from './collections.ts';
 import { AssetLinks } from './content/links.ts';
-import { Previews } from './content/preview.ts';
-import { AssetReader, openContent } from './content/reader.ts';
+import { AssetPreviews } from './content/preview.ts';
+import { AssetReader, openAssetContent } from './content/reader.ts';
 import { contentRoutes } from './content/routes.ts';
 import { JobQuota } from './job-quota.ts';
-import { MAX_UPLOAD_BYTES, MAX_URL_BYTES, UNFINISHED_MS } from './limits.ts';
-import { AssetRecords } from './records.ts';
-import { Removal } from './removal.ts';
+import { MAX_FETCHED_IMAGE_BYTES, MAX_UNFINISHED_UPLOAD_MS, MAX_UPLOAD_BYTES } from './limits.ts';
+import { AssetRecordCache } from './records.ts';
+import { AssetRemoval } from './removal.ts';
 import { assetRoutes } from './routes.ts';
 import { type AssetSelection, AssetsStore } from './store.ts';
-import { IncomingImages } from './uploads/incoming.ts';
-import { Intake } from './uploads/intake.ts';
+import { IncomingImageReader } from './uploads/incoming.ts';
+import { UploadIntake } from './uploads/intake.ts';
 import { JobOutputs } from './uploads/outputs.ts';
 import { uploadRoutes } from './uploads/routes.ts';
 import { ticketRoutes } from './uploads/tickets.ts';
 import { Uploads } from './uploads/uploads.ts';
 
 interface AssetsOptions {
-  gate: Gate;
-  documents: Documents;
+  gate: CallGate;
+  documents: DocumentStore;
   coordination: Coordination;
-  objects: Objects;
+  objects: ObjectStore;
   imageWorkers: ImageWorkers;
-  outbound: Outbound;
-  signatures: Signatures;
+  outbound: OutboundRequests;
+  signatures: LinkSigner;
   capacity: Capacity;
   /** The most assets that a plan may store. */
   storedAssets: (plan: string) => number;
@@ -50,10 +50,10 @@ interface AssetsOptions {
   /** See AssetSweepsOptions. */
   storesOpenedAt?: Date;
   now: () => Date;
-  log: Log;
+  log: EventLog;
 }
 
-export interface AssetsSlice extends Slice {
+export interface AssetsSlice extends ProductSlice {
   sweeps: readonly SweepTask[];
   /** The reader of assets for synchronous calls. */
   reader: AssetReader;
@@ -66,11 +66,11 @@ export interface AssetsSlice extends Slice {
   countAssets(accountId: string): Promise<number>;
   /** Returns those of the given ids that are not DONE assets of the account. */
   missingAssets(accountId: string, assetIds: readonly string[]): Promise<string[]>;
-  jobs: AssetsForJobs;
+  jobs: JobAssets;
 }
 
 /** The assets of jobs: their inputs, the quota for their outputs, and the outputs. */
-export interface AssetsForJobs {
+export interface JobAssets {
   /** Reads inputs, which may be as large as an upload. */
   read: AssetReader['read'];
   find: AssetReader['find'];
@@ -79,20 +79,20 @@ export interface AssetsForJobs {
   /** The ids of at most `limit` DONE images, oldest first. */
   select(accountId: string, selection: AssetSelection, limit: number): Promise<string[]>;
   /** Returns those of the given ids that are assets of the account with stored bytes. */
-  pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredPicture>>;
+  pictures(accountId: string, assetIds: readonly string[]): Promise<Map<string, StoredAssetContent>>;
   /** The number of outputs of a job. It only falls once the job has ended. */
   countOfJob(accountId: string, jobId: string): Promise<number>;
   /**
    * A range of the bytes of a picture.
    * @throws ApiError provider_unavailable with reason storage_read
    */
-  open(picture: StoredPicture, range: ByteRange): Promise<Readable>;
+  open(picture: StoredAssetContent, range: ByteRange): Promise<Readable>;
   quota: JobQuota;
   outputs: JobOutputs;
 }
 
 /** The fields of an asset that a download needs. */
-export interface StoredPicture {
+export interface StoredAssetContent {
   id: string;
   accountId: string;
   name: string | null;
@@ -110,13 +110,13 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
   const store = await AssetsStore.open(documents, now);
   const quota = await AssetQuota.open(documents, now);
   const collections = await AssetCollections.open(documents, store, now);
-  const intake = new Intake(options);
-  const incoming = new IncomingImages(options.outbound);
+  const intake = new UploadIntake(options);
+  const incoming = new IncomingImageReader(options.outbound);
   const links = new AssetLinks(options.signatures, options.publicUrl, now);
-  const records = await AssetRecords.open(store, options.coordination, now);
-  const removal = new Removal({ store, records, quota, objects, log });
+  const records = await AssetRecordCache.open(store, options.coordination, now);
+  const removal = new AssetRemoval({ store, records, quota, objects, log });
   const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
-  const previews = new Previews({ ...options, reader: inputs });
+  const previews = new AssetPreviews({ ...options, reader: inputs });
   const uploads = new Uploads({ ...options, store, quota, collections, intake, removal });
   const outputs = new JobOutputs({
     store,
@@ -136,7 +136,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
       await app.register(collectionRoutes, { gate, collections });
     },
 
-    reader: new AssetReader(records, objects, MAX_URL_BYTES),
+    reader: new AssetReader(records, objects, MAX_FETCHED_IMAGE_BYTES),
 
     whenRemoved: (listener) => records.whenEnded(listener),
 
@@ -153,7 +153,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
       statuses: (accountId, ids) => store.statuses(accountId, ids),
       select: (accountId, selection, limit) => store.select(accountId, selection, limit),
       pictures: async (accountId, ids) => {
-        const pictures = new Map<string, StoredPicture>();
+        const pictures = new Map<string, StoredAssetContent>();
         for (const asset of await store.findMany(accountId, ids)) {
           const { _id: id, name, image, digest, crc32, objectKey } = asset;
           if (image === null || digest === null || crc32 === undefined || objectKey === null) continue;
@@ -163,7 +163,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
         return pictures;
       },
       countOfJob: (accountId, jobId) => store.countOfJob(accountId, jobId),
-      open: async (picture, range) => (await openContent(objects, picture, range)).body,
+      open: async (picture, range) => (await openAssetContent(objects, picture, range)).body,
       quota: await JobQuota.open(documents, now),
       outputs,
     },
@@ -176,7 +176,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
 interface AssetSweepsOptions {
   store: AssetsStore;
   quota: AssetQuota;
-  removal: Removal;
+  removal: AssetRemoval;
   uploads: Uploads;
   /**
    * When the stores were opened, if no other host shares them. An upload that began earlier has lost its process.
@@ -192,7 +192,7 @@ function createAssetSweeps(options: AssetSweepsOptions): SweepTask[] {
   const { store, quota, removal, uploads, storesOpenedAt } = options;
   /** The instant before which an unfinished asset must have lost its process. */
   const before = (now: Date) =>
-    new Date(Math.max(now.getTime() - UNFINISHED_MS, storesOpenedAt?.getTime() ?? 0));
+    new Date(Math.max(now.getTime() - MAX_UNFINISHED_UPLOAD_MS, storesOpenedAt?.getTime() ?? 0));
 
   /** Removes expired outputs, failed assets, and reserved assets whose upload URL expired unused. */
   async function expired(now: Date): Promise<number> {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { AssetDocument } from './asset.ts';
-import { assetNotFound, withoutContent } from './errors.ts';
+import { assetNotFoundError, assetWithoutContentError } from './errors.ts';
 import type { AssetsStore } from './store.ts';
 
 const GONE = 'assets/gone';
@@ -20,7 +20,7 @@ export interface DoneAsset extends AssetDocument {
  * A cache of recently read asset records. A stored asset changes only by its deletion, which is announced to every
  * process. A reader that finds no bytes for a record refreshes it.
  */
-export class AssetRecords {
+export class AssetRecordCache {
   readonly #store: AssetsStore;
   readonly #coordination: Coordination;
   readonly #records: LRUCache<string, DoneAsset>;
@@ -33,8 +33,12 @@ export class AssetRecords {
     this.#records = new LRUCache({ max: MAX_RECORDS, ttl: KEEP_MS, ttlResolution: 0, perf });
   }
 
-  static async open(store: AssetsStore, coordination: Coordination, now: () => Date): Promise<AssetRecords> {
-    const records = new AssetRecords(store, coordination, now);
+  static async open(
+    store: AssetsStore,
+    coordination: Coordination,
+    now: () => Date,
+  ): Promise<AssetRecordCache> {
+    const records = new AssetRecordCache(store, coordination, now);
     records.#unsubscribe = await coordination.subscribe(GONE, (key) => records.#records.delete(key));
     return records;
   }
@@ -56,7 +60,7 @@ export class AssetRecords {
   async findStored(accountId: string, assetId: string, param?: string): Promise<DoneAsset> {
     const key = keyOf(accountId, assetId);
     this.#records.delete(key);
-    const asset = await findDone(this.#store, accountId, assetId, param);
+    const asset = await findAssetWithContent(this.#store, accountId, assetId, param);
     this.#records.set(key, asset);
     return asset;
   }
@@ -100,7 +104,7 @@ export async function findAsset(
   param?: string,
 ): Promise<AssetDocument> {
   const asset = await store.find(accountId, assetId);
-  if (asset === null) throw assetNotFound(assetId, param);
+  if (asset === null) throw assetNotFoundError(assetId, param);
   return asset;
 }
 
@@ -109,14 +113,14 @@ export async function findAsset(
  * @param param the field of the call that names it. Absent: assetId.
  * @throws ApiError asset_not_found; invalid_state while it is PENDING, and when it FAILED.
  */
-export async function findDone(
+export async function findAssetWithContent(
   store: AssetsStore,
   accountId: string,
   assetId: string,
   param?: string,
 ): Promise<DoneAsset> {
   const asset = await findAsset(store, accountId, assetId, param);
-  if (!isDone(asset)) throw withoutContent(asset.status, param);
+  if (!isDone(asset)) throw assetWithoutContentError(asset.status, param);
   return asset;
 }
 

@@ -1,17 +1,17 @@
-import { eachLimit } from '../../platform/queues/each-limit.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
-import type { Log } from '../../platform/tracing/log.ts';
+import { forEachWithLimit } from '../../platform/queues/each-limit.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
+import type { EventLog } from '../../platform/tracing/log.ts';
 import type { AssetDocument } from './asset.ts';
 import type { AssetQuota } from './asset-quota.ts';
-import type { AssetRecords } from './records.ts';
+import type { AssetRecordCache } from './records.ts';
 import type { AssetsStore } from './store.ts';
 
 interface RemovalOptions {
   store: AssetsStore;
-  records: AssetRecords;
+  records: AssetRecordCache;
   quota: AssetQuota;
-  objects: Objects;
-  log: Log;
+  objects: ObjectStore;
+  log: EventLog;
 }
 
 /** The number of concurrent deletions. One commit then covers several of them, and other calls are hardly slower. */
@@ -22,7 +22,7 @@ const REMOVED_AT_ONCE = 16;
  * object is deleted, and at last the document, which records the unfinished deletion until then. After a crash at any
  * point, the sweep finds that document and finishes the deletion. A visible asset always has its bytes.
  */
-export class Removal {
+export class AssetRemoval {
   readonly #options: RemovalOptions;
 
   constructor(options: RemovalOptions) {
@@ -50,7 +50,7 @@ export class Removal {
   /** Deletes assets, several at a time. Returns how many, without those that were deleted meanwhile. */
   async removeAll(assets: readonly AssetDocument[]): Promise<number> {
     let removed = 0;
-    await eachLimit(assets, REMOVED_AT_ONCE, async ({ accountId, _id }) => {
+    await forEachWithLimit(assets, REMOVED_AT_ONCE, async ({ accountId, _id }) => {
       if (await this.remove(accountId, _id)) removed += 1;
     });
     return removed;
@@ -72,7 +72,7 @@ export class Removal {
 
   /** Finishes the deletion of hidden assets, several concurrently. */
   finishAll(assets: readonly AssetDocument[]): Promise<void> {
-    return eachLimit(assets, REMOVED_AT_ONCE, (asset) => this.finish(asset));
+    return forEachWithLimit(assets, REMOVED_AT_ONCE, (asset) => this.finish(asset));
   }
 
   /**

@@ -6,18 +6,18 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Gate } from '../accounts/gate/gate.ts';
 import { type AssetDocument, assetOf } from './asset.ts';
 import type { AssetLinks } from './content/links.ts';
-import { assetNotFound } from './errors.ts';
-import { DEFAULT_DISTANCE } from './likeness.ts';
-import { findAsset, findDone } from './records.ts';
-import type { Removal } from './removal.ts';
-import { linkEnd } from './rules.ts';
-import { Asset, AssetListQuery, AssetParams, Link, LinkQuery, ListedAsset } from './schema.ts';
+import { assetNotFoundError } from './errors.ts';
+import { DEFAULT_HASH_DISTANCE } from './likeness.ts';
+import { findAsset, findAssetWithContent } from './records.ts';
+import type { AssetRemoval } from './removal.ts';
+import { linkExpiry } from './rules.ts';
+import { Asset, AssetLink, AssetLinkQuery, AssetListQuery, AssetParams, ListedAsset } from './schema.ts';
 import type { AssetsStore } from './store.ts';
 
 interface AssetRoutesOptions {
-  gate: Gate;
+  gate: CallGate;
   store: AssetsStore;
-  removal: Removal;
+  removal: AssetRemoval;
   links: AssetLinks;
   now: () => Date;
 }
@@ -34,7 +34,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
         summary: 'List assets',
         description: 'Newest first; with similarTo, the nearest first, by page number alone.',
         querystring: AssetListQuery,
-        response: { 200: pageOf(ListedAsset) },
+        response: { 200: pageSchemaOf(ListedAsset) },
       },
     },
     async (request) => {
@@ -42,11 +42,11 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { query } = request;
       if (query.similarTo !== undefined) {
         const { rows, meta } = await similarAssets(store, accountId, query.similarTo, query);
-        return success('Similar assets listed.', rows.map(similarOf), meta);
+        return successEnvelope('Similar assets listed.', rows.map(similarOf), meta);
       }
       checkDistance(query);
       const { rows, meta } = await store.list(accountId, query);
-      return success('Assets listed.', rows.map(assetOf), meta);
+      return successEnvelope('Assets listed.', rows.map(assetDataOf), meta);
     },
   );
 
@@ -57,7 +57,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
         summary: 'Read an asset',
         description: 'Its facts and labels, without its bytes.',
         params: AssetParams,
-        response: { 200: envelopeOf(Asset) },
+        response: { 200: envelopeSchemaOf(Asset) },
       },
     },
     async (request, reply) => {
@@ -68,15 +68,15 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     },
   );
 
-  app.get<{ Params: AssetParams; Querystring: LinkQuery }>(
+  app.get<{ Params: AssetParams; Querystring: AssetLinkQuery }>(
     '/assets/:assetId/link',
     {
       schema: {
         summary: 'Make a link to an asset',
         description: 'The signed url needs no credential until it expires.',
         params: AssetParams,
-        querystring: LinkQuery,
-        response: { 200: envelopeOf(Link) },
+        querystring: AssetLinkQuery,
+        response: { 200: envelopeSchemaOf(AssetLink) },
       },
     },
     async (request, reply) => {
@@ -85,7 +85,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       addWarnings(reply, warnings);
       const expiresAt = linkEnd(request.query, now());
       const url = links.sign('asset-content', accountId, _id, expiresAt);
-      return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
+      return successEnvelope('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },
   );
 
@@ -103,7 +103,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       if (!(await removal.remove(accountId, request.params.assetId)))
-        throw assetNotFound(request.params.assetId);
+        throw assetNotFoundError(request.params.assetId);
       return reply.code(204).header('cache-tag', `asset-${request.params.assetId}`).send();
     },
   );
@@ -135,7 +135,7 @@ async function similarAssets(store: AssetsStore, accountId: string, assetId: str
     const mends = excluded.map((param) => ({ param, remove: true as const }));
     throw invalidParam(field, message, undefined, mends);
   }
-  const asset = await findDone(store, accountId, assetId).catch((error: unknown) => {
+  const asset = await findAssetWithContent(store, accountId, assetId).catch((error: unknown) => {
     throw error instanceof ApiError ? ofSimilarTo(error) : error;
   });
   const { perceptualHash } = asset.image;
@@ -143,12 +143,12 @@ async function similarAssets(store: AssetsStore, accountId: string, assetId: str
     const message = 'This asset was stored before likeness was measured: delete it and upload it again.';
     throw new ApiError('invalid_state', message, { param: 'similarTo' });
   }
-  return store.similar(asset, perceptualHash, query.distance ?? DEFAULT_DISTANCE, query);
+  return store.similar(asset, perceptualHash, query.distance ?? DEFAULT_HASH_DISTANCE, query);
 }
 
 /** The asset as the API shows it, with its distance. */
 function similarOf(asset: SimilarAsset) {
-  return { ...assetOf(asset), distance: asset.distance };
+  return { ...assetDataOf(asset), distance: asset.distance };
 }
 
 function ofSimilarTo({ code, message, details }: ApiError): ApiError {

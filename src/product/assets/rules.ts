@@ -1,7 +1,7 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { isLongerThan } from '../../platform/values/lengths.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { hasMoreCharacters } from '../../platform/values/lengths.ts';
 import { LINK_LIFE_SECONDS } from './limits.ts';
-import { type LinkQuery, MAX_NAME_CHARACTERS } from './schema.ts';
+import { type AssetLinkQuery, MAX_ASSET_NAME_CHARACTERS } from './schema.ts';
 
 const MAX_COLLECTION_CHARACTERS = 64;
 const CONTROL_CHARACTER = /\p{Cc}/u;
@@ -12,31 +12,31 @@ const CONTROL_CHARACTERS = /\p{Cc}/gu;
  * @param param the name of the parameter in the call.
  * @throws ApiError invalid_param
  */
-export function collectionName(name: string, param: 'collection' | 'name' | 'from.collection'): string {
-  const fits = name !== '' && !isLongerThan(name, MAX_COLLECTION_CHARACTERS) && name === name.trim();
+export function checkCollectionName(name: string, param: 'collection' | 'name' | 'from.collection'): string {
+  const fits = name !== '' && !hasMoreCharacters(name, MAX_COLLECTION_CHARACTERS) && name === name.trim();
   if (fits && !CONTROL_CHARACTER.test(name)) return name;
-  throw invalidParam(
+  throw invalidParamError(
     param,
     `The name of a collection is 1 to ${MAX_COLLECTION_CHARACTERS} characters, without control characters and without a space at either end.`,
   );
 }
 
 /** The name of an asset as sent by the caller, else the name of its file. Null without either. */
-export function assetName(given: string | undefined, filename: string | null): string | null {
+export function assetNameOrNull(given: string | undefined, filename: string | null): string | null {
   for (const name of [given, filename]) {
     const clean = (name ?? '').replace(CONTROL_CHARACTERS, '').trim();
-    if (clean !== '') return [...clean].slice(0, MAX_NAME_CHARACTERS).join('');
+    if (clean !== '') return [...clean].slice(0, MAX_ASSET_NAME_CHARACTERS).join('');
   }
   return null;
 }
 
 /** When a link that is made now expires. */
-export function linkEnd({ expiresIn, expiresInSeconds = expiresIn }: LinkQuery, now: Date): Date {
+export function linkExpiry({ expiresIn, expiresInSeconds = expiresIn }: AssetLinkQuery, now: Date): Date {
   return new Date(now.getTime() + (expiresInSeconds ?? LINK_LIFE_SECONDS) * 1000);
 }
 
 /** The last segment of a URL's path, decoded; null when the path has none. */
-export function filenameIn(url: string): string | null {
+export function filenameInUrl(url: string): string | null {
   const last = URL.parse(url)?.pathname.split('/').at(-1) ?? '';
   try {
     return decodeURIComponent(last) || null;

@@ -1,12 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
-import { READABLE_TYPES } from '../../imaging/images/source.ts';
-import { component, HTTP_ADDRESS_PATTERN } from '../../platform/http/documented.ts';
+import { READABLE_MEDIA_TYPES } from '../../imaging/images/source.ts';
+import { componentSchema, HTTP_ADDRESS_PATTERN } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
-import { DEFAULT_DISTANCE, MAX_DISTANCE } from './likeness.ts';
-import { LINK_LIFE_SECONDS, MAX_UPLOAD_BYTES, MIN_TICKET_LIFE_MS, PUT_LIFE_MS } from './limits.ts';
+import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from './likeness.ts';
+import { LINK_LIFE_SECONDS, MAX_UPLOAD_BYTES, MIN_TICKET_LIFE_MS, UPLOAD_URL_LIFE_MS } from './limits.ts';
 
-export const MAX_NAME_CHARACTERS = 255;
+export const MAX_ASSET_NAME_CHARACTERS = 255;
 
 const AssetStatus = Type.Unsafe<'PENDING' | 'DONE' | 'FAILED'>({
   type: 'string',
@@ -14,7 +14,7 @@ const AssetStatus = Type.Unsafe<'PENDING' | 'DONE' | 'FAILED'>({
 });
 const AssetOrigin = Type.Unsafe<'upload' | 'job'>({ type: 'string', enum: ['upload', 'job'] });
 
-export const Asset = component('Asset', {
+export const Asset = componentSchema('Asset', {
   id: Type.String(),
   status: AssetStatus,
   name: Type.Optional(Type.String()),
@@ -32,14 +32,14 @@ export const Asset = component('Asset', {
 export type Asset = Static<typeof Asset>;
 
 /** An asset in a list. It has a distance if the list is of similar assets. */
-export const ListedAsset = component('ListedAsset', {
+export const ListedAsset = componentSchema('ListedAsset', {
   ...Asset.properties,
   distance: Type.Optional(
     Type.Integer({ description: 'With similarTo: bits in which the perceptual hashes differ.' }),
   ),
 });
 
-const name = Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'What downloads are called.' });
+const name = Type.String({ maxLength: MAX_ASSET_NAME_CHARACTERS, description: 'What downloads are called.' });
 /** Text without control characters and without spaces at its ends. */
 const COLLECTION_NAME = {
   minLength: 1,
@@ -67,7 +67,7 @@ export const UploadQuery = Type.Object({
 export type UploadQuery = Static<typeof UploadQuery>;
 
 /** The response to an upload: the asset of its only file, or the results of several files. */
-export const Uploaded = component('Uploaded', {
+export const UploadResult = componentSchema('Uploaded', {
   ...Type.Partial(Asset).properties,
   assets: Type.Optional(
     Type.Array(Asset, {
@@ -85,17 +85,17 @@ export const Uploaded = component('Uploaded', {
     ),
   ),
 });
-export type Uploaded = Static<typeof Uploaded>;
+export type UploadResult = Static<typeof UploadResult>;
 
 /** The JSON form of an upload. */
-export const UrlUpload = Type.Object(
+export const UrlUploadBody = Type.Object(
   { url: Type.String({ minLength: 1, documented: HTTP_ADDRESS_PATTERN }) },
   { title: 'UrlUpload', examples: [{ url: 'https://example.com/photo.jpg' }] },
 );
 
-export const Reservation = Type.Object(
+export const AssetReservationBody = Type.Object(
   {
-    contentType: Type.String({ enum: READABLE_TYPES }),
+    contentType: Type.String({ enum: READABLE_MEDIA_TYPES }),
     name: Type.Optional(name),
     collection: Type.Optional(collection),
   },
@@ -105,9 +105,9 @@ export const Reservation = Type.Object(
     examples: [{ contentType: 'image/jpeg', name: 'photo.jpg', collection: 'products' }],
   },
 );
-export type Reservation = Static<typeof Reservation>;
+export type AssetReservationBody = Static<typeof AssetReservationBody>;
 
-export const Reserved = component('Reserved', {
+export const ReservedAsset = componentSchema('Reserved', {
   asset: Asset,
   upload: Type.Object({
     method: Type.Literal('PUT'),
@@ -117,12 +117,12 @@ export const Reserved = component('Reserved', {
   }),
 });
 
-export const TicketRequest = Type.Object(
+export const UploadTicketBody = Type.Object(
   {
     contentTypes: Type.Optional(
-      Type.Array(Type.String({ enum: READABLE_TYPES }), {
+      Type.Array(Type.String({ enum: READABLE_MEDIA_TYPES }), {
         minItems: 1,
-        maxItems: READABLE_TYPES.length,
+        maxItems: READABLE_MEDIA_TYPES.length,
         description: 'What the image may be; every type that is read when left out.',
       }),
     ),
@@ -136,8 +136,8 @@ export const TicketRequest = Type.Object(
     expiresInSeconds: Type.Optional(
       Type.Integer({
         minimum: MIN_TICKET_LIFE_MS / 1000,
-        maximum: PUT_LIFE_MS / 1000,
-        description: `Seconds; default ${PUT_LIFE_MS / 1000}.`,
+        maximum: UPLOAD_URL_LIFE_MS / 1000,
+        description: `Seconds; default ${UPLOAD_URL_LIFE_MS / 1000}.`,
       }),
     ),
     name: Type.Optional(name),
@@ -149,9 +149,9 @@ export const TicketRequest = Type.Object(
     examples: [{ contentTypes: ['image/jpeg', 'image/png'], maxBytes: 5_000_000 }],
   },
 );
-export type TicketRequest = Static<typeof TicketRequest>;
+export type UploadTicketBody = Static<typeof UploadTicketBody>;
 
-export const UploadTicket = component('UploadTicket', {
+export const UploadTicket = componentSchema('UploadTicket', {
   assetId: Type.String({ description: 'The asset that the upload makes: its id can be used afterwards.' }),
   method: Type.Literal('POST'),
   url: Type.String({ description: 'Signed and for a single use: no credential is sent with it.' }),
@@ -178,8 +178,8 @@ export const AssetListQuery = Type.Object({
   distance: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: MAX_DISTANCE,
-      description: `With similarTo: the most bits in which perceptual hashes may differ; default ${DEFAULT_DISTANCE}.`,
+      maximum: MAX_HASH_DISTANCE,
+      description: `With similarTo: the most bits in which perceptual hashes may differ; default ${DEFAULT_HASH_DISTANCE}.`,
     }),
   ),
   ...PagingQuery,
@@ -193,21 +193,21 @@ const Signed = {
   signature: Type.Optional(Type.String()),
 };
 
-export const PutQuery = Type.Object({ ...Signed, ...shown });
-export type PutQuery = Static<typeof PutQuery>;
+export const SignedUploadQuery = Type.Object({ ...Signed, ...shown });
+export type SignedUploadQuery = Static<typeof SignedUploadQuery>;
 
 /** The query of a ticket's address. The limits of the upload are signed with it. */
-export const TicketQuery = Type.Object({
+export const UploadTicketQuery = Type.Object({
   contentTypes: Type.Optional(Type.String()),
   maxBytes: Type.Optional(Type.String()),
   ...Signed,
 });
-export type TicketQuery = Static<typeof TicketQuery>;
+export type UploadTicketQuery = Static<typeof UploadTicketQuery>;
 
 /** The edges of previews in pixels. There are only three, so that caches can serve them often. */
 const PREVIEW_EDGES = [64, 128, 256] as const;
 
-export const ContentQuery = Type.Object({
+export const AssetContentQuery = Type.Object({
   preview: Type.Optional(
     Type.Unsafe<(typeof PREVIEW_EDGES)[number]>({
       type: 'integer',
@@ -218,11 +218,11 @@ export const ContentQuery = Type.Object({
   download: Type.Optional(Type.Boolean({ description: 'true names the file in Content-Disposition.' })),
   ...Signed,
 });
-export type ContentQuery = Static<typeof ContentQuery>;
+export type AssetContentQuery = Static<typeof AssetContentQuery>;
 
 const LINK_BOUNDS = { minimum: 60, maximum: 604_800 };
 
-export const LinkQuery = Type.Object({
+export const AssetLinkQuery = Type.Object({
   expiresInSeconds: Type.Optional(
     Type.Integer({
       ...LINK_BOUNDS,
@@ -233,25 +233,25 @@ export const LinkQuery = Type.Object({
     Type.Integer({ ...LINK_BOUNDS, deprecated: true, description: 'The former name of expiresInSeconds.' }),
   ),
 });
-export type LinkQuery = Static<typeof LinkQuery>;
+export type AssetLinkQuery = Static<typeof AssetLinkQuery>;
 
-export const Link = component('Link', {
+export const AssetLink = componentSchema('Link', {
   url: Type.String({ description: 'Readable without a credential until then.' }),
   expiresAt: Type.String({ format: 'date-time' }),
 });
 
-export const AssetCollection = component('AssetCollection', {
+export const AssetCollection = componentSchema('AssetCollection', {
   name: Type.String(),
   assets: Type.Integer(),
   updatedAt: Type.String({ format: 'date-time', description: 'When it was made, or last got an asset.' }),
 });
 export type AssetCollection = Static<typeof AssetCollection>;
 
-export const NewCollection = Type.Object(
+export const NewAssetCollectionBody = Type.Object(
   { name: Type.String({ documented: COLLECTION_NAME }) },
   { title: 'NewCollection', additionalProperties: false, examples: [{ name: 'products' }] },
 );
-export type NewCollection = Static<typeof NewCollection>;
+export type NewAssetCollectionBody = Static<typeof NewAssetCollectionBody>;
 
-export const CollectionParams = Type.Object({ name: Type.String() });
-export type CollectionParams = Static<typeof CollectionParams>;
+export const AssetCollectionParams = Type.Object({ name: Type.String() });
+export type AssetCollectionParams = Static<typeof AssetCollectionParams>;

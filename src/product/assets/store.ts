@@ -1,33 +1,33 @@
 import { hashDistance } from '../../../workers/image/facts/perceptual-hash.ts';
-import type { ListMeta } from '../../platform/http/envelope.ts';
+import type { ListPageMeta } from '../../platform/http/envelope.ts';
 import {
   type ListPage,
   type PagingQuery,
-  pageNumber,
-  pageSize,
-  readPage,
+  readListPage,
+  requestedPageNumber,
+  requestedPageSize,
 } from '../../platform/http/paging/paging.ts';
-import { leastIdAt } from '../../platform/ids/ids.ts';
+import { smallestIdAt } from '../../platform/ids/ids.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
+  type DocumentCollection,
+  type DocumentStore,
   type IndexSpec,
-  order,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import { present } from '../../platform/values/present.ts';
-import type { AssetDocument, AssetStatus, ContentFields } from './asset.ts';
-import { candidateFilters, HASH_INDEXES } from './likeness.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import type { AssetContentFields, AssetDocument, AssetStatus } from './asset.ts';
+import { HASH_INDEXES, similarHashFilters } from './likeness.ts';
 import type { AssetListQuery } from './schema.ts';
 
 const INDEXES: readonly IndexSpec[] = [
   // With this unique index, equal bytes become one asset even when several uploads race.
-  { name: 'identity', fields: order('accountId', 'identity'), unique: true, whenPresent: ['identity'] },
-  { name: 'newest', fields: order('accountId', 'state', '-_id') },
-  { name: 'collection', fields: order('accountId', 'state', 'collection', '-_id') },
-  { name: 'jobItems', fields: order('accountId', 'state', 'jobId', 'itemIndex', '_id') },
-  { name: 'state', fields: order('state', 'stateAt') },
-  { name: 'expiresAt', fields: order('expiresAt') },
+  { name: 'identity', fields: sortBy('accountId', 'identity'), unique: true, whenPresent: ['identity'] },
+  { name: 'newest', fields: sortBy('accountId', 'state', '-_id') },
+  { name: 'collection', fields: sortBy('accountId', 'state', 'collection', '-_id') },
+  { name: 'jobItems', fields: sortBy('accountId', 'state', 'jobId', 'itemIndex', '_id') },
+  { name: 'state', fields: sortBy('state', 'stateAt') },
+  { name: 'expiresAt', fields: sortBy('expiresAt') },
   ...HASH_INDEXES,
 ];
 
@@ -37,9 +37,9 @@ export const ASSETS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'expire',
 };
 
-const NEWEST_FIRST = order('-_id');
-const IN_ITEM_ORDER = order('itemIndex', '_id');
-const OLDEST_FIRST = order('_id');
+const NEWEST_FIRST = sortBy('-_id');
+const IN_ITEM_ORDER = sortBy('itemIndex', '_id');
+const OLDEST_FIRST = sortBy('_id');
 const IDS_A_READ = 1_000;
 
 /** A selection of images by their facts. The instants are included. */
@@ -51,15 +51,15 @@ export interface AssetSelection {
 
 /** The assets of the accounts. Methods that take an account return only its own assets. */
 export class AssetsStore {
-  readonly #assets: Collection<AssetDocument>;
+  readonly #assets: DocumentCollection<AssetDocument>;
   readonly #now: () => Date;
 
-  private constructor(assets: Collection<AssetDocument>, now: () => Date) {
+  private constructor(assets: DocumentCollection<AssetDocument>, now: () => Date) {
     this.#assets = assets;
     this.#now = now;
   }
 
-  static async open(documents: Documents, now: () => Date): Promise<AssetsStore> {
+  static async open(documents: DocumentStore, now: () => Date): Promise<AssetsStore> {
     return new AssetsStore(await documents.collection<AssetDocument>(ASSETS_COLLECTION), now);
   }
 
@@ -81,10 +81,10 @@ export class AssetsStore {
   /** One page of assets: newest first, or the outputs of one job in the order of its items. */
   async list(accountId: string, query: AssetListQuery): Promise<ListPage<AssetDocument>> {
     const { collection, status, origin, jobId } = query;
-    const filters = present({ collection, status, origin, jobId });
+    const filters = withoutAbsentFields({ collection, status, origin, jobId });
     const filter = { accountId, state: 'kept', ...filters };
     const sort = jobId === undefined ? NEWEST_FIRST : IN_ITEM_ORDER;
-    return readPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
+    return readListPage(this.#assets, filter, { name: 'assets', accountId, filters, sort }, query);
   }
 
   /** The ids of at most `limit` DONE images, oldest first. Ids begin with the time of their creation. */
@@ -93,15 +93,15 @@ export class AssetsStore {
     { collection, createdFrom, createdTo }: AssetSelection,
     limit: number,
   ): Promise<string[]> {
-    const created = present({
-      $gte: createdFrom && leastIdAt('ast', Date.parse(createdFrom)),
-      $lt: createdTo && leastIdAt('ast', Date.parse(createdTo) + 1),
+    const created = withoutAbsentFields({
+      $gte: createdFrom && smallestIdAt('ast', Date.parse(createdFrom)),
+      $lt: createdTo && smallestIdAt('ast', Date.parse(createdTo) + 1),
     });
     const filter = {
       accountId,
       state: 'kept',
       status: 'DONE',
-      ...present({ collection }),
+      ...withoutAbsentFields({ collection }),
       ...(Object.keys(created).length > 0 && { _id: created }),
     };
     const found = await this.#assets.find(filter, { sort: OLDEST_FIRST, limit, fields: ['_id'] });
@@ -114,9 +114,9 @@ export class AssetsStore {
     hash: string,
     distance: number,
     query: PagingQuery,
-  ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListMeta }> {
+  ): Promise<{ rows: (AssetDocument & { distance: number })[]; meta: ListPageMeta }> {
     const distances = new Map<string, number>();
-    for (const filter of candidateFilters(hash)) {
+    for (const filter of similarHashFilters(hash)) {
       const candidates = await this.#assets.find(
         { accountId, ...filter, state: 'kept' },
         { fields: ['image.perceptualHash'] },
@@ -124,7 +124,7 @@ export class AssetsStore {
       for (const { _id: id, image } of candidates)
         if (id !== _id) distances.set(id, hashDistance(hash, image?.perceptualHash ?? ''));
     }
-    const [page, perPage] = [pageNumber(query), pageSize(query)];
+    const [page, perPage] = [requestedPageNumber(query), requestedPageSize(query)];
     const all = [...distances]
       .filter(([, bits]) => bits <= distance)
       .sort(([id, bits], [otherId, otherBits]) => bits - otherBits || (id < otherId ? 1 : -1));
@@ -175,7 +175,7 @@ export class AssetsStore {
    */
   async keep(
     { _id, accountId }: AssetDocument,
-    content: ContentFields & Pick<AssetDocument, 'identity'>,
+    content: AssetContentFields & Pick<AssetDocument, 'identity'>,
   ): Promise<AssetDocument | null> {
     return this.#assets.findOneAndUpdate(
       { _id, accountId, state: 'arriving' },
@@ -206,7 +206,7 @@ export class AssetsStore {
   /** Records the result of a PUT; null when the asset has changed meanwhile. */
   async endPut(
     { _id, accountId, status, objectKey }: AssetDocument,
-    end: Partial<ContentFields> & Partial<Pick<AssetDocument, 'status' | 'objectKey' | 'expiresAt'>>,
+    end: Partial<AssetContentFields> & Partial<Pick<AssetDocument, 'status' | 'objectKey' | 'expiresAt'>>,
   ): Promise<AssetDocument | null> {
     const asItWas = { _id, accountId, state: 'kept', status, objectKey };
     return this.#assets.findOneAndUpdate(asItWas, { $set: end });

@@ -1,17 +1,17 @@
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { randomText } from '../../platform/ids/ids.ts';
-import { insufficientCredit } from './errors.ts';
-import type { Movements } from './movements.ts';
-import { leftIn, periodOf, turnBackPeriods } from './period.ts';
-import { type PlanTerms, UNLIMITED } from './plans.ts';
+import { insufficientCreditError } from './errors.ts';
+import type { CreditMovements } from './movements.ts';
+import { billingPeriodOf, correctFuturePeriods, runsLeftIn } from './period.ts';
+import { type PlanTerms, UNLIMITED_RUNS } from './plans.ts';
 import {
-  availableOf,
+  availableCreditsOf,
   type BillingAccount,
   type BillingStore,
   canSpendFilter,
   type RunReservation,
 } from './store.ts';
-import type { SyncRuns } from './sync-runs.ts';
+import type { SyncRunCounter } from './sync-runs.ts';
 
 /** Lifetime of a reservation. It is longer than any synchronous call, and only ends reservations of dead processes. */
 const RESERVATION_LIFE_MS = 120_000;
@@ -29,8 +29,8 @@ export interface AdmittedRun {
 
 interface AllowanceOptions {
   store: BillingStore;
-  movements: Movements;
-  syncRuns: SyncRuns;
+  movements: CreditMovements;
+  syncRuns: SyncRunCounter;
   plan: (id: string) => PlanTerms;
   /** The URL for adding credits, which the error for lack of credits contains. */
   topUpUrl: () => string;
@@ -42,7 +42,7 @@ interface AllowanceOptions {
  * credits are held if it is beyond the limit. One conditional update does both, so that no more runs are admitted than
  * the account can pay for. On an unlimited plan no run is refused, so a run is counted after it has succeeded.
  */
-export class Allowance {
+export class RunAllowance {
   readonly #options: AllowanceOptions;
 
   constructor(options: AllowanceOptions) {
@@ -55,7 +55,7 @@ export class Allowance {
    */
   async begin({ accountId, plan: planId }: { accountId: string; plan: string }): Promise<AdmittedRun> {
     const terms = this.#options.plan(planId);
-    if (terms.processLimit === UNLIMITED) {
+    if (terms.processLimit === UNLIMITED_RUNS) {
       return {
         succeed: async (use) => this.#options.syncRuns.record({ accountId, ...use, terms, counts: true }),
         release: async () => undefined,
@@ -78,14 +78,15 @@ export class Allowance {
     runs: number,
   ): Promise<number[]> {
     const terms = this.#options.plan(planId);
-    const account = terms.processLimit === UNLIMITED ? null : await this.#options.store.find(accountId);
-    const left = account === null ? runs : leftIn(periodOf(this.#options.now()), account.processing, terms);
+    const account = terms.processLimit === UNLIMITED_RUNS ? null : await this.#options.store.find(accountId);
+    const left =
+      account === null ? runs : runsLeftIn(billingPeriodOf(this.#options.now()), account.processing, terms);
     return Array.from({ length: runs }, (_, index) => (index < left ? 0 : (terms.overageCredits ?? 0)));
   }
 
   /** Releases the reservations of dead processes, for all accounts; returns how many. */
   async sweep(): Promise<number> {
-    await turnBackPeriods(this.#options.store, this.#options.now());
+    await correctFuturePeriods(this.#options.store, this.#options.now());
     const overdue = await this.#options.store.findWithExpiredReservations(
       this.#options.now(),
       SWEEP_BATCH_SIZE,
@@ -97,7 +98,7 @@ export class Allowance {
 
   /** Counts the run and holds its credits. Null when the account cannot pay for it. */
   async #reserve(accountId: string, terms: PlanTerms): Promise<RunReservation | null> {
-    const period = periodOf(this.#options.now());
+    const period = billingPeriodOf(this.#options.now());
     const until = new Date(this.#options.now().getTime() + RESERVATION_LIFE_MS).toISOString();
     const inside: RunReservation = { id: randomText(20), period, credits: 0, until };
     const past: RunReservation = { ...inside, credits: terms.overageCredits ?? 0 };
@@ -173,11 +174,13 @@ export class Allowance {
 /** Whether the account can pay for a run by now, so that a refusal is outdated. */
 function hasAllowance(account: BillingAccount, period: string, terms: PlanTerms): boolean {
   if (account.processing.period < period) return false;
-  return account.processing.used < terms.processLimit || availableOf(account) >= (terms.overageCredits ?? 0);
+  return (
+    account.processing.used < terms.processLimit || availableCreditsOf(account) >= (terms.overageCredits ?? 0)
+  );
 }
 
 function insufficient({ processLimit, overageCredits }: PlanTerms, topUpUrl: string): ApiError {
-  return insufficientCredit(
+  return insufficientCreditError(
     `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`,
     topUpUrl,
     { processLimit, overageCredits },

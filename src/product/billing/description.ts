@@ -1,15 +1,15 @@
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import { boundsOf, leftIn, periodOf, usedIn } from './period.ts';
+import { billingPeriodBounds, billingPeriodOf, runsLeftIn, runsUsedIn } from './period.ts';
 import type { Plan, PlanTerms } from './plans.ts';
-import { creditsOf } from './responses.ts';
-import type { BillingStore, Processing } from './store.ts';
-import type { SyncRuns } from './sync-runs.ts';
+import { accountCreditsOf } from './responses.ts';
+import type { BillingStore, RunCount } from './store.ts';
+import type { SyncRunCounter } from './sync-runs.ts';
 
 interface DescriptionOptions {
   accounts: AccountsStore;
   billing: BillingStore;
-  syncRuns: SyncRuns;
+  syncRuns: SyncRunCounter;
   plan: (id: string) => Plan;
   /** The number of the account's assets. */
   countAssets: (accountId: string) => Promise<number>;
@@ -18,7 +18,7 @@ interface DescriptionOptions {
 }
 
 /** The description of an account: its identity, its balance, and what its plan allows. */
-export function createDescription(options: DescriptionOptions): (accountId: string) => Promise<Account> {
+export function createAccountDescriber(options: DescriptionOptions): (accountId: string) => Promise<Account> {
   const { accounts, billing, syncRuns, plan, countAssets, limits, now } = options;
 
   return async (accountId) => {
@@ -37,7 +37,7 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
       name,
       plan: planId,
       createdAt,
-      credits: creditsOf(money),
+      credits: accountCreditsOf(money),
       processing: processingOf(money.processing, terms, now()),
       assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
       limits,
@@ -46,13 +46,13 @@ export function createDescription(options: DescriptionOptions): (accountId: stri
 }
 
 /** The count of the current month. */
-function processingOf(processing: Processing, terms: PlanTerms, now: Date): Account['processing'] {
-  const period = periodOf(now);
-  const { start, end } = boundsOf(period);
+function processingOf(processing: RunCount, terms: PlanTerms, now: Date): Account['processing'] {
+  const period = billingPeriodOf(now);
+  const { start, end } = billingPeriodBounds(period);
   return {
     limit: terms.processLimit,
-    used: usedIn(period, processing),
-    left: leftIn(period, processing, terms),
+    used: runsUsedIn(period, processing),
+    left: runsLeftIn(period, processing, terms),
     periodStart: start.toISOString(),
     periodEnd: end.toISOString(),
   };

@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
  * @param message names what is missing and how to correct it.
  * @param topUpUrl the URL for adding credits.
  */
-export function insufficientCredit(
+export function insufficientCreditError(
   message: string,
   topUpUrl: string,
   details: Record<string, unknown>,

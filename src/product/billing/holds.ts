@@ -1,10 +1,10 @@
 import { DAY_MS } from '../../platform/values/units.ts';
-import { insufficientCredit } from './errors.ts';
-import type { AccountSnapshot, Movement, Movements } from './movements.ts';
-import { leftIn, periodOf } from './period.ts';
-import { type PlanTerms, UNLIMITED } from './plans.ts';
+import { insufficientCreditError } from './errors.ts';
+import type { AccountSnapshot, CreditMovement, CreditMovements } from './movements.ts';
+import { billingPeriodOf, runsLeftIn } from './period.ts';
+import { type PlanTerms, UNLIMITED_RUNS } from './plans.ts';
 import {
-  availableOf,
+  availableCreditsOf,
   type BillingAccount,
   type BillingStore,
   type LedgerRow,
@@ -33,7 +33,7 @@ export interface JobHold extends JobNeed {
 
 interface HoldsOptions {
   store: BillingStore;
-  movements: Movements;
+  movements: CreditMovements;
   plan: (id: string) => PlanTerms;
   topUpUrl: () => string;
   now: () => Date;
@@ -56,7 +56,7 @@ interface JobOutlook {
  * charges for the used part (`charge/<jobId>` for models, `overage/<jobId>` for runs beyond the allowance) and releases
  * the rest (`release/<jobId>`). Each movement is made once, even if it is requested repeatedly.
  */
-export class Holds {
+export class JobHolds {
   readonly #options: HoldsOptions;
 
   constructor(options: HoldsOptions) {
@@ -79,14 +79,14 @@ export class Holds {
     need: JobNeed,
     snapshot: AccountSnapshot | null = null,
   ): Promise<JobHold> {
-    const period = periodOf(this.#options.now());
+    const period = billingPeriodOf(this.#options.now());
     if (need.runs === 0 && need.credits === 0) return { ...need, period, past: 0, overageCredits: 0 };
     let hold: JobHold | null = null;
-    const planned = (account: BillingAccount): Movement => {
+    const planned = (account: BillingAccount): CreditMovement => {
       if (account.processing.period < period) throw new PeriodIsOver();
       hold = this.#holdOf(account, need, period);
       const runs = { period: hold.period, change: hold.runs, past: hold.past };
-      const isUnlimited = this.#options.plan(account.plan).processLimit === UNLIMITED;
+      const isUnlimited = this.#options.plan(account.plan).processLimit === UNLIMITED_RUNS;
       return { ...movementOf(jobId, 'hold'), heldChange: creditsHeldBy(hold), runs, isUnlimited };
     };
     const outcome = await this.#options.movements
@@ -103,20 +103,22 @@ export class Holds {
 
   /** The highest price of a job, in credits, for the account as read. */
   priceOf({ account }: AccountSnapshot, need: JobNeed): number {
-    return account === null ? 0 : creditsHeldBy(this.#holdOf(account, need, periodOf(this.#options.now())));
+    return account === null
+      ? 0
+      : creditsHeldBy(this.#holdOf(account, need, billingPeriodOf(this.#options.now())));
   }
 
   /** What `take` would do, for a dry run. */
   async outlook(accountId: string, need: JobNeed): Promise<JobOutlook> {
     const account = await this.#options.store.find(accountId);
     if (account === null) throw new Error(`The account ${accountId} is gone.`);
-    const period = periodOf(this.#options.now());
+    const period = billingPeriodOf(this.#options.now());
     const hold = this.#holdOf(account, need, period);
     return {
       price: creditsHeldBy(hold),
       balance: account.balance,
-      sufficientCredit: availableOf(account) >= creditsHeldBy(hold),
-      processCountLeft: leftIn(period, account.processing, this.#options.plan(account.plan)),
+      sufficientCredit: availableCreditsOf(account) >= creditsHeldBy(hold),
+      processCountLeft: runsLeftIn(period, account.processing, this.#options.plan(account.plan)),
       overageRuns: hold.past,
       overageCredits: hold.past * hold.overageCredits,
     };
@@ -124,7 +126,7 @@ export class Holds {
 
   /** Charges for what a job used, and releases the rest of its hold. */
   async charge(accountId: string, jobId: string, hold: JobHold, used: JobNeed): Promise<void> {
-    const { credits, overage } = chargeOf(hold, used);
+    const { credits, overage } = chargeForJob(hold, used);
     if (credits > 0) await this.#options.movements.move(accountId, payment(jobId, 'charge', credits));
     if (overage > 0) await this.#options.movements.move(accountId, payment(jobId, 'overage', overage));
     const rest = creditsHeldBy(hold) - credits - overage;
@@ -154,12 +156,12 @@ export class Holds {
   /** Computes the hold: runs use the allowance first, and credits are held for runs beyond it. */
   #holdOf({ plan: planId, processing }: BillingAccount, { runs, credits }: JobNeed, period: string): JobHold {
     const terms = this.#options.plan(planId);
-    const left = leftIn(period, processing, terms);
+    const left = runsLeftIn(period, processing, terms);
     return {
       runs,
       credits,
       period: processing.period > period ? processing.period : period,
-      past: left === UNLIMITED ? 0 : Math.max(0, runs - left),
+      past: left === UNLIMITED_RUNS ? 0 : Math.max(0, runs - left),
       overageCredits: terms.overageCredits ?? 0,
     };
   }
@@ -172,7 +174,7 @@ class PeriodIsOver extends Error {}
 const NOTE_LIFE_MS = 400 * DAY_MS;
 
 /** The charge for a job: the price of the used part of its hold. Runs fill the allowance first. */
-export function chargeOf(hold: JobHold, used: JobNeed): { credits: number; overage: number } {
+export function chargeForJob(hold: JobHold, used: JobNeed): { credits: number; overage: number } {
   const inside = hold.runs - hold.past;
   return { credits: used.credits, overage: Math.max(0, used.runs - inside) * hold.overageCredits };
 }
@@ -183,11 +185,11 @@ export function creditsHeldBy({ credits, past, overageCredits }: JobHold): numbe
 }
 
 /** A movement of a job without any change. Each job makes one movement of each type. */
-function movementOf(jobId: string, type: MovementType): Movement {
+function movementOf(jobId: string, type: MovementType): CreditMovement {
   return { reference: `${type}/${jobId}`, type, credits: 0, heldChange: 0, jobId };
 }
 
-function payment(jobId: string, type: 'charge' | 'overage', credits: number): Movement {
+function payment(jobId: string, type: 'charge' | 'overage', credits: number): CreditMovement {
   return { ...movementOf(jobId, type), credits: -credits, heldChange: -credits };
 }
 
@@ -203,7 +205,7 @@ function heldUnder({ held, runs }: LedgerRow): JobHold {
 function notCovered(hold: JobHold | null, topUpUrl: string) {
   const required = hold === null ? 0 : creditsHeldBy(hold);
   const { past = 0, overageCredits = 0 } = hold ?? {};
-  return insufficientCredit(
+  return insufficientCreditError(
     `The job needs ${required} credits, which the balance does not cover: top up, or send fewer items.`,
     topUpUrl,
     { required, ...(past > 0 && { overageRuns: past, overageCredits: past * overageCredits }) },

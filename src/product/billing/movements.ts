@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { newId } from '../../platform/ids/ids.ts';
-import type { Filter } from '../../platform/stores/documents/port.ts';
-import { present } from '../../platform/values/present.ts';
+import type { DocumentFilter } from '../../platform/stores/documents/port.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
-  availableOf,
+  availableCreditsOf,
   type BillingAccount,
   type BillingStore,
   canSpendFilter,
@@ -12,7 +12,7 @@ import {
   type MovementType,
 } from './store.ts';
 
-export interface Movement {
+export interface CreditMovement {
   reference: string;
   type: MovementType;
   /** Signed change of the balance. */
@@ -42,7 +42,7 @@ interface RunsChange {
  * A movement, or a function that computes one from the account. The function is called again if another movement came
  * first.
  */
-type MovementPlan = Movement | ((account: BillingAccount) => Movement);
+type MovementPlan = CreditMovement | ((account: BillingAccount) => CreditMovement);
 
 /**
  * An account as read before a reference existed. A movement under that reference need not look for an earlier one,
@@ -73,7 +73,7 @@ const MAX_PAUSE_MS = 20;
  * concurrent movements, one succeeds in each round. The movements of one process queue, so N is the number of
  * processes.
  */
-export class Movements {
+export class CreditMovements {
   readonly #store: BillingStore;
   readonly #now: () => Date;
   readonly #queues = new Map<string, Promise<unknown>>();
@@ -162,7 +162,7 @@ export class Movements {
     if (isMade || (reservationId !== undefined && !isReserved)) return 'already';
     // The balance may have risen since it was read, so it is read again before a refusal.
     const spent = spentBy(movement);
-    if (spent > 0 && availableOf(account) < spent) return isFresh ? 'overtaken' : 'insufficient';
+    if (spent > 0 && availableCreditsOf(account) < spent) return isFresh ? 'overtaken' : 'insufficient';
     if (last !== null) await this.#writeOutOnce(accountId, last);
     const row = rowOf(account, movement, this.#now());
     const hasMoved = await this.#store.change(accountId, unchanged(account, movement), {
@@ -200,7 +200,7 @@ export class Movements {
 }
 
 /** The credits that a movement uses up or holds. They must be available before it. */
-function spentBy({ credits, heldChange }: Movement): number {
+function spentBy({ credits, heldChange }: CreditMovement): number {
   return heldChange - credits;
 }
 
@@ -209,7 +209,7 @@ function spentBy({ credits, heldChange }: Movement): number {
  * credits and the reservation that is removed. If runs are counted, its period is unchanged too, and on a plan with a
  * limit also its count.
  */
-function unchanged({ movement: last, processing }: BillingAccount, movement: Movement): Filter {
+function unchanged({ movement: last, processing }: BillingAccount, movement: CreditMovement): DocumentFilter {
   const { reservationId, runs, isUnlimited = false } = movement;
   const spent = spentBy(movement);
   const isLimited = runs !== undefined && runs.change > 0 && !isUnlimited;
@@ -222,11 +222,11 @@ function unchanged({ movement: last, processing }: BillingAccount, movement: Mov
   };
 }
 
-function usedChange({ processing }: BillingAccount, { runs }: Movement): number {
+function usedChange({ processing }: BillingAccount, { runs }: CreditMovement): number {
   return runs?.period === processing.period ? runs.change : 0;
 }
 
-function rowOf(account: BillingAccount, movement: Movement, now: Date): LedgerRow {
+function rowOf(account: BillingAccount, movement: CreditMovement, now: Date): LedgerRow {
   const { reference, type, credits, heldChange, jobId = null, runs, note = null } = movement;
   const movesBalance = type !== 'hold' && type !== 'release';
   return {
@@ -239,7 +239,7 @@ function rowOf(account: BillingAccount, movement: Movement, now: Date): LedgerRo
     held: movesBalance ? 0 : Math.abs(heldChange),
     balanceAfter: account.balance + credits,
     jobId,
-    ...present({ runs }),
+    ...withoutAbsentFields({ runs }),
     note,
     createdAt: now.toISOString(),
   };

@@ -1,22 +1,22 @@
 import type { FastifyInstance } from 'fastify';
-import type { Slice } from '../../platform/http/slice.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
-import { Allowance } from './allowance.ts';
-import { createDescription } from './description.ts';
-import { Holds } from './holds.ts';
-import { Movements } from './movements.ts';
+import { RunAllowance } from './allowance.ts';
+import { createAccountDescriber } from './description.ts';
+import { JobHolds } from './holds.ts';
+import { CreditMovements } from './movements.ts';
 import type { Plan } from './plans.ts';
 import { billingRoutes } from './routes.ts';
 import { BillingStore } from './store.ts';
-import { SyncRuns, syncUsage } from './sync-runs.ts';
+import { createSyncUsageSource, SyncRunCounter } from './sync-runs.ts';
 import type { UsageSource } from './usage.ts';
 
 interface BillingOptions {
-  documents: Documents;
-  gate: Gate;
+  documents: DocumentStore;
+  gate: CallGate;
   accounts: AccountsStore;
   /** The plan of this id. */
   plan: (id: string) => Plan;
@@ -32,9 +32,9 @@ interface BillingOptions {
   log: { error(context: object, message: string): void };
 }
 
-export interface BillingSlice extends Slice {
-  allowance: Allowance;
-  holds: Holds;
+export interface BillingSlice extends ProductSlice {
+  allowance: RunAllowance;
+  holds: JobHolds;
   /** Describes an account: its identity, its balance, and what is left of its plan. */
   describe: (accountId: string) => Promise<Account>;
 }
@@ -43,18 +43,18 @@ export interface BillingSlice extends Slice {
 export async function openBilling(options: BillingOptions): Promise<BillingSlice> {
   const { documents, gate, plan, topUpUrl, now, log } = options;
   const store = await BillingStore.open(documents);
-  const movements = new Movements(store, now);
-  const syncRuns = new SyncRuns(store, now, (error) =>
+  const movements = new CreditMovements(store, now);
+  const syncRuns = new SyncRunCounter(store, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),
   );
-  const allowance = new Allowance({ store, movements, syncRuns, plan, topUpUrl, now });
-  const holds = new Holds({ store, movements, plan, topUpUrl, now });
-  const usageSources = () => [syncUsage(store.usage), ...options.usageSources()];
+  const allowance = new RunAllowance({ store, movements, syncRuns, plan, topUpUrl, now });
+  const holds = new JobHolds({ store, movements, plan, topUpUrl, now });
+  const usageSources = () => [createSyncUsageSource(store.usage), ...options.usageSources()];
 
   return {
     allowance,
     holds,
-    describe: createDescription({ ...options, billing: store, syncRuns }),
+    describe: createAccountDescriber({ ...options, billing: store, syncRuns }),
     async routes(app: FastifyInstance) {
       await app.register(billingRoutes, { store, movements, syncRuns, usageSources, gate, now });
     },

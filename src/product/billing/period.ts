@@ -1,14 +1,14 @@
 import { DAY_MS } from '../../platform/values/units.ts';
-import { type PlanTerms, UNLIMITED } from './plans.ts';
-import type { BillingStore, Processing } from './store.ts';
+import { type PlanTerms, UNLIMITED_RUNS } from './plans.ts';
+import type { BillingStore, RunCount } from './store.ts';
 
 /** `YYYY-MM`: the billing period of an instant, which is the calendar month in UTC. */
-export function periodOf(instant: Date): string {
+export function billingPeriodOf(instant: Date): string {
   return instant.toISOString().slice(0, 7);
 }
 
 /** The first instant of the period, and of the next period. */
-export function boundsOf(period: string): { start: Date; end: Date } {
+export function billingPeriodBounds(period: string): { start: Date; end: Date } {
   const start = new Date(`${period}-01T00:00:00.000Z`);
   const end = new Date(start);
   end.setUTCMonth(end.getUTCMonth() + 1);
@@ -16,13 +16,15 @@ export function boundsOf(period: string): { start: Date; end: Date } {
 }
 
 /** The runs that are used in a period. The stored count may belong to an earlier period. */
-export function usedIn(period: string, processing: Processing): number {
+export function runsUsedIn(period: string, processing: RunCount): number {
   return processing.period < period ? 0 : processing.used;
 }
 
 /** The runs of the allowance that are left in a period; UNLIMITED on a plan without a limit. */
-export function leftIn(period: string, processing: Processing, { processLimit }: PlanTerms): number {
-  return processLimit === UNLIMITED ? UNLIMITED : Math.max(0, processLimit - usedIn(period, processing));
+export function runsLeftIn(period: string, processing: RunCount, { processLimit }: PlanTerms): number {
+  return processLimit === UNLIMITED_RUNS
+    ? UNLIMITED_RUNS
+    : Math.max(0, processLimit - runsUsedIn(period, processing));
 }
 
 /** The tolerated difference between the clocks of two hosts. */
@@ -32,7 +34,7 @@ const MAX_SKEW_MS = DAY_MS;
  * Corrects counts whose period was begun by a clock that was far ahead. Otherwise all runs would be counted in that
  * period until its month has come. Runs that were counted meanwhile stay counted.
  */
-export function turnBackPeriods(store: BillingStore, now: Date): Promise<number> {
-  const latest = periodOf(new Date(now.getTime() + MAX_SKEW_MS));
-  return store.turnBackPeriods(latest, periodOf(now));
+export function correctFuturePeriods(store: BillingStore, now: Date): Promise<number> {
+  const latest = billingPeriodOf(new Date(now.getTime() + MAX_SKEW_MS));
+  return store.turnBackPeriods(latest, billingPeriodOf(now));
 }

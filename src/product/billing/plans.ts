@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import data from '../../../config/plans.json' with { type: 'json' };
-import { checkedData, exactObject } from '../../platform/checked-data.ts';
+import { checkDataFile, exactObjectSchema } from '../../platform/checked-data.ts';
 
-const Plan = exactObject({
+const Plan = exactObjectSchema({
   id: Type.String({ minLength: 1 }),
   processLimit: Type.Integer({
     minimum: -1,
@@ -20,19 +20,19 @@ export type Plan = Static<typeof Plan>;
 export type PlanTerms = Omit<Plan, 'storedAssets'>;
 
 /** The `processLimit` of a plan without a limit, and the number of runs left on it. */
-export const UNLIMITED = -1;
+export const UNLIMITED_RUNS = -1;
 
 /**
  * Reads plans.json.
  * @throws Error that names every violation: an invalid field, a repeated id, a limit without overageCredits.
  */
 export function readPlans(plans: unknown = data): readonly Plan[] {
-  const checked = checkedData('config/plans.json', Type.Array(Plan, { minItems: 1 }), plans);
+  const checked = checkDataFile('config/plans.json', Type.Array(Plan, { minItems: 1 }), plans);
   for (const [index, plan] of checked.entries()) {
     if (checked.findIndex(({ id }) => id === plan.id) !== index) {
       throw new Error(`config/plans.json names the plan ${plan.id} twice.`);
     }
-    if (plan.processLimit !== UNLIMITED && plan.overageCredits === null) {
+    if (plan.processLimit !== UNLIMITED_RUNS && plan.overageCredits === null) {
       throw new Error(
         `config/plans.json limits the plan ${plan.id}, but has no overageCredits for runs past it.`,
       );
@@ -50,7 +50,7 @@ export function findPlan(plans: readonly Plan[], id: string): Plan | undefined {
  * The plan of an account.
  * @throws Error when the operator has removed the plan from plans.json while accounts are on it.
  */
-export function planNamed(plans: readonly Plan[], id: string): Plan {
+export function requirePlan(plans: readonly Plan[], id: string): Plan {
   const plan = findPlan(plans, id);
   if (plan === undefined)
     throw new Error(`An account is on the plan ${id}, which config/plans.json does not have.`);

@@ -1,21 +1,21 @@
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { Credits } from '../accounts/schema.ts';
-import type { Movements } from './movements.ts';
-import { creditsOf, entryOf } from './responses.ts';
-import { LedgerEntry, LedgerQuery, Usage, UsageQuery } from './schema.ts';
+import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { AccountCredits } from '../accounts/schema.ts';
+import type { CreditMovements } from './movements.ts';
+import { accountCreditsOf, ledgerEntryOf } from './responses.ts';
+import { LedgerEntry, LedgerQuery, UsageQuery, UsageReport } from './schema.ts';
 import type { BillingStore } from './store.ts';
-import { MAX_FLUSH_DELAY_MS, type SyncRuns } from './sync-runs.ts';
-import { readUsage, readWindow, type UsageSource } from './usage.ts';
+import { MAX_FLUSH_DELAY_MS, type SyncRunCounter } from './sync-runs.ts';
+import { parseUsageWindow, readUsage, type UsageSource } from './usage.ts';
 
 interface BillingRoutesOptions {
   store: BillingStore;
-  movements: Movements;
-  syncRuns: SyncRuns;
+  movements: CreditMovements;
+  syncRuns: SyncRunCounter;
   /** Every kind of work that usage counts. */
   usageSources: () => readonly UsageSource[];
-  gate: Gate;
+  gate: CallGate;
   now: () => Date;
 }
 
@@ -29,12 +29,12 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       schema: {
         summary: 'Read the credits',
         description: 'The balance, and what running jobs hold of it.',
-        response: { 200: envelopeOf(Credits) },
+        response: { 200: envelopeSchemaOf(AccountCredits) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      return success('Credits read.', creditsOf(await store.findCredits(accountId)));
+      return successEnvelope('Credits read.', accountCreditsOf(await store.findCredits(accountId)));
     },
   );
 
@@ -45,14 +45,14 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
         summary: 'List the movements of credits',
         description: 'Newest first. Their credits always sum to the balance.',
         querystring: LedgerQuery,
-        response: { 200: pageOf(LedgerEntry) },
+        response: { 200: pageSchemaOf(LedgerEntry) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       await movements.writeOut(accountId);
       const { rows, meta } = await store.listRows(accountId, request.query);
-      return success('Movements listed.', rows.map(entryOf), meta);
+      return successEnvelope('Movements listed.', rows.map(ledgerEntryOf), meta);
     },
   );
 
@@ -64,16 +64,19 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
         description:
           'At most 366 days, by op, by API key or by day (UTC). Complete up to asOf; the synchronous calls of the last second may be missing.',
         querystring: UsageQuery,
-        response: { 200: envelopeOf(Usage) },
+        response: { 200: envelopeSchemaOf(UsageReport) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const instant = now();
-      const window = readWindow(request.query, instant);
+      const window = parseUsageWindow(request.query, instant);
       await syncRuns.catchUp();
       const asOf = new Date(instant.getTime() - MAX_FLUSH_DELAY_MS).toISOString();
-      return success('Usage read.', { ...(await readUsage(usageSources(), accountId, window)), asOf });
+      return successEnvelope('Usage read.', {
+        ...(await readUsage(usageSources(), accountId, window)),
+        asOf,
+      });
     },
   );
 }

@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
+import { componentSchema, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 
 /** A movement as the API shows it. */
-export const LedgerEntry = component('LedgerEntry', {
+export const LedgerEntry = componentSchema('LedgerEntry', {
   id: Type.String(),
   type: Type.String({ description: 'grant, charge, overage, hold or release.' }),
   credits: count('Signed change of the balance; 0 on hold and release.'),
@@ -32,13 +32,13 @@ export const UsageTotal = Type.Object(sums);
 export type UsageTotal = Static<typeof UsageTotal>;
 
 /** The sums of one key of a window. */
-export const UsageBucket = component('UsageBucket', {
+export const UsageBucket = componentSchema('UsageBucket', {
   key: Type.String({ description: 'An op, an API key id or `console`, or a UTC date.' }),
   ...sums,
 });
 export type UsageBucket = Static<typeof UsageBucket>;
 
-export const Usage = component('Usage', {
+export const UsageReport = componentSchema('Usage', {
   from: Type.String({ format: 'date-time', description: 'Inclusive; a whole minute.' }),
   to: Type.String({ format: 'date-time', description: 'Exclusive; a whole minute.' }),
   groupBy: Type.String(),
@@ -50,7 +50,7 @@ export const Usage = component('Usage', {
       'Synchronous calls that were answered before this instant are counted; later ones may be missing.',
   }),
 });
-export type Usage = Static<typeof Usage>;
+export type UsageReport = Static<typeof UsageReport>;
 
 /** The query of GET /usage. Both ends are text here; usage.ts parses them. */
 export const UsageQuery = Type.Object({

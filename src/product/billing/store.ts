@@ -1,11 +1,11 @@
-import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readListPage } from '../../platform/http/paging/paging.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  type Filter,
-  order,
-  type Update,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentStore,
+  type DocumentUpdate,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
 import { ACCOUNTS_COLLECTION } from '../accounts/store.ts';
 import { UsageStore } from './usage-store.ts';
@@ -52,11 +52,11 @@ export interface BillingAccount {
   held: number;
   /** The whole last movement, from which the next movement can write its ledger row. */
   movement: LedgerRow | null;
-  processing: Processing;
+  processing: RunCount;
 }
 
 /** Runs against the allowance, in the latest counted period. */
-export interface Processing {
+export interface RunCount {
   period: string;
   used: number;
   reservations: RunReservation[];
@@ -67,16 +67,16 @@ export interface Processing {
 }
 
 /** Rows are found by their reference, which is unique in an account. */
-const REFERENCE = { name: 'reference', fields: order('accountId', 'reference'), unique: true } as const;
+const REFERENCE = { name: 'reference', fields: sortBy('accountId', 'reference'), unique: true } as const;
 
 export const LEDGER_ROWS_COLLECTION: DeclaredCollection = {
   name: 'ledger',
-  indexes: [REFERENCE, { name: 'sequence', fields: order('accountId', '-sequence'), unique: true }],
+  indexes: [REFERENCE, { name: 'sequence', fields: sortBy('accountId', '-sequence'), unique: true }],
   onAccountDeletion: 'keep',
 };
 export const RUN_MOVEMENTS_COLLECTION: DeclaredCollection = {
   name: 'runMovements',
-  indexes: [REFERENCE, { name: 'createdAt', fields: order('createdAt') }],
+  indexes: [REFERENCE, { name: 'createdAt', fields: sortBy('createdAt') }],
   onAccountDeletion: 'keep',
 };
 
@@ -85,16 +85,16 @@ export const RUN_MOVEMENTS_COLLECTION: DeclaredCollection = {
  * movement to `change` together.
  */
 export class BillingStore {
-  readonly #money: Collection<BillingAccount>;
-  readonly #ledger: Collection<LedgerRow>;
+  readonly #money: DocumentCollection<BillingAccount>;
+  readonly #ledger: DocumentCollection<LedgerRow>;
   /** Movements of runs without credits. They are not in the ledger, but each is made only once as well. */
-  readonly #runMovements: Collection<LedgerRow>;
+  readonly #runMovements: DocumentCollection<LedgerRow>;
   readonly usage: UsageStore;
 
   private constructor(
-    money: Collection<BillingAccount>,
-    ledger: Collection<LedgerRow>,
-    runMovements: Collection<LedgerRow>,
+    money: DocumentCollection<BillingAccount>,
+    ledger: DocumentCollection<LedgerRow>,
+    runMovements: DocumentCollection<LedgerRow>,
     usage: UsageStore,
   ) {
     this.#money = money;
@@ -103,7 +103,7 @@ export class BillingStore {
     this.usage = usage;
   }
 
-  static async open(documents: Documents): Promise<BillingStore> {
+  static async open(documents: DocumentStore): Promise<BillingStore> {
     return new BillingStore(
       await documents.collection(ACCOUNTS_COLLECTION),
       await documents.collection(LEDGER_ROWS_COLLECTION),
@@ -130,7 +130,7 @@ export class BillingStore {
   }
 
   /** Changes the credits of an account in one update if the condition holds. Returns whether it did. */
-  async change(accountId: string, condition: Filter, update: Update): Promise<boolean> {
+  async change(accountId: string, condition: DocumentFilter, update: DocumentUpdate): Promise<boolean> {
     const { modified } = await this.#money.updateOne({ _id: accountId, ...condition }, update);
     return modified === 1;
   }
@@ -160,8 +160,8 @@ export class BillingStore {
 
   /** Rows of the ledger, newest first. */
   listRows(accountId: string, query: PagingQuery): Promise<ListPage<LedgerRow>> {
-    const listing = { name: 'ledger', accountId, filters: {}, sort: order('-sequence') };
-    return readPage(this.#ledger, { accountId }, listing, query);
+    const listing = { name: 'ledger', accountId, filters: {}, sort: sortBy('-sequence') };
+    return readListPage(this.#ledger, { accountId }, listing, query);
   }
 
   /** For the operator: the balances of several accounts. */
@@ -195,12 +195,12 @@ export class BillingStore {
 }
 
 /** The credits that an account can spend. */
-export function availableOf({ balance, held }: Pick<BillingAccount, 'balance' | 'held'>): number {
+export function availableCreditsOf({ balance, held }: Pick<BillingAccount, 'balance' | 'held'>): number {
   return balance - held;
 }
 
 /** The condition that an account can spend this many credits. */
-export function canSpendFilter(credits: number): Filter {
+export function canSpendFilter(credits: number): DocumentFilter {
   return { $expr: { $gte: [{ $subtract: ['$balance', '$held'] }, credits] } };
 }
 

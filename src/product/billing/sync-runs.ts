@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomText } from '../../platform/ids/ids.ts';
-import { periodOf } from './period.ts';
+import { billingPeriodOf } from './period.ts';
 import type { PlanTerms } from './plans.ts';
 import type { BillingStore } from './store.ts';
-import { CONSOLE_KEY, cutWindow, type UsageSource, type UsageWindow } from './usage.ts';
-import type { MinuteCount, UsageHour, UsageStore } from './usage-store.ts';
+import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
+import type { HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';
 
 /** The interval between two writes. Each write is a sync to disk; one per call cost 2 ms of CPU. */
 const FLUSH_AFTER_MS = 500;
@@ -37,7 +37,7 @@ interface RunBatch {
   id: string;
   sequence: number;
   period: string;
-  counts: MinuteCount[];
+  counts: MinuteUsage[];
   /** The runs to add to each account's count. */
   rises: Map<string, number>;
 }
@@ -51,14 +51,14 @@ interface RunBatch {
  * different minutes, accounts, ops and keys, not on the number of calls. Beyond its limit, new counts are dropped and
  * reported.
  */
-export class SyncRuns {
+export class SyncRunCounter {
   readonly #store: BillingStore;
   readonly #now: () => Date;
   readonly #onError: (error: unknown) => void;
   readonly #pause: (pauseMs: number) => Promise<void>;
   readonly #writer = `w${randomText(12)}`;
   #sequence = 0;
-  #waiting = new Map<string, MinuteCount>();
+  #waiting = new Map<string, MinuteUsage>();
   #rises = new Map<string, number>();
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -136,7 +136,7 @@ export class SyncRuns {
     const batch = {
       id,
       sequence: this.#sequence,
-      period: periodOf(this.#now()),
+      period: billingPeriodOf(this.#now()),
       counts: [...this.#waiting.values()],
       rises: this.#rises,
     };
@@ -202,10 +202,10 @@ const FIELD_OF_GROUPING = { op: 'op', key: 'apiKeyId', day: 'day' } as const;
  * The counted synchronous calls of a time window. Whole days are read from daily counts, whole hours from hourly
  * counts, and single minutes from the hours at both ends.
  */
-export function syncUsage(usage: UsageStore): UsageSource {
+export function createSyncUsageSource(usage: UsageStore): UsageSource {
   return async (accountId, window) => {
     const field = FIELD_OF_GROUPING[window.groupBy];
-    const parts = cutWindow(window);
+    const parts = divideUsageWindow(window);
     const [byDay, byHour, cut] = await Promise.all([
       usage.callsOfDays(accountId, parts.days, field),
       Promise.all(parts.hours.map((range) => usage.callsOfHours(accountId, range, field))),
@@ -213,13 +213,13 @@ export function syncUsage(usage: UsageStore): UsageSource {
     ]);
     const minutes = cut.map((hour) => ({ key: hour[field], sync: callsWithin(hour, window) }));
     return [...byDay, ...byHour.flat(), ...minutes]
-      .map(({ key, sync }) => ({ key: key ?? CONSOLE_KEY, sync }))
+      .map(({ key, sync }) => ({ key: key ?? CONSOLE_USAGE_KEY, sync }))
       .filter(({ sync }) => sync > 0);
   };
 }
 
 /** The calls in those minutes of an hour that are within the window. */
-function callsWithin({ hour, minutes }: UsageHour, { from, to }: UsageWindow): number {
+function callsWithin({ hour, minutes }: HourlyUsage, { from, to }: UsageWindow): number {
   let calls = 0;
   for (const [name, count] of Object.entries(minutes)) {
     const minute = new Date(`${hour}:${name.slice(1)}:00Z`);

@@ -1,20 +1,20 @@
-import { eachLimit } from '../../platform/queues/each-limit.ts';
-import { deleteExpired } from '../../platform/stores/documents/expiry.ts';
+import { forEachWithLimit } from '../../platform/queues/each-limit.ts';
+import { deleteExpiredBatch } from '../../platform/stores/documents/expiry.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  type Filter,
-  order,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
-import type { Range } from './usage.ts';
+import type { TimeRange } from './usage.ts';
 
 /**
  * The counted calls of one account, op and API key within one hour or one day. The size of the store grows with the
  * hours that have calls, not with the number of calls.
  */
-export interface UsageDay {
+export interface DailyUsage {
   /** `account/start/op/key`. All processes count in the same document. */
   _id: string;
   accountId: string;
@@ -31,7 +31,7 @@ export interface UsageDay {
   expiresAt: string;
 }
 
-export interface UsageHour extends UsageDay {
+export interface HourlyUsage extends DailyUsage {
   /** `YYYY-MM-DDTHH`, UTC. */
   hour: string;
   /** The calls of each minute that has calls, by `m00` to `m59`. */
@@ -39,7 +39,7 @@ export interface UsageHour extends UsageDay {
 }
 
 /** Calls of one account, op and API key within one minute. */
-export interface MinuteCount {
+export interface MinuteUsage {
   accountId: string;
   op: string;
   apiKeyId: string | null;
@@ -80,15 +80,15 @@ export const USAGE_DAYS_COLLECTION: DeclaredCollection = {
 
 /** The numbers of calls of the accounts. */
 export class UsageStore {
-  readonly #hours: Collection<UsageHour>;
-  readonly #days: Collection<UsageDay>;
+  readonly #hours: DocumentCollection<HourlyUsage>;
+  readonly #days: DocumentCollection<DailyUsage>;
 
-  private constructor(hours: Collection<UsageHour>, days: Collection<UsageDay>) {
+  private constructor(hours: DocumentCollection<HourlyUsage>, days: DocumentCollection<DailyUsage>) {
     this.#hours = hours;
     this.#days = days;
   }
 
-  static async open(documents: Documents): Promise<UsageStore> {
+  static async open(documents: DocumentStore): Promise<UsageStore> {
     return new UsageStore(
       await documents.collection(USAGE_HOURS_COLLECTION),
       await documents.collection(USAGE_DAYS_COLLECTION),
@@ -99,35 +99,35 @@ export class UsageStore {
    * Adds the counts of a batch to their hours and days. A batch has at most one count per minute, account, op and key.
    * A batch that is written again adds nothing.
    */
-  async add(counts: readonly MinuteCount[], batch: BatchNumber): Promise<void> {
+  async add(counts: readonly MinuteUsage[], batch: BatchNumber): Promise<void> {
     const writes = [
       ...Array.from(hoursOf(counts).values(), (hour) => () => add(this.#hours, hour, minutesOf(hour), batch)),
       ...Array.from(daysOf(counts).values(), (day) => () => add(this.#days, day, {}, batch)),
     ];
-    await eachLimit(writes, WRITTEN_AT_ONCE, (write) => write());
+    await forEachWithLimit(writes, WRITTEN_AT_ONCE, (write) => write());
   }
 
   /** Calls of whole days, `YYYY-MM-DD`. */
-  callsOfDays(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
+  callsOfDays(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
     return sumByField(this.#days, { accountId, day: within(range) }, key);
   }
 
   /** Calls of whole hours, `YYYY-MM-DDTHH`. */
-  callsOfHours(accountId: string, range: Range, key: CountKey): Promise<KeyCount[]> {
+  callsOfHours(accountId: string, range: TimeRange, key: CountKey): Promise<KeyCount[]> {
     return sumByField(this.#hours, { accountId, hour: within(range) }, key);
   }
 
   /** The counts of these hours, with their minutes. */
-  findHours(accountId: string, hours: readonly string[]): Promise<UsageHour[]> {
+  findHours(accountId: string, hours: readonly string[]): Promise<HourlyUsage[]> {
     return this.#hours.find({ accountId, hour: { $in: hours } });
   }
 
   sweepHours(now: Date): Promise<number> {
-    return deleteExpired(this.#hours, now);
+    return deleteExpiredBatch(this.#hours, now);
   }
 
   sweepDays(now: Date): Promise<number> {
-    return deleteExpired(this.#days, now);
+    return deleteExpiredBatch(this.#days, now);
   }
 }
 
@@ -135,8 +135,8 @@ export class UsageStore {
  * Adds to a count. The document records the last batch of every process, so that a batch may be written again after a
  * partial failure.
  */
-async function add<T extends UsageDay>(
-  collection: Collection<T>,
+async function add<T extends DailyUsage>(
+  collection: DocumentCollection<T>,
   counted: T,
   minutes: Record<string, number>,
   { writer, sequence }: BatchNumber,
@@ -160,16 +160,16 @@ async function add<T extends UsageDay>(
 }
 
 /** The change of an hour's minutes. */
-function minutesOf({ minutes }: UsageHour): Record<string, number> {
+function minutesOf({ minutes }: HourlyUsage): Record<string, number> {
   return Object.fromEntries(Object.entries(minutes).map(([name, calls]) => [`minutes.${name}`, calls]));
 }
 
-function hoursOf(counts: readonly MinuteCount[]): Map<string, UsageHour> {
-  const hours = new Map<string, UsageHour>();
+function hoursOf(counts: readonly MinuteUsage[]): Map<string, HourlyUsage> {
+  const hours = new Map<string, HourlyUsage>();
   for (const count of counts) {
     const hour = count.minute.slice(0, 13);
     const made = { ...emptyCount(count, hour, Date.parse(`${hour}:00:00Z`) + HOUR_MS), hour, minutes: {} };
-    const sum: UsageHour = hours.get(made._id) ?? made;
+    const sum: HourlyUsage = hours.get(made._id) ?? made;
     const minute = minuteName(count.minute);
     sum.sync += count.calls;
     sum.minutes[minute] = (sum.minutes[minute] ?? 0) + count.calls;
@@ -178,8 +178,8 @@ function hoursOf(counts: readonly MinuteCount[]): Map<string, UsageHour> {
   return hours;
 }
 
-function daysOf(counts: readonly MinuteCount[]): Map<string, UsageDay> {
-  const days = new Map<string, UsageDay>();
+function daysOf(counts: readonly MinuteUsage[]): Map<string, DailyUsage> {
+  const days = new Map<string, DailyUsage>();
   for (const count of counts) {
     const day = count.minute.slice(0, 10);
     const made = emptyCount(count, day, Date.parse(day) + DAY_MS);
@@ -190,7 +190,7 @@ function daysOf(counts: readonly MinuteCount[]): Map<string, UsageDay> {
   return days;
 }
 
-function emptyCount(count: MinuteCount, start: string, endMs: number): UsageDay {
+function emptyCount(count: MinuteUsage, start: string, endMs: number): DailyUsage {
   const { accountId, op, apiKeyId, minute, retentionDays } = count;
   return {
     _id: `${accountId}/${start}/${op}/${apiKeyId ?? ''}`,
@@ -209,22 +209,22 @@ function minuteName(minute: string): string {
   return `m${minute.slice(14, 16)}`;
 }
 
-async function sumByField<T extends UsageDay>(
-  collection: Collection<T>,
-  filter: Filter,
+async function sumByField<T extends DailyUsage>(
+  collection: DocumentCollection<T>,
+  filter: DocumentFilter,
   field: CountKey,
 ): Promise<KeyCount[]> {
   const rows = await collection.group({ filter, by: { key: field }, sums: { sync: 'sync' } });
   return rows.map((row) => ({ key: row.key === null ? null : String(row.key), sync: Number(row.sync) }));
 }
 
-function within({ from, to }: Range) {
+function within({ from, to }: TimeRange) {
   return { $gte: from, $lt: to };
 }
 
 function indexesBy(start: string) {
   return [
-    { name: 'account', fields: order('accountId', start) },
-    { name: 'expiresAt', fields: order('expiresAt') },
+    { name: 'account', fields: sortBy('accountId', start) },
+    { name: 'expiresAt', fields: sortBy('expiresAt') },
   ];
 }

@@ -1,7 +1,7 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { readDate, readInstant } from '../../platform/http/fields.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
-import type { Usage, UsageBucket, UsageQuery, UsageTotal } from './schema.ts';
+import type { UsageBucket, UsageQuery, UsageReport, UsageTotal } from './schema.ts';
 
 /** Returns the sums of one kind of work by the groups of a window, in any order. Missing sums are 0. */
 export type UsageSource = (
@@ -10,14 +10,14 @@ export type UsageSource = (
 ) => Promise<ReadonlyArray<{ key: string } & Partial<UsageTotal>>>;
 
 /** The group of calls from a console session, which has no API key. */
-export const CONSOLE_KEY = 'console';
+export const CONSOLE_USAGE_KEY = 'console';
 
 /** Adds up all sources over a window. */
 export async function readUsage(
   sources: readonly UsageSource[],
   accountId: string,
   window: UsageWindow,
-): Promise<Omit<Usage, 'asOf'>> {
+): Promise<Omit<UsageReport, 'asOf'>> {
   const shares = (await Promise.all(sources.map((source) => source(accountId, window)))).flat();
   const groups = new Map<string, UsageBucket>();
   const total = nothing();
@@ -52,13 +52,13 @@ const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
 const GROUPINGS = ['op', 'key', 'day'] as const;
 
-export type Grouping = (typeof GROUPINGS)[number];
+export type UsageGrouping = (typeof GROUPINGS)[number];
 
 /** The time window of GET /usage: `from` inclusive, `to` exclusive, both whole minutes. */
 export interface UsageWindow {
   from: Date;
   to: Date;
-  groupBy: Grouping;
+  groupBy: UsageGrouping;
 }
 
 /**
@@ -67,37 +67,39 @@ export interface UsageWindow {
  * @throws ApiError invalid_param on groupBy, on from or to (no date or instant), or on from (not before to, or too
  *   far).
  */
-export function readWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
+export function parseUsageWindow({ groupBy = 'op', from, to }: UsageQuery, now: Date): UsageWindow {
   const grouping = GROUPINGS.find((known) => known === groupBy);
   if (grouping === undefined) {
-    throw invalidParam('groupBy', `groupBy must be one of ${GROUPINGS.join(', ')}.`, { allowed: GROUPINGS });
+    throw invalidParamError('groupBy', `groupBy must be one of ${GROUPINGS.join(', ')}.`, {
+      allowed: GROUPINGS,
+    });
   }
   const nextMinute = new Date(floor(now, MINUTE_MS).getTime() + MINUTE_MS);
   const end = to === undefined ? nextMinute : readBound('to', to);
   const start =
     from === undefined ? new Date(end.getTime() - DEFAULT_DAYS * DAY_MS) : readBound('from', from);
   if (start >= end) {
-    throw invalidParam('from', 'from must be before to, both rounded down to whole minutes.');
+    throw invalidParamError('from', 'from must be before to, both rounded down to whole minutes.');
   }
   if (end.getTime() - start.getTime() > MAX_DAYS * DAY_MS) {
     const message = `The window spans more than ${MAX_DAYS} days: move from closer to to.`;
-    throw invalidParam('from', message, { limit: MAX_DAYS });
+    throw invalidParamError('from', message, { limit: MAX_DAYS });
   }
   return { from: start, to: end, groupBy: grouping };
 }
 
 /** Parses an instant, or a date as its first instant in UTC, and rounds it down to its minute. */
 function readBound(param: 'from' | 'to', text: string): Date {
-  const instant = readDate(text) ?? readInstant(text);
+  const instant = parseDate(text) ?? parseRfc3339Instant(text);
   if (instant !== null) return floor(instant, MINUTE_MS);
-  throw invalidParam(
+  throw invalidParamError(
     param,
     `${param} must be a date (2026-01-31) or an instant with its zone (2026-01-31T12:00:00Z).`,
   );
 }
 
 /** A time range as sortable text: `from` inclusive, `to` exclusive. */
-export interface Range {
+export interface TimeRange {
   from: string;
   to: string;
 }
@@ -108,15 +110,15 @@ export interface Range {
  */
 interface CutWindow {
   /** `YYYY-MM-DD`. */
-  days: Range;
+  days: TimeRange;
   /** `YYYY-MM-DDTHH`. */
-  hours: Range[];
+  hours: TimeRange[];
   /** `YYYY-MM-DDTHH`; only some of its minutes are in the window. */
   cutHours: string[];
 }
 
 /** Divides a window so that each minute belongs to exactly one part. */
-export function cutWindow({ from, to }: UsageWindow): CutWindow {
+export function divideUsageWindow({ from, to }: UsageWindow): CutWindow {
   const [firstDay, lastDay] = [ceiling(from, DAY_MS), floor(to, DAY_MS)];
   const [firstHour, lastHour] = [ceiling(from, HOUR_MS), floor(to, HOUR_MS)];
   const hasDays = firstDay < lastDay;
@@ -131,7 +133,7 @@ export function cutWindow({ from, to }: UsageWindow): CutWindow {
   };
 }
 
-function hourRange(from: Date, to: Date): Range {
+function hourRange(from: Date, to: Date): TimeRange {
   return { from: hourName(from), to: hourName(to) };
 }
 

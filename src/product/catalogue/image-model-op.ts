@@ -17,7 +17,7 @@ interface ImageModelOpSource<N extends ModelCategory>
 }
 
 /** An op that makes an image by a model. */
-export function imageModelOp<const N extends ModelCategory>(source: ImageModelOpSource<N>): AiOp<N> {
+export function defineImageModelOp<const N extends ModelCategory>(source: ImageModelOpSource<N>): AiOp<N> {
   const { parameters, fields = {}, ...rest } = source;
   return {
     ...rest,

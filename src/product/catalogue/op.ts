@@ -1,30 +1,30 @@
 import type { TObject, TProperties } from '@sinclair/typebox';
 import type { DecodeOptions, EncodeOptions, OperationStep } from '../../../workers/protocol.ts';
 import type { ReadingTask } from '../../imaging/readers/reading.ts';
-import type { Mend } from '../../platform/http/errors/mends.ts';
+import type { CallMend } from '../../platform/http/errors/mends.ts';
 import type { ModelCategory } from '../models/models.ts';
 
 /** The endpoint that runs any op with an image as its result while the caller waits. */
 export const TRANSFORM_ENDPOINT = '/images/transform';
 
 /** Parameters as sent. Only `checkParameters` converts them to `CheckedParameters`. */
-export type Given = Readonly<Record<string, unknown>>;
+export type GivenParameters = Readonly<Record<string, unknown>>;
 
 declare const checked: unique symbol;
 /** Parameters that are valid under their op's contract. The type ensures that only checked parameters are compiled. */
-export type Checked = Given & { readonly [checked]: true };
+export type CheckedParameters = GivenParameters & { readonly [checked]: true };
 
 /** A violation of a rule over several parameters: the parameter to name, and how to correct it. */
-export interface Violation {
+export interface ParameterViolation {
   key: string;
   message: string;
   details?: Record<string, unknown> | undefined;
   /** Changes that certainly correct it. Paths are relative to the parameters. */
-  mends?: readonly Mend[] | undefined;
+  mends?: readonly CallMend[] | undefined;
 }
 
 /** The contribution of one deterministic step to a pass. */
-export interface Fragment {
+export interface PassFragment {
   decode: DecodeOptions;
   steps: OperationStep[];
   encode: EncodeOptions;
@@ -49,7 +49,7 @@ interface OpBase<N extends string> {
   /** Fields of a job body that the op takes besides `parameters`, such as prompt or templateId. */
   fields: TProperties;
   /** A rule across several parameters. It is checked once each parameter is valid by itself. */
-  rule?: (given: Given) => Violation | undefined;
+  rule?: (given: GivenParameters) => ParameterViolation | undefined;
   produces: 'image' | 'json';
   requiresAssets: boolean;
   requiresPrompt: boolean;
@@ -61,12 +61,12 @@ export interface PixelOp<N extends string = string> extends OpBase<N> {
   kind: 'deterministic';
   jobType: 'process';
   syncEndpoint?: string;
-  example: { parameters: Given };
+  example: { parameters: GivenParameters };
   /** The parameter that names a second picture, which the pass reads as well. */
   readsSecondAsset?: string;
   /** The parameters that become an argument of the registry with a different name, the likeliest parameter first. */
   renamed: Readonly<Record<string, readonly string[]>>;
-  compile(params: Checked): Fragment;
+  compile(params: CheckedParameters): PassFragment;
 }
 
 /** An op that draws a template. It is deterministic, but cannot be a step of a pass. */
@@ -74,11 +74,11 @@ export interface RenderOp<N extends string = string> extends OpBase<N> {
   runs: 'render';
   /** The body of the endpoint that draws one row while the caller waits. */
   syncFields: TProperties;
-  syncExample: Given;
+  syncExample: GivenParameters;
   kind: 'deterministic';
   jobType: 'render';
   syncEndpoint: string;
-  example: Given;
+  example: GivenParameters;
 }
 
 /** An op that has its own endpoint and cannot be a job. */
@@ -98,7 +98,7 @@ export interface AiOp<N extends ModelCategory = ModelCategory> extends OpBase<N>
    * apply.
    */
   parametersAsSent: boolean;
-  example: Given;
+  example: GivenParameters;
   /** The default instruction. */
   defaultPrompt?: string;
   /** The default JSON Schema of the answer. */

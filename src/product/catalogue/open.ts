@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import type { Slice } from '../../platform/http/slice.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentationPage } from '../../platform/pages/page.ts';
 import { guidelinesPage } from './pages/guidelines.ts';
-import { type CatalogueOptions, catalogueRoutes, definitionsOf, priceListRoutes } from './routes.ts';
+import { type CatalogueOptions, catalogueRoutes, opDefinitionsOf, priceListRoutes } from './routes.ts';
 import type { OpDefinition } from './schema.ts';
 
-export interface CatalogueSlice extends Slice {
+export interface CatalogueSlice extends ProductSlice {
   /** Registers the price list, whose path is below /api and not below /api/v1. */
   priceRoutes(app: FastifyInstance): Promise<void>;
   /** Every op, as GET /ops shows it. */
@@ -18,7 +18,7 @@ export function openCatalogue(options: CatalogueOptions): CatalogueSlice {
   return {
     routes: (app) => catalogueRoutes(app, options),
     priceRoutes: (app) => priceListRoutes(app, options),
-    definitions: () => definitionsOf(options),
-    guidelines: () => guidelinesPage(definitionsOf(options)),
+    definitions: () => opDefinitionsOf(options),
+    guidelines: () => guidelinesPage(opDefinitionsOf(options)),
   };
 }

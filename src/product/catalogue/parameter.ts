@@ -18,6 +18,6 @@ export function adaptParameter<S extends TSchema>(
 export const MAX_PROMPT_CHARACTERS = 32_000;
 
 /** The prompt that an AI op takes in addition to its parameters. */
-export function prompt(description: string, options?: { default: string }) {
+export function promptField(description: string, options?: { default: string }) {
   return textParameter(1, MAX_PROMPT_CHARACTERS, description, options);
 }

@@ -6,9 +6,9 @@ import {
   optionalParameter,
 } from '../../../workers/image/operations/parameter.ts';
 import type { DecodeOptions, EncodeOptions, OutputFormat } from '../../../workers/protocol.ts';
-import { encodesOf } from '../../imaging/images/formats.ts';
-import { present } from '../../platform/values/present.ts';
-import type { Given, Violation } from './op.ts';
+import { encodeOptionsPerFormat } from '../../imaging/images/formats.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import type { GivenParameters, ParameterViolation } from './op.ts';
 
 const { quality, lossless, effort, background } = OPERATIONS.webp.declared;
 const { frame, frames, everyNth, maxFps, maxFrames, density } = OPERATIONS.decode.declared;
@@ -42,36 +42,39 @@ export const PASS_PARAMETERS = {
 };
 
 /** A format, or several formats of which the smallest file is the result. */
-export type SentFormat = OutputFormat | readonly OutputFormat[];
+export type SentFormats = OutputFormat | readonly OutputFormat[];
 
 export type PassParameters = {
   [Name in keyof typeof PASS_PARAMETERS]?: Static<(typeof PASS_PARAMETERS)[Name]>;
 };
-type SentPassParameters = Omit<PassParameters, 'format'> & { format?: SentFormat };
+type SentPassParameters = Omit<PassParameters, 'format'> & { format?: SentFormats };
 
 /** The parts of a pass that the shared parameters determine. */
-export function passPartsOf(params: SentPassParameters): { decode: DecodeOptions; encode: EncodeOptions } {
+export function decodeAndEncodeOptionsOf(params: SentPassParameters): {
+  decode: DecodeOptions;
+  encode: EncodeOptions;
+} {
   const shared = Object.entries(params).filter(([name]) => name in PASS_PARAMETERS);
   const { frame, frames, everyNth, maxFps, maxFrames, density, format, ...encode } =
-    present<SentPassParameters>(Object.fromEntries(shared));
+    withoutAbsentFields<SentPassParameters>(Object.fromEntries(shared));
   return {
-    decode: present({ frame, frames, everyNth, maxFps, maxFrames, density }),
+    decode: withoutAbsentFields({ frame, frames, everyNth, maxFps, maxFrames, density }),
     encode: { ...encode, ...writtenAs(format) },
   };
 }
 
-function writtenAs(format: SentFormat | undefined): Pick<EncodeOptions, 'format' | 'formats'> {
+function writtenAs(format: SentFormats | undefined): Pick<EncodeOptions, 'format' | 'formats'> {
   const formats = [format ?? []].flat();
-  return formats.length > 1 ? { formats } : present({ format: formats[0] });
+  return formats.length > 1 ? { formats } : withoutAbsentFields({ format: formats[0] });
 }
 
 /**
  * Refuses combinations that no encoder supports. Combinations that depend on other steps of the pass are checked when
  * the steps are merged.
  */
-export function passRule(given: Given): Violation | undefined {
-  const { format, ...settings } = given as Omit<EncodeOptions, 'format'> & { format?: SentFormat };
-  const encodes = encodesOf({ ...settings, ...writtenAs(format) });
+export function checkPassParameters(given: GivenParameters): ParameterViolation | undefined {
+  const { format, ...settings } = given as Omit<EncodeOptions, 'format'> & { format?: SentFormats };
+  const encodes = encodeOptionsPerFormat({ ...settings, ...writtenAs(format) });
   const [lossy] = encodes.flatMap((encode) => lossyReason(encode) ?? []);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };

@@ -13,9 +13,20 @@ import {
   type SentArguments,
 } from '../../../workers/image/operations/parameter.ts';
 import type { EncodeOptions, OperationStep } from '../../../workers/protocol.ts';
-import { present } from '../../platform/values/present.ts';
-import { type Checked, type Given, type PixelOp, TRANSFORM_ENDPOINT, type Violation } from './op.ts';
-import { PASS_PARAMETERS, type PassParameters, passPartsOf, passRule } from './pass-parameters.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import {
+  type CheckedParameters,
+  type GivenParameters,
+  type ParameterViolation,
+  type PixelOp,
+  TRANSFORM_ENDPOINT,
+} from './op.ts';
+import {
+  checkPassParameters,
+  decodeAndEncodeOptionsOf,
+  PASS_PARAMETERS,
+  type PassParameters,
+} from './pass-parameters.ts';
 
 type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 
@@ -24,7 +35,7 @@ interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
   example: SentArguments<P> & SharedParameters<P>;
   /** A rule across several parameters. */
-  rule?(given: SentArguments<P> & SharedParameters<P>): Violation | undefined;
+  rule?(given: SentArguments<P> & SharedParameters<P>): ParameterViolation | undefined;
 }
 
 /** The definition of an op with its parameters, and with the function that compiles them to steps. */
@@ -67,7 +78,7 @@ type Renamed<P extends TProperties, S> = [Foreign<P, S>] extends [never]
 /**
  * Defines a deterministic op on one image. The parameters that all such ops share are declared and handled here, once.
  */
-export function pixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
+export function definePixelOp<const N extends string, P extends TProperties, S extends StepOf<object>>(
   source: CompilablePixelOp<N, P, S> & Renamed<P, S>,
 ): PixelOp<N> {
   const { op, description, rule, renamed = {}, compile, readsSecondAsset } = source;
@@ -79,17 +90,17 @@ export function pixelOp<const N extends string, P extends TProperties, S extends
     description,
     parameters: argumentsSchema({ ...sharedBeside(source.parameters), ...source.parameters }),
     fields: {},
-    rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? passRule(given),
+    rule: (given) => rule?.(given as Parameters<typeof rule>[0]) ?? checkPassParameters(given),
     produces: 'image',
     requiresAssets: true,
     requiresPrompt: false,
     jobType: 'process',
     ...(readsSecondAsset === undefined ? { syncEndpoint: TRANSFORM_ENDPOINT } : { readsSecondAsset }),
-    example: { parameters: source.example as Given },
+    example: { parameters: source.example as GivenParameters },
     renamed,
-    compile(given: Checked) {
+    compile(given: CheckedParameters) {
       const params = filled(given) as FilledArguments<P> & PassParameters;
-      const { decode, encode } = passPartsOf(params);
+      const { decode, encode } = decodeAndEncodeOptionsOf(params);
       const made = compile(params);
       return {
         decode,
@@ -113,20 +124,20 @@ function sharedBeside(own: TProperties): TProperties {
  * Defines an op that is one operation of the registry. It has the operation's parameters, and its description and rule
  * unless the op defines its own.
  */
-export function operationOp<const N extends string, O extends StepName>(
+export function defineOperationOp<const N extends string, O extends StepName>(
   operation: O,
   source: PixelOpDefinition<N, (typeof OPERATIONS)[O]['declared']> & { description?: string },
 ): PixelOp<N> {
   const { description, declared, rule, readsSecondAsset }: StepOperation = OPERATIONS[operation];
   const own = Object.keys(declared);
-  return pixelOp<N, TProperties, StepOf<object>>({
+  return definePixelOp<N, TProperties, StepOf<object>>({
     description,
     parameters: declared,
     readsSecondAsset,
     rule,
     ...(source as unknown as PixelOpDefinition<N, TProperties>),
     compile(params) {
-      const sent = present(Object.fromEntries(own.map((name) => [name, params[name]])));
+      const sent = withoutAbsentFields(Object.fromEntries(own.map((name) => [name, params[name]])));
       return { steps: [{ operation, params: sent }] };
     },
   });
@@ -136,9 +147,9 @@ export function operationOp<const N extends string, O extends StepName>(
  * One step of the registry. Arguments that are undefined are left out. An argument that the operation lacks does not
  * compile.
  */
-export function step<O extends StepName, const A extends StepArguments<O>>(
+export function operationStep<O extends StepName, const A extends StepArguments<O>>(
   operation: O,
   params: A & Readonly<Record<Exclude<keyof A, keyof StepArguments<O>>, never>>,
 ): StepOf<A> {
-  return { operation, params: present(params) as unknown as A };
+  return { operation, params: withoutAbsentFields(params) as unknown as A };
 }

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { distinct } from '../../platform/values/distinct.ts';
-import { parsedJson } from '../../platform/values/json.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { distinctValues } from '../../platform/values/distinct.ts';
+import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import type { Op } from './op.ts';
 
 const WHOLE_NUMBER = /^-?\d+$/;
@@ -13,7 +13,7 @@ const DECIMAL = /^-?\d+(\.\d+)?$/;
  * @param query contains only the keys of the op, not the keys of the call such as op, preset and response.
  * @throws ApiError invalid_param on a key that was sent more than once.
  */
-export function parametersFromQuery(
+export function parseOpParameters(
   op: Op,
   query: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, unknown> {
@@ -21,8 +21,8 @@ export function parametersFromQuery(
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
     if (typeof value !== 'string') {
-      const details = { received: value, suggest: distinct(value) };
-      throw invalidParam(name, `${name} is given ${value.length} times: send it once.`, details);
+      const details = { received: value, suggest: distinctValues(value) };
+      throw invalidParamError(name, `${name} is given ${value.length} times: send it once.`, details);
     }
     given.push([name, coerce(op.parameters.properties[name], value)]);
   }
@@ -51,7 +51,7 @@ function read(type: string | undefined, text: string): unknown {
       return text === 'true' ? true : text === 'false' ? false : undefined;
     case 'array':
     case 'object':
-      return parsedJson(text);
+      return parseJsonOrUndefined(text);
     default:
       return undefined;
   }

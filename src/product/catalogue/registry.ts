@@ -1,7 +1,7 @@
 import { findOperation, OPERATIONS } from '../../../workers/image/operations/index.ts';
 import type { OperationStep } from '../../../workers/protocol.ts';
-import { mendsAt, type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
-import { meantWord } from '../../platform/http/errors/violations.ts';
+import { mendsAtSentFields, type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
+import { suggestWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { present } from '../../platform/values/present.ts';
 import { firstViolation } from './checks/check.ts';
@@ -13,11 +13,11 @@ import type { Fragment } from './op.ts';
  * @throws ApiError invalid_param on `operation` when the registry has no such operation, with all operations in
  *   details.allowed; on `params` for invalid arguments.
  */
-export function checkRegistryStep(
+export function compileRegistryStep(
   operation: unknown,
   params: unknown = {},
-  at: (key: string) => SentField = sentAs,
-): Fragment {
+  at: (key: string) => SentField = sentFieldAt,
+): PassFragment {
   const entry = typeof operation === 'string' ? findOperation(operation) : undefined;
   if (entry === undefined) {
     const allowed = Object.keys(OPERATIONS);
@@ -30,13 +30,13 @@ export function checkRegistryStep(
       mends,
     );
   }
-  const violation = firstViolation(entry.parameters, params, String(operation));
+  const violation = findFirstViolation(entry.parameters, params, String(operation));
   if (violation !== undefined) {
     const { message, details, mends = [] } = violation;
     throw at('params').refuse(
       message,
       details,
-      mendsAt(mends, (param) => at(`params.${param}`)),
+      mendsAtSentFields(mends, (param) => at(`params.${param}`)),
     );
   }
   const checked = params as OperationStep['params'];

@@ -1,22 +1,22 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { tagOfData } from '../../platform/http/hooks/compression.ts';
+import { etagOfData } from '../../platform/http/hooks/compression.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Plan } from '../billing/plans.ts';
-import type { Models } from '../models/models.ts';
+import type { ModelBook } from '../models/models.ts';
 import { imageModelPrice } from '../models/prices.ts';
 import { OP_NAMES, OPS } from './index.ts';
-import { definitionOf } from './pages/definition.ts';
+import { opDefinitionOf } from './pages/definition.ts';
 import { guidelinesOf } from './pages/guidelines.ts';
-import { Guidelines, ListedOp, OpDefinition, OpsQuery, PriceList } from './schema.ts';
-import { meantOp } from './usual-words.ts';
+import { AgentGuidelines, OpDefinition, OpListQuery, OpListRow, PriceList } from './schema.ts';
+import { suggestOp } from './usual-words.ts';
 
 export interface CatalogueOptions {
   plans: readonly Plan[];
-  models: Models;
+  models: ModelBook;
   /** When this release was installed, which is the guidelines' updatedAt. */
   installedAt: Date;
   /** The typical time of an item of an op on a model, in whole seconds. Undefined with too few measurements. */
@@ -25,7 +25,7 @@ export interface CatalogueOptions {
 
 /** GET /ops, /ops/{op} and /agent-guidelines: public, with the same response for all callers. */
 export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
-  const definitions = definitionsOf(options);
+  const definitions = opDefinitionsOf(options);
   const byName = new Map(definitions.map((definition) => [definition.op, definition]));
   const guidelines = guidelinesOf(definitions, options.installedAt);
   const names = definitions.map(({ op, kind, description }) => ({ op, kind, description }));
@@ -34,26 +34,26 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
   function measured(definition: OpDefinition): OpDefinition {
     const { op, defaultModel } = definition;
     const typicalSeconds = defaultModel === undefined ? undefined : options.typicalSeconds(op, defaultModel);
-    return { ...definition, ...present({ typicalSeconds }) };
+    return { ...definition, ...withoutAbsentFields({ typicalSeconds }) };
   }
 
-  app.get<{ Querystring: OpsQuery }>(
+  app.get<{ Querystring: OpListQuery }>(
     '/ops',
     {
       config: { access: 'public', compress: true },
       schema: {
         summary: 'List every op',
         description: 'With parameters, price and an example each.',
-        querystring: OpsQuery,
-        response: { 200: envelopeOf(Type.Array(ListedOp)) },
+        querystring: OpListQuery,
+        response: { 200: envelopeSchemaOf(Type.Array(OpListRow)) },
       },
       // A row has one of two shapes, which a generated serializer cannot distinguish.
       serializerCompiler: () => JSON.stringify,
     },
     async ({ query }, reply) => {
       const listed = query.view === 'names' ? names : definitions.map(measured);
-      reply.header('etag', tagOfData(listed)).header('cache-control', 'no-cache');
-      return success(`${listed.length} ops.`, listed);
+      reply.header('etag', etagOfData(listed)).header('cache-control', 'no-cache');
+      return successEnvelope(`${listed.length} ops.`, listed);
     },
   );
 
@@ -65,13 +65,13 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
         summary: 'Read one op',
         description: 'Its parameters, price and an example.',
         params: Type.Object({ op: Type.String({ description: "The op's name." }) }),
-        response: { 200: envelopeOf(OpDefinition) },
+        response: { 200: envelopeSchemaOf(OpDefinition) },
       },
     },
     async (request) => {
       const definition = byName.get(request.params.op);
       if (definition === undefined) throw unknownOp(request.params.op);
-      return success(`The op ${definition.op}.`, measured(definition));
+      return successEnvelope(`The op ${definition.op}.`, measured(definition));
     },
   );
 
@@ -82,12 +82,12 @@ export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOp
       schema: {
         summary: 'Read the guidelines',
         description: 'One text of Markdown, also at /docs/guidelines.md.',
-        response: { 200: envelopeOf(Guidelines) },
+        response: { 200: envelopeSchemaOf(AgentGuidelines) },
       },
     },
     async (_request, reply) => {
-      reply.header('etag', tagOfData(guidelines)).header('cache-control', 'no-cache');
-      return success('The guidelines for agents.', guidelines);
+      reply.header('etag', etagOfData(guidelines)).header('cache-control', 'no-cache');
+      return successEnvelope('The guidelines for agents.', guidelines);
     },
   );
 }
@@ -97,7 +97,7 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
   const { models } = options;
   const list: PriceList = {
     models: models.models.map((model) => imageModelPrice(models, model)),
-    ops: definitionsOf(options).map(({ op, pricing: { basis, summary } }) => ({ op, basis, summary })),
+    ops: opDefinitionsOf(options).map(({ op, pricing: { basis, summary } }) => ({ op, basis, summary })),
     creditsPerUsd: models.creditsPerUsd,
     markup: models.markup,
   };
@@ -108,16 +108,16 @@ export async function priceListRoutes(app: FastifyInstance, options: CatalogueOp
       schema: {
         summary: 'Read the price list',
         description: 'Of image models, without a credential.',
-        response: { 200: envelopeOf(PriceList) },
+        response: { 200: envelopeSchemaOf(PriceList) },
       },
     },
-    async () => success('The price list.', list),
+    async () => successEnvelope('The price list.', list),
   );
 }
 
 /** Every op, as the catalogue shows it. */
-export function definitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
-  return Object.values(OPS).map((op) => definitionOf(op, plans, models));
+export function opDefinitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
+  return Object.values(OPS).map((op) => opDefinitionOf(op, plans, models));
 }
 
 function unknownOp(name: string): ApiError {

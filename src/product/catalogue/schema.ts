@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component } from '../../platform/http/documented.ts';
-import { oneOf } from '../../platform/http/fields.ts';
+import { componentSchema } from '../../platform/http/documented.ts';
+import { oneOfField } from '../../platform/http/fields.ts';
 import { ImageModelPrice } from '../models/schema.ts';
 
 const ByPlan = Type.Record(Type.String(), Type.Integer());
 
-export const OpPricing = component('OpPricing', {
+export const OpPricing = componentSchema('OpPricing', {
   basis: Type.Union([Type.Literal('per_item'), Type.Literal('process_quota'), Type.Literal('free')]),
   defaultModel: Type.Optional(ImageModelPrice),
   markup: Type.Optional(Type.Number({ description: 'price = providerPrice x (1 + markup).' })),
@@ -17,7 +17,7 @@ export const OpPricing = component('OpPricing', {
 });
 export type OpPricing = Static<typeof OpPricing>;
 
-export const OpParameter = component('OpParameter', {
+export const OpParameter = componentSchema('OpParameter', {
   type: Type.String(),
   enum: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number()]))),
   min: Type.Optional(Type.Number({ description: 'Least value, or least length of text or a list.' })),
@@ -30,7 +30,7 @@ export type OpParameter = Static<typeof OpParameter>;
 
 const AnyObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true });
 
-export const OpDefinition = component('OpDefinition', {
+export const OpDefinition = componentSchema('OpDefinition', {
   op: Type.String(),
   kind: Type.Union([Type.Literal('ai'), Type.Literal('deterministic'), Type.Literal('sync')]),
   description: Type.String(),
@@ -75,14 +75,14 @@ const { op, kind, description } = OpDefinition.properties;
 const OpName = Type.Object({ op, kind, description }, { title: 'OpName', additionalProperties: false });
 
 /** A row of GET /ops: an op, or its short form for view=names. */
-export const ListedOp = Type.Unsafe<OpDefinition | Static<typeof OpName>>({ oneOf: [OpDefinition, OpName] });
+export const OpListRow = Type.Unsafe<OpDefinition | Static<typeof OpName>>({ oneOf: [OpDefinition, OpName] });
 
-export const OpsQuery = Type.Object({
-  view: Type.Optional(oneOf(['names'], 'names: the name, kind and description of each op alone.')),
+export const OpListQuery = Type.Object({
+  view: Type.Optional(oneOfField(['names'], 'names: the name, kind and description of each op alone.')),
 });
-export type OpsQuery = Static<typeof OpsQuery>;
+export type OpListQuery = Static<typeof OpListQuery>;
 
-export const PriceList = component('PriceList', {
+export const PriceList = componentSchema('PriceList', {
   models: Type.Array(ImageModelPrice),
   ops: Type.Array(Type.Object({ op: Type.String(), basis: Type.String(), summary: Type.String() })),
   creditsPerUsd: Type.Integer(),
@@ -90,9 +90,9 @@ export const PriceList = component('PriceList', {
 });
 export type PriceList = Static<typeof PriceList>;
 
-export const Guidelines = component('Guidelines', {
+export const AgentGuidelines = componentSchema('Guidelines', {
   version: Type.String({ description: 'Changes exactly when the document does.' }),
   updatedAt: Type.String({ format: 'date-time' }),
   document: Type.String({ description: 'Markdown.' }),
 });
-export type Guidelines = Static<typeof Guidelines>;
+export type AgentGuidelines = Static<typeof AgentGuidelines>;

@@ -16,7 +16,7 @@ function way(words: readonly string[], ops: readonly string[], sentence: string)
 }
 
 /** What other services call the work of an op. */
-export function usualWordsOf(op: string): readonly string[] {
+export function otherNamesOfOp(op: string): readonly string[] {
   return WORDS_OF_OPS.get(op) ?? [];
 }
 
@@ -79,7 +79,7 @@ way(
  * @returns the end of a message: how to do it here, the likely names, or nothing; the ops; and the change that corrects
  *   it, if it is certain.
  */
-export function meantOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
+export function suggestOp(name: string, path: string, known: readonly string[] = OP_NAMES): SuggestedWord {
   const words = name
     .toLowerCase()
     .replaceAll(/[-_ ]+/g, ' ')

@@ -34,7 +34,7 @@ export function screenModuleOf(path: string): string | undefined {
  * The files that browsers load. Each is read when it is first requested.
  * @param prefix the path below which they are served.
  */
-export function openFiles(prefix: string): StaticFiles {
+export function openConsoleFiles(prefix: string): StaticFiles {
   const { resolve } = createRequire(import.meta.url);
   const uplot = pathToFileURL(resolve('uplot/package.json'));
   return new StaticFiles(prefix, FILES, {

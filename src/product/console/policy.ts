@@ -2,7 +2,7 @@
  * The content policy of console pages: files and calls of this service only, no inline script or style, no frames, and
  * no text that becomes HTML or script.
  */
-export const CONTENT_POLICY = [
+export const CONSOLE_CONTENT_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

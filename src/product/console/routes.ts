@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendStatic } from '../../platform/http/hooks/compression.ts';
+import { sendStaticContent } from '../../platform/http/hooks/compression.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
-import { CONTENT_POLICY } from './policy.ts';
+import { CONSOLE_CONTENT_POLICY } from './policy.ts';
 
 const STATIC_PREFIX = '/console/static';
 const HTML = 'text/html; charset=utf-8';
@@ -14,15 +14,15 @@ const HTML = 'text/html; charset=utf-8';
 export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   // The console is loaded at its first request, not at the start.
   const opened = lazy(async () => {
-    const [{ openFiles, screenModuleOf }, { shellOf }] = await Promise.all([
+    const [{ openConsoleFiles, screenModuleOf }, { consoleDocument }] = await Promise.all([
       import('./files.ts'),
       import('./shell.ts'),
     ]);
-    const files = openFiles(STATIC_PREFIX);
+    const files = openConsoleFiles(STATIC_PREFIX);
     const shells = new Map<string | undefined, string>();
     const shellAt = (path: string) => {
       const screen = screenModuleOf(path);
-      const shell = shells.get(screen) ?? shellOf(files, screen);
+      const shell = shells.get(screen) ?? consoleDocument(files, screen);
       shells.set(screen, shell);
       return shell;
     };
@@ -35,10 +35,10 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   const config = { responseType: 'text/html', compress: true } as const;
   const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
     reply
-      .header('content-security-policy', CONTENT_POLICY)
+      .header('content-security-policy', CONSOLE_CONTENT_POLICY)
       .header('cross-origin-opener-policy', 'same-origin')
       .header('referrer-policy', 'no-referrer');
-    return sendStatic(reply, HTML, (await opened()).shellAt(request.url));
+    return sendStaticContent(reply, HTML, (await opened()).shellAt(request.url));
   };
   for (const path of ['/console', '/console/*']) app.get(path, { config, schema: { hide: true } }, sendShell);
 }

@@ -5,7 +5,7 @@ import { ENTRY_MODULE, ICON_FILE, STYLE_SHEET } from './files.ts';
  * The document of a console address. It names the files, and the entry module draws the rest.
  * @param screen the module of the screen at the address; undefined if no screen has the address.
  */
-export function shellOf(files: StaticFiles, screen: string | undefined): string {
+export function consoleDocument(files: StaticFiles, screen: string | undefined): string {
   // Named at once, the files are loaded side by side and not one after the other.
   const addresses = [ENTRY_MODULE, ...(screen === undefined ? [] : [screen])].flatMap((name) =>
     files.addressesFor(name),

@@ -1,20 +1,20 @@
 import { LRUCache } from 'lru-cache';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { Address } from './address.ts';
-import { readerOf } from './formats.ts';
-import type { Signer, Signers } from './keys/signers.ts';
-import type { Recipes } from './recipes.ts';
+import type { DeliveryAddress } from './address.ts';
+import { acceptedModernFormats } from './formats.ts';
+import type { SigningAccount, SigningKeyCache } from './keys/signers.ts';
+import type { PictureRecipes } from './recipes.ts';
 import type { RequestedPicture } from './resolver.ts';
 
-const MAX_CHARACTERS = 8 * MEGABYTE;
+const MAX_CHARACTERS = 8 * MEGABYTE_BYTES;
 /** The memory of an entry besides the text of its address, in characters. */
 const ENTRY_CHARACTERS = 2_000;
 
 /** A right address, and who signed it. */
 export interface SignedAddress {
-  address: Address;
-  signer: Signer;
+  address: DeliveryAddress;
+  signer: SigningAccount;
 }
 
 /** A right address with what it asks for. */
@@ -23,8 +23,8 @@ export interface KnownAddress extends SignedAddress {
 }
 
 interface AddressCacheOptions {
-  signers: Pick<Signers, 'current' | 'isOver'>;
-  recipes: Pick<Recipes, 'isStill'>;
+  signers: Pick<SigningKeyCache, 'current' | 'isOver'>;
+  recipes: Pick<PictureRecipes, 'isStill'>;
   assets: Pick<AssetReader, 'knows'>;
   now: () => Date;
 }
@@ -66,5 +66,5 @@ export class AddressCache {
 }
 
 function keyOf(url: string, accept: string | undefined): string {
-  return url.includes('.auto') ? `${readerOf(accept).join()} ${url}` : url;
+  return url.includes('.auto') ? `${acceptedModernFormats(accept).join()} ${url}` : url;
 }

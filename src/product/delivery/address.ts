@@ -1,14 +1,14 @@
-import { parseReference } from '../../platform/ids/slugs.ts';
+import { parseVersionedReference } from '../../platform/ids/slugs.ts';
 
 /** The formats that an address may end with. */
 export const ADDRESS_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'auto'] as const;
-export type Extension = (typeof ADDRESS_EXTENSIONS)[number];
+export type AddressExtension = (typeof ADDRESS_EXTENSIONS)[number];
 
 /** Where the picture of an address comes from. */
 export type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
 
 /** A width that the address of a responsive picture names. */
-export interface Rung {
+export interface RequestedWidth {
   width: number;
   /** Screen pixels per CSS pixel; null if the address names none. */
   dpr: number | null;
@@ -25,7 +25,7 @@ export type AddressWork =
   | { kind: 'preset'; idOrSlug: string; version: number }
   | { kind: 'ops'; text: string; ops: readonly AddressOp[] };
 
-export interface Address {
+export interface DeliveryAddress {
   keyId: string;
   signature: string;
   /** What the signature is of. */
@@ -35,13 +35,13 @@ export interface Address {
   work: AddressWork;
   source: AddressSource;
   /** Null: the format is that of the work. */
-  extension: Extension | null;
+  extension: AddressExtension | null;
   /** Null for a one-off address. */
-  rung: Rung | null;
+  rung: RequestedWidth | null;
 }
 
 /** The most ops of an address. */
-export const MAX_OPS = 5;
+export const MAX_ADDRESS_OPS = 5;
 
 /** The first part of the path of every delivery address. */
 export const ADDRESS_PREFIX = '/d/';
@@ -59,7 +59,7 @@ const MAX_DPR = 4;
  * @param url the path and the query as sent.
  * @returns null when it is not an address.
  */
-export function parseAddress(url: string): Address | null {
+export function parseDeliveryAddress(url: string): DeliveryAddress | null {
   const [path = '', query = ''] = splitOnce(url, '?');
   if (!path.startsWith(ADDRESS_PREFIX)) return null;
   const [keyId, signature, what, from, width, ...rest] = path.slice(ADDRESS_PREFIX.length).split('/');
@@ -74,7 +74,7 @@ export function parseAddress(url: string): Address | null {
   const signed = name.rung === null ? `${what}/${from}` : `${what}/${from}/*.${name.extension}`;
   return {
     ...{ keyId, signature, work, source, expiresAt: end === null ? null : Number(end) },
-    message: messageOf(signed, end),
+    message: signedMessageOf(signed, end),
     extension: name.extension,
     rung: name.rung,
   };
@@ -84,7 +84,7 @@ export function parseAddress(url: string): Address | null {
  * The text that is signed.
  * @param end the expiry as it is in the address.
  */
-export function messageOf(path: string, end: string | number | null): string {
+export function signedMessageOf(path: string, end: string | number | null): string {
   return end === null ? path : `${path}?exp=${end}`;
 }
 
@@ -97,8 +97,8 @@ function expiryIn(query: string): string | null | undefined {
 
 interface Name {
   stem: string;
-  extension: Extension | null;
-  rung: Rung | null;
+  extension: AddressExtension | null;
+  rung: RequestedWidth | null;
 }
 
 /** Splits `<source>` or `<source>.<ext>`. A source contains no dot. */
@@ -115,7 +115,7 @@ function parseRung(text: string): Name | null {
   return { stem: '', extension, rung };
 }
 
-function isExtension(text: string): text is Extension {
+function isExtension(text: string): text is AddressExtension {
   return (ADDRESS_EXTENSIONS as readonly string[]).includes(text);
 }
 
@@ -133,12 +133,14 @@ function parseSource(text: string): AddressSource | null {
 function parseWork(what: string): AddressWork | null {
   const text = percentDecoded(what) ?? '';
   if (PRESET.test(text)) {
-    const { idOrSlug, version = 0 } = parseReference(text) ?? { idOrSlug: '' };
+    const { idOrSlug, version = 0 } = parseVersionedReference(text) ?? { idOrSlug: '' };
     return { kind: 'preset', idOrSlug, version };
   }
   const ops = what.split(';').map(parseOp);
   const read = ops.filter((op) => op !== null);
-  return read.length === ops.length && ops.length <= MAX_OPS ? { kind: 'ops', text: what, ops: read } : null;
+  return read.length === ops.length && ops.length <= MAX_ADDRESS_OPS
+    ? { kind: 'ops', text: what, ops: read }
+    : null;
 }
 
 function parseOp(text: string): AddressOp | null {

@@ -2,16 +2,20 @@ import { join } from 'node:path';
 import { BucketStorage } from '../../platform/file-cache/bucket-storage.ts';
 import { DiskStorage } from '../../platform/file-cache/disk-storage.ts';
 import { FileCache } from '../../platform/file-cache/file-cache.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
-import { DiskReserve, MAX_RESERVED_SHARE, readSpace } from '../../platform/stores/objects/reserve.ts';
-import type { Log } from '../../platform/tracing/log.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
+import {
+  DiskReserve,
+  MAX_RESERVED_DISK_SHARE,
+  readDiskSpace,
+} from '../../platform/stores/objects/reserve.ts';
+import type { EventLog } from '../../platform/tracing/log.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
 /** The prefix of the keys of delivered pictures, if they are stored in a bucket. */
-export const DELIVERED_PREFIX = 'delivery/';
+export const DELIVERED_KEY_PREFIX = 'delivery/';
 
 /** The largest picture that is read from a bucket, in bytes. */
-const MAX_OBJECT_BYTES = 128 * MEGABYTE;
+const MAX_OBJECT_BYTES = 128 * MEGABYTE_BYTES;
 
 export interface PictureCacheSettings {
   DATA_DIR: string;
@@ -21,15 +25,19 @@ export interface PictureCacheSettings {
 }
 
 /** Opens the cache of delivered pictures: in the bucket if the assets are in one, else on the disk of this host. */
-export function openPictureCache(settings: PictureCacheSettings, objects: Objects, log: Log): FileCache {
+export function openPictureCache(
+  settings: PictureCacheSettings,
+  objects: ObjectStore,
+  log: EventLog,
+): FileCache {
   const { DATA_DIR, S3_BUCKET, STORAGE_RESERVE_MEGABYTES, DELIVERY_CACHE_MEGABYTES } = settings;
   const directory = join(DATA_DIR, 'delivery');
-  const reserve = pictureReserve(STORAGE_RESERVE_MEGABYTES * MEGABYTE, () => readSpace(directory));
+  const reserve = pictureReserve(STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES, () => readDiskSpace(directory));
   const storage =
     S3_BUCKET === ''
       ? new DiskStorage(directory, reserve)
-      : new BucketStorage({ objects, prefix: DELIVERED_PREFIX, maxFileBytes: MAX_OBJECT_BYTES });
-  return new FileCache({ storage, maxBytes: DELIVERY_CACHE_MEGABYTES * MEGABYTE, log });
+      : new BucketStorage({ objects, prefix: DELIVERED_KEY_PREFIX, maxFileBytes: MAX_OBJECT_BYTES });
+  return new FileCache({ storage, maxBytes: DELIVERY_CACHE_MEGABYTES * MEGABYTE_BYTES, log });
 }
 
 /**
@@ -40,5 +48,5 @@ export function pictureReserve(
   uploadReserveBytes: number,
   measure: ConstructorParameters<typeof DiskReserve>[1],
 ): DiskReserve {
-  return new DiskReserve(2 * uploadReserveBytes, measure, 2 * MAX_RESERVED_SHARE);
+  return new DiskReserve(2 * uploadReserveBytes, measure, 2 * MAX_RESERVED_DISK_SHARE);
 }

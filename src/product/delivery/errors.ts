@@ -10,14 +10,14 @@ const CACHED_BRIEFLY = { 'cache-control': `public, max-age=${REFUSAL_CACHED_SECO
  * The error 404 for an address that is wrong, expired or has a width that is not allowed; whose key is unknown or
  * revoked; or whose picture does not exist or is another account's. It is equal for all of these.
  */
-export function noSuchPicture(): ApiError {
+export function noSuchPictureError(): ApiError {
   const message =
     'There is no picture at this address: it was altered, has expired, or what it names is gone. Sign it again.';
   return new ApiError('not_found', message, { headers: CACHED_BRIEFLY });
 }
 
 /** An error as a page gets it. Caches may keep it for some seconds if it would be the same again, else not at all. */
-export function asDelivered(refusal: ApiError): ApiError {
+export function withDeliveryCaching(refusal: ApiError): ApiError {
   const isLasting = refusal.status !== 402 && refusal.status < 429;
   if (!isLasting) return refusal;
   const headers = { ...refusal.headers, ...CACHED_BRIEFLY };
@@ -28,7 +28,7 @@ export function asDelivered(refusal: ApiError): ApiError {
 const SOURCE_REASONS = ['url_unavailable', 'storage_read'];
 
 /** Whether an error says that the source of a picture cannot be reached or read. */
-export function isOfSource(error: unknown): error is ApiError {
+export function isSourceError(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   const { code, param, details } = error;
   if (code === 'provider_unavailable') return SOURCE_REASONS.includes(String(details?.reason));
@@ -36,24 +36,24 @@ export function isOfSource(error: unknown): error is ApiError {
 }
 
 /** Whether a refusal is about what was asked for or its source, so that every process would refuse it at this time. */
-export function failsEverywhere(error: unknown): error is ApiError {
-  return isOfSource(error) || (error instanceof ApiError && error.status < 429);
+export function isOrderError(error: unknown): error is ApiError {
+  return isSourceError(error) || (error instanceof ApiError && error.status < 429);
 }
 
 /** The error 404 for a key that does not exist or is another account's. */
-export function signingKeyNotFound(): ApiError {
+export function signingKeyNotFoundError(): ApiError {
   const message = 'There is no such signing key: GET /api/v1/signing-keys lists them.';
   return new ApiError('not_found', message, { param: 'keyId' });
 }
 
 /** 422: every slot of the account is taken. */
-export function tooManySigningKeys(): ApiError {
+export function tooManySigningKeysError(): ApiError {
   const message = `An account has at most ${MAX_SIGNING_KEYS} signing keys: revoke one that is not needed.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit: MAX_SIGNING_KEYS } });
 }
 
 /** The error 500: other writers took every slot that was tried. */
-export function tooContended(): ApiError {
+export function signingKeysContendedError(): ApiError {
   const message = 'Too many calls make signing keys of this account at once: call again.';
   return new ApiError('internal_error', message, { retryAfterSeconds: 1 });
 }

@@ -1,8 +1,8 @@
 import type { OutputFormat } from '../../../workers/protocol.ts';
-import type { Extension } from './address.ts';
+import type { AddressExtension } from './address.ts';
 
 /** The format of an extension that names one. */
-export function formatOfExtension(extension: Exclude<Extension, 'auto'>): OutputFormat {
+export function formatOfExtension(extension: Exclude<AddressExtension, 'auto'>): OutputFormat {
   return extension === 'jpg' ? 'jpeg' : extension;
 }
 
@@ -18,7 +18,7 @@ export interface SourceFacts {
  * Accept, and the format of the source. If browsers cannot read the source's format, PNG replaces it if there is
  * transparency, else JPEG. An animation stays one, so AVIF is not tried for it.
  */
-export function formatsForReader(accept: string | undefined, source: SourceFacts): OutputFormat[] {
+export function formatsForClient(accept: string | undefined, source: SourceFacts): OutputFormat[] {
   const isAnimated = source.frames > 1;
   const modern = MODERN.filter((format) => accepts(accept, format) && !(isAnimated && format === 'avif'));
   const own = ownFormat(source);
@@ -26,8 +26,8 @@ export function formatsForReader(accept: string | undefined, source: SourceFacts
 }
 
 /** The part of Accept that decides on the formats of `auto`. */
-export function readerOf(accept: string | undefined): OutputFormat[] {
-  return formatsForReader(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
+export function acceptedModernFormats(accept: string | undefined): OutputFormat[] {
+  return formatsForClient(accept, { format: 'jpeg', hasAlpha: false, frames: 1 });
 }
 
 const MODERN: readonly OutputFormat[] = ['avif', 'webp'];

@@ -1,6 +1,6 @@
-import { disposition, fileNameOf } from '../assets/content/sending.ts';
-import type { Address } from './address.ts';
-import type { KeptPicture } from './pictures.ts';
+import { contentDispositionHeader, downloadFileName } from '../assets/content/sending.ts';
+import type { DeliveryAddress } from './address.ts';
+import type { CachedPicture } from './pictures.ts';
 import { type RequestedPicture, URL_FRESH_SECONDS, URL_STALE_SECONDS } from './resolver.ts';
 
 /** Seconds in a year, which caches treat as unlimited. */
@@ -19,7 +19,7 @@ const built = new WeakMap<RequestedPicture, { etag: string | null; headers: Head
  * The headers of a picture, except those that depend on the time.
  * @param picture null if only its ETag is known.
  */
-export function headersOf(requested: RequestedPicture, picture: KeptPicture | null): Headers {
+export function pictureHeadersOf(requested: RequestedPicture, picture: CachedPicture | null): Headers {
   const etag = picture?.etag ?? null;
   const last = built.get(requested);
   if (last?.etag === etag) return last.headers;
@@ -28,7 +28,7 @@ export function headersOf(requested: RequestedPicture, picture: KeptPicture | nu
   return headers;
 }
 
-function build({ asset, etag, format, tags }: RequestedPicture, picture: KeptPicture | null): Headers {
+function build({ asset, etag, format, tags }: RequestedPicture, picture: CachedPicture | null): Headers {
   const type = picture?.contentType ?? (format && `image/${format}`);
   return {
     etag: quoteEtag(picture?.etag ?? etag ?? ''),
@@ -39,9 +39,9 @@ function build({ asset, etag, format, tags }: RequestedPicture, picture: KeptPic
     'cross-origin-resource-policy': 'cross-origin',
     ...(type && {
       'content-type': type,
-      'content-disposition': disposition(
+      'content-disposition': contentDispositionHeader(
         'inline',
-        fileNameOf(asset?.name ?? asset?.id ?? 'picture', type.slice('image/'.length), false),
+        downloadFileName(asset?.name ?? asset?.id ?? 'picture', type.slice('image/'.length), false),
       ),
     }),
     ...(picture && {
@@ -59,8 +59,8 @@ export function quoteEtag(etag: string): string {
  * The Cache-Control header. The picture of an asset never changes; the picture of a public URL is revalidated after an
  * hour. No copy outlives the address or the asset.
  */
-export function cacheControlOf(
-  { source, expiresAt }: Address,
+export function pictureCacheControl(
+  { source, expiresAt }: DeliveryAddress,
   { asset }: RequestedPicture,
   nowMs: number,
 ): string {

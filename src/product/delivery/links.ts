@@ -1,24 +1,24 @@
 import type { Size } from '../../../workers/formats/size.ts';
 import type { ImagePass } from '../../../workers/protocol.ts';
-import { preview } from '../../imaging/images/preview.ts';
+import { forecastPasses } from '../../imaging/images/preview.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
 import { ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
 import { present } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
+import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentSteps, toSentStep } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
-import { checkWidths } from '../presets/rules.ts';
-import { parseSource } from '../transforms/input.ts';
-import { ADDRESS_PREFIX, MAX_OPS, messageOf } from './address.ts';
+import { checkPresetWidths } from '../presets/rules.ts';
+import { parseImageSource } from '../transforms/input.ts';
+import { ADDRESS_PREFIX, MAX_ADDRESS_OPS, signedMessageOf } from './address.ts';
 import { formatOfExtension } from './formats.ts';
 import { signatureOf } from './keys/signing.ts';
 import type { SigningKeyDocument, SigningKeysStore } from './keys/store.ts';
-import { type Recipe, type Recipes, recipeOfPreset, recipeOfSteps } from './recipes.ts';
+import { type PictureRecipe, type PictureRecipes, recipeOfPreset, recipeOfSteps } from './recipes.ts';
 import type { DeliveryLink, NewDeliveryLink, NewDeliveryLinks } from './schema.ts';
 
 /** The name of the key that is made for an account without keys. */
@@ -28,7 +28,7 @@ const USUAL_WIDTH_PX = 1_080;
 
 interface LinksOptions {
   keys: SigningKeysStore;
-  recipes: Recipes;
+  recipes: PictureRecipes;
   presets: Pick<PresetsSlice, 'find' | 'saveOnce'>;
   assets: Pick<AssetReader, 'find'>;
   publicUrl: () => string;
@@ -42,14 +42,14 @@ const MAX_WORK_CHARACTERS = 2_000;
 interface SentWork {
   /** The work as an address names it; null if it must be saved as a preset. */
   what: string | null;
-  recipe: Recipe;
+  recipe: PictureRecipe;
   steps: readonly PresetStep[];
 }
 
 /** The work of a link, and its name in the address. */
 interface LinkWork {
   what: string;
-  recipe: Recipe;
+  recipe: PictureRecipe;
   /** Where a preset was saved for it. */
   saved?: string;
 }
@@ -86,22 +86,22 @@ export class SignedLinks {
     const end = this.#endOf(sent);
     const base = `${this.#options.publicUrl()}${ADDRESS_PREFIX}${key._id}`;
     const sign = (signed: string, address = signed) =>
-      messageOf(`${base}/${signatureOf(key.secret, messageOf(signed, end))}/${address}`, end);
+      signedMessageOf(`${base}/${signatureOf(key.secret, signedMessageOf(signed, end))}/${address}`, end);
     const sources =
       widths === undefined
         ? { url: sign(extension === undefined ? path : `${path}.${extension}`) }
         : familyOf(widths, (width) => sign(`${path}/*.${extension}`, `${path}/${width}.${extension}`));
-    return { ...sources, html: imageElement(sources, size), ...present({ preset: work.saved }) };
+    return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: work.saved }) };
   }
 
   /** The source as an address names it, and its file if it is an asset. */
   async #source(accountId: string, { assetId, url }: NewDeliveryLink, where: string) {
     const names = { assetId: `${where}assetId`, url: `${where}url` };
-    const source = parseSource({ assetId, url }, names);
+    const source = parseImageSource({ assetId, url }, names);
     if (source?.kind === 'url')
       return { named: `url:${Buffer.from(source.url).toString('base64url')}`, file: null };
     if (source?.kind !== 'asset')
-      throw invalidParam(names.assetId, 'The picture is missing: give assetId or url.');
+      throw invalidParamError(names.assetId, 'The picture is missing: give assetId or url.');
     const file = await this.#options.assets.find(accountId, source.assetId, names.assetId);
     return { named: source.assetId, file };
   }
@@ -143,8 +143,8 @@ export class SignedLinks {
         given,
       );
     if (parameters !== undefined && op === undefined)
-      throw invalidParam(`${where}parameters`, 'parameters go with op: move them into the steps.');
-    checkWidths(widths, `${where}widths`);
+      throw invalidParamError(`${where}parameters`, 'parameters go with op: move them into the steps.');
+    checkPresetWidths(widths, `${where}widths`);
     if (preset !== undefined) {
       const found = await this.#options.presets.find(accountId, preset, `${where}preset`);
       const recipe = recipeOfPreset(found);
@@ -152,10 +152,10 @@ export class SignedLinks {
       const isOwnLadder = widths === undefined || haveAll(recipe.ladder, widths);
       return { what: isOwnLadder ? referenceOf(found) : null, recipe, steps: found.version.steps };
     }
-    const own = steps ?? [{ op: op ?? '', ...present({ parameters }) }];
+    const own = steps ?? [{ op: op ?? '', ...withoutAbsentFields({ parameters }) }];
     if (steps === undefined) checkJsonSize(parameters, `${where}parameters`);
     else checkStepSizes(steps, `${where}steps`);
-    const at = (key: string): SentField => sentAs(`${where}${key}`);
+    const at = (key: string): SentField => sentFieldAt(`${where}${key}`);
     const recipe = recipeOfSteps(
       steps === undefined
         ? own.map((step) => toSentStep(step, (key) => at(key === '' ? 'op' : key)))
@@ -191,11 +191,11 @@ function haveAll(ladder: readonly number[] | null, widths: readonly number[]): b
 
 /** The steps as an address writes them; null for steps that an address cannot hold. */
 function opsOf(steps: readonly PresetStep[]): string | null {
-  if (steps.length > MAX_OPS) return null;
+  if (steps.length > MAX_ADDRESS_OPS) return null;
   const texts = steps.map(({ op: name, parameters = {} }) => {
     const op = findOp(name);
     if (op?.runs !== 'pass') return null;
-    const pairs = Object.entries(parametersInOwnSpelling(op, parameters))
+    const pairs = Object.entries(normalizeParameterSpelling(op, parameters))
       .filter(([, value]) => value !== undefined && value !== null)
       .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(textOf(value))}`);
     return pairs.length === 0 ? op.op : `${op.op}:${pairs.join(',')}`;
@@ -224,7 +224,7 @@ function familyOf(widths: readonly number[], addressOf: (width: number) => strin
 
 /** The size of the picture, predicted from the header of its source; null if only the pixels tell. */
 async function foreseenSize(file: StoredFile, pass: ImagePass): Promise<Size | null> {
-  const [made] = await preview({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
+  const [made] = await forecastPasses({ bytes: file, header: null }, [{ pass, paramOf: (param) => param }]);
   if (made === undefined || made instanceof ApiError) return null;
   const { width, height } = made;
   return width === null || height === null ? null : { width, height };
@@ -237,7 +237,13 @@ type ImageSources = Pick<DeliveryLink, 'url' | 'srcset' | 'sizes'>;
  * jump.
  */
 function imageElement({ url, srcset, sizes }: ImageSources, size: Size | null): string {
-  const attributes = { src: url, ...present({ srcset, sizes }), ...size, loading: 'lazy', alt: '' };
+  const attributes = {
+    src: url,
+    ...withoutAbsentFields({ srcset, sizes }),
+    ...size,
+    loading: 'lazy',
+    alt: '',
+  };
   const texts = Object.entries(attributes).map(([name, value]) => `${name}="${escaped(String(value))}"`);
   return `<img ${texts.join(' ')}>`;
 }

@@ -1,73 +1,73 @@
 import type { FastifyInstance } from 'fastify';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { FileCache } from '../../platform/file-cache/file-cache.ts';
-import type { Slice } from '../../platform/http/slice.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
-import type { Log } from '../../platform/tracing/log.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
+import type { EventLog } from '../../platform/tracing/log.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { AssetsSlice } from '../assets/open.ts';
-import type { Allowance } from '../billing/allowance.ts';
-import type { Models } from '../models/models.ts';
+import type { RunAllowance } from '../billing/allowance.ts';
+import type { ModelBook } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { AddressCache } from './address-cache.ts';
 import { openPictureCache, type PictureCacheSettings } from './cache.ts';
 import { signingKeyRoutes } from './keys/routes.ts';
-import { Signers } from './keys/signers.ts';
+import { SigningKeyCache } from './keys/signers.ts';
 import { SigningKeysStore } from './keys/store.ts';
 import { Leases } from './leases.ts';
 import { linkRoutes } from './link-routes.ts';
 import { SignedLinks } from './links.ts';
-import { Pictures } from './pictures.ts';
-import { Recipes } from './recipes.ts';
-import { Removals } from './removals.ts';
+import { DeliveredPictures } from './pictures.ts';
+import { PictureRecipes } from './recipes.ts';
+import { CachedPictureRemovals } from './removals.ts';
 import { AddressResolver } from './resolver.ts';
 import { deliveryRoutes } from './routes.ts';
 
 interface DeliveryOptions {
-  documents: Documents;
+  documents: DocumentStore;
   coordination: Coordination;
-  objects: Objects;
+  objects: ObjectStore;
   hostId: string;
   processId: string;
-  gate: Gate;
+  gate: CallGate;
   accounts: AccountsStore;
   assets: Pick<AssetsSlice, 'reader' | 'whenRemoved' | 'missingAssets'>;
   presets: PresetsSlice;
-  models: Models;
+  models: ModelBook;
   imageWorkers: ImageWorkers;
-  outbound: Outbound;
-  allowance: Allowance;
+  outbound: OutboundRequests;
+  allowance: RunAllowance;
   meters: { ops: OpMeter };
   publicUrl: () => string;
   /** The version of this release. */
   engine: string;
   settings: PictureCacheSettings & { TRANSFORM_TIMEOUT_MS: number };
   now: () => Date;
-  log: Log;
+  log: EventLog;
 }
 
 interface DeliveryParts {
   keys: SigningKeysStore;
-  signers: Signers;
+  signers: SigningKeyCache;
   addresses: AddressCache;
   resolver: AddressResolver;
-  pictures: Pictures;
+  pictures: DeliveredPictures;
   links: SignedLinks;
   cache: FileCache;
-  gate: Gate;
+  gate: CallGate;
   now: () => Date;
-  removals: Removals;
+  removals: CachedPictureRemovals;
   leases: Leases;
 }
 
 /** The delivery slice: signing keys, and the addresses of pictures for web pages. */
-export class DeliverySlice implements Slice {
+export class DeliverySlice implements ProductSlice {
   readonly #parts: DeliveryParts;
   readonly sweeps: readonly SweepTask[];
 
@@ -79,8 +79,8 @@ export class DeliverySlice implements Slice {
   static async open(options: DeliveryOptions): Promise<DeliverySlice> {
     const { coordination, settings, presets, accounts, gate, now } = options;
     const keys = await SigningKeysStore.open(options.documents);
-    const signers = await Signers.open({ keys, accounts, coordination, now });
-    const recipes = new Recipes(options.models, presets, now);
+    const signers = await SigningKeyCache.open({ keys, accounts, coordination, now });
+    const recipes = new PictureRecipes(options.models, presets, now);
     const assets = options.assets.reader;
     const addresses = new AddressCache({ signers, recipes, assets, now });
     const cache = openPictureCache(settings, options.objects, options.log);
@@ -89,10 +89,10 @@ export class DeliverySlice implements Slice {
     const among = cache.kind === 'bucket' ? 'all hosts' : options.hostId;
     const processId = `${options.hostId}/${options.processId}`;
     const leases = await Leases.open({ coordination, among, processId, waitMs: timeoutMs });
-    const pictures = new Pictures({ cache, leases, now });
+    const pictures = new DeliveredPictures({ cache, leases, now });
     const resolver = new AddressResolver({ ...options, recipes, assets, timeoutMs });
     const links = new SignedLinks({ ...options, keys, recipes, assets });
-    const removals = await Removals.open({ ...options, cache, among, pictures, recipes });
+    const removals = await CachedPictureRemovals.open({ ...options, cache, among, pictures, recipes });
     const ours = { keys, signers, addresses, resolver, pictures, links, removals, leases, cache };
     return new DeliverySlice({ ...ours, gate, now });
   }

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { FileCache } from '../../platform/file-cache/file-cache.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Leases } from './leases.ts';
 import { DeliveryMeter } from './meter.ts';
 
 /** The bytes of pictures that a process keeps in memory, and the size of the largest one that it keeps. */
-const MEMORY_BYTES = 32 * MEGABYTE;
-const MAX_IN_MEMORY_BYTES = MEGABYTE / 2;
+const MEMORY_BYTES = 32 * MEGABYTE_BYTES;
+const MAX_IN_MEMORY_BYTES = MEGABYTE_BYTES / 2;
 /** How long the source of a kept picture is not tried again after it failed, so that few readers wait for it. */
 const FAILING_MS = 10_000;
 const MAX_FAILING = 10_000;
@@ -23,7 +23,7 @@ export interface MadePicture {
   etag: string;
 }
 
-export interface KeptPicture extends MadePicture {
+export interface CachedPicture extends MadePicture {
   /** Epoch milliseconds. */
   madeAtMs: number;
 }
@@ -52,11 +52,11 @@ interface PicturesOptions {
  * promise, over the processes by a lease. What was made is kept in the cache, and what is asked for again is in memory,
  * too.
  */
-export class Pictures {
+export class DeliveredPictures {
   readonly #options: PicturesOptions;
   /** The pictures that are being found or made, until they are cached. */
-  readonly #running = new Map<string, Promise<KeptPicture>>();
-  readonly #memory = new LRUCache<string, KeptPicture>({
+  readonly #running = new Map<string, Promise<CachedPicture>>();
+  readonly #memory = new LRUCache<string, CachedPicture>({
     maxSize: MEMORY_BYTES,
     maxEntrySize: MAX_IN_MEMORY_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
@@ -75,18 +75,18 @@ export class Pictures {
   }
 
   /** The picture if it is in memory and fresh; else null. */
-  inMemory(request: Pick<PictureRequest, 'path' | 'freshMs'>): KeptPicture | null {
+  inMemory(request: Pick<PictureRequest, 'path' | 'freshMs'>): CachedPicture | null {
     const kept = this.#memory.get(request.path);
     return kept !== undefined && this.#isFresh(kept, request) ? this.#counted('memory', kept) : null;
   }
 
   /** The picture, made if it is not kept. @throws what its making throws; the next request tries anew. */
-  async get(request: PictureRequest): Promise<KeptPicture> {
+  async get(request: PictureRequest): Promise<CachedPicture> {
     const kept = this.inMemory(request);
     if (kept !== null) return kept;
     const running = this.#running.get(request.path);
     if (running !== undefined) return this.#counted('joined', await running);
-    const answer = Promise.withResolvers<KeptPicture>();
+    const answer = Promise.withResolvers<CachedPicture>();
     this.#running.set(request.path, answer.promise);
     this.#find(request, answer.resolve)
       .catch(answer.reject)
@@ -108,7 +108,7 @@ export class Pictures {
   }
 
   /** Calls `answer` as soon as the picture exists, and resolves when it is also cached. */
-  async #find(request: PictureRequest, answer: (picture: KeptPicture) => void): Promise<void> {
+  async #find(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const kept = await this.#read(request.path);
     if (kept !== null && (this.#isFresh(kept, request) || this.#failing.has(request.path)))
       return answer(this.#counted('kept', kept));
@@ -122,7 +122,7 @@ export class Pictures {
   }
 
   /** Makes the picture, or takes the one that another process has made meanwhile. */
-  async #makeOnce(request: PictureRequest, answer: (picture: KeptPicture) => void): Promise<void> {
+  async #makeOnce(request: PictureRequest, answer: (picture: CachedPicture) => void): Promise<void> {
     const { cache, leases } = this.#options;
     if (cache.isOff) return answer(await this.#make(request));
     await leases.hold(request.path, async () => {
@@ -134,14 +134,14 @@ export class Pictures {
     });
   }
 
-  async #make(request: PictureRequest): Promise<KeptPicture> {
+  async #make(request: PictureRequest): Promise<CachedPicture> {
     const picture = { ...(await request.make()), madeAtMs: this.#options.now().getTime() };
     this.#memory.set(request.path, picture);
     return this.#counted('made', picture);
   }
 
   /** Caches the picture for the other processes, unless its source or preset was deleted meanwhile. */
-  async #keep({ path, isWanted }: PictureRequest, { bytes, ...facts }: KeptPicture): Promise<void> {
+  async #keep({ path, isWanted }: PictureRequest, { bytes, ...facts }: CachedPicture): Promise<void> {
     const { cache } = this.#options;
     await cache.write(path, facts, bytes);
     if (await isWanted()) return;
@@ -153,24 +153,24 @@ export class Pictures {
    * Reads the cache. A picture is put into memory at the second of two reads: a picture that is requested only once
    * would displace others, and cost the garbage collector more than the read.
    */
-  async #read(path: string): Promise<KeptPicture | null> {
+  async #read(path: string): Promise<CachedPicture | null> {
     const found = await this.#options.cache.read(path);
     if (found === null) return null;
-    const picture = { ...(found.facts as Omit<KeptPicture, 'bytes'>), bytes: found.bytes };
+    const picture = { ...(found.facts as Omit<CachedPicture, 'bytes'>), bytes: found.bytes };
     if (this.#recentReads.delete(path)) this.#memory.set(path, picture);
     else this.#recentReads.set(path, true);
     return picture;
   }
 
-  #isFresh(picture: KeptPicture, { freshMs }: Pick<PictureRequest, 'freshMs'>): boolean {
+  #isFresh(picture: CachedPicture, { freshMs }: Pick<PictureRequest, 'freshMs'>): boolean {
     return freshMs === null || this.#ageOf(picture) < freshMs;
   }
 
-  #ageOf({ madeAtMs }: KeptPicture): number {
+  #ageOf({ madeAtMs }: CachedPicture): number {
     return this.#options.now().getTime() - madeAtMs;
   }
 
-  #counted(from: Parameters<DeliveryMeter['answered']>[0], picture: KeptPicture): KeptPicture {
+  #counted(from: Parameters<DeliveryMeter['answered']>[0], picture: CachedPicture): CachedPicture {
     this.#meter.answered(from);
     return picture;
   }

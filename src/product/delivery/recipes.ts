@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache';
 import type { ImagePass, OutputFormat } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
-import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
+import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { compilePass, type Obstacle } from '../catalogue/plan/compile.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import { parametersFromQuery } from '../catalogue/query.ts';
-import type { Models } from '../models/models.ts';
+import { parseOpParameters } from '../catalogue/query.ts';
+import type { ModelBook } from '../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
-import { cacheTagOf, type Fallback } from '../presets/preset.ts';
-import type { AddressOp, AddressWork, Rung } from './address.ts';
+import { type PresetFallback, presetCacheTagOf } from '../presets/preset.ts';
+import type { AddressOp, AddressWork, RequestedWidth } from './address.ts';
 
 /** The widths for a preset that declares none: those that the image loaders of web frameworks request. */
-export const DEFAULT_LADDER: readonly number[] = [
+export const DEFAULT_WIDTHS: readonly number[] = [
   16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840,
 ];
 
@@ -28,22 +28,22 @@ const KEEP_MS = 500;
 const FASTEST = 0;
 
 /** The work on a source, before the address adds a width and a format. */
-export interface Recipe {
+export interface PictureRecipe {
   /** The name under which usage counts it: the op, `steps`, or `preset`. */
   op: string;
   steps: readonly SentStep[];
   /** The widths that addresses may ask for, ascending; null if no width can be asked for. */
   ladder: readonly number[] | null;
   /** What is served while a source is unreachable; null for the error itself. */
-  fallback: Fallback | null;
+  fallback: PresetFallback | null;
   /** The cache tag to purge when it is deleted: `preset-<id>-<version>`. Null for ops, which are never deleted. */
   tag: string | null;
 }
 
 /** A look at a preset, and its recipe when that is there. */
 interface PresetLook {
-  found: Promise<Recipe>;
-  recipe?: Recipe;
+  found: Promise<PictureRecipe>;
+  recipe?: PictureRecipe;
 }
 
 /** What an address adds to its recipe. */
@@ -57,16 +57,16 @@ interface Addition {
 }
 
 /** The recipes that addresses name, and their passes. */
-export class Recipes {
-  readonly #models: Models;
+export class PictureRecipes {
+  readonly #models: ModelBook;
   readonly #presets: Pick<PresetsSlice, 'find'>;
   readonly #ofPresets: LRUCache<string, PresetLook>;
   /** Recipes by the text of their ops. The addresses of a page mostly differ in their sources only. */
-  readonly #ofOps = new LRUCache<string, Recipe>({ max: MAX_RECIPES });
+  readonly #ofOps = new LRUCache<string, PictureRecipe>({ max: MAX_RECIPES });
   /** The compiled passes of each recipe, by what addresses add: at most one per width and format. */
-  readonly #passes = new WeakMap<Recipe, Map<string, ImagePass>>();
+  readonly #passes = new WeakMap<PictureRecipe, Map<string, ImagePass>>();
 
-  constructor(models: Models, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
+  constructor(models: ModelBook, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
     this.#models = models;
     this.#presets = presets;
     const perf = { now: () => now().getTime() };
@@ -77,7 +77,7 @@ export class Recipes {
    * The recipe that an address names.
    * @throws ApiError preset_not_found, or invalid_param on `steps[i]…` for ops that cannot run.
    */
-  async find(accountId: string, work: AddressWork): Promise<Recipe> {
+  async find(accountId: string, work: AddressWork): Promise<PictureRecipe> {
     if (work.kind === 'preset') return this.#findPreset(accountId, work);
     const known = this.#ofOps.get(work.text);
     if (known !== undefined) return known;
@@ -104,7 +104,7 @@ export class Recipes {
    * The single pass of a recipe.
    * @throws ApiError invalid_param on the step or the preset at fault.
    */
-  compilePass(recipe: Recipe, addition: Addition = {}): ImagePass {
+  compilePass(recipe: PictureRecipe, addition: Addition = {}): ImagePass {
     const added = stepsOf(addition);
     const key = JSON.stringify(added);
     const passes = this.#passes.get(recipe) ?? new Map<string, ImagePass>();
@@ -115,7 +115,7 @@ export class Recipes {
     return pass;
   }
 
-  #findPreset(accountId: string, work: NamedPreset): Promise<Recipe> {
+  #findPreset(accountId: string, work: NamedPreset): Promise<PictureRecipe> {
     const key = keyOf(accountId, work);
     const known = this.#ofPresets.get(key);
     if (known !== undefined) return known.found;
@@ -143,17 +143,17 @@ function keyOf(accountId: string, work: NamedPreset): string {
   return `${accountId}/${referenceOf(work)}`;
 }
 
-export function recipeOfPreset({ preset, version }: FoundPreset): Recipe {
+export function recipeOfPreset({ preset, version }: FoundPreset): PictureRecipe {
   return {
     op: 'preset',
     steps: savedSteps(version.steps, 'preset'),
-    ladder: version.widths ?? DEFAULT_LADDER,
+    ladder: version.widths ?? DEFAULT_WIDTHS,
     fallback: version.fallback ?? null,
-    tag: cacheTagOf(preset._id, version.version),
+    tag: presetCacheTagOf(preset._id, version.version),
   };
 }
 
-export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
+export function recipeOfSteps(steps: readonly SentStep[]): PictureRecipe {
   const [only, ...others] = steps;
   const op = others.length === 0 ? (only?.op ?? 'steps') : 'steps';
   return { op, steps, ladder: null, fallback: null, tag: null };
@@ -164,7 +164,7 @@ export function recipeOfSteps(steps: readonly SentStep[]): Recipe {
  * smallest allowed width that is not below their product is taken.
  * @returns null if no allowed width fits.
  */
-export function widthOn(ladder: readonly number[], { width, dpr }: Rung): number | null {
+export function allowedWidthFor(ladder: readonly number[], { width, dpr }: RequestedWidth): number | null {
   if (dpr === null) return ladder.includes(width) ? width : null;
   // A density has two decimals, which binary fractions only approach: 100 × 1.1 is a little more than 110.
   const pixels = Math.round(width * dpr * 100) / 100;
@@ -175,7 +175,9 @@ export function widthOn(ladder: readonly number[], { width, dpr }: Rung): number
 function stepOfOp({ op: name, parameters }: AddressOp): PresetStep {
   const op = findOp(name);
   const isKnown = op?.runs === 'pass';
-  const read = isKnown ? parametersInOwnSpelling(op, parametersFromQuery(op, parameters)) : { ...parameters };
+  const read = isKnown
+    ? normalizeParameterSpelling(op, parseOpParameters(op, parameters))
+    : { ...parameters };
   return { op: name, ...(Object.keys(read).length > 0 && { parameters: read }) };
 }
 

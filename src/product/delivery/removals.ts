@@ -3,21 +3,21 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { HOUR_MS } from '../../platform/values/units.ts';
-import { ACCOUNT_CHANGED } from '../accounts/revocations.ts';
+import { ACCOUNT_CHANGED_CHANNEL } from '../accounts/revocations.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { AssetsSlice } from '../assets/open.ts';
 import type { PresetsSlice } from '../presets/open.ts';
-import { referenceOfTag } from '../presets/preset.ts';
-import type { Pictures } from './pictures.ts';
-import type { Recipes } from './recipes.ts';
+import { presetReferenceOfTag } from '../presets/preset.ts';
+import type { DeliveredPictures } from './pictures.ts';
+import type { PictureRecipes } from './recipes.ts';
 import { prefixOf, tagOfName } from './resolver.ts';
 
 interface RemovalsOptions {
   cache: Pick<FileCache, 'paths'>;
   /** The hosts that share the cache. */
   among: string;
-  pictures: Pick<Pictures, 'forget'>;
-  recipes: Pick<Recipes, 'forget'>;
+  pictures: Pick<DeliveredPictures, 'forget'>;
+  recipes: Pick<PictureRecipes, 'forget'>;
   accounts: Pick<AccountsStore, 'findStanding'>;
   assets: Pick<AssetsSlice, 'whenRemoved' | 'missingAssets'>;
   presets: Pick<PresetsSlice, 'whenRemoved' | 'find'>;
@@ -28,7 +28,7 @@ interface RemovalsOptions {
  * Deletes the cached pictures of deleted accounts, assets and preset versions. Each deletion is announced to every
  * process. A sweep finds pictures that are left because a message was lost, or no process of the host was running.
  */
-export class Removals {
+export class CachedPictureRemovals {
   readonly #options: RemovalsOptions;
   #unsubscribe: ReadonlyArray<() => void> = [];
   readonly sweep: SweepTask;
@@ -42,16 +42,19 @@ export class Removals {
     };
   }
 
-  static async open(options: RemovalsOptions): Promise<Removals> {
+  static async open(options: RemovalsOptions): Promise<CachedPictureRemovals> {
     const { pictures, recipes, assets, presets, coordination } = options;
-    const removals = new Removals(options);
+    const removals = new CachedPictureRemovals(options);
     removals.#unsubscribe = [
       await assets.whenRemoved((accountId, assetId) => pictures.forget(`${accountId}/${assetId}`)),
       await presets.whenRemoved((accountId, tags) => {
         recipes.forget(accountId);
         for (const tag of tags) void pictures.forget(accountId, prefixOf(tag));
       }),
-      await coordination.subscribe(ACCOUNT_CHANGED, (accountId) => void removals.#forgetIfGone(accountId)),
+      await coordination.subscribe(
+        ACCOUNT_CHANGED_CHANNEL,
+        (accountId) => void removals.#forgetIfGone(accountId),
+      ),
     ];
     return removals;
   }
@@ -88,7 +91,7 @@ export class Removals {
   /** Whether the preset version that a tag names was deleted. */
   async #isGone(accountId: string, tag: string): Promise<boolean> {
     try {
-      await this.#options.presets.find(accountId, referenceOfTag(tag), 'preset');
+      await this.#options.presets.find(accountId, presetReferenceOfTag(tag), 'preset');
       return false;
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return true;

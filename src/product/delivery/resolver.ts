@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto';
 import type { ImagePass, OutputFormat, TransformTaskResult } from '../../../workers/protocol.ts';
-import { readHeader } from '../../imaging/images/header/header.ts';
+import { readImageHeader } from '../../imaging/images/header/header.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { Allowance } from '../billing/allowance.ts';
-import { type LoadedImage, loadImage, runMetered } from '../transforms/metered-call.ts';
-import type { Address } from './address.ts';
-import { noSuchPicture } from './errors.ts';
-import { formatOfExtension, formatsForReader, readerOf, type SourceFacts } from './formats.ts';
-import type { Signer } from './keys/signers.ts';
+import type { RunAllowance } from '../billing/allowance.ts';
+import { type LoadedImage, loadCallImage, runCountedWork } from '../transforms/metered-call.ts';
+import type { DeliveryAddress } from './address.ts';
+import { noSuchPictureError } from './errors.ts';
+import { acceptedModernFormats, formatOfExtension, formatsForClient, type SourceFacts } from './formats.ts';
+import type { SigningAccount } from './keys/signers.ts';
 import type { MadePicture, PictureRequest } from './pictures.ts';
-import { type Recipe, type Recipes, widthOn } from './recipes.ts';
+import { allowedWidthFor, type PictureRecipe, type PictureRecipes } from './recipes.ts';
 
 /** How long a picture of a public address is answered before the address is read again, in seconds. */
 export const URL_FRESH_SECONDS = HOUR_MS / 1000;
@@ -26,11 +26,11 @@ export const URL_STALE_SECONDS = (7 * DAY_MS) / 1000;
 const ETAG_CHARACTERS = 32;
 
 interface AddressResolverOptions {
-  recipes: Recipes;
+  recipes: PictureRecipes;
   assets: AssetReader;
   imageWorkers: ImageWorkers;
-  outbound: Outbound;
-  allowance: Allowance;
+  outbound: OutboundRequests;
+  allowance: RunAllowance;
   meters: { ops: OpMeter };
   /** Of this release: another one may make other bytes of the same pass. */
   engine: string;
@@ -64,7 +64,11 @@ export class AddressResolver {
    * @throws ApiError 404 when what the address names is gone or off the ladder; invalid_param for steps that cannot
    *   run.
    */
-  async resolve(address: Address, signer: Signer, accept: string | undefined): Promise<RequestedPicture> {
+  async resolve(
+    address: DeliveryAddress,
+    signer: SigningAccount,
+    accept: string | undefined,
+  ): Promise<RequestedPicture> {
     const { recipes } = this.#options;
     const recipe = await recipes.find(signer.accountId, address.work).catch(unlessGone);
     const width = requireWidth(address, recipe);
@@ -73,7 +77,11 @@ export class AddressResolver {
     const fixed =
       extension === 'auto' ? null : recipes.compilePass(recipe, { width, format: formatIn(extension) });
     // The reader of `auto` is a part of what is made; that of a fixed format is not.
-    const identity = [this.#options.engine, fixed ?? [recipe.steps, width, readerOf(accept)], from.digest];
+    const identity = [
+      this.#options.engine,
+      fixed ?? [recipe.steps, width, acceptedModernFormats(accept)],
+      from.digest,
+    ];
     const digest = hash('sha256', JSON.stringify(identity), 'base64url').slice(0, ETAG_CHARACTERS);
     const isWanted = () =>
       recipes.find(signer.accountId, address.work).then(
@@ -82,7 +90,7 @@ export class AddressResolver {
       );
     const choosePasses = (facts: SourceFacts): ImagePass[] =>
       fixed === null
-        ? formatsForReader(accept, facts).map((format, _index, { length }) =>
+        ? formatsForClient(accept, facts).map((format, _index, { length }) =>
             recipes.compilePass(recipe, { width, format, isTried: length > 1 }),
           )
         : [fixed];
@@ -108,8 +116,8 @@ export class AddressResolver {
    * @throws ApiError as `resolve`, when that is away too.
    */
   async resolveFallback(
-    address: Address,
-    signer: Signer,
+    address: DeliveryAddress,
+    signer: SigningAccount,
     accept: string | undefined,
   ): Promise<{ requested: RequestedPicture; status: number } | null> {
     const { fallback } = await this.#options.recipes.find(signer.accountId, address.work).catch(unlessGone);
@@ -119,7 +127,7 @@ export class AddressResolver {
     return { requested, status };
   }
 
-  async #source({ source }: Address, { accountId }: Signer): Promise<PixelSource> {
+  async #source({ source }: DeliveryAddress, { accountId }: SigningAccount): Promise<PixelSource> {
     const { assets } = this.#options;
     if (source.kind === 'url') {
       const digest = hash('sha256', source.url, 'hex');
@@ -136,7 +144,8 @@ export class AddressResolver {
     const { assetId } = source;
     const file = await assets.find(accountId, assetId).catch(unlessGone);
     const { name, expiresAt, digest } = file;
-    if (expiresAt !== null && Date.parse(expiresAt) <= this.#options.now().getTime()) throw noSuchPicture();
+    if (expiresAt !== null && Date.parse(expiresAt) <= this.#options.now().getTime())
+      throw noSuchPictureError();
     const isThere = () =>
       assets.find(accountId, assetId).then(
         () => true,
@@ -161,10 +170,10 @@ export class AddressResolver {
     const startedMs = performance.now();
     // Other readers wait for the same picture, so it does not end with the first of them.
     const terms = { accountId, signal: new AbortController().signal, deadlineMs: Date.now() + timeoutMs };
-    return runMetered(allowance, { accountId, plan, apiKeyId: null, sessionId: null }, op, async () => {
+    return runCountedWork(allowance, { accountId, plan, apiKeyId: null, sessionId: null }, op, async () => {
       const image: LoadedImage =
         from.file === null
-          ? await loadImage(from.source, this.#options, terms)
+          ? await loadCallImage(from.source, this.#options, terms)
           : { bytes: from.file, header: null };
       const fetchMs = performance.now() - startedMs;
       const bytesIn = image.bytes.length;
@@ -183,7 +192,7 @@ export class AddressResolver {
 
 /** What is made for an address. */
 interface PlannedPicture {
-  signer: Signer;
+  signer: SigningAccount;
   op: string;
   from: PixelSource;
   /** The passes over the source, of which the smallest result is answered. */
@@ -194,7 +203,7 @@ interface PlannedPicture {
 
 /** Where the pixels of an address come from. */
 interface PixelSource {
-  source: Address['source'];
+  source: DeliveryAddress['source'];
   /** Of its bytes; of a public address, of the address. */
   digest: string;
   /** Under which its pictures are kept. */
@@ -223,23 +232,23 @@ export function tagOfName(name: string): string | null {
 /** What is gone has the answer of what never was. */
 function unlessGone(error: unknown): never {
   const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');
-  throw isGone ? noSuchPicture() : error;
+  throw isGone ? noSuchPictureError() : error;
 }
 
-function requireWidth({ rung }: Address, { ladder }: Recipe): number | undefined {
+function requireWidth({ rung }: DeliveryAddress, { ladder }: PictureRecipe): number | undefined {
   if (rung === null) return undefined;
-  const width = ladder && widthOn(ladder, rung);
-  if (width === null) throw noSuchPicture();
+  const width = ladder && allowedWidthFor(ladder, rung);
+  if (width === null) throw noSuchPictureError();
   return width;
 }
 
-function formatIn(extension: Exclude<Address['extension'], 'auto'>): OutputFormat | undefined {
+function formatIn(extension: Exclude<DeliveryAddress['extension'], 'auto'>): OutputFormat | undefined {
   return extension === null ? undefined : formatOfExtension(extension);
 }
 
 function factsOf({ bytes, header }: LoadedImage): SourceFacts {
   if (!(bytes instanceof Uint8Array)) return bytes.facts;
-  const { format = 'jpeg', hasAlpha = false, frames = 1 } = header ?? readHeader(bytes) ?? {};
+  const { format = 'jpeg', hasAlpha = false, frames = 1 } = header ?? readImageHeader(bytes) ?? {};
   return { format, hasAlpha, frames };
 }
 

@@ -3,23 +3,23 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asApiError } from '../../platform/http/errors/failures.ts';
 import { refuseUnreadablePaths } from '../../platform/http/errors/unreadable-paths.ts';
-import { isFresh } from '../../platform/http/hooks/caching.ts';
+import { isEtagMatch } from '../../platform/http/hooks/caching.ts';
 import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { ADDRESS_PREFIX, parseAddress } from './address.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { ADDRESS_PREFIX, parseDeliveryAddress } from './address.ts';
 import type { AddressCache, KnownAddress, SignedAddress } from './address-cache.ts';
-import { asDelivered, isOfSource, noSuchPicture } from './errors.ts';
-import { cacheControlOf, headersOf, quoteEtag } from './headers.ts';
-import type { Signers } from './keys/signers.ts';
-import type { KeptPicture, Pictures } from './pictures.ts';
+import { isSourceError, noSuchPictureError, withDeliveryCaching } from './errors.ts';
+import { pictureCacheControl, pictureHeadersOf, quoteEtag } from './headers.ts';
+import type { SigningKeyCache } from './keys/signers.ts';
+import type { CachedPicture, DeliveredPictures } from './pictures.ts';
 import type { AddressResolver } from './resolver.ts';
 
 interface DeliveryRoutesOptions {
-  gate: Pick<Gate, 'isBlocked' | 'refuseWrong'>;
-  signers: Signers;
+  gate: Pick<CallGate, 'isBlocked' | 'refuseWrong'>;
+  signers: SigningKeyCache;
   addresses: AddressCache;
   resolver: AddressResolver;
-  pictures: Pictures;
+  pictures: DeliveredPictures;
   now: () => Date;
 }
 
@@ -41,7 +41,7 @@ const WHAT =
 export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
   const { deliver } = new DeliveryCalls(options);
   openToEveryOrigin(app, () => true);
-  refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPicture);
+  refuseUnreadablePaths(app, ADDRESS_PREFIX, noSuchPictureError);
   answerPreflight(app, '/d/*', { methods: ['GET', 'HEAD'], isSigned: () => true });
 
   // Malformed queries are refused like a wrong signature, and other query fields are ignored.
@@ -103,7 +103,7 @@ class DeliveryCalls {
     return this.#answer(request, reply, known).catch((error: unknown) => {
       const refusal = asApiError(error);
       if (refusal.status >= 500 && refusal !== error) request.log.error({ err: error }, refusal.message);
-      throw asDelivered(refusal);
+      throw withDeliveryCaching(refusal);
     });
   };
 
@@ -119,7 +119,7 @@ class DeliveryCalls {
       if (known === null && this.#answersAtOnce(request, reply, found)) return reply;
       return this.#send(request, reply, found, await this.#options.pictures.get(found.requested));
     } catch (error) {
-      if (!isOfSource(error)) throw error;
+      if (!isSourceError(error)) throw error;
       const answered = await this.#answerFallback(request, reply, signed);
       if (answered === null) throw error;
       return answered;
@@ -128,13 +128,13 @@ class DeliveryCalls {
 
   /** @throws ApiError 404, or 429 after too many wrong addresses from this client. */
   async #verify(request: FastifyRequest): Promise<SignedAddress> {
-    const address = parseAddress(request.raw.url ?? '');
+    const address = parseDeliveryAddress(request.raw.url ?? '');
     // A blocked client may still use valid addresses: a cache or a proxy may request them for many readers.
     const signer =
       address &&
       (await this.#options.signers.verify(address, { looksUp: !this.#options.gate.isBlocked(request) }));
     if (address === null || signer === null)
-      throw await this.#options.gate.refuseWrong(request, noSuchPicture());
+      throw await this.#options.gate.refuseWrong(request, noSuchPictureError());
     return { address, signer };
   }
 
@@ -171,7 +171,7 @@ class DeliveryCalls {
         .removeHeader('etag')
         .send(request.method === 'HEAD' ? Readable.from([]) : picture.bytes);
     } catch (error) {
-      if (isOfSource(error)) return null;
+      if (isSourceError(error)) return null;
       throw error;
     }
   }
@@ -181,7 +181,7 @@ class DeliveryCalls {
     const { etag } = known.requested;
     const needsNoBytes =
       etag !== null &&
-      (request.method === 'HEAD' || isFresh(request.headers['if-none-match'], quoteEtag(etag)));
+      (request.method === 'HEAD' || isEtagMatch(request.headers['if-none-match'], quoteEtag(etag)));
     const picture = this.#options.pictures.inMemory(known.requested);
     if (picture === null && !needsNoBytes) return false;
     this.#send(request, reply, known, picture);
@@ -196,20 +196,20 @@ class DeliveryCalls {
     { headers }: FastifyRequest,
     reply: FastifyReply,
     known: KnownAddress,
-    picture: KeptPicture | null,
+    picture: CachedPicture | null,
   ): FastifyReply {
     const etag = quoteEtag(picture?.etag ?? known.requested.etag ?? '');
     this.#withHeaders(reply, known, picture);
-    if (isFresh(headers['if-none-match'], etag)) return reply.code(304).send();
+    if (isEtagMatch(headers['if-none-match'], etag)) return reply.code(304).send();
     if (picture === null) return reply.send(Readable.from([]));
     return reply.send(picture.bytes);
   }
 
-  #withHeaders(reply: FastifyReply, known: KnownAddress, picture: KeptPicture | null): FastifyReply {
+  #withHeaders(reply: FastifyReply, known: KnownAddress, picture: CachedPicture | null): FastifyReply {
     const { address, requested } = known;
     if (address.extension === 'auto') varyBy(reply, 'Accept');
     return reply
-      .headers(headersOf(requested, picture))
-      .header('cache-control', cacheControlOf(address, requested, this.#options.now().getTime()));
+      .headers(pictureHeadersOf(requested, picture))
+      .header('cache-control', pictureCacheControl(address, requested, this.#options.now().getTime()));
   }
 }

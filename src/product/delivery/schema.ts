@@ -1,12 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component } from '../../platform/http/documented.ts';
+import { componentSchema } from '../../platform/http/documented.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 import { ADDRESS_EXTENSIONS } from './address.ts';
 
 /** The most signing keys of an account. */
 export const MAX_SIGNING_KEYS = 10;
 
-export const SigningKey = component('SigningKey', {
+export const SigningKey = componentSchema('SigningKey', {
   id: Type.String({ description: '`sgk_…`: the first part of the addresses that it signs.' }),
   name: Type.String(),
   createdAt: Type.String({ format: 'date-time' }),
@@ -108,7 +108,7 @@ const deliveryLink = {
   preset: Type.Optional(Type.String({ description: '`slug@version` that was saved for this, or found.' })),
 };
 
-export const DeliveryLink = component('DeliveryLink', deliveryLink);
+export const DeliveryLink = componentSchema('DeliveryLink', deliveryLink);
 export type DeliveryLink = Static<typeof DeliveryLink>;
 
 /** One link, or a list of links if a list was sent. */

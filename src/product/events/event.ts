@@ -6,7 +6,7 @@ export const JOB_EVENT_TYPES = ['job.completed', 'job.failed'] as const;
 const ITEM_EVENT_TYPES = ['job.item.completed', 'job.item.failed'] as const;
 export const EVENT_TYPES = [...JOB_EVENT_TYPES, ...ITEM_EVENT_TYPES] as const;
 
-export type EventType = (typeof EVENT_TYPES)[number];
+export type WebhookEventType = (typeof EVENT_TYPES)[number];
 
 /** An outcome that is announced to an account's webhook endpoints. */
 export interface OutboxEvent {
@@ -16,7 +16,7 @@ export interface OutboxEvent {
    */
   id: string;
   accountId: string;
-  type: EventType;
+  type: WebhookEventType;
   /** The instant of the outcome, ISO 8601. Events are announced in this order. */
   createdAt: string;
   /**
@@ -29,7 +29,7 @@ export interface OutboxEvent {
 }
 
 /** The event as text. Every receiver gets the same bytes at every attempt. */
-export function bodyOf(event: { id: string; type: string; createdAt: string; data: unknown }): string {
+export function eventBodyText(event: { id: string; type: string; createdAt: string; data: unknown }): string {
   const { id, type, createdAt, data } = event;
   return JSON.stringify({ id, type, createdAt, data });
 }

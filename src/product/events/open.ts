@@ -1,15 +1,15 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  order,
+  type DocumentCollection,
+  type DocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import { bodyOf, type EventType, type OutboxEvent } from './event.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { eventBodyText, type OutboxEvent, type WebhookEventType } from './event.ts';
+import { WebhookSubscriptions } from './subscriptions.ts';
 
 interface EventsOptions {
-  documents: Documents;
+  documents: DocumentStore;
   coordination: Coordination;
 }
 
@@ -20,7 +20,7 @@ type EventsListener = (events: OutboxDocument[]) => void;
  * The channel that wakes processes which fan out events. It is used when the writing process does not fan out events
  * itself.
  */
-export const WRITTEN_CHANNEL = 'events/written';
+export const EVENTS_WRITTEN_CHANNEL = 'events/written';
 
 /**
  * An event as the outbox stores it. Its body is stored as text, because the caller chooses its keys, and a store may
@@ -29,13 +29,13 @@ export const WRITTEN_CHANNEL = 'events/written';
 export interface OutboxDocument {
   _id: string;
   accountId: string;
-  type: EventType;
+  type: WebhookEventType;
   createdAt: string;
   sequence: number;
   body: string;
 }
 
-const OLDEST_FIRST = order('createdAt', 'sequence');
+const OLDEST_FIRST = sortBy('createdAt', 'sequence');
 
 export const OUTBOX_COLLECTION: DeclaredCollection = {
   name: 'outbox',
@@ -44,22 +44,22 @@ export const OUTBOX_COLLECTION: DeclaredCollection = {
 };
 
 /** The stored events that have not become deliveries yet. */
-export class Outbox {
-  readonly #events: Collection<OutboxDocument>;
+export class OutboxStore {
+  readonly #events: DocumentCollection<OutboxDocument>;
 
-  private constructor(events: Collection<OutboxDocument>) {
+  private constructor(events: DocumentCollection<OutboxDocument>) {
     this.#events = events;
   }
 
-  static async open(documents: Documents): Promise<Outbox> {
-    return new Outbox(await documents.collection(OUTBOX_COLLECTION));
+  static async open(documents: DocumentStore): Promise<OutboxStore> {
+    return new OutboxStore(await documents.collection(OUTBOX_COLLECTION));
   }
 
   /** Stores the events that are not stored yet. An existing id is the same event, written again after a crash. */
   async insert(events: readonly OutboxEvent[]): Promise<OutboxDocument[]> {
     const documents = events.map((event) => {
       const { id: _id, accountId, type, createdAt, sequence } = event;
-      return { _id, accountId, type, createdAt, sequence, body: bodyOf(event) };
+      return { _id, accountId, type, createdAt, sequence, body: eventBodyText(event) };
     });
     if (documents.length > 0) await this.#events.insertMany(documents);
     return documents;
@@ -76,12 +76,12 @@ export class Outbox {
 }
 
 /** Announces the outcomes of slices. */
-export interface Events {
+export interface EventOutbox {
   /**
    * Whether any endpoint wants events of this type, so that the writer can skip events without receivers. See
    * subscriptions.ts for how old a negative answer may be.
    */
-  isWanted(accountId: string, type: EventType): Promise<boolean>;
+  isWanted(accountId: string, type: WebhookEventType): Promise<boolean>;
   /**
    * Resolves when the events are on disk. From then on they are delivered, even if a process dies. Writing an event
    * twice is harmless for the 14 days for which its deliveries are kept.
@@ -93,24 +93,28 @@ export interface Events {
  * The outbox. Events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
  * process fans out its own events; a sweep finds the events that a dead process left.
  */
-export class OpenEvents implements Events {
-  readonly outbox: Outbox;
-  readonly #subscriptions: Subscriptions;
+export class StoredEventOutbox implements EventOutbox {
+  readonly outbox: OutboxStore;
+  readonly #subscriptions: WebhookSubscriptions;
   readonly #coordination: Coordination;
   #listener: EventsListener | null = null;
 
-  private constructor(outbox: Outbox, subscriptions: Subscriptions, coordination: Coordination) {
+  private constructor(outbox: OutboxStore, subscriptions: WebhookSubscriptions, coordination: Coordination) {
     this.outbox = outbox;
     this.#subscriptions = subscriptions;
     this.#coordination = coordination;
   }
 
-  static async open({ documents, coordination }: EventsOptions): Promise<OpenEvents> {
-    const outbox = await Outbox.open(documents);
-    return new OpenEvents(outbox, await Subscriptions.open(documents, coordination), coordination);
+  static async open({ documents, coordination }: EventsOptions): Promise<StoredEventOutbox> {
+    const outbox = await OutboxStore.open(documents);
+    return new StoredEventOutbox(
+      outbox,
+      await WebhookSubscriptions.open(documents, coordination),
+      coordination,
+    );
   }
 
-  isWanted(accountId: string, type: EventType): Promise<boolean> {
+  isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return this.#subscriptions.isWanted(accountId, type);
   }
 
@@ -118,7 +122,7 @@ export class OpenEvents implements Events {
     const stored = await this.outbox.insert(written);
     if (this.#listener !== null) this.#listener(stored);
     // A lost wake-up costs only seconds: the events are on disk, and a sweep looks for them.
-    else await this.#coordination.publish(WRITTEN_CHANNEL, '').catch(() => undefined);
+    else await this.#coordination.publish(EVENTS_WRITTEN_CHANNEL, '').catch(() => undefined);
   }
 
   readonly subscriptionsChanged = (accountId: string): Promise<void> =>

@@ -1,25 +1,32 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox';
-import { anything, flag, instant, int32, oneOf, text } from '../../platform/http/fields.ts';
-import type { EventType } from './event.ts';
+import {
+  anyValueField,
+  flagField,
+  instant,
+  int32Field,
+  oneOfField,
+  text,
+} from '../../platform/http/fields.ts';
+import type { WebhookEventType } from './event.ts';
 
 const failure = {
   errorCode: Type.Optional(text('Of the closed set of error codes.')),
-  retryable: Type.Optional(flag('Whether the same call may succeed later.')),
+  retryable: Type.Optional(flagField('Whether the same call may succeed later.')),
 };
 
 const job = (status: TProperties) => ({
   jobId: Type.String(),
   type: text('The type of the job.'),
   ...status,
-  totalItems: int32('Items of the job.'),
+  totalItems: int32Field('Items of the job.'),
 });
 
 const jobEnd = (status: TProperties) =>
   Type.Object({
     ...job(status),
-    completedItems: int32('Items that made a result.'),
-    failedItems: int32('Items that failed.'),
-    outcome: Type.Optional(oneOf(['all', 'some', 'none'], 'How many of its items completed.')),
+    completedItems: int32Field('Items that made a result.'),
+    failedItems: int32Field('Items that failed.'),
+    outcome: Type.Optional(oneOfField(['all', 'some', 'none'], 'How many of its items completed.')),
     creditsCharged: Type.Integer({ format: 'int64' }),
     ...failure,
   });
@@ -27,18 +34,18 @@ const jobEnd = (status: TProperties) =>
 const itemEnd = (status: string) =>
   Type.Object({
     ...job({ status: Type.Literal(status) }),
-    itemIndex: int32('From 0.'),
-    settledItems: int32('Items of the job that had ended by then, this one included.'),
+    itemIndex: int32Field('From 0.'),
+    settledItems: int32Field('Items of the job that had ended by then, this one included.'),
     sourceAssetId: Type.Optional(text('The asset that it worked on.')),
     resultAssetId: Type.Optional(text('The asset that it made.')),
-    output: Type.Optional(anything('The answer of an op that produces JSON.')),
-    step: Type.Optional(int32('Chain: the segment that it ended in.')),
-    failedStep: Type.Optional(int32('Chain: the segment that failed.')),
+    output: Type.Optional(anyValueField('The answer of an op that produces JSON.')),
+    step: Type.Optional(int32Field('Chain: the segment that it ended in.')),
+    failedStep: Type.Optional(int32Field('Chain: the segment that failed.')),
     ...failure,
     error: Type.Optional(text('Why it failed, as a sentence.')),
   });
 
-function payload(type: EventType | 'webhook.test', title: string, data: TObject): TObject {
+function payload(type: WebhookEventType | 'webhook.test', title: string, data: TObject): TObject {
   return Type.Object(
     {
       id: text('`evt_…`; the same at every attempt.'),
@@ -51,11 +58,11 @@ function payload(type: EventType | 'webhook.test', title: string, data: TObject)
 }
 
 const failedStatus = {
-  status: oneOf(['FAILED', 'CANCELLED'], 'How it ended.'),
+  status: oneOfField(['FAILED', 'CANCELLED'], 'How it ended.'),
 };
 
 /** The payload that a webhook endpoint receives, by the type of the event. */
-export const EVENT_PAYLOADS: Readonly<Record<EventType | 'webhook.test', TObject>> = {
+export const EVENT_PAYLOADS: Readonly<Record<WebhookEventType | 'webhook.test', TObject>> = {
   'job.completed': payload(
     'job.completed',
     'JobCompletedEvent',

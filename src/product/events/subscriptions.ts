@@ -1,18 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Collection, Documents } from '../../platform/stores/documents/port.ts';
-import type { EventType } from './event.ts';
+import type { DocumentCollection, DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { WebhookEventType } from './event.ts';
 
 /** The fields of an endpoint that are read here. The document belongs to the webhooks slice. */
 interface Subscription {
   _id: string;
   accountId: string;
   enabled: boolean;
-  events: EventType[];
+  events: WebhookEventType[];
 }
 
 /** The collection of endpoints. Only the webhooks slice writes it. */
-export const ENDPOINTS_COLLECTION = 'webhookEndpoints';
+export const ENDPOINTS_COLLECTION_NAME = 'webhookEndpoints';
 
 const CHANGED = 'webhooks/subscriptions';
 /** How long a cached answer is used if the message about a change was lost. */
@@ -20,23 +20,26 @@ const KEEP_MS = 2_000;
 const MAX_ACCOUNTS = 10_000;
 
 /** Caches, for a few seconds, which accounts have endpoints for which events. */
-export class Subscriptions {
-  readonly #endpoints: Collection<Subscription>;
+export class WebhookSubscriptions {
+  readonly #endpoints: DocumentCollection<Subscription>;
   readonly #coordination: Coordination;
-  readonly #subscribed = new LRUCache<string, Promise<ReadonlySet<EventType>>>({
+  readonly #subscribed = new LRUCache<string, Promise<ReadonlySet<WebhookEventType>>>({
     max: MAX_ACCOUNTS,
     ttl: KEEP_MS,
   });
   #unsubscribe: () => void = () => {};
 
-  private constructor(endpoints: Collection<Subscription>, coordination: Coordination) {
+  private constructor(endpoints: DocumentCollection<Subscription>, coordination: Coordination) {
     this.#endpoints = endpoints;
     this.#coordination = coordination;
   }
 
-  static async open(documents: Documents, coordination: Coordination): Promise<Subscriptions> {
-    const endpoints = await documents.collection<Subscription>({ name: ENDPOINTS_COLLECTION, indexes: [] });
-    const subscriptions = new Subscriptions(endpoints, coordination);
+  static async open(documents: DocumentStore, coordination: Coordination): Promise<WebhookSubscriptions> {
+    const endpoints = await documents.collection<Subscription>({
+      name: ENDPOINTS_COLLECTION_NAME,
+      indexes: [],
+    });
+    const subscriptions = new WebhookSubscriptions(endpoints, coordination);
     subscriptions.#unsubscribe = await coordination.subscribe(CHANGED, (accountId) =>
       subscriptions.#subscribed.delete(accountId),
     );
@@ -49,7 +52,7 @@ export class Subscriptions {
    * s may go unannounced if the message about its registration was lost, and otherwise only those of the few
    * milliseconds that the message takes.
    */
-  async isWanted(accountId: string, type: EventType): Promise<boolean> {
+  async isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return (await this.#readTypes(accountId)).has(type);
   }
 
@@ -63,7 +66,7 @@ export class Subscriptions {
     this.#unsubscribe();
   }
 
-  #readTypes(accountId: string): Promise<ReadonlySet<EventType>> {
+  #readTypes(accountId: string): Promise<ReadonlySet<WebhookEventType>> {
     const kept = this.#subscribed.get(accountId);
     if (kept !== undefined) return kept;
     const types = this.#read(accountId);
@@ -73,7 +76,7 @@ export class Subscriptions {
     return types;
   }
 
-  async #read(accountId: string): Promise<ReadonlySet<EventType>> {
+  async #read(accountId: string): Promise<ReadonlySet<WebhookEventType>> {
     const enabled = await this.#endpoints.find({ accountId, enabled: true }, { fields: ['events'] });
     return new Set(enabled.flatMap(({ events }) => events));
   }

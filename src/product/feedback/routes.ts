@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { reportOf } from './rules.ts';
+import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { feedbackReportOf } from './rules.ts';
 import { Feedback, FeedbackQuery, FeedbackRequest } from './schema.ts';
 import type { FeedbackStore } from './store.ts';
 
 export interface FeedbackRoutesOptions {
   store: FeedbackStore;
-  gate: Gate;
+  gate: CallGate;
   now: () => Date;
 }
 
@@ -24,12 +24,12 @@ export async function feedbackRoutes(
         summary: 'List your reports',
         description: 'Newest first.',
         querystring: FeedbackQuery,
-        response: { 200: pageOf(Feedback) },
+        response: { 200: pageSchemaOf(Feedback) },
       },
     },
     async (request) => {
       const { rows, meta } = await store.list(gate.requireCaller(request).accountId, request.query);
-      return success('Reports listed.', rows, meta);
+      return successEnvelope('Reports listed.', rows, meta);
     },
   );
 
@@ -41,11 +41,11 @@ export async function feedbackRoutes(
         summary: 'Report a gap or a bug',
         description: 'Free: it costs no credit and starts no job.',
         body: FeedbackRequest,
-        response: { 201: envelopeOf(Feedback) },
+        response: { 201: envelopeSchemaOf(Feedback) },
       },
     },
     async (request, reply) => {
-      const report = reportOf(request.body);
+      const report = feedbackReportOf(request.body);
       const feedback = await store.insert(gate.requireCaller(request), report, now());
       return sendCreated(reply, '/feedback', 'Report filed.', feedback);
     },

@@ -1,18 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, NOT_BLANK } from '../../platform/http/documented.ts';
+import { componentSchema, NOT_BLANK_PATTERN } from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
 export const FEEDBACK_KINDS = ['capability_gap', 'bug', 'other'] as const;
-export const MAX_MESSAGE_CHARACTERS = 4000;
+export const MAX_FEEDBACK_MESSAGE_CHARACTERS = 4000;
 const MAX_OP_CHARACTERS = 64;
-export const MAX_CONTEXT_CHARACTERS = 4000;
+export const MAX_FEEDBACK_CONTEXT_CHARACTERS = 4000;
 
 const op = Type.String({
   maxLength: MAX_OP_CHARACTERS,
   description: 'The op that it is about; not checked against the catalogue.',
 });
 const context = Type.Record(Type.String(), Type.Unknown(), {
-  description: `Whatever helps; at most ${MAX_CONTEXT_CHARACTERS} characters as JSON.`,
+  description: `Whatever helps; at most ${MAX_FEEDBACK_CONTEXT_CHARACTERS} characters as JSON.`,
 });
 
 export const FeedbackRequest = Type.Object(
@@ -22,8 +22,8 @@ export const FeedbackRequest = Type.Object(
       documented: { pattern: `^(${FEEDBACK_KINDS.map(inAnyCase).join('|')})$` },
     }),
     message: Type.String({
-      description: `At most ${MAX_MESSAGE_CHARACTERS} characters without the space around it; not blank.`,
-      documented: { ...NOT_BLANK, maxLength: MAX_MESSAGE_CHARACTERS },
+      description: `At most ${MAX_FEEDBACK_MESSAGE_CHARACTERS} characters without the space around it; not blank.`,
+      documented: { ...NOT_BLANK_PATTERN, maxLength: MAX_FEEDBACK_MESSAGE_CHARACTERS },
     }),
     op: Type.Optional(op),
     context: Type.Optional(context),
@@ -40,7 +40,7 @@ function inAnyCase(word: string): string {
   return [...word].map((letter) => (letter === '_' ? letter : `[${letter}${letter.toUpperCase()}]`)).join('');
 }
 
-export const Feedback = component('Feedback', {
+export const Feedback = componentSchema('Feedback', {
   id: Type.String(),
   kind: Type.Union(FEEDBACK_KINDS.map((kind) => Type.Literal(kind))),
   message: Type.String(),

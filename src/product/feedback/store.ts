@@ -1,14 +1,14 @@
-import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readListPage } from '../../platform/http/paging/paging.ts';
 import { newId } from '../../platform/ids/ids.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  order,
+  type DocumentCollection,
+  type DocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import type { Report } from './rules.ts';
+import type { FeedbackReport } from './rules.ts';
 import type { Feedback } from './schema.ts';
 
 /**
@@ -28,23 +28,23 @@ interface FeedbackDocument {
 
 export const FEEDBACK_COLLECTION: DeclaredCollection = {
   name: 'feedback',
-  indexes: [{ name: 'account', fields: order('accountId', '-_id') }],
+  indexes: [{ name: 'account', fields: sortBy('accountId', '-_id') }],
   onAccountDeletion: 'delete',
 };
 
 /** The reports of the accounts. */
 export class FeedbackStore {
-  readonly #reports: Collection<FeedbackDocument>;
+  readonly #reports: DocumentCollection<FeedbackDocument>;
 
-  private constructor(reports: Collection<FeedbackDocument>) {
+  private constructor(reports: DocumentCollection<FeedbackDocument>) {
     this.#reports = reports;
   }
 
-  static async open(documents: Documents): Promise<FeedbackStore> {
+  static async open(documents: DocumentStore): Promise<FeedbackStore> {
     return new FeedbackStore(await documents.collection(FEEDBACK_COLLECTION));
   }
 
-  async insert({ accountId, apiKeyId }: Caller, report: Report, now: Date): Promise<Feedback> {
+  async insert({ accountId, apiKeyId }: Caller, report: FeedbackReport, now: Date): Promise<Feedback> {
     const { kind, message, op = null, context } = report;
     const document: FeedbackDocument = {
       _id: newId('fbk', now.getTime()),
@@ -59,8 +59,8 @@ export class FeedbackStore {
 
   /** Newest first. */
   async list(accountId: string, query: PagingQuery): Promise<ListPage<Feedback>> {
-    const listing = { name: 'feedback', accountId, filters: {}, sort: order('-_id') };
-    const { rows, meta } = await readPage(this.#reports, { accountId }, listing, query);
+    const listing = { name: 'feedback', accountId, filters: {}, sort: sortBy('-_id') };
+    const { rows, meta } = await readListPage(this.#reports, { accountId }, listing, query);
     return { rows: rows.map(feedbackOf), meta };
   }
 }
@@ -74,5 +74,5 @@ function feedbackOf({
   ...rest
 }: FeedbackDocument): Feedback {
   const context = contextJson === null ? null : JSON.parse(contextJson);
-  return { id, ...rest, ...present({ op, context, apiKeyId }) };
+  return { id, ...rest, ...withoutAbsentFields({ op, context, apiKeyId }) };
 }

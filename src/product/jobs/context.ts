@@ -1,10 +1,10 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
-import type { Log } from '../../platform/tracing/log.ts';
-import type { AssetsForJobs } from '../assets/open.ts';
-import type { Holds } from '../billing/holds.ts';
-import type { Events } from '../events/open.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
+import type { EventLog } from '../../platform/tracing/log.ts';
+import type { JobAssets } from '../assets/open.ts';
+import type { JobHolds } from '../billing/holds.ts';
+import type { EventOutbox } from '../events/open.ts';
 import { JobDefinitions } from './definitions.ts';
 import type { WorkKind } from './engine/active-job.ts';
 import { ItemsStore } from './items-store.ts';
@@ -18,7 +18,7 @@ export interface JobStores {
   definitions: JobDefinitions;
 }
 
-export async function openJobStores(documents: Documents, now: () => Date): Promise<JobStores> {
+export async function openJobStores(documents: DocumentStore, now: () => Date): Promise<JobStores> {
   const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
   return { jobs, items, definitions: new JobDefinitions(jobs) };
 }
@@ -26,10 +26,10 @@ export async function openJobStores(documents: Documents, now: () => Date): Prom
 /** What every part of the slice may use: its stores, and the functions of other slices. open.ts makes it. */
 export interface JobsContext extends JobStores {
   coordination: Coordination;
-  objects: Objects;
-  assets: AssetsForJobs;
-  holds: Holds;
-  events: Events;
+  objects: ObjectStore;
+  assets: JobAssets;
+  holds: JobHolds;
+  events: EventOutbox;
   /** The limits of a plan. */
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   countAssets: (accountId: string) => Promise<number>;
@@ -46,5 +46,5 @@ export interface JobsContext extends JobStores {
   onEnd: (jobId: string, job?: JobDocument) => void;
   draining: AbortSignal;
   now: () => Date;
-  log: Log;
+  log: EventLog;
 }

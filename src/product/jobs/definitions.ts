@@ -4,14 +4,14 @@ import type { Warning } from '../../platform/http/hooks/warnings.ts';
 import { distinct } from '../../platform/values/distinct.ts';
 import { MEGABYTE } from '../../platform/values/units.ts';
 import type { CheckedVariant } from '../catalogue/plan/job.ts';
-import type { Segment, Taken } from '../catalogue/plan/plan.ts';
-import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
+import type { ItemInputKind, PlanSegment } from '../catalogue/plan/plan.ts';
+import type { PresetStep, PromptSubject } from '../catalogue/plan/step.ts';
 import { isSandboxModel } from '../models/models.ts';
 import type { JobsStore } from './store.ts';
 
 /** The work of a job, as fixed at its submit. Later changes of presets, models and prices do not affect it. */
-export interface Definition {
-  takes: Taken;
+export interface JobDefinition {
+  takes: ItemInputKind;
   produces: 'image' | 'json';
   /** As submitted: what a resume submits again. */
   steps?: PresetStep[];
@@ -20,20 +20,20 @@ export interface Definition {
   /** As the model receives it. */
   prompt?: string;
   count: number;
-  variants: DefinedVariant[];
-  subjects: Subject[];
+  variants: PricedVariant[];
+  subjects: PromptSubject[];
   references: string[];
   /** The template of a render at its version. */
   template?: { id: string; version: number };
 }
 
 /** A variant with the cost of its segments, in credits. */
-export interface DefinedVariant extends CheckedVariant {
+export interface PricedVariant extends CheckedVariant {
   credits: number[];
 }
 
 /** The runs that one item counts against the processing allowance: one per pass, or one for the page of a render. */
-export function runsOf({ segments }: Pick<CheckedVariant, 'segments'>): number {
+export function runsPerItem({ segments }: Pick<CheckedVariant, 'segments'>): number {
   if (segments.length === 0) return 1;
   return segments.filter(({ runs }) => runs === 'pass').length;
 }
@@ -43,7 +43,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'se
   const models = variants.flatMap(({ segments }) =>
     segments.flatMap((segment) => (segment.runs === 'model' ? segment.model : [])),
   );
-  return distinct(models.filter(isSandboxModel));
+  return distinctValues(models.filter(isSandboxModel));
 }
 
 /** The warnings of an answer about what these variants make: the models that invent it. */
@@ -52,7 +52,7 @@ export function sandboxWarningsOf(variants: ReadonlyArray<Pick<CheckedVariant, '
 }
 
 /** Credits of one item for models. */
-export function creditsOf({ credits }: Pick<DefinedVariant, 'credits'>): number {
+export function creditsPerVariantItem({ credits }: Pick<PricedVariant, 'credits'>): number {
   return credits.reduce((sum, price) => sum + price, 0);
 }
 
@@ -65,9 +65,9 @@ interface ParameterDelta {
   without?: string[];
 }
 
-type StoredSegment = Exclude<Segment, { runs: 'model' }> | StoredModelSegment;
+type StoredSegment = Exclude<PlanSegment, { runs: 'model' }> | StoredModelSegment;
 
-interface StoredModelSegment extends Omit<Extract<Segment, { runs: 'model' }>, 'parameters'> {
+interface StoredModelSegment extends Omit<Extract<PlanSegment, { runs: 'model' }>, 'parameters'> {
   /**
    * The difference from the parameters of the same segment in the first variant. In the first variant: from the
    * variant's own parameters.
@@ -77,13 +77,13 @@ interface StoredModelSegment extends Omit<Extract<Segment, { runs: 'model' }>, '
   hasSentSchema?: true;
 }
 
-interface StoredVariant extends Omit<DefinedVariant, 'parameters' | 'segments'> {
+interface StoredVariant extends Omit<PricedVariant, 'parameters' | 'segments'> {
   /** The difference from the parameters of the first variant. In the first variant: from the parameters of the job. */
   parameters: ParameterDelta;
   segments: StoredSegment[];
 }
 
-interface StoredDefinition extends Omit<Definition, 'variants'> {
+interface StoredDefinition extends Omit<JobDefinition, 'variants'> {
   /** Marks this form. Earlier definitions were stored whole. */
   form: 'differences';
   variants: StoredVariant[];
@@ -93,7 +93,7 @@ interface StoredDefinition extends Omit<Definition, 'variants'> {
  * A definition as text to store. Parameters that variants share are stored once. Otherwise a job of 20 variants with
  * large parameters would store them 40 times.
  */
-export function serializeDefinition(definition: Definition): string {
+export function serializeDefinition(definition: JobDefinition): string {
   const [first] = definition.variants;
   const variants = definition.variants.map((variant): StoredVariant => {
     const isFirst = variant === first;
@@ -111,11 +111,11 @@ export function serializeDefinition(definition: Definition): string {
 }
 
 /** The definition in a stored text. */
-function definitionIn(text: string): Definition {
-  const stored = JSON.parse(text) as StoredDefinition | (Definition & { form?: undefined });
+function definitionIn(text: string): JobDefinition {
+  const stored = JSON.parse(text) as StoredDefinition | (JobDefinition & { form?: undefined });
   if (stored.form === undefined) return stored;
   const { form: _form, ...definition } = stored;
-  const variants: DefinedVariant[] = [];
+  const variants: PricedVariant[] = [];
   for (const variant of stored.variants) {
     const [first] = variants;
     const parameters = merged(first === undefined ? stored.parameters : first.parameters, variant.parameters);
@@ -127,7 +127,7 @@ function definitionIn(text: string): Definition {
   return { ...definition, variants };
 }
 
-function storedSegment(segment: Segment, base: StoredParameters | undefined): StoredSegment {
+function storedSegment(segment: PlanSegment, base: StoredParameters | undefined): StoredSegment {
   if (segment.runs !== 'model') return segment;
   const { schema, ...rest } = segment;
   const isSent = schema !== undefined && isDeepStrictEqual(schema, segment.parameters.schema);
@@ -138,14 +138,14 @@ function storedSegment(segment: Segment, base: StoredParameters | undefined): St
   };
 }
 
-function expandedSegment(segment: StoredSegment, base: StoredParameters | undefined): Segment {
+function expandedSegment(segment: StoredSegment, base: StoredParameters | undefined): PlanSegment {
   if (segment.runs !== 'model') return segment;
   const { hasSentSchema, ...rest } = segment;
   const parameters = merged(base, segment.parameters);
   return { ...rest, parameters, ...(hasSentSchema && { schema: parameters.schema as StoredParameters }) };
 }
 
-function parametersOf(segment: Segment | undefined): StoredParameters | undefined {
+function parametersOf(segment: PlanSegment | undefined): StoredParameters | undefined {
   return segment?.runs === 'model' ? segment.parameters : undefined;
 }
 
@@ -165,18 +165,18 @@ function merged(shared: StoredParameters = {}, { set, without = [] }: ParameterD
 }
 
 /** The cache of definitions, in characters of their text. A definition never changes. */
-const MAX_CACHED_CHARACTERS = 16 * MEGABYTE;
+const MAX_CACHED_CHARACTERS = 16 * MEGABYTE_BYTES;
 
 /** Reads definitions, and caches those of the latest jobs. */
 export class JobDefinitions {
   readonly #jobs: JobsStore;
-  readonly #kept = new LRUCache<string, Definition>({ maxSize: MAX_CACHED_CHARACTERS });
+  readonly #kept = new LRUCache<string, JobDefinition>({ maxSize: MAX_CACHED_CHARACTERS });
 
   constructor(jobs: JobsStore) {
     this.#jobs = jobs;
   }
 
-  async of(jobId: string): Promise<Definition> {
+  async of(jobId: string): Promise<JobDefinition> {
     const known = this.#kept.get(jobId);
     if (known !== undefined) return known;
     const text = await this.#jobs.definition(jobId);
@@ -185,7 +185,7 @@ export class JobDefinitions {
   }
 
   /** Caches a definition that was just stored, because this process mostly works on its items too. */
-  keep(jobId: string, text: string): Definition {
+  keep(jobId: string, text: string): JobDefinition {
     const definition = definitionIn(text);
     this.#kept.set(jobId, definition, { size: Math.max(1, text.length) });
     return definition;

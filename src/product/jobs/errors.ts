@@ -21,31 +21,31 @@ function inState(status: JobStatus, message: string): ApiError {
   return new ApiError('invalid_state', message, { param: 'jobId', details: { status } });
 }
 
-export function notCancellable(status: JobStatus): ApiError {
+export function notCancellableError(status: JobStatus): ApiError {
   return inState(status, `The job is ${status}: only one that is PENDING or PROCESSING can be cancelled.`);
 }
 
-export function notResumableNow({ _id, status }: JobDocument): ApiError {
+export function notResumableYetError({ _id, status }: JobDocument): ApiError {
   const next = status === 'COMPLETED' ? '' : `; wait by GET /api/v1/jobs/${_id}?wait=60, then resume`;
   return inState(status, `The job is ${status}: only one that is FAILED or CANCELLED can be resumed${next}.`);
 }
 
-export function nothingToResume(status: JobStatus): ApiError {
+export function nothingToResumeError(status: JobStatus): ApiError {
   return inState(status, 'The job has no item that failed or was cancelled: there is nothing to resume.');
 }
 
-export function resultsNotReady({ _id, status }: JobDocument): ApiError {
+export function resultsNotReadyError({ _id, status }: JobDocument): ApiError {
   const message = `The job is ${status}: its results can be downloaded when it has ended; wait by GET /api/v1/jobs/${_id}?wait=60.`;
   return inState(status, message);
 }
 
-export function noResults(): ApiError {
+export function noResultsError(): ApiError {
   const message =
     'The job has no picture to download: none was made, or all were deleted since; answers in JSON are in its items.';
   return new ApiError('invalid_state', message, { param: 'jobId' });
 }
 
-export function tooManyResults(limit: number): ApiError {
+export function tooManyResultsError(limit: number): ApiError {
   const message = `The job made more than ${limit} pictures, and one archive holds at most ${limit}: read GET /api/v1/assets?jobId= page by page.`;
   return new ApiError('invalid_state', message, { param: 'jobId', details: { limit } });
 }
@@ -56,25 +56,25 @@ function notResumable(reason: string, message: string): ApiError {
   return new ApiError('job_not_resumable', message, { param: 'jobId', details });
 }
 
-export function notLatestAttempt(): ApiError {
+export function notLatestAttemptError(): ApiError {
   const message =
     'This attempt was resumed already: resume the latest one, which GET /api/v1/jobs?rootJobId= lists first.';
   return notResumable('NOT_LATEST_ATTEMPT', message);
 }
 
 /** The error while another call makes the next attempt. That call may still fail, or its process may have died. */
-export function beingResumed(): ApiError {
+export function beingResumedError(): ApiError {
   const message = 'Another call is resuming this attempt: make the same call again after a moment.';
   return new ApiError('request_in_progress', message, { param: 'jobId', retryAfterSeconds: 1 });
 }
 
-export function resumedTooOften(): ApiError {
+export function resumedTooOftenError(): ApiError {
   const message = `The job was resumed ${MAX_RESUMES} times: submit what is left as a new one.`;
   return notResumable('RESUME_LIMIT_EXCEEDED', message);
 }
 
 /** The error 402: the price is above the caller's limit, in credits. */
-export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
+export function aboveMaxCreditsError(price: number, maxCredits: number): ApiError {
   const message = `The job costs ${price} credits, and maxCredits is ${maxCredits}: raise it, or send fewer items.`;
   return new ApiError('insufficient_credit', message, {
     param: 'maxCredits',
@@ -86,7 +86,7 @@ export function aboveMaxCredits(price: number, maxCredits: number): ApiError {
  * The error for missing assets.
  * @param missing every id that is not an asset of the account.
  */
-export function assetsMissing(missing: readonly string[]): ApiError {
+export function assetsMissingError(missing: readonly string[]): ApiError {
   const [first, ...others] = missing;
   const more = others.length === 0 ? '' : ` and ${others.length} more, listed in details.missing`;
   const { says, details } = missingHint(first ?? '', 'ast');
@@ -101,30 +101,30 @@ export function assetsMissing(missing: readonly string[]): ApiError {
  * The error for an asset without bytes.
  * @param index of the first such asset.
  */
-export function assetUnready(index: number, status: string): ApiError {
+export function assetUnreadyError(index: number, status: string): ApiError {
   const message = `assetIds[${index}] has no picture yet, or got none: it is ${status}; leave it out until it is DONE.`;
   return new ApiError('invalid_state', message, { param: 'assetIds', details: { index, status } });
 }
 
-export function secondAssetMissing(param: string, assetId: string): ApiError {
+export function secondAssetMissingError(param: string, assetId: string): ApiError {
   return new ApiError('not_found', `${param} names ${assetId}, which is not one of your assets.`, {
     param,
     details: { missing: [assetId] },
   });
 }
 
-export function secondAssetUnready(param: string, assetId: string, status: string): ApiError {
+export function secondAssetUnreadyError(param: string, assetId: string, status: string): ApiError {
   const message = `${param} names ${assetId}, whose bytes have not arrived or are not an image: it is ${status}.`;
   return new ApiError('invalid_state', message, { param, details: { status } });
 }
 
-export function referenceMissing(param: string, missing: readonly string[]): ApiError {
+export function referenceMissingError(param: string, missing: readonly string[]): ApiError {
   const message = `${param} refers to ${missing.join(', ')}: send ids of your own assets with status DONE.`;
-  return invalidParam(param, message, { missing: [...missing] });
+  return invalidParamError(param, message, { missing: [...missing] });
 }
 
 /** The error 422: the outputs would exceed the quota of the plan. */
-export function outputsExceedQuota(outputs: number, left: number, topUpUrl: string): ApiError {
+export function outputsExceedQuotaError(outputs: number, left: number, topUpUrl: string): ApiError {
   return new ApiError(
     'asset_count_exceeded',
     `The job would make ${outputs} assets, and the plan has room for ${left}: delete some, or change the plan.`,
@@ -133,7 +133,7 @@ export function outputsExceedQuota(outputs: number, left: number, topUpUrl: stri
 }
 
 /** The error 422: the stored requests of the account's jobs are at their limit. */
-export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: number): ApiError {
+export function jobBytesExceededError(sentBytes: number, keptBytes: number, limit: number): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
     `Your jobs keep ${keptBytes} bytes of parameters, steps, rows and items, this one would add ${sentBytes}, and ${limit} are allowed: wait until earlier jobs expire (expiresAt), or send less.`,
@@ -142,14 +142,14 @@ export function jobsKeepTooMuch(sentBytes: number, keptBytes: number, limit: num
 }
 
 /** The error 503: too many calls wait for jobs on this host. */
-export function tooManyWaits(): ApiError {
+export function tooManyWaitsError(): ApiError {
   const message =
     'Too many calls wait for jobs here: make the same call again, or read the job without waiting.';
-  return temporarilyUnavailable('capacity', message, 5);
+  return temporarilyUnavailableError('capacity', message, 5);
 }
 
 /** The error of a submit that reached its timeout before the job was stored. */
-export function submitTimedOut(): ApiError {
+export function submitTimedOutError(): ApiError {
   return new ApiError('internal_error', 'The job took too long to be stored: submit it again.', {
     details: { reason: 'store_unavailable' },
     retryAfterSeconds: 5,

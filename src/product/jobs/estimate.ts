@@ -1,28 +1,28 @@
-import type { Holds } from '../billing/holds.ts';
-import { creditsOf, sandboxModelsOf } from './definitions.ts';
-import { fontMessageOf, type StepFontWarning } from './font-warnings.ts';
-import { type Order, refuseAbove } from './order.ts';
+import type { JobHolds } from '../billing/holds.ts';
+import { creditsPerVariantItem, sandboxModelsOf } from './definitions.ts';
+import { fontWarningMessage, type StepFontWarning } from './font-warnings.ts';
+import { type JobOrder, refusePriceAboveMax } from './order.ts';
 import type { JobEstimate } from './schema.ts';
 
 /**
  * The price of a submit, and the balance of the account. Nothing is stored.
  * @throws ApiError 402 insufficient_credit for a price above the caller's own limit, as for the submit.
  */
-export async function estimateOrder(
+export async function estimateJobOrder(
   accountId: string,
-  order: Order,
+  order: JobOrder,
   {
     holds,
     assetCountLeft,
     fontWarnings,
-  }: { holds: Holds; assetCountLeft: number; fontWarnings: readonly StepFontWarning[] },
+  }: { holds: JobHolds; assetCountLeft: number; fontWarnings: readonly StepFontWarning[] },
 ): Promise<JobEstimate> {
   const { head, definition, totalItems, need, notRetryableItems = [] } = order;
-  const inFonts = fontWarnings.map((warning) => ({ ...warning, message: fontMessageOf(warning) }));
+  const inFonts = fontWarnings.map((warning) => ({ ...warning, message: fontWarningMessage(warning) }));
   const warnings = [...order.warnings.map((warning) => ({ ...warning })), ...inFonts];
   const hasSteps = definition.steps !== undefined || head.presetId !== null;
   const { price, ...outlook } = await holds.outlook(accountId, need);
-  refuseAbove(order, price);
+  refusePriceAboveMax(order, price);
   const { variants } = definition;
   const isChain = (variants[0]?.segments.length ?? 0) > 1;
   return {
@@ -30,7 +30,7 @@ export async function estimateOrder(
     type: head.type,
     totalItems,
     ...(sandboxModelsOf(variants).length > 0 && { sandbox: true }),
-    creditsPerItem: Math.max(...variants.map(creditsOf)),
+    creditsPerItem: Math.max(...variants.map(creditsPerVariantItem)),
     credits: need.credits,
     assetCountLeft,
     ...outlook,
@@ -41,7 +41,7 @@ export async function estimateOrder(
 }
 
 /** The price of each segment for all items that run it. */
-function pricesOf(order: Order): NonNullable<JobEstimate['steps']> {
+function pricesOf(order: JobOrder): NonNullable<JobEstimate['steps']> {
   const { variants } = order.definition;
   const itemCounts = itemsPerSegment(order);
   return (variants[0]?.segments ?? []).map((segment, index) => {
@@ -68,7 +68,7 @@ function itemsPerSegment({
   seeds,
   totalItems,
   notRetryableItems,
-}: Order): number[][] {
+}: JobOrder): number[][] {
   const isResume = notRetryableItems !== undefined;
   if (!isResume) return variants.map(({ segments }) => segments.map(() => totalItems / variants.length));
   const itemCounts = variants.map(({ segments }) => segments.map(() => 0));

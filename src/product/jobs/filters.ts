@@ -1,7 +1,7 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { readDate, readInstant } from '../../platform/http/fields.ts';
-import { parseReference } from '../../platform/ids/slugs.ts';
-import { present } from '../../platform/values/present.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
+import { parseVersionedReference } from '../../platform/ids/slugs.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { DAY_MS } from '../../platform/values/units.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import type { JobFilterQuery } from './schema.ts';
@@ -16,15 +16,15 @@ const LAST_MS = Date.UTC(10_000, 0) - 1;
  * Parses the filters that the listing and the counts share.
  * @throws ApiError invalid_param on createdFrom or createdTo; invalid_param or preset_not_found on preset.
  */
-export async function readFilters(
+export async function parseJobFilters(
   accountId: string,
   { preset, op, rootJobId, ...sent }: JobFilterQuery,
   presets: Pick<PresetsSlice, 'find'>,
 ): Promise<JobFilters> {
   return {
     ...(preset !== undefined && (await presetFilter(accountId, preset, presets))),
-    ...present({ op, rootJobId }),
-    ...readWindow(sent),
+    ...withoutAbsentFields({ op, rootJobId }),
+    ...parseCreationWindow(sent),
   };
 }
 
@@ -39,11 +39,11 @@ export interface CreationWindow {
  * @param prefix of the field names in messages.
  * @throws ApiError invalid_param on createdFrom or createdTo.
  */
-export function readWindow(
+export function parseCreationWindow(
   { createdFrom, createdTo }: { createdFrom?: string | number; createdTo?: string | number },
   prefix = '',
 ): CreationWindow {
-  return present({
+  return withoutAbsentFields({
     createdFrom: readBound(`${prefix}createdFrom`, createdFrom, 0),
     createdTo: readBound(`${prefix}createdTo`, createdTo, LAST_OF_DAY_MS),
   });
@@ -51,7 +51,7 @@ export function readWindow(
 
 async function presetFilter(accountId: string, reference: string, presets: Pick<PresetsSlice, 'find'>) {
   const { preset, version } = await presets.find(accountId, reference, 'preset');
-  const namesVersion = parseReference(reference)?.version !== undefined;
+  const namesVersion = parseVersionedReference(reference)?.version !== undefined;
   return { presetId: preset._id, ...(namesVersion && { presetVersion: version.version }) };
 }
 
@@ -65,7 +65,7 @@ function readBound(param: string, sent: string | number | undefined, intoDayMs: 
   const atMs = EPOCH_MS.test(text) ? Number(text) : isoMs(text, intoDayMs);
   const instant = new Date(Math.min(atMs, LAST_MS));
   if (Number.isNaN(instant.getTime())) {
-    throw invalidParam(
+    throw invalidParamError(
       param,
       `${param} must be epoch milliseconds, a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`,
     );
@@ -75,6 +75,6 @@ function readBound(param: string, sent: string | number | undefined, intoDayMs: 
 
 /** Without a zone an instant is read as UTC. */
 function isoMs(text: string, intoDayMs: number): number {
-  const day = readDate(text);
-  return day === null ? (readInstant(text, 'Z')?.getTime() ?? Number.NaN) : day.getTime() + intoDayMs;
+  const day = parseDate(text);
+  return day === null ? (parseRfc3339Instant(text, 'Z')?.getTime() ?? Number.NaN) : day.getTime() + intoDayMs;
 }

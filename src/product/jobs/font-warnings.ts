@@ -1,10 +1,10 @@
-import type { Fonts, FontWarning } from '../../imaging/fonts/fonts.ts';
-import { drawnTextOf } from '../transforms/fonts.ts';
-import type { DefinedVariant } from './definitions.ts';
+import type { FontWarning, InstalledFonts } from '../../imaging/fonts/fonts.ts';
+import { requestedTextOf } from '../transforms/fonts.ts';
+import type { PricedVariant } from './definitions.ts';
 
 /** The method of the fonts that finds missing characters and families. */
 export interface JobFonts {
-  fonts: Pick<Fonts, 'findWarnings'>;
+  fonts: Pick<InstalledFonts, 'findWarnings'>;
 }
 
 /** A warning about text that steps write, with the indexes of the steps of its pass. */
@@ -18,12 +18,12 @@ export interface StepFontWarning extends FontWarning {
  */
 export async function findFontWarnings(
   { fonts }: JobFonts,
-  variants: ReadonlyArray<Pick<DefinedVariant, 'segments'>>,
+  variants: ReadonlyArray<Pick<PricedVariant, 'segments'>>,
 ): Promise<StepFontWarning[]> {
   const found = new Map<string, StepFontWarning>();
   for (const segment of variants.flatMap(({ segments }) => segments)) {
     if (segment.runs !== 'pass') continue;
-    for (const warning of await fonts.findWarnings(drawnTextOf(segment.pass))) {
+    for (const warning of await fonts.findWarnings(requestedTextOf(segment.pass))) {
       const key = `${warning.code}:${warning.name}`;
       if (!found.has(key)) found.set(key, { ...warning, steps: segment.stepIndexes });
     }
@@ -32,7 +32,7 @@ export async function findFontWarnings(
 }
 
 /** The sentence of a warning. */
-export function fontMessageOf({ code, name }: FontWarning): string {
+export function fontWarningMessage({ code, name }: FontWarning): string {
   return code === 'missing_glyph'
     ? `No font of this service has the character U+${name}, so that a box is drawn in its place.`
     : `The font ${name} is not there, so that another one is drawn: GET /api/v1/fonts lists those that are.`;

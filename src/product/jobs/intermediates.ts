@@ -1,5 +1,5 @@
 import { randomText } from '../../platform/ids/ids.ts';
-import { eachLimit } from '../../platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../platform/queues/each-limit.ts';
 import type { JobsContext } from './context.ts';
 import type { JobDocument } from './job.ts';
 
@@ -35,5 +35,5 @@ export async function removeIntermediates(
   const inherited = parent === null ? await items.inheritedBy(_id) : [];
   const needed = new Set(child === null ? [] : await items.inheritedBy(child._id));
   const unneeded = new Set([...own, ...inherited]).difference(needed);
-  await eachLimit(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
+  await forEachWithLimit(unneeded, DELETED_AT_ONCE, (key) => objects.delete(key));
 }

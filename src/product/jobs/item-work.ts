@@ -1,12 +1,12 @@
-import type { Claimed, JobDocument, Outcome } from './job.ts';
-import type { FailedWork } from './rules.ts';
+import type { ClaimedItem, ItemOutcome, JobDocument } from './job.ts';
+import type { ItemWorkFailure } from './rules.ts';
 
 /**
  * The result of the work on an item. An item that is put back, or that a store outage stopped, does not count as tried.
  */
-export type WorkResult =
-  | { outcome: Outcome }
-  | { failure: FailedWork }
+export type ItemWorkResult =
+  | { outcome: ItemOutcome }
+  | { failure: ItemWorkFailure }
   | { putBackMs: number }
   | { outage: unknown };
 
@@ -25,14 +25,18 @@ export interface WorkSignals {
  * Performs the work on an item. It resolves with the outcome, or with a failure that says whether a retry may succeed.
  * It never rejects.
  */
-export type Perform = (item: Claimed, job: JobDocument, signals: WorkSignals) => Promise<WorkResult>;
+export type PerformItemWork = (
+  item: ClaimedItem,
+  job: JobDocument,
+  signals: WorkSignals,
+) => Promise<ItemWorkResult>;
 
 /** Thrown when the work is no longer wanted because the claim was lost. */
-export class Abandoned extends Error {
+export class ItemAbandonedError extends Error {
   override readonly name = 'Abandoned';
 }
 
 /** Thrown when the job is being cancelled, so that the item ends before any further work begins. */
-export class Stopped extends Error {
+export class ItemStoppedError extends Error {
   override readonly name = 'Stopped';
 }

@@ -1,38 +1,44 @@
-import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readListPage } from '../../platform/http/paging/paging.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  type Filter,
-  order,
-  type Update,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentStore,
+  type DocumentUpdate,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
-  type Claimed,
+  type ChainProgress,
+  type ClaimedItem,
   type ItemDocument,
   type ItemError,
+  type ItemOutcome,
   type ItemStatus,
   itemId,
   type JobDocument,
-  type Outcome,
   type OutcomeStatus,
-  type Progress,
 } from './job.ts';
-import { filterOf, ITEM_ENDS, ITEM_TRANSITIONS, type Transition, updateOf } from './transitions.ts';
+import {
+  ITEM_END_TRANSITIONS,
+  ITEM_TRANSITIONS,
+  type StateTransition,
+  transitionFilter,
+  transitionUpdate,
+} from './transitions.ts';
 
 /** The items. The indexes by number and status are for callers, the others for the engine and its sweeps. */
 export const JOB_ITEMS_COLLECTION: DeclaredCollection = {
   name: 'jobItems',
   indexes: [
-    { name: 'order', fields: order('jobId', 'index') },
-    { name: 'status', fields: order('jobId', 'status', 'index') },
-    { name: 'queue', fields: order('jobId', 'queue', 'index'), whenPresent: ['queue'] },
-    { name: 'lease', fields: order('leaseUntil'), whenPresent: ['leaseUntil'] },
-    { name: 'retry', fields: order('notBefore'), whenPresent: ['notBefore'] },
-    { name: 'awaiting', fields: order('awaitsStore'), whenPresent: ['awaitsStore'] },
-    { name: 'decided', fields: order('decidedAt'), whenPresent: ['decidedAt'] },
+    { name: 'order', fields: sortBy('jobId', 'index') },
+    { name: 'status', fields: sortBy('jobId', 'status', 'index') },
+    { name: 'queue', fields: sortBy('jobId', 'queue', 'index'), whenPresent: ['queue'] },
+    { name: 'lease', fields: sortBy('leaseUntil'), whenPresent: ['leaseUntil'] },
+    { name: 'retry', fields: sortBy('notBefore'), whenPresent: ['notBefore'] },
+    { name: 'awaiting', fields: sortBy('awaitsStore'), whenPresent: ['awaitsStore'] },
+    { name: 'decided', fields: sortBy('decidedAt'), whenPresent: ['decidedAt'] },
   ],
   onAccountDeletion: 'keep',
 };
@@ -49,15 +55,15 @@ type ClaimKey = Pick<ItemDocument, '_id' | 'epoch'>;
 
 /** The items of jobs. The caller must have checked that the job belongs to its account. */
 export class ItemsStore {
-  readonly #items: Collection<ItemDocument>;
+  readonly #items: DocumentCollection<ItemDocument>;
   readonly #now: () => Date;
 
-  private constructor(items: Collection<ItemDocument>, now: () => Date) {
+  private constructor(items: DocumentCollection<ItemDocument>, now: () => Date) {
     this.#items = items;
     this.#now = now;
   }
 
-  static async open(documents: Documents, now: () => Date): Promise<ItemsStore> {
+  static async open(documents: DocumentStore, now: () => Date): Promise<ItemsStore> {
     return new ItemsStore(await documents.collection<ItemDocument>(JOB_ITEMS_COLLECTION), now);
   }
 
@@ -67,14 +73,14 @@ export class ItemsStore {
     status: ItemStatus | undefined,
     query: PagingQuery,
   ): Promise<ListPage<ItemDocument>> {
-    const filter = { jobId, ...present({ status }) };
-    const listing = { name: 'job-items', accountId, filters: { jobId, status }, sort: order('index') };
-    return readPage(this.#items, filter, listing, query);
+    const filter = { jobId, ...withoutAbsentFields({ status }) };
+    const listing = { name: 'job-items', accountId, filters: { jobId, status }, sort: sortBy('index') };
+    return readListPage(this.#items, filter, listing, query);
   }
 
   /** The first items of a job, optionally only those with a status. */
   async first(jobId: string, limit: number, status?: ItemStatus): Promise<ItemDocument[]> {
-    return this.#items.find({ jobId, ...present({ status }) }, { sort: order('index'), limit });
+    return this.#items.find({ jobId, ...withoutAbsentFields({ status }) }, { sort: sortBy('index'), limit });
   }
 
   /** Reads the items with these statuses, or some of their fields, in order and in parts of `size`. */
@@ -88,9 +94,9 @@ export class ItemsStore {
     for (;;) {
       const filter = { jobId, index: { $gt: after }, status: { $in: statuses } };
       const part = await this.#items.find(filter, {
-        sort: order('index'),
+        sort: sortBy('index'),
         limit: size,
-        ...present({ fields }),
+        ...withoutAbsentFields({ fields }),
       });
       yield part;
       const last = part.at(-1);
@@ -127,13 +133,10 @@ export class ItemsStore {
     return { runs: Number(row?.runs ?? 0), credits: Number(row?.credits ?? 0) };
   }
 
-  /**
-   * The failure that represents a job: that of the first item whose retry may succeed, else that of the first failed
-   * item.
-   */
+  /** The failure that represents a job: of the first item whose retry may succeed, else of the first failed item. */
   async firstFailure(jobId: string): Promise<ItemDocument | null> {
     const failed = { jobId, status: 'FAILED' };
-    const first = { sort: order('index') };
+    const first = { sort: sortBy('index') };
     const passing = await this.#items.findOne({ ...failed, 'outcome.retryable': true }, first);
     return passing ?? this.#items.findOne(failed, first);
   }
@@ -142,19 +145,19 @@ export class ItemsStore {
    * Claims up to `count` items of a job for `leaseMs`.
    * @returns null when no item is ready; an empty list when other processes have claimed the items that were read.
    */
-  async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<Claimed[] | null> {
-    const ready = { jobId, ...filterOf(ITEM_TRANSITIONS.claim) };
+  async claim(jobId: string, count: number, owner: string, leaseMs: number): Promise<ClaimedItem[] | null> {
+    const ready = { jobId, ...transitionFilter(ITEM_TRANSITIONS.claim) };
     const claim = randomText(12);
-    const taken = updateOf(ITEM_TRANSITIONS.claim, {
+    const taken = transitionUpdate(ITEM_TRANSITIONS.claim, {
       $set: this.#claimOf(owner, claim, leaseMs),
       $inc: { epoch: 1 },
     });
     if (count === 1) {
-      const item = await this.#items.findOneAndUpdate(ready, taken, { sort: order('index') });
-      return item === null ? null : [item as Claimed];
+      const item = await this.#items.findOneAndUpdate(ready, taken, { sort: sortBy('index') });
+      return item === null ? null : [item as ClaimedItem];
     }
     const candidates = await this.#items.find(ready, {
-      sort: order('index'),
+      sort: sortBy('index'),
       limit: count * CANDIDATES_PER_CLAIM,
       fields: ['_id'],
     });
@@ -162,11 +165,11 @@ export class ItemsStore {
     const ids = candidates.slice(start, start + count).map(({ _id }) => _id);
     if (ids.length === 0) return null;
     const { modified } = await this.#items.updateMany(
-      { _id: { $in: ids }, ...filterOf(ITEM_TRANSITIONS.claim) },
+      { _id: { $in: ids }, ...transitionFilter(ITEM_TRANSITIONS.claim) },
       taken,
     );
     if (modified === 0) return [];
-    return (await this.#items.find({ _id: { $in: ids }, claim })) as Claimed[];
+    return (await this.#items.find({ _id: { $in: ids }, claim })) as ClaimedItem[];
   }
 
   #claimOf(owner: string, claim: string, leaseMs: number) {
@@ -176,7 +179,7 @@ export class ItemsStore {
   }
 
   /** A new item that is stored together with a claim, for an owner that works on it at once. */
-  claimed(item: ItemDocument, owner: string, leaseMs: number): Claimed {
+  claimed(item: ItemDocument, owner: string, leaseMs: number): ClaimedItem {
     return {
       ...item,
       ...ITEM_TRANSITIONS.claim.to,
@@ -185,11 +188,8 @@ export class ItemsStore {
     };
   }
 
-  /**
-   * Changes an item if its claim is still valid.
-   * @returns false when the claim was lost.
-   */
-  async #updateClaimed({ _id, epoch }: ClaimKey, update: Update): Promise<boolean> {
+  /** Changes an item if its claim is still valid. @returns false when the claim was lost. */
+  async #updateClaimed({ _id, epoch }: ClaimKey, update: DocumentUpdate): Promise<boolean> {
     return (await this.#items.updateOne({ _id, epoch, queue: 'claimed' }, update)).modified === 1;
   }
 
@@ -199,11 +199,11 @@ export class ItemsStore {
    */
   async #moveClaimed(
     { _id, epoch }: ClaimKey,
-    transition: Transition,
-    { asRead = {}, ...changes }: Update & { asRead?: Filter },
+    transition: StateTransition,
+    { asRead = {}, ...changes }: DocumentUpdate & { asRead?: DocumentFilter },
   ): Promise<boolean> {
-    const claimed = { _id, epoch, ...filterOf(transition), ...asRead };
-    return (await this.#items.updateOne(claimed, updateOf(transition, changes))).modified === 1;
+    const claimed = { _id, epoch, ...transitionFilter(transition), ...asRead };
+    return (await this.#items.updateOne(claimed, transitionUpdate(transition, changes))).modified === 1;
   }
 
   /** Makes an item ready that was stored with a claim but never begun. */
@@ -236,9 +236,9 @@ export class ItemsStore {
    * Stores the outcome of an item in the item itself.
    * @returns false when the claim was lost, or the item has changed since `asRead`.
    */
-  async decide(item: ClaimKey, outcome: Outcome, asRead?: Filter): Promise<boolean> {
+  async decide(item: ClaimKey, outcome: ItemOutcome, asRead?: DocumentFilter): Promise<boolean> {
     const isDecided = await this.#moveClaimed(item, ITEM_TRANSITIONS.decide, {
-      ...present({ asRead }),
+      ...withoutAbsentFields({ asRead }),
       $set: { outcome, decidedAt: this.#now().toISOString() },
       $unset: { ...UNCLAIMED, requestId: '' },
     });
@@ -260,7 +260,7 @@ export class ItemsStore {
       $set: {
         notBefore: notBefore.toISOString(),
         ...(counter === 'waits' && { awaitsStore: true }),
-        ...present({ lastError }),
+        ...withoutAbsentFields({ lastError }),
       },
       ...(counter !== null && { $inc: { [counter]: 1 } }),
       $unset: { ...UNCLAIMED, ...(counter === 'tries' && { requestId: '' }) },
@@ -279,7 +279,7 @@ export class ItemsStore {
   }
 
   /** Records the progress of an item of a chain. @returns false when the claim was lost. */
-  async noteProgress(item: ClaimKey, progress: Progress): Promise<boolean> {
+  async noteProgress(item: ClaimKey, progress: ChainProgress): Promise<boolean> {
     const note = { $set: { progress }, $unset: { requestId: '' } };
     const { segment, objectKey } = progress;
     const noted = { queue: 'claimed', ...nested('progress', { segment, objectKey }) };
@@ -296,7 +296,7 @@ export class ItemsStore {
    * Whether an item is in the state in which a step leaves it. The step was then carried out before, and its response
    * was lost.
    */
-  async #matches({ _id, epoch }: ClaimKey, asLeft: Filter): Promise<boolean> {
+  async #matches({ _id, epoch }: ClaimKey, asLeft: DocumentFilter): Promise<boolean> {
     return (await this.#items.findOne({ _id, epoch, ...asLeft }, { fields: ['_id'] })) !== null;
   }
 
@@ -309,10 +309,10 @@ export class ItemsStore {
   /** Gives items their final status, once their outcomes are counted in the job. */
   async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
     if (ids.length === 0) return;
-    const end = ITEM_ENDS[status];
+    const end = ITEM_END_TRANSITIONS[status];
     await this.#items.updateMany(
-      { _id: { $in: ids }, ...filterOf(end) },
-      updateOf(end, { $unset: { decidedAt: '' } }),
+      { _id: { $in: ids }, ...transitionFilter(end) },
+      transitionUpdate(end, { $unset: { decidedAt: '' } }),
     );
   }
 
@@ -320,13 +320,13 @@ export class ItemsStore {
   async cancelWaiting(jobId: string): Promise<void> {
     const completedAt = this.#now().toISOString();
     const outcome = { status: 'CANCELLED', durationMs: 0, completedAt, runs: 0, credits: 0 };
-    const cancel = updateOf(ITEM_TRANSITIONS.cancel, {
+    const cancel = transitionUpdate(ITEM_TRANSITIONS.cancel, {
       $set: { outcome },
       $unset: { notBefore: '', awaitsStore: '' },
     });
     for (const queue of ITEM_TRANSITIONS.cancel.from.queue) {
       for (;;) {
-        const waiting = { sort: order('index'), fields: ['index'] };
+        const waiting = { sort: sortBy('index'), fields: ['index'] };
         const first = await this.#items.findOne({ jobId, queue }, waiting);
         if (first === null) break;
         const part = { $gte: first.index, $lt: first.index + IDS_A_CALL };
@@ -336,9 +336,9 @@ export class ItemsStore {
   }
 
   /** For the sweep: claims whose lease has expired. */
-  async expiredLeases(limit: number): Promise<Claimed[]> {
+  async expiredLeases(limit: number): Promise<ClaimedItem[]> {
     const before = this.#now().toISOString();
-    return (await this.#items.find({ leaseUntil: { $lt: before } }, { limit })) as Claimed[];
+    return (await this.#items.find({ leaseUntil: { $lt: before } }, { limit })) as ClaimedItem[];
   }
 
   /** For the sweep: items whose outcome was decided before an instant and is not counted yet. */
@@ -362,8 +362,8 @@ export class ItemsStore {
     );
     if (due.length === 0) return { promoted: 0, jobIds: [] };
     const { modified } = await this.#items.updateMany(
-      { _id: { $in: due.map(({ _id }) => _id) }, ...filterOf(ITEM_TRANSITIONS.promote) },
-      updateOf(ITEM_TRANSITIONS.promote, { $unset: { notBefore: '', awaitsStore: '' } }),
+      { _id: { $in: due.map(({ _id }) => _id) }, ...transitionFilter(ITEM_TRANSITIONS.promote) },
+      transitionUpdate(ITEM_TRANSITIONS.promote, { $unset: { notBefore: '', awaitsStore: '' } }),
     );
     return { promoted: modified, jobIds: [...new Set(due.map(({ jobId }) => jobId))] };
   }
@@ -394,6 +394,6 @@ export class ItemsStore {
 }
 
 /** A filter on the fields of a nested object. */
-function nested(part: string, fields: object): Filter {
+function nested(part: string, fields: object): DocumentFilter {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${part}.${name}`, value]));
 }

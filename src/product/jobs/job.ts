@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../platform/http/errors/errors.ts';
-import type { Warning } from '../../platform/http/hooks/warnings.ts';
+import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import type { JobHold } from '../billing/holds.ts';
 import { JOB_TYPES } from '../catalogue/plan/job.ts';
-import type { EventType } from '../events/event.ts';
+import type { WebhookEventType } from '../events/event.ts';
 
 export const JOB_STATUSES = [
   'PENDING',
@@ -129,7 +129,7 @@ export interface EndedJob extends JobFields {
 }
 
 /** A job in one of these phases. */
-export type JobIn<Phase extends JobDocument['phase']> = Phase extends EndedJob['phase']
+export type JobInPhase<Phase extends JobDocument['phase']> = Phase extends EndedJob['phase']
   ? EndedJob
   : UnfinishedJob;
 
@@ -146,7 +146,7 @@ export interface SettledItem {
   index: number;
   status: OutcomeStatus;
   /** Present when a webhook endpoint subscribes to the event. */
-  event?: { id: string; type: EventType };
+  event?: { id: string; type: WebhookEventType };
 }
 
 /**
@@ -189,9 +189,9 @@ export interface ItemDocument {
   /** Whether its pause is due to a store outage. Such a pause ends as soon as the stores respond. */
   awaitsStore?: true;
   startedAt?: string;
-  outcome?: Outcome;
+  outcome?: ItemOutcome;
   decidedAt?: string;
-  progress?: Progress;
+  progress?: ChainProgress;
   /** The key of the object that it inherited from the previous attempt. */
   inherits?: string;
   /** The id of a running request at a provider, so that a retry after a crash does not pay twice. */
@@ -204,14 +204,14 @@ export interface ItemError {
 }
 
 /** The end of an item, decided once. */
-export interface Outcome {
+export interface ItemOutcome {
   status: OutcomeStatus;
   resultAssetId?: string;
   /** A JSON answer as text, because its keys are the caller's own. */
   output?: string;
   achieved?: Record<string, number>;
   /** The warnings that a synchronous call of the same work would send; absent if there are none. */
-  warnings?: Warning[];
+  warnings?: CallWarning[];
   errorCode?: ErrorCode;
   errorMessage?: string;
   retryable?: boolean;
@@ -224,7 +224,7 @@ export interface Outcome {
 }
 
 /** The progress of an item of a chain. */
-export interface Progress {
+export interface ChainProgress {
   /** Index of the next segment. */
   segment: number;
   /** Key of the picture that the previous segment made; null before the first segment. */
@@ -232,11 +232,11 @@ export interface Progress {
   runs: number;
   credits: number;
   /** The warnings of its finished segments; absent without any. */
-  warnings?: Warning[];
+  warnings?: CallWarning[];
 }
 
 /** A claimed item. */
-export type Claimed = ItemDocument & { owner: string; startedAt: string };
+export type ClaimedItem = ItemDocument & { owner: string; startedAt: string };
 
 export function itemId(jobId: string, index: number): string {
   return `${jobId}/${index}`;

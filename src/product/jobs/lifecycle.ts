@@ -1,9 +1,9 @@
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
 import { beginCancellation } from './cancelling.ts';
 import type { JobsContext } from './context.ts';
-import { Engine } from './engine/open.ts';
-import { notCancellable } from './errors.ts';
-import type { Perform } from './item-work.ts';
+import { JobEngine } from './engine/open.ts';
+import { notCancellableError } from './errors.ts';
+import type { PerformItemWork } from './item-work.ts';
 import type { JobDocument } from './job.ts';
 import { JobReader } from './reading.ts';
 import { JobResuming } from './resuming.ts';
@@ -11,15 +11,15 @@ import { JobSubmission } from './submit/submitting.ts';
 import { SubmissionUndoing } from './submit/undoing.ts';
 
 /** The life cycle of jobs from submit to expiry, without HTTP. Every process that shares the stores has one. */
-export class Lifecycle {
+export class JobLifecycle {
   readonly submit: JobSubmission['submit'];
   readonly resuming: JobResuming;
   readonly reading: JobReader;
   readonly sweeps: readonly SweepTask[];
   readonly #context: JobsContext;
-  readonly #engine: Engine;
+  readonly #engine: JobEngine;
 
-  private constructor(context: JobsContext, engine: Engine) {
+  private constructor(context: JobsContext, engine: JobEngine) {
     this.#context = context;
     this.#engine = engine;
     const undoing = new SubmissionUndoing(context);
@@ -29,8 +29,8 @@ export class Lifecycle {
     this.sweeps = [...engine.sweeps, undoing.task];
   }
 
-  static async open(context: JobsContext, perform: Perform): Promise<Lifecycle> {
-    return new Lifecycle(context, await Engine.open(context, perform));
+  static async open(context: JobsContext, perform: PerformItemWork): Promise<JobLifecycle> {
+    return new JobLifecycle(context, await JobEngine.open(context, perform));
   }
 
   /**
@@ -41,7 +41,7 @@ export class Lifecycle {
   async cancel(accountId: string, jobId: string): Promise<JobDocument> {
     await this.reading.find(accountId, jobId);
     const cancelling = await beginCancellation(this.#context.jobs, jobId, this.#engine.stopClaims);
-    if (cancelling === null) throw notCancellable((await this.reading.find(accountId, jobId)).status);
+    if (cancelling === null) throw notCancellableError((await this.reading.find(accountId, jobId)).status);
     return this.#engine.completion.completeIfOver(cancelling);
   }
 

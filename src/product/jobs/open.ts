@@ -1,52 +1,52 @@
 import type { FastifyInstance } from 'fastify';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
-import type { Signatures } from '../../platform/http/signatures.ts';
-import type { Slice } from '../../platform/http/slice.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
+import type { LinkSigner } from '../../platform/http/signatures.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import type { UsageSource } from '../billing/usage.ts';
-import type { UsageOf } from '../presets/responses.ts';
+import type { ReadPresetUsage } from '../presets/responses.ts';
 import type { Providers } from '../providers/open.ts';
 import { type JobStores, type JobsContext, openJobStores } from './context.ts';
-import type { Perform } from './item-work.ts';
-import { Lifecycle } from './lifecycle.ts';
+import type { PerformItemWork } from './item-work.ts';
+import { JobLifecycle } from './lifecycle.ts';
 import { JobResults } from './results/results.ts';
 import { resultRoutes } from './results/routes.ts';
-import { jobRoutes, type SubmitCheck } from './routes.ts';
-import { checkSubmit, type JobCheckDependencies } from './submit/checking.ts';
-import { jobUsage, presetUsage } from './usage.ts';
+import { type CheckJobSubmit, jobRoutes } from './routes.ts';
+import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
+import { createJobUsageSource, createPresetUsageReader } from './usage.ts';
 import { JobEndWaiters } from './waits.ts';
 import { createModelWork } from './work/model.ts';
 import { createPageWork, type PageWorkOptions } from './work/page.ts';
 import { createPassWork, type PassWorkOptions } from './work/pass.ts';
 import { ItemWork } from './work/perform.ts';
-import { TypicalSeconds } from './work/typical-seconds.ts';
+import { TypicalItemSeconds } from './work/typical-seconds.ts';
 
 interface JobsOptions
   extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'mostItems' | 'onEnd'>,
     JobCheckDependencies,
     PageWorkOptions,
     PassWorkOptions {
-  documents: Documents;
+  documents: DocumentStore;
   providers: Providers;
-  gate: Gate;
-  signatures: Signatures;
+  gate: CallGate;
+  signatures: LinkSigner;
   tracing: Tracing;
   hostId: string;
   processId: string;
   capacity: Capacity;
 }
 
-export interface JobsSlice extends Slice {
+export interface JobsSlice extends ProductSlice {
   usageSource: UsageSource;
-  usageOf: UsageOf;
+  usageOf: ReadPresetUsage;
   /** The median time of an op's items on a model, in whole seconds; undefined while too few are measured. */
   typicalSeconds(op: string, model: string): number | undefined;
 }
 
 /** The work on items, each in its own trace. */
-function tracedPerform(perform: Perform, tracing: Tracing): Perform {
+function tracedPerform(perform: PerformItemWork, tracing: Tracing): PerformItemWork {
   if (!tracing.isOn) return perform;
   return (item, job, signals) =>
     tracing.trace('job item', { 'darkroom.job_type': job.type }, () => perform(item, job, signals));
@@ -79,25 +79,26 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
     mostItems: capacity.jobItems,
     onEnd: waits.notify,
   };
-  const typicalSeconds = await TypicalSeconds.open(documents);
+  const typicalSeconds = await TypicalItemSeconds.open(documents);
   const { perform } = new ItemWork(context, {
     runPass: createPassWork(options),
     runPage: createPageWork(options),
     runModel: createModelWork(context, { providers, typicalSeconds }),
   });
-  const lifecycle = await Lifecycle.open(context, tracedPerform(perform, options.tracing));
+  const lifecycle = await JobLifecycle.open(context, tracedPerform(perform, options.tracing));
   const { reading } = lifecycle;
 
   return {
     async routes(app: FastifyInstance) {
       lifecycle.installMetrics();
-      const check: SubmitCheck = (caller, sent, isDryRun) => checkSubmit(caller, sent, isDryRun, options);
+      const check: CheckJobSubmit = (caller, sent, isDryRun) =>
+        checkJobSubmit(caller, sent, isDryRun, options);
       await app.register(jobRoutes, { context, lifecycle, gate, presets, check, waits, fonts });
       const results = new JobResults(context);
       await app.register(resultRoutes, { gate, reading, results, signatures, publicUrl, now });
     },
-    usageSource: jobUsage(reading),
-    usageOf: presetUsage(context.jobs),
+    usageSource: createJobUsageSource(reading),
+    usageOf: createPresetUsageReader(context.jobs),
     typicalSeconds: typicalSeconds.of,
     sweeps: [...lifecycle.sweeps],
     async stop() {

@@ -1,7 +1,7 @@
 import type { ListPage, PagingQuery } from '../../platform/http/paging/paging.ts';
 import type { JobsContext } from './context.ts';
-import type { Engine } from './engine/open.ts';
-import { jobNotFound } from './errors.ts';
+import type { JobEngine } from './engine/open.ts';
+import { jobNotFoundError } from './errors.ts';
 import type { JobDocument } from './job.ts';
 import type { JobCount } from './schema.ts';
 import type { JobFilters } from './store.ts';
@@ -12,9 +12,9 @@ import type { JobFilters } from './store.ts';
  */
 export class JobReader {
   readonly #context: JobsContext;
-  readonly #engine: Pick<Engine, 'completion' | 'outcomes'>;
+  readonly #engine: Pick<JobEngine, 'completion' | 'outcomes'>;
 
-  constructor(context: JobsContext, engine: Pick<Engine, 'completion' | 'outcomes'>) {
+  constructor(context: JobsContext, engine: Pick<JobEngine, 'completion' | 'outcomes'>) {
     this.#context = context;
     this.#engine = engine;
   }
@@ -34,7 +34,7 @@ export class JobReader {
   /** @throws ApiError job_not_found */
   async find(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await this.#context.jobs.find(accountId, jobId);
-    if (job === null) throw jobNotFound(jobId);
+    if (job === null) throw jobNotFoundError(jobId);
     return this.cleanedUp(job);
   }
 

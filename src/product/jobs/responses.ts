@@ -1,20 +1,20 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.ts';
-import { present } from '../../platform/values/present.ts';
-import type { Segment } from '../catalogue/plan/plan.ts';
-import { expandPrompt } from '../catalogue/plan/subjects.ts';
-import { type Definition, sandboxModelsOf } from './definitions.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import type { PlanSegment } from '../catalogue/plan/plan.ts';
+import { promptWithDescriptors } from '../catalogue/plan/subjects.ts';
+import { type JobDefinition, sandboxModelsOf } from './definitions.ts';
 import { hasEnded, type ItemDocument, type JobDocument } from './job.ts';
-import { outcomeOf } from './rules.ts';
-import { Job, type JobItem, JobSummary, MAX_INLINE_ITEMS, type ViewQuery } from './schema.ts';
+import { jobOutcomeOf } from './rules.ts';
+import { Job, type JobItem, JobSummary, type JobViewQuery, MAX_ITEMS_IN_JOB_RESPONSE } from './schema.ts';
 
 /** A job as the API shows it in a listing. */
-export function summaryOf(job: JobDocument): JobSummary {
+export function jobSummaryOf(job: JobDocument): JobSummary {
   const { _id: id, status, type, totalItems, completedItems, failedItems, cancelledItems } = job;
   const { op, model, sandbox, collection, presetId, presetName, presetVersion } = job;
   const { attemptNumber, parentJobId, rootJobId, createdAt, expiresAt } = job;
   const end = hasEnded(job) ? job : undefined;
-  const outcome = outcomeOf(job);
+  const outcome = jobOutcomeOf(job);
   return {
     object: 'job',
     id,
@@ -24,12 +24,12 @@ export function summaryOf(job: JobDocument): JobSummary {
     completedItems,
     failedItems,
     cancelledItems,
-    ...present({ outcome, op, model, sandbox, collection, presetId, presetName, presetVersion }),
+    ...withoutAbsentFields({ outcome, op, model, sandbox, collection, presetId, presetName, presetVersion }),
     actualCredits: end?.actualCredits ?? 0,
     ...(end?.errorCode !== undefined && { errorCode: end.errorCode, retryable: end.retryable ?? false }),
-    ...present({ errorMessage: end?.errorMessage }),
+    ...withoutAbsentFields({ errorMessage: end?.errorMessage }),
     attemptNumber,
-    ...present({ parentJobId, completedAt: end?.completedAt }),
+    ...withoutAbsentFields({ parentJobId, completedAt: end?.completedAt }),
     rootJobId,
     createdAt,
     expiresAt,
@@ -40,16 +40,16 @@ export function summaryOf(job: JobDocument): JobSummary {
  * A job as the API shows it.
  * @param items its first items; an empty list leaves them out.
  */
-export function jobOf(job: JobDocument, definition: Definition, items: readonly ItemDocument[]): Job {
+export function jobDataOf(job: JobDocument, definition: JobDefinition, items: readonly ItemDocument[]): Job {
   const { prompt, references, variants } = definition;
   const parameters = parametersOf(definition, items);
   return {
-    ...summaryOf(job),
-    ...present({ prompt, parameters }),
+    ...jobSummaryOf(job),
+    ...withoutAbsentFields({ prompt, parameters }),
     ...(references.length > 0 && { references }),
     ...(job.type === 'process' && { pipelines: variants.map(pipelineOf) }),
     ...(job.type === 'chain' && { segments: (variants[0]?.segments ?? []).map(segmentOf(definition)) }),
-    ...(items.length > 0 && { items: items.map((item) => itemOf(item, job, definition)) }),
+    ...(items.length > 0 && { items: items.map((item) => jobItemDataOf(item, job, definition)) }),
     ...(job.totalItems > items.length && { itemsTruncated: true }),
   };
 }
@@ -58,19 +58,19 @@ export function jobOf(job: JobDocument, definition: Definition, items: readonly 
  * The parameters of a job. The rows of a render are stored with its items, so only those of the shown items are
  * included.
  */
-function parametersOf({ takes, parameters }: Definition, items: readonly ItemDocument[]) {
+function parametersOf({ takes, parameters }: JobDefinition, items: readonly ItemDocument[]) {
   if (takes !== 'rows') return parameters;
   if (items.length === 0) return undefined;
   return { items: items.map(({ row = '{}' }) => JSON.parse(row) as unknown) };
 }
 
-function pipelineOf({ name, segments: [segment] }: Definition['variants'][number]) {
+function pipelineOf({ name, segments: [segment] }: JobDefinition['variants'][number]) {
   const steps = segment?.runs === 'pass' ? segment.pipeline : [];
-  return { ...present({ variant: name }), steps };
+  return { ...withoutAbsentFields({ variant: name }), steps };
 }
 
-function segmentOf({ subjects }: Definition) {
-  return (segment: Segment) => {
+function segmentOf({ subjects }: JobDefinition) {
+  return (segment: PlanSegment) => {
     const { index, stepIndexes } = segment;
     if (segment.runs === 'pass') return { index, type: 'process', pipeline: segment.pipeline, stepIndexes };
     const { jobType: type, op, model, prompt, parameters } = segment;
@@ -79,7 +79,7 @@ function segmentOf({ subjects }: Definition) {
       type,
       op,
       model,
-      ...present({ prompt: prompt && expandPrompt(prompt, subjects) }),
+      ...withoutAbsentFields({ prompt: prompt && promptWithDescriptors(prompt, subjects) }),
       parameters,
       stepIndexes,
     };
@@ -90,7 +90,7 @@ function segmentOf({ subjects }: Definition) {
  * An item as the API shows it. If its job has counted its outcome, this outcome is shown, although the item's own
  * document is updated a moment later.
  */
-export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Definition): JobItem {
+export function jobItemDataOf(item: ItemDocument, job: JobDocument, { variants }: JobDefinition): JobItem {
   const { index, assetId, startedAt, progress } = item;
   const isCounted = job.settlement?.items.some((settled) => settled.index === index) ?? false;
   const isSettled = item.queue === undefined || (item.queue === 'decided' && isCounted);
@@ -105,10 +105,10 @@ export function itemOf(item: ItemDocument, job: JobDocument, { variants }: Defin
     ...(errorCode !== undefined && { retryable: retryable ?? false }),
     ...(sandboxModelsOf(variants.slice(item.variant, item.variant + 1)).length > 0 && { sandbox: true }),
     ...(job.type === 'chain' && stepOf(outcome !== undefined, progress?.segment ?? 0, failedStep, variants)),
-    ...present({ assetId, variant, resultAssetId, achieved, warnings }),
-    ...present({ errorCode, errorMessage, failedStep, startedAt }),
+    ...withoutAbsentFields({ assetId, variant, resultAssetId, achieved, warnings }),
+    ...withoutAbsentFields({ errorCode, errorMessage, failedStep, startedAt }),
     ...(outcome?.status !== 'COMPLETED' && outcome?.status !== 'FAILED' && triesOf(item)),
-    ...present({
+    ...withoutAbsentFields({
       durationMs: startedAt === undefined ? undefined : outcome?.durationMs,
       completedAt: outcome?.completedAt,
     }),
@@ -125,14 +125,14 @@ function stepOf(
   isSettled: boolean,
   next: number,
   failedStep: number | undefined,
-  variants: Definition['variants'],
+  variants: JobDefinition['variants'],
 ) {
   const last = (variants[0]?.segments.length ?? 1) - 1;
   return { step: failedStep ?? (isSettled ? Math.min(next, last) : next) };
 }
 
 /** The message of the response to a submit or a wait. */
-export function messageOf(job: JobDocument): string {
+export function jobMessageOf(job: JobDocument): string {
   return hasEnded(job) ? 'The job has ended: read its status.' : 'The job is under way.';
 }
 
@@ -151,8 +151,8 @@ const SUMMARY_FIELDS = Object.keys(JobSummary.properties);
  * @param allowed the names that `fields` may contain. Default: those of a job.
  * @throws ApiError invalid_param on fields
  */
-export function readView(
-  { fields, items = MAX_INLINE_ITEMS }: ViewQuery,
+export function parseJobView(
+  { fields, items = MAX_ITEMS_IN_JOB_RESPONSE }: JobViewQuery,
   allowed: readonly string[] = Object.keys(Job.properties),
 ): JobView {
   // A replay reads the query before validation, when numbers are still text.
@@ -167,24 +167,24 @@ export function readView(
     const mended = [...names].map((name) => (name === unknown ? meant : name)).join(',');
     const mends = words.length === 1 ? [{ param: 'fields', replace: mended }] : [];
     const details = { received: unknown, allowed };
-    throw invalidParam('fields', hintFirst(meantWords(words), message), details, mends);
+    throw invalidParamError('fields', hintFirst(meantWordHint(words), message), details, mends);
   }
   const showsItems = ['items', 'itemsTruncated', 'parameters'].some((name) => names.has(name));
   return { fields: names, maxItems: showsItems ? maxItems : 0 };
 }
 
 /** Parses the view of a list of jobs, which shows no items. */
-export function readListView(query: Pick<ViewQuery, 'fields'>): JobView {
-  return readView(query, SUMMARY_FIELDS);
+export function parseJobListView(query: Pick<JobViewQuery, 'fields'>): JobView {
+  return parseJobView(query, SUMMARY_FIELDS);
 }
 
 /** Whether the job document contains everything that a view shows. */
-export function needsSummaryOnly({ fields }: JobView): boolean {
+export function isSummaryView({ fields }: JobView): boolean {
   return fields !== undefined && [...fields].every((name) => SUMMARY_FIELDS.includes(name));
 }
 
 /** The fields of a job that its caller asked for. */
-export function selectFields<T extends object>(job: T, { fields }: JobView): T | Partial<T> {
+export function selectJobFields<T extends object>(job: T, { fields }: JobView): T | Partial<T> {
   if (fields === undefined) return job;
   return Object.fromEntries(Object.entries(job).filter(([name]) => fields.has(name))) as Partial<T>;
 }

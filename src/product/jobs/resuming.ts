@@ -1,23 +1,23 @@
 import { setImmediate as giveWay, setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { AssetStatus } from '../assets/asset.ts';
 import type { JobsContext } from './context.ts';
-import { creditsOf, type Definition, runsOf } from './definitions.ts';
+import { creditsPerVariantItem, type JobDefinition, runsPerItem } from './definitions.ts';
 import {
-  assetsMissing,
-  beingResumed,
+  assetsMissingError,
+  beingResumedError,
   MAX_RESUMES,
-  nothingToResume,
-  notLatestAttempt,
-  notResumableNow,
-  resumedTooOften,
+  nothingToResumeError,
+  notLatestAttemptError,
+  notResumableYetError,
+  resumedTooOftenError,
 } from './errors.ts';
 import { type ItemDocument, type JobDocument, wasNeverShown } from './job.ts';
-import type { ItemSeed, Order } from './order.ts';
+import type { JobOrder, NewItemFields } from './order.ts';
 import type { JobReader } from './reading.ts';
-import type { JobSubmission, SubmitKey, SubmitResult, SubmitTerms } from './submit/submitting.ts';
+import type { JobSubmission, SubmitIdempotencyKey, SubmitResult, SubmitTerms } from './submit/submitting.ts';
 
 interface ResumingOptions {
   reading: JobReader;
@@ -25,13 +25,13 @@ interface ResumingOptions {
 }
 
 interface ResumeTerms {
-  key: SubmitKey | null;
+  key: SubmitIdempotencyKey | null;
   /** The caller's own limit on the price, in credits. */
   maxCredits?: number | undefined;
 }
 
 interface Resumed extends SubmitResult {
-  order: Order;
+  order: JobOrder;
   /** Indexes, in the previous attempt, of items that failed permanently; at most 100. */
   notRetryableItems: readonly number[];
 }
@@ -59,7 +59,7 @@ export class JobResuming {
   }
 
   /** The order that `resume` would submit, for a dry run. */
-  async preview(caller: Caller, jobId: string, maxCredits?: number): Promise<Order> {
+  async preview(caller: Caller, jobId: string, maxCredits?: number): Promise<JobOrder> {
     return (await this.#orderFor(caller, jobId, { key: null, maxCredits })).order;
   }
 
@@ -94,7 +94,7 @@ export class JobResuming {
       assetId === null || progress !== undefined || statuses.has(assetId);
     const kept = remaining.filter(hasSource);
     if (kept.length > 0) return kept;
-    throw assetsMissing([...new Set(ids)].filter((id) => !statuses.has(id)));
+    throw assetsMissingError([...new Set(ids)].filter((id) => !statuses.has(id)));
   }
 
   /**
@@ -102,19 +102,19 @@ export class JobResuming {
    * because it may fail.
    * @throws ApiError job_not_resumable, request_in_progress
    */
-  async #refuseResumed(accountId: string, jobId: string, key: SubmitKey | null): Promise<void> {
+  async #refuseResumed(accountId: string, jobId: string, key: SubmitIdempotencyKey | null): Promise<void> {
     for (let polls = 1; ; polls += 1) {
       const child = await this.#context.jobs.findChild(accountId, jobId);
       // A repeat of the request that made the newer attempt gets its response later, by its key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
-      if (!wasNeverShown(child)) throw notLatestAttempt();
-      if (polls === MAX_POLLS) throw beingResumed();
+      if (!wasNeverShown(child)) throw notLatestAttemptError();
+      if (polls === MAX_POLLS) throw beingResumedError();
       await pause(POLL_MS);
     }
   }
 
   /** Submits the new attempt. If another request was faster, its attempt is returned. */
-  async #submitNext(caller: Caller, jobId: string, order: Order, terms: Required<SubmitTerms>) {
+  async #submitNext(caller: Caller, jobId: string, order: JobOrder, terms: Required<SubmitTerms>) {
     for (;;) {
       try {
         return await this.#submit(caller, order, terms);
@@ -130,14 +130,14 @@ export class JobResuming {
     { accountId }: Caller,
     jobId: string,
     { key, maxCredits }: ResumeTerms,
-  ): Promise<{ parent: JobDocument; order: Order }> {
+  ): Promise<{ parent: JobDocument; order: JobOrder }> {
     const parent = await this.#reading.find(accountId, jobId);
     const { status } = parent;
-    if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableNow(parent);
+    if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableYetError(parent);
     await this.#refuseResumed(accountId, jobId, key);
-    if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOften();
+    if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOftenError();
     const remaining = await this.#findRemaining(parent);
-    if (remaining.length === 0) throw nothingToResume(status);
+    if (remaining.length === 0) throw nothingToResumeError(status);
     const kept = await this.#withSources(accountId, remaining);
     const definition = await this.#context.definitions.of(jobId);
     const order = orderOf(parent, definition, kept);
@@ -145,7 +145,11 @@ export class JobResuming {
   }
 }
 
-function orderOf(parent: JobDocument, definition: Definition, remaining: readonly ItemDocument[]): Order {
+function orderOf(
+  parent: JobDocument,
+  definition: JobDefinition,
+  remaining: readonly ItemDocument[],
+): JobOrder {
   const { type, op, model, collection, presetId, presetName, presetVersion } = parent;
   const seeds = remaining.map(seedOf);
   const need = { runs: 0, credits: 0 };
@@ -153,8 +157,8 @@ function orderOf(parent: JobDocument, definition: Definition, remaining: readonl
     const { segments, credits } = definition.variants[index] ?? { segments: [], credits: [] };
     // Finished segments are already paid, so only the remaining ones have a price.
     const from = progress?.segment ?? 0;
-    need.runs += runsOf({ segments: segments.slice(from) });
-    need.credits += creditsOf({ credits: credits.slice(from) });
+    need.runs += runsPerItem({ segments: segments.slice(from) });
+    need.credits += creditsPerVariantItem({ credits: credits.slice(from) });
   }
   return {
     head: { type, op, model, collection, presetId, presetName, presetVersion },
@@ -174,12 +178,12 @@ function notRetryableOf(remaining: readonly ItemDocument[]): number[] {
   return failedForGood.slice(0, MAX_NAMED_ITEMS).map(({ index }) => index);
 }
 
-function seedOf({ index, rootIndex = index, assetId, variant, row, progress }: ItemDocument): ItemSeed {
+function seedOf({ index, rootIndex = index, assetId, variant, row, progress }: ItemDocument): NewItemFields {
   return {
     assetId,
     variant,
     rootIndex,
-    ...present({
+    ...withoutAbsentFields({
       row,
       progress: progress && { ...progress, runs: 0, credits: 0 },
       inherits: progress?.objectKey,

@@ -2,13 +2,18 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeOf, oneOfObjects, pageOf, success } from '../../platform/http/envelope.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import {
+  envelopeSchemaOf,
+  oneOfSchema,
+  pageSchemaOf,
+  successEnvelope,
+} from '../../platform/http/envelope.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
-import { keyOf } from '../../platform/http/hooks/idempotency.ts';
-import { addWarnings, clampedTo } from '../../platform/http/hooks/warnings.ts';
+import { idempotencyKeyOf } from '../../platform/http/hooks/idempotency.ts';
+import { addWarnings, clamp } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
@@ -16,20 +21,21 @@ import { estimateOrder } from './estimate.ts';
 import { readFilters } from './filters.ts';
 import { findFontWarnings, type JobFonts, type StepFontWarning } from './font-warnings.ts';
 import { hasEnded, type JobDocument } from './job.ts';
-import type { Lifecycle } from './lifecycle.ts';
-import type { Order } from './order.ts';
+import type { JobLifecycle } from './lifecycle.ts';
+import type { JobOrder } from './order.ts';
 import {
-  itemOf,
+  isSummaryView,
   type JobView,
-  jobOf,
-  messageOf,
-  needsSummaryOnly,
-  readListView,
-  readView,
-  selectFields,
-  summaryOf,
+  jobDataOf,
+  jobItemDataOf,
+  jobMessageOf,
+  jobSummaryOf,
+  parseJobListView,
+  parseJobView,
+  selectJobFields,
 } from './responses.ts';
 import {
+  JOB_WAIT_SECONDS_BOUNDS,
   Job,
   JobCount,
   JobEstimate,
@@ -40,25 +46,24 @@ import {
   JobParams,
   JobQuery,
   JobRequest,
+  JobResumeQuery,
+  JobResumeRequest,
+  JobSubmitQuery,
   JobSummary,
+  JobViewQuery,
   ResumedJob,
-  ResumeQuery,
-  ResumeRequest,
-  SubmitQuery,
-  ViewQuery,
-  WAIT_SECONDS,
 } from './schema.ts';
 import type { JobEndWaiters } from './waits.ts';
 
 /** Checks a submit, and makes an order of it. */
-export type SubmitCheck = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<Order>;
+export type CheckJobSubmit = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<JobOrder>;
 
 interface JobRoutesOptions extends JobFonts {
   context: JobsContext;
-  lifecycle: Lifecycle;
-  gate: Gate;
+  lifecycle: JobLifecycle;
+  gate: CallGate;
   presets: Pick<PresetsSlice, 'find'>;
-  check: SubmitCheck;
+  check: CheckJobSubmit;
   waits: JobEndWaiters;
 }
 
@@ -77,26 +82,26 @@ function listJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutesO
     {
       config: {
         async recheck(request, { query }) {
-          readListView(query);
-          await readFilters(gate.requireCaller(request).accountId, query, presets);
+          parseJobListView(query);
+          await parseJobFilters(gate.requireCaller(request).accountId, query, presets);
         },
       },
       schema: {
         summary: 'List jobs',
         description: 'Newest first. All filters combine.',
         querystring: JobListQuery,
-        response: { 200: pageOf(JobSummary) },
+        response: { 200: pageSchemaOf(JobSummary) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const { status, type } = request.query;
-      const view = readListView(request.query);
-      const filters = { status, type, ...(await readFilters(accountId, request.query, presets)) };
+      const view = parseJobListView(request.query);
+      const filters = { status, type, ...(await parseJobFilters(accountId, request.query, presets)) };
       const { rows, meta } = await lifecycle.reading.list(accountId, filters, request.query);
-      return success(
+      return successEnvelope(
         'Jobs listed.',
-        rows.map((job) => selectFields(summaryOf(job), view)),
+        rows.map((job) => selectJobFields(jobSummaryOf(job), view)),
         meta,
       );
     },
@@ -108,19 +113,20 @@ function countJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutes
     '/jobs/counts',
     {
       config: {
-        recheck: (request, { query }) => readFilters(gate.requireCaller(request).accountId, query, presets),
+        recheck: (request, { query }) =>
+          parseJobFilters(gate.requireCaller(request).accountId, query, presets),
       },
       schema: {
         summary: 'Count jobs',
         description: 'One row per status and type that has jobs. Not paged.',
         querystring: JobFilterQuery,
-        response: { 200: envelopeOf(Type.Array(JobCount)) },
+        response: { 200: envelopeSchemaOf(Type.Array(JobCount)) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const filters = await readFilters(accountId, request.query, presets);
-      return success('Jobs counted.', await lifecycle.reading.counts(accountId, filters));
+      const filters = await parseJobFilters(accountId, request.query, presets);
+      return successEnvelope('Jobs counted.', await lifecycle.reading.counts(accountId, filters));
     },
   );
 }
@@ -128,46 +134,49 @@ function countJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutes
 function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, check, lifecycle } = options;
   const { reading, submit } = lifecycle;
-  app.post<{ Body: JobRequest; Querystring: SubmitQuery }>(
+  app.post<{ Body: JobRequest; Querystring: JobSubmitQuery }>(
     '/jobs',
     {
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         needsFreeSpace: (request) => !isDryRun(request),
         recheck(request, { query, body }) {
-          readView(query);
+          parseJobView(query);
           return check(gate.requireCaller(request), body as JobRequest, isDryRun({ query }));
         },
         async replayed(request, reply, { status }) {
           // Only a submit that waited has this status.
-          const key = status === 200 || status === 202 ? keyOf(request) : null;
+          const key = status === 200 || status === 202 ? idempotencyKeyOf(request) : null;
           if (key === null) return undefined;
           const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
           if (job === null) return undefined;
           reply.code(hasEnded(job) ? 200 : 202);
-          return success(messageOf(job), await readFull(options, job, readView(request.query as ViewQuery)));
+          return successEnvelope(
+            jobMessageOf(job),
+            await readFull(options, job, parseJobView(request.query as JobViewQuery)),
+          );
         },
       },
       schema: {
         summary: 'Submit a job',
         description:
           'Runs an op, a saved preset or inline steps over a batch of assets. With dryRun=true it is checked and priced only.',
-        querystring: SubmitQuery,
+        querystring: JobSubmitQuery,
         body: JobRequest,
         response: {
-          200: envelopeOf(oneOfObjects([Job, JobEstimate])),
-          201: envelopeOf(Job),
-          202: envelopeOf(Job),
+          200: envelopeSchemaOf(oneOfSchema([Job, JobEstimate])),
+          201: envelopeSchemaOf(Job),
+          202: envelopeSchemaOf(Job),
         },
       },
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       waitOf(request);
-      const view = readView(request.query);
+      const view = parseJobView(request.query);
       const order = await check(caller, request.body, isDryRun(request));
       if (isDryRun(request)) return answerEstimate(options, caller, order, reply);
-      const submitted = await submit(caller, order, { key: keyOf(request) });
+      const submitted = await submit(caller, order, { key: idempotencyKeyOf(request) });
       await warn(options, order, reply);
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
       const { job, code } = await waitIfAsked(
@@ -192,23 +201,23 @@ function readJob(app: FastifyInstance, options: JobRoutesOptions): void {
     {
       config: {
         slot: (request) => (queriedWait(request) > 0 ? 'waits' : null),
-        recheck: (_request, { query }) => readView(query),
+        recheck: (_request, { query }) => parseJobView(query),
       },
       schema: {
         summary: 'Read a job',
         description: 'With wait, answers when the job has ended or the time is over.',
         params: JobParams,
         querystring: JobQuery,
-        response: { 200: envelopeOf(Job) },
+        response: { 200: envelopeSchemaOf(Job) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const view = readView(request.query);
+      const view = parseJobView(request.query);
       const read = () => lifecycle.reading.find(accountId, request.params.jobId);
       const terms = { client: clientGoneSignal(reply), read };
       const job = await waits.untilEnded(request.params.jobId, readWait(request.query.wait), terms);
-      return success('Job read.', await readFull(options, job, view));
+      return successEnvelope('Job read.', await readFull(options, job, view));
     },
   );
 }
@@ -224,7 +233,7 @@ function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutes
         description: 'In item order.',
         params: JobParams,
         querystring: JobItemsQuery,
-        response: { 200: pageOf(JobItem) },
+        response: { 200: pageSchemaOf(JobItem) },
       },
     },
     async (request) => {
@@ -238,31 +247,31 @@ function listItems(app: FastifyInstance, { context, lifecycle, gate }: JobRoutes
         definitions.of(job._id),
         items.list(job, query.status, query),
       ]);
-      const rows = page.rows.map((item) => itemOf(item, job, definition));
-      return success('Items listed.', rows, page.meta);
+      const rows = page.rows.map((item) => jobItemDataOf(item, job, definition));
+      return successEnvelope('Items listed.', rows, page.meta);
     },
   );
 }
 
 function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, lifecycle } = options;
-  app.post<{ Params: JobParams; Querystring: ViewQuery }>(
+  app.post<{ Params: JobParams; Querystring: JobViewQuery }>(
     '/jobs/:jobId/cancel',
     {
-      config: { idempotency: 'kept', recheck: (_request, { query }) => readView(query) },
+      config: { idempotency: 'kept', recheck: (_request, { query }) => parseJobView(query) },
       schema: {
         summary: 'Cancel a job',
         description:
           'Items that no worker has begun are cancelled at once; those at work finish, and the job is CANCELLING until then. Its end is the event job.failed with the status CANCELLED.',
         params: JobParams,
-        querystring: ViewQuery,
-        response: { 200: envelopeOf(Job) },
+        querystring: JobViewQuery,
+        response: { 200: envelopeSchemaOf(Job) },
       },
     },
     async (request) => {
-      const view = readView(request.query);
+      const view = parseJobView(request.query);
       const job = await lifecycle.cancel(gate.requireCaller(request).accountId, request.params.jobId);
-      return success(`The job is ${job.status}.`, await readFull(options, job, view));
+      return successEnvelope(`The job is ${job.status}.`, await readFull(options, job, view));
     },
   );
 }
@@ -270,39 +279,39 @@ function cancelJob(app: FastifyInstance, options: JobRoutesOptions): void {
 function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
   const { gate, lifecycle } = options;
   const { reading, resuming } = lifecycle;
-  app.post<{ Params: JobParams; Querystring: ResumeQuery; Body: ResumeRequest }>(
+  app.post<{ Params: JobParams; Querystring: JobResumeQuery; Body: JobResumeRequest }>(
     '/jobs/:jobId/resume',
     {
       config: {
         idempotency: (request) => (isDryRun(request) ? undefined : 'kept'),
         body: 'optional',
         needsFreeSpace: (request) => !isDryRun(request),
-        recheck: (_request, { query }) => readView(query, RESUMED_FIELDS),
+        recheck: (_request, { query }) => parseJobView(query, RESUMED_FIELDS),
       },
       schema: {
         summary: 'Resume a job',
         description:
           'Makes a new job over the items that failed or were cancelled, with the same op, parameters and assets. With dryRun=true it is checked and priced only.',
         params: JobParams,
-        querystring: ResumeQuery,
-        body: ResumeRequest,
-        response: { 200: envelopeOf(JobEstimate), 201: envelopeOf(ResumedJob) },
+        querystring: JobResumeQuery,
+        body: JobResumeRequest,
+        response: { 200: envelopeSchemaOf(JobEstimate), 201: envelopeSchemaOf(ResumedJob) },
       },
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       const { jobId } = request.params;
-      const view = readView(request.query, RESUMED_FIELDS);
+      const view = parseJobView(request.query, RESUMED_FIELDS);
       const { maxCredits } = request.body;
       if (isDryRun(request))
         return answerEstimate(options, caller, await resuming.preview(caller, jobId, maxCredits), reply);
-      const terms = { key: keyOf(request), maxCredits };
+      const terms = { key: idempotencyKeyOf(request), maxCredits };
       const { order, job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
       await warn(options, order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
       const answer = await readFull(options, await reading.cleanedUp(job), view);
       if (notRetryableItems.length > 0)
-        Object.assign(answer, selectFields({ notRetryableItems: [...notRetryableItems] }, view));
+        Object.assign(answer, selectJobFields({ notRetryableItems: [...notRetryableItems] }, view));
       return sendCreated(reply, `/jobs/${job._id}`, resumedMessage(notRetryableItems), answer);
     },
   );
@@ -318,7 +327,7 @@ async function readFull(
     context.definitions.of(job._id),
     view.maxItems === 0 ? [] : context.items.first(job._id, view.maxItems),
   ]);
-  return selectFields(jobOf(job, definition, first), view);
+  return selectJobFields(jobDataOf(job, definition, first), view);
 }
 
 /** Waits for a job of one item. Other jobs, and jobs without a wait, are returned at once. */
@@ -340,25 +349,25 @@ async function waitIfAsked(
 async function answerEstimate(
   options: JobRoutesOptions,
   { accountId, plan }: Caller,
-  order: Order,
+  order: JobOrder,
   reply: FastifyReply,
 ) {
   const { context } = options;
   const left = context.plan(plan).storedAssets - (await context.countAssets(accountId));
   const assetCountLeft = Math.max(0, left);
   const fontWarnings = await warn(options, order, reply);
-  const estimate = await estimateOrder(accountId, order, {
+  const estimate = await estimateJobOrder(accountId, order, {
     holds: context.holds,
     assetCountLeft,
     fontWarnings,
   });
-  return success('Nothing was submitted: this is what it would cost.', estimate);
+  return successEnvelope('Nothing was submitted: this is what it would cost.', estimate);
 }
 
 /** Names what the caller should know before a job runs: of models that invent, of its steps, and of missing fonts. */
 async function warn(
   fonts: JobFonts,
-  { definition: { variants } }: Order,
+  { definition: { variants } }: JobOrder,
   reply: FastifyReply,
 ): Promise<StepFontWarning[]> {
   const fontWarnings = await findFontWarnings(fonts, variants);
@@ -376,7 +385,7 @@ function resumedMessage({ length }: readonly number[]): string {
 
 /** Milliseconds that a submit waits for the job's end. The query overrides the body. */
 function waitOf({ query, body }: FastifyRequest): number {
-  const { wait } = query as SubmitQuery;
+  const { wait } = query as JobSubmitQuery;
   const inBody = readWait((body as JobRequest | undefined)?.wait);
   return wait === undefined ? inBody : readWait(wait);
 }

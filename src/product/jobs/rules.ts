@@ -1,6 +1,12 @@
 import { type ApiError, ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
-import { present } from '../../platform/values/present.ts';
-import { hasEnded, type ItemDocument, type JobDocument, type Outcome, type OutcomeStatus } from './job.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import {
+  hasEnded,
+  type ItemDocument,
+  type ItemOutcome,
+  type JobDocument,
+  type OutcomeStatus,
+} from './job.ts';
 
 /** Tries of an item with retryable failures. */
 const MAX_TRIES = 3;
@@ -21,7 +27,7 @@ interface ItemUsage {
 }
 
 /** A failure of the work on an item. */
-export interface FailedWork {
+export interface ItemWorkFailure {
   code: ErrorCode;
   message: string;
   /** Whether a retry may succeed. */
@@ -43,7 +49,7 @@ export interface FailedWork {
 const NOTHING_USED: ItemUsage = { runs: 0, credits: 0 };
 
 /** Converts an API error to the failure that is stored with an item. */
-export function failedWorkOf(error: ApiError): FailedWork {
+export function itemWorkFailureOf(error: ApiError): ItemWorkFailure {
   const { code, message, retryable, retryAfterSeconds, details } = error;
   return {
     code,
@@ -57,12 +63,15 @@ export function failedWorkOf(error: ApiError): FailedWork {
 /**
  * Whether a failure does not count as a try: the worker was lost, but not often enough for the item to be the cause.
  */
-export function isForgiven({ lostWorker }: FailedWork, { waits = 0 }: Pick<ItemDocument, 'waits'>): boolean {
+export function isUncountedTry(
+  { lostWorker }: ItemWorkFailure,
+  { waits = 0 }: Pick<ItemDocument, 'waits'>,
+): boolean {
   return lostWorker === true && waits < MAX_LOST_WORKERS;
 }
 
 /** Milliseconds until a failed item is retried; null when it has failed permanently. */
-export function retryAfterMs(failure: FailedWork, triesBefore: number): number | null {
+export function itemRetryDelayMs(failure: ItemWorkFailure, triesBefore: number): number | null {
   const isLast = failure.isLast ?? triesBefore + 1 >= MAX_TRIES;
   if (!failure.mayPass || isLast) return null;
   return failure.retryAfterMs ?? FIRST_RETRY_MS * 4 ** triesBefore;
@@ -72,18 +81,18 @@ export function retryAfterMs(failure: FailedWork, triesBefore: number): number |
  * Milliseconds until an item is retried after a store outage, which does not count as a try and may repeat without a
  * limit.
  */
-export function waitMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
+export function storeOutageDelayMs({ waits = 0 }: Pick<ItemDocument, 'waits'>): number {
   return Math.min(WAIT_MS.first * 2 ** waits, WAIT_MS.longest);
 }
 
 /** The counter for the loss of an expired claim: `deaths` if its process was seen to end, else `lapses`. */
-export function claimLossOf({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
+export function claimLossCounterOf({ ownerEnded }: Pick<ItemDocument, 'ownerEnded'>): 'deaths' | 'lapses' {
   return ownerEnded === true ? 'deaths' : 'lapses';
 }
 
 /** Whether an item with an expired lease has lost too many claims, so that it is the probable cause. */
-export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
-  if (claimLossOf(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
+export function isPoisonItem(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEnded'>): boolean {
+  if (claimLossCounterOf(item) === 'deaths') return item.deaths + 1 >= MAX_DEATHS;
   return (item.lapses ?? 0) + 1 >= MAX_LAPSES;
 }
 
@@ -91,17 +100,17 @@ export function isPoison(item: Pick<ItemDocument, 'deaths' | 'lapses' | 'ownerEn
  * The outcome of an item that ends its workers. Segments that it finished before are paid, and a resume begins after
  * them.
  */
-export function poisonOutcome(
+export function poisonItemOutcome(
   item: Pick<ItemDocument, 'startedAt' | 'progress' | 'ownerEnded'>,
   now: Date,
-): Outcome {
+): ItemOutcome {
   const [what, times] =
-    claimLossOf(item) === 'deaths'
+    claimLossCounterOf(item) === 'deaths'
       ? ['ended with it', MAX_DEATHS]
       : ['did not finish it in time', MAX_LAPSES];
   const message = `The process that worked on this item ${what} ${times} times, so it is not tried again.`;
   const { runs, credits } = item.progress ?? NOTHING_USED;
-  return failureOutcome(
+  return permanentFailureOutcome(
     { code: 'internal_error', message, mayPass: true, usage: { runs, credits } },
     item,
     now,
@@ -112,24 +121,24 @@ export function poisonOutcome(
  * The outcome of a permanent failure. A run that was begun is billed, unless the service itself was the cause: then
  * only finished segments of a chain are billed.
  */
-export function failureOutcome(
-  { code, message, usage = NOTHING_USED, failedStep }: FailedWork,
+export function permanentFailureOutcome(
+  { code, message, usage = NOTHING_USED, failedStep }: ItemWorkFailure,
   item: Pick<ItemDocument, 'startedAt'>,
   now: Date,
-): Outcome {
+): ItemOutcome {
   return {
     status: 'FAILED',
     errorCode: code,
     errorMessage: message,
     retryable: ERROR_CODES[code].retryable,
-    ...present({ failedStep }),
-    ...timesOf(item, now),
+    ...withoutAbsentFields({ failedStep }),
+    ...itemTimesOf(item, now),
     ...usage,
   };
 }
 
 /** The end time of an item, and the duration of the work on it. */
-export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Date) {
+export function itemTimesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Date) {
   const durationMs = startedAt === undefined ? 0 : Math.max(0, now.getTime() - Date.parse(startedAt));
   return { durationMs, completedAt: now.toISOString() };
 }
@@ -141,7 +150,7 @@ export function timesOf({ startedAt }: Pick<ItemDocument, 'startedAt'>, now: Dat
 const MIN_BATCH_ITEMS = 20;
 
 /** Whether a job is so large that it yields to calls and to smaller jobs. */
-export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
+export function isBatchJob({ totalItems }: Pick<JobDocument, 'totalItems'>): boolean {
   return totalItems >= MIN_BATCH_ITEMS;
 }
 
@@ -149,18 +158,18 @@ export function isBatch({ totalItems }: Pick<JobDocument, 'totalItems'>): boolea
  * Whether every item of a running job has settled, by its counters. For a job that is being cancelled, the items are
  * read instead.
  */
-export function isOver({ totalItems, completedItems, failedItems }: JobDocument): boolean {
+export function haveAllItemsSettled({ totalItems, completedItems, failedItems }: JobDocument): boolean {
   return completedItems + failedItems >= totalItems;
 }
 
 /** The final status of a job whose items have all settled. */
-export function finalStatusOf({ status, failedItems }: JobDocument): OutcomeStatus {
+export function finalJobStatusOf({ status, failedItems }: JobDocument): OutcomeStatus {
   if (status === 'CANCELLING') return 'CANCELLED';
   return failedItems > 0 ? 'FAILED' : 'COMPLETED';
 }
 
 /** Whether all, some or no items of an ended job completed; undefined before its end. */
-export function outcomeOf(job: JobDocument): 'all' | 'some' | 'none' | undefined {
+export function jobOutcomeOf(job: JobDocument): 'all' | 'some' | 'none' | undefined {
   if (!hasEnded(job)) return undefined;
   if (job.completedItems === 0) return 'none';
   return job.completedItems === job.totalItems ? 'all' : 'some';
@@ -176,8 +185,8 @@ export interface OutcomeSums {
   outputs: number;
 }
 
-export function tallyOf(outcomes: readonly Outcome[]): OutcomeSums {
-  const count = (matches: (outcome: Outcome) => boolean) => outcomes.filter(matches).length;
+export function sumOutcomes(outcomes: readonly ItemOutcome[]): OutcomeSums {
+  const count = (matches: (outcome: ItemOutcome) => boolean) => outcomes.filter(matches).length;
   const completedItems = count(({ status }) => status === 'COMPLETED');
   const failedItems = count(({ status }) => status === 'FAILED');
   return {
@@ -191,7 +200,7 @@ export function tallyOf(outcomes: readonly Outcome[]): OutcomeSums {
 }
 
 /** One sentence about the failed items of a job. */
-export function errorMessageOf(
+export function failedItemsMessage(
   { failedItems, totalItems }: JobDocument,
   first: { index: number; message: string },
 ): string {

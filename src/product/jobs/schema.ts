@@ -1,27 +1,27 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import {
-  anyObject,
-  anything,
-  dryRunFields,
-  flag,
+  anyObjectField,
+  anyValueField,
+  dryRunQueryFields,
+  flagField,
   instant,
-  int32,
-  int64,
-  number,
-  oneOf,
+  int32Field,
+  int64Field,
+  numberField,
+  oneOfField,
   text,
 } from '../../platform/http/fields.ts';
-import type { Clamped } from '../../platform/http/hooks/warnings.ts';
+import type { ClampBounds } from '../../platform/http/hooks/warnings.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
-import { IN_PARAMETERS } from '../catalogue/index.ts';
-import { SentSubjects, Steps } from '../catalogue/plan/step.ts';
+import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
+import { SentPromptSubjects, SentStepList } from '../catalogue/plan/step.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 import { SENT_ELSEWHERE } from './sent-elsewhere.ts';
 
-const JobStatusText = oneOf(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
-const JobTypeText = oneOf(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
-const ItemStatusText = oneOf(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
+const JobStatusText = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
+const JobTypeText = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');
+const ItemStatusText = oneOfField(ITEM_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 
 /** Epoch milliseconds, a date or an instant. */
 const moment = (description: string) => {
@@ -33,11 +33,11 @@ const moment = (description: string) => {
 };
 
 /** The most assets, and the most rows, of one job. */
-export const MAX_ITEMS = 10_000;
+export const MAX_JOB_ITEMS = 10_000;
 /** The limits of the seconds that a call may wait for a job. A number outside is replaced by the nearer limit. */
-export const WAIT_SECONDS: Clamped = [0, 60];
+export const JOB_WAIT_SECONDS_BOUNDS: ClampBounds = [0, 60];
 /** The most items that a job's response contains, which is also the default. */
-export const MAX_INLINE_ITEMS = 100;
+export const MAX_ITEMS_IN_JOB_RESPONSE = 100;
 
 const maxCredits = Type.Optional(
   Type.Integer({
@@ -58,8 +58,8 @@ const Selection = Type.Object(
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: MAX_ITEMS,
-        description: `The oldest of them; without it, more than ${MAX_ITEMS} are refused.`,
+        maximum: MAX_JOB_ITEMS,
+        description: `The oldest of them; without it, more than ${MAX_JOB_ITEMS} are refused.`,
       }),
     ),
   },
@@ -73,33 +73,33 @@ export const JobRequest = Type.Object(
     type: Type.Optional(text('A raw type, only without op.')),
     assetIds: Type.Optional(
       Type.Array(Type.Unsafe<unknown>({ description: 'An asset id.', documented: { type: 'string' } }), {
-        description: `One item per asset; at most ${MAX_ITEMS}.`,
+        description: `One item per asset; at most ${MAX_JOB_ITEMS}.`,
       }),
     ),
     from: Type.Optional(Selection),
-    parameters: Type.Optional(anyObject("The op's parameters; at most 64 KB of JSON.")),
+    parameters: Type.Optional(anyObjectField("The op's parameters; at most 64 KB of JSON.")),
     prompt: Type.Optional(text('AI ops; at most 32,000 characters.')),
-    count: Type.Optional(number('generate: 1 to 10 items.')),
+    count: Type.Optional(numberField('generate: 1 to 10 items.')),
     model: Type.Optional(text("AI ops; the op's default when left out.")),
     templateId: Type.Optional(text('render_template: id or slug, optionally @version.')),
     items: Type.Optional(
-      Type.Array(anything('A row of data.'), { description: 'render_template: one item per row.' }),
+      Type.Array(anyValueField('A row of data.'), { description: 'render_template: one item per row.' }),
     ),
     presetId: Type.Optional(text('Id, slug or slug@version of a preset.')),
-    steps: Type.Optional(Steps),
-    subjects: Type.Optional(SentSubjects),
+    steps: Type.Optional(SentStepList),
+    subjects: Type.Optional(SentPromptSubjects),
     collection: Type.Optional(text('Collection of the results.')),
     variants: Type.Optional(
-      Type.Array(anything('name and parameters.'), {
+      Type.Array(anyValueField('name and parameters.'), {
         description:
           '1 to 20, at most 256 KB: {name, parameters}, merged over parameters. Each makes an item of every asset.',
       }),
     ),
     maxCredits,
-    imageCount: Type.Optional(number('Dry run: stands for this number of additional assetIds.')),
+    imageCount: Type.Optional(numberField('Dry run: stands for this number of additional assetIds.')),
     wait: Type.Optional({
-      ...number('Seconds to wait for a job of one item; at most 60.'),
-      clamped: WAIT_SECONDS,
+      ...numberField('Seconds to wait for a job of one item; at most 60.'),
+      clamped: JOB_WAIT_SECONDS_BOUNDS,
     }),
     mode: Type.Optional(
       Type.Unsafe<unknown>({ description: 'Removed: leave it out.', documented: { not: {} } }),
@@ -109,8 +109,8 @@ export const JobRequest = Type.Object(
     title: 'JobRequest',
     additionalProperties: false,
     elsewhere: 'what an op takes goes into parameters',
-    within: IN_PARAMETERS,
-    instead: SENT_ELSEWHERE,
+    within: WITHIN_PARAMETERS,
+    instead: MISPLACED_JOB_FIELDS,
     examples: [{ op: 'generate', prompt: 'A lighthouse at dusk' }],
   },
 );
@@ -128,29 +128,29 @@ const view = {
   items: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: MAX_INLINE_ITEMS,
-      description: `The most items that the answer shows; 0 leaves them out. Default ${MAX_INLINE_ITEMS}.`,
+      maximum: MAX_ITEMS_IN_JOB_RESPONSE,
+      description: `The most items that the answer shows; 0 leaves them out. Default ${MAX_ITEMS_IN_JOB_RESPONSE}.`,
     }),
   ),
 };
 
-export const ViewQuery = Type.Object(view);
-export type ViewQuery = Static<typeof ViewQuery>;
+export const JobViewQuery = Type.Object(view);
+export type JobViewQuery = Static<typeof JobViewQuery>;
 
 const wait = Type.Optional({
-  ...int32('Seconds to wait for the end of the job; at most 60.'),
-  clamped: WAIT_SECONDS,
+  ...int32Field('Seconds to wait for the end of the job; at most 60.'),
+  clamped: JOB_WAIT_SECONDS_BOUNDS,
 });
 
-export const SubmitQuery = Type.Object({
-  ...dryRunFields('Checks and prices the job without creating it.'),
+export const JobSubmitQuery = Type.Object({
+  ...dryRunQueryFields('Checks and prices the job without creating it.'),
   wait,
   ...view,
 });
-export type SubmitQuery = Static<typeof SubmitQuery>;
+export type JobSubmitQuery = Static<typeof JobSubmitQuery>;
 
 /** The body of POST /jobs/{jobId}/resume, which may be omitted. */
-export const ResumeRequest = Type.Object(
+export const JobResumeRequest = Type.Object(
   { maxCredits },
   {
     title: 'ResumeRequest',
@@ -160,21 +160,21 @@ export const ResumeRequest = Type.Object(
     examples: [{ maxCredits: 50 }],
   },
 );
-export type ResumeRequest = Static<typeof ResumeRequest>;
+export type JobResumeRequest = Static<typeof JobResumeRequest>;
 
-export const ResumeQuery = Type.Object({
-  ...dryRunFields('Checks and prices the new attempt without creating it.'),
+export const JobResumeQuery = Type.Object({
+  ...dryRunQueryFields('Checks and prices the new attempt without creating it.'),
   ...view,
 });
-export type ResumeQuery = Static<typeof ResumeQuery>;
+export type JobResumeQuery = Static<typeof JobResumeQuery>;
 
 export const JobQuery = Type.Object({ wait, ...view });
 export type JobQuery = Static<typeof JobQuery>;
 
 /** The query that selects results, and that of a signed link to them. */
-export const ResultsQuery = Type.Object({
+export const JobResultsQuery = Type.Object({
   attempts: Type.Optional(
-    oneOf(
+    oneOfField(
       ['all'],
       'Every completed item of the job and its resumes, by its index in the first attempt; the last result of each.',
     ),
@@ -183,7 +183,7 @@ export const ResultsQuery = Type.Object({
   expires: Type.Optional(text('Of a signed link.')),
   signature: Type.Optional(text('Of a signed link.')),
 });
-export type ResultsQuery = Static<typeof ResultsQuery>;
+export type JobResultsQuery = Static<typeof JobResultsQuery>;
 
 export const JobParams = Type.Object({ jobId: Type.String() });
 export type JobParams = Static<typeof JobParams>;
@@ -214,19 +214,19 @@ export const JobItemsQuery = Type.Object({ status: Type.Optional(ItemStatusText)
 export type JobItemsQuery = Static<typeof JobItemsQuery>;
 
 const sandbox = Type.Optional(
-  flag('True when a model of the sandbox does part of it: what it makes is invented. Absent elsewhere.'),
+  flagField('True when a model of the sandbox does part of it: what it makes is invented. Absent elsewhere.'),
 );
 
 export const JobItem = Type.Object(
   {
-    index: int32('From 0.'),
+    index: int32Field('From 0.'),
     status: ItemStatusText,
     assetId: Type.Optional(text('The asset that it works on.')),
     variant: Type.Optional(text("The variant's name, or its index as text.")),
     resultAssetId: Type.Optional(text('The asset that it made.')),
     sandbox,
-    output: Type.Optional(anything('The answer of an op that produces JSON.')),
-    achieved: Type.Optional(anyObject('compress: what was reached.')),
+    output: Type.Optional(anyValueField('The answer of an op that produces JSON.')),
+    achieved: Type.Optional(anyObjectField('compress: what was reached.')),
     warnings: Type.Optional(
       Type.Array(
         Type.Object({
@@ -244,7 +244,7 @@ export const JobItem = Type.Object(
     retryable: Type.Optional(Type.Boolean()),
     errorMessage: Type.Optional(Type.String()),
     attempts: Type.Optional(
-      int32('Tries that failed so far, of 3; beside lastError, until the item completes or fails.'),
+      int32Field('Tries that failed so far, of 3; beside lastError, until the item completes or fails.'),
     ),
     lastError: Type.Optional(
       Type.Object(
@@ -252,8 +252,8 @@ export const JobItem = Type.Object(
         { description: 'Why the last try failed, while the item waits for its next one or runs again.' },
       ),
     ),
-    step: Type.Optional(int32('Chain: the segment that it is in.')),
-    failedStep: Type.Optional(int32('Chain: the segment that failed.')),
+    step: Type.Optional(int32Field('Chain: the segment that it is in.')),
+    failedStep: Type.Optional(int32Field('Chain: the segment that failed.')),
     durationMs: Type.Optional(Type.Integer()),
     startedAt: Type.Optional(instant('When its last try began.')),
     completedAt: Type.Optional(instant('When it settled.')),
@@ -262,7 +262,7 @@ export const JobItem = Type.Object(
 );
 export type JobItem = Static<typeof JobItem>;
 
-const RegistryStep = Type.Object({ operation: Type.String(), params: anyObject('Its arguments.') });
+const RegistryStep = Type.Object({ operation: Type.String(), params: anyObjectField('Its arguments.') });
 
 const JobPipeline = Type.Object(
   { variant: Type.Optional(Type.String()), steps: Type.Array(RegistryStep) },
@@ -271,12 +271,12 @@ const JobPipeline = Type.Object(
 
 const JobSegment = Type.Object(
   {
-    index: int32('From 0.'),
+    index: int32Field('From 0.'),
     type: Type.String(),
     op: Type.Optional(Type.String()),
     model: Type.Optional(Type.String()),
     prompt: Type.Optional(Type.String()),
-    parameters: Type.Optional(anyObject('As the model receives them.')),
+    parameters: Type.Optional(anyObjectField('As the model receives them.')),
     pipeline: Type.Optional(Type.Array(RegistryStep)),
     stepIndexes: Type.Array(Type.Integer(), { description: 'The steps that it is made of.' }),
   },
@@ -290,12 +290,12 @@ const summary = {
   id: Type.String(),
   status: JobStatusText,
   type: JobTypeText,
-  totalItems: int32('Items of the job.'),
-  completedItems: int32('Items that made a result.'),
-  failedItems: int32('Items that failed.'),
-  cancelledItems: int32('Items that a cancel stopped.'),
+  totalItems: int32Field('Items of the job.'),
+  completedItems: int32Field('Items that made a result.'),
+  failedItems: int32Field('Items that failed.'),
+  cancelledItems: int32Field('Items that a cancel stopped.'),
   outcome: Type.Optional(
-    oneOf(['all', 'some', 'none'], 'How many of its items completed; only on a job that has ended.'),
+    oneOfField(['all', 'some', 'none'], 'How many of its items completed; only on a job that has ended.'),
   ),
   op: Type.Optional(text('The op that it was submitted as.')),
   model: Type.Optional(Type.String()),
@@ -304,11 +304,11 @@ const summary = {
   presetId: Type.Optional(Type.String()),
   presetName: Type.Optional(Type.String()),
   presetVersion: Type.Optional(Type.Integer()),
-  actualCredits: int64('Credits charged for models; 0 until the job has ended.'),
+  actualCredits: int64Field('Credits charged for models; 0 until the job has ended.'),
   errorCode: Type.Optional(Type.String()),
   errorMessage: Type.Optional(Type.String()),
   retryable: Type.Optional(Type.Boolean()),
-  attemptNumber: int32('1, and 1 more with each resume.'),
+  attemptNumber: int32Field('1, and 1 more with each resume.'),
   parentJobId: Type.Optional(Type.String()),
   rootJobId: Type.String(),
   createdAt: instant('When it was submitted.'),
@@ -324,17 +324,17 @@ export const Job = Type.Object(
     ...summary,
     prompt: Type.Optional(text('As the model receives it.')),
     parameters: Type.Optional(
-      anyObject('The parameters that it runs with; the rows of a render are under items.'),
+      anyObjectField('The parameters that it runs with; the rows of a render are under items.'),
     ),
     references: Type.Optional(Type.Array(Type.String())),
     pipelines: Type.Optional(Type.Array(JobPipeline)),
     segments: Type.Optional(Type.Array(JobSegment)),
     items: Type.Optional(
       Type.Array(JobItem, {
-        description: `The first ${MAX_INLINE_ITEMS}, or as many as the query asks for.`,
+        description: `The first ${MAX_ITEMS_IN_JOB_RESPONSE}, or as many as the query asks for.`,
       }),
     ),
-    itemsTruncated: Type.Optional(flag('True when there are more.')),
+    itemsTruncated: Type.Optional(flagField('True when there are more.')),
   },
   { title: 'Job' },
 );
@@ -358,13 +358,13 @@ export const JobCount = Type.Object(
 export type JobCount = Static<typeof JobCount>;
 
 const StepPrice = Type.Object({
-  index: int32('The segment, from 0.'),
+  index: int32Field('The segment, from 0.'),
   type: Type.String(),
   op: Type.Optional(Type.String()),
   model: Type.Optional(Type.String()),
-  items: int32('Items that go through it.'),
-  credits: int64('For all of them.'),
-  processRuns: int32('Runs against the allowance.'),
+  items: int32Field('Items that go through it.'),
+  credits: int64Field('For all of them.'),
+  processRuns: int32Field('Runs against the allowance.'),
 });
 
 export const JobEstimate = Type.Object(
@@ -373,19 +373,19 @@ export const JobEstimate = Type.Object(
       description: 'Distinguishes an estimate from the job that a submit answers.',
     }),
     type: JobTypeText,
-    totalItems: int32('Items of the job.'),
+    totalItems: int32Field('Items of the job.'),
     sandbox,
-    creditsPerItem: int64('The highest, where variants differ.'),
-    credits: int64('For models, in all.'),
-    balance: int64("The account's."),
+    creditsPerItem: int64Field('The highest, where variants differ.'),
+    credits: int64Field('For models, in all.'),
+    balance: int64Field("The account's."),
     sufficientCredit: Type.Boolean(),
-    assetCountLeft: int64('Assets that the plan has room for before the job.'),
-    processCountLeft: int64('Runs left of the allowance before the job; -1 without a limit.'),
-    overageRuns: int64('Runs beyond the allowance.'),
-    overageCredits: int64('What those cost.'),
+    assetCountLeft: int64Field('Assets that the plan has room for before the job.'),
+    processCountLeft: int64Field('Runs left of the allowance before the job; -1 without a limit.'),
+    overageRuns: int64Field('Runs beyond the allowance.'),
+    overageCredits: int64Field('What those cost.'),
     steps: Type.Optional(Type.Array(StepPrice, { description: 'With several segments: the price of each.' })),
     warnings: Type.Optional(
-      Type.Array(anyObject('A finding about the steps, or about the fonts of their text.')),
+      Type.Array(anyObjectField('A finding about the steps, or about the fonts of their text.')),
     ),
     notRetryableItems,
   },

@@ -1,4 +1,4 @@
-import type { Instead } from '../../platform/http/errors/violations.ts';
+import type { FieldReplacement } from '../../platform/http/errors/violations.ts';
 
 const BY_UPLOAD: Instead = {
   says: 'a job works on assets; upload each picture (POST /api/v1/assets/upload takes a url too) and send their ids as assetIds',
@@ -10,7 +10,7 @@ const BY_WEBHOOK: Instead = {
 };
 
 /** Fields that people send with a job although they belong to another call or service. */
-export const SENT_ELSEWHERE: Record<string, Instead> = {
+export const MISPLACED_JOB_FIELDS: Record<string, FieldReplacement> = {
   url: BY_UPLOAD,
   urls: BY_UPLOAD,
   file: BY_UPLOAD,

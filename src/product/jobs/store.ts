@@ -1,24 +1,24 @@
-import { type ListPage, type PagingQuery, readPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readListPage } from '../../platform/http/paging/paging.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentStore,
+  type DocumentUpdate,
   DuplicateKeyError,
-  type Filter,
   type IndexSpec,
-  order,
-  type Update,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
   type EndedJob,
   hasEnded,
   type JobDocument,
-  type JobIn,
+  type JobInPhase,
   type JobType,
   MAX_RUNNING_JOBS_PER_TYPE,
 } from './job.ts';
-import { filterOf, JOB_TRANSITIONS, updateOf } from './transitions.ts';
+import { JOB_TRANSITIONS, transitionFilter, transitionUpdate } from './transitions.ts';
 
 /**
  * An index for listing: fields with fixed values first, then the newest first, and the expiry last, so that counts need
@@ -26,7 +26,7 @@ import { filterOf, JOB_TRANSITIONS, updateOf } from './transitions.ts';
  */
 const listed = (name: string, ...equal: string[]): IndexSpec => ({
   name,
-  fields: order('accountId', 'shown', ...equal, '-_id', 'expiresAt'),
+  fields: sortBy('accountId', 'shown', ...equal, '-_id', 'expiresAt'),
 });
 
 /** The indexes for the filters of listings. Counts read only an index. */
@@ -37,18 +37,18 @@ const INDEXES: readonly IndexSpec[] = [
   listed('op', 'op'),
   listed('preset', 'presetId', 'presetVersion'),
   listed('root', 'rootJobId'),
-  { name: 'created', fields: order('accountId', 'shown', 'createdAt', 'expiresAt') },
-  { name: 'counts', fields: order('accountId', 'shown', 'status', 'type', 'phase', 'expiresAt') },
-  { name: 'waiting', fields: order('status', 'phase', 'accountId', 'type', '_id') },
-  { name: 'phase', fields: order('phase', 'phaseAt') },
-  { name: 'expiresAt', fields: order('expiresAt') },
-  { name: 'kept', fields: order('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
+  { name: 'created', fields: sortBy('accountId', 'shown', 'createdAt', 'expiresAt') },
+  { name: 'counts', fields: sortBy('accountId', 'shown', 'status', 'type', 'phase', 'expiresAt') },
+  { name: 'waiting', fields: sortBy('status', 'phase', 'accountId', 'type', '_id') },
+  { name: 'phase', fields: sortBy('phase', 'phaseAt') },
+  { name: 'expiresAt', fields: sortBy('expiresAt') },
+  { name: 'kept', fields: sortBy('accountId', 'keptBytes'), whenPresent: ['keptBytes'] },
   // Unique: the slots of running jobs, the resume of an attempt, and the job of an Idempotency-Key.
-  { name: 'slot', fields: order('slot'), unique: true, whenPresent: ['slot'] },
-  { name: 'parent', fields: order('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
+  { name: 'slot', fields: sortBy('slot'), unique: true, whenPresent: ['slot'] },
+  { name: 'parent', fields: sortBy('parentJobId'), unique: true, whenPresent: ['parentJobId'] },
   {
     name: 'idempotency',
-    fields: order('accountId', 'idempotencyKey'),
+    fields: sortBy('accountId', 'idempotencyKey'),
     unique: true,
     whenPresent: ['idempotencyKey'],
   },
@@ -86,13 +86,13 @@ export interface JobFilters {
 
 /** The jobs. Methods for callers take an account first and see only its jobs. Methods of the engine take a job. */
 export class JobsStore {
-  readonly #jobs: Collection<JobDocument>;
-  readonly #definitions: Collection<DefinitionDocument>;
+  readonly #jobs: DocumentCollection<JobDocument>;
+  readonly #definitions: DocumentCollection<DefinitionDocument>;
   readonly #now: () => Date;
 
   private constructor(
-    jobs: Collection<JobDocument>,
-    definitions: Collection<DefinitionDocument>,
+    jobs: DocumentCollection<JobDocument>,
+    definitions: DocumentCollection<DefinitionDocument>,
     now: () => Date,
   ) {
     this.#jobs = jobs;
@@ -100,7 +100,7 @@ export class JobsStore {
     this.#now = now;
   }
 
-  static async open(documents: Documents, now: () => Date): Promise<JobsStore> {
+  static async open(documents: DocumentStore, now: () => Date): Promise<JobsStore> {
     return new JobsStore(
       await documents.collection(JOBS_COLLECTION),
       await documents.collection(JOB_DEFINITIONS_COLLECTION),
@@ -145,8 +145,8 @@ export class JobsStore {
 
   /** One page, newest first. */
   async list(accountId: string, filters: JobFilters, query: PagingQuery): Promise<ListPage<JobDocument>> {
-    const listing = { name: 'jobs', accountId, filters: { ...filters }, sort: order('-_id') };
-    return readPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
+    const listing = { name: 'jobs', accountId, filters: { ...filters }, sort: sortBy('-_id') };
+    return readListPage(this.#jobs, this.#filtered(accountId, filters), listing, query);
   }
 
   /** Number of jobs by status, type and phase. */
@@ -184,7 +184,7 @@ export class JobsStore {
 
   async findLastRun(accountId: string, presetId: string): Promise<string | null> {
     const filter = { ...this.#visible(accountId), presetId };
-    const last = await this.#jobs.findOne(filter, { sort: order('-_id'), fields: ['createdAt'] });
+    const last = await this.#jobs.findOne(filter, { sort: sortBy('-_id'), fields: ['createdAt'] });
     return last?.createdAt ?? null;
   }
 
@@ -207,7 +207,7 @@ export class JobsStore {
   }
 
   /** Changes a job without a change of state, if it is still as it was read. Null if it is not. */
-  async update(jobId: string, asRead: Filter, update: Update): Promise<JobDocument | null> {
+  async update(jobId: string, asRead: DocumentFilter, update: DocumentUpdate): Promise<JobDocument | null> {
     return this.#jobs.findOneAndUpdate({ _id: jobId, ...asRead }, update);
   }
 
@@ -219,13 +219,13 @@ export class JobsStore {
   async move(
     jobId: string,
     transition: (typeof JOB_TRANSITIONS)[keyof typeof JOB_TRANSITIONS],
-    { asRead = {}, ...changes }: Update & { asRead?: Filter } = {},
+    { asRead = {}, ...changes }: DocumentUpdate & { asRead?: DocumentFilter } = {},
   ): Promise<JobDocument | null> {
     const $set = { ...('phase' in transition.to && { phaseAt: this.#now().toISOString() }), ...changes.$set };
     return this.update(
       jobId,
-      { ...filterOf(transition), ...asRead },
-      updateOf(transition, { ...changes, $set }),
+      { ...transitionFilter(transition), ...asRead },
+      transitionUpdate(transition, { ...changes, $set }),
     );
   }
 
@@ -242,8 +242,8 @@ export class JobsStore {
   /** The job of an account and type that has waited longest. */
   async oldestWaiting(accountId: string, type: JobType): Promise<JobDocument | null> {
     return this.#jobs.findOne(
-      { ...filterOf(JOB_TRANSITIONS.start), accountId, type },
-      { sort: order('_id') },
+      { ...transitionFilter(JOB_TRANSITIONS.start), accountId, type },
+      { sort: sortBy('_id') },
     );
   }
 
@@ -278,7 +278,7 @@ export class JobsStore {
 
   /** For the runners: jobs that may have items to claim, oldest first. */
   async running(limit: number): Promise<JobDocument[]> {
-    return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: order('_id'), limit });
+    return this.#jobs.find({ status: 'PROCESSING', phase: 'open' }, { sort: sortBy('_id'), limit });
   }
 
   /** For the sweep: running and cancelling jobs that have ended, or may have ended, by their counters. */
@@ -295,7 +295,7 @@ export class JobsStore {
   /** For the sweep: accounts and types with waiting jobs. */
   async waitingGroups(): Promise<Array<{ accountId: string; type: JobType }>> {
     const rows = await this.#jobs.group({
-      filter: filterOf(JOB_TRANSITIONS.start),
+      filter: transitionFilter(JOB_TRANSITIONS.start),
       by: { accountId: 'accountId', type: 'type' },
       sums: {},
     });
@@ -308,7 +308,7 @@ export class JobsStore {
   /** For the sweep: jobs that have been in a phase since before an instant. */
   async inPhaseSince<Phase extends JobDocument['phase']>(phase: Phase, before: Date, limit: number) {
     const jobs = await this.#jobs.find({ phase, phaseAt: { $lt: before.toISOString() } }, { limit });
-    return jobs as Array<JobIn<Phase>>;
+    return jobs as Array<JobInPhase<Phase>>;
   }
 
   /** For the sweep: finished jobs whose retention has ended. */
@@ -327,7 +327,7 @@ export class JobsStore {
     const oldest = rows.map(async ({ type, total, settled }) => {
       const first = await this.#jobs.findOne(
         { ...open, type },
-        { sort: order('_id'), fields: ['createdAt'] },
+        { sort: sortBy('_id'), fields: ['createdAt'] },
       );
       const oldestAt = first?.createdAt ?? this.#now().toISOString();
       return { type: String(type) as JobType, open: Number(total) - Number(settled), oldestAt };
@@ -337,7 +337,7 @@ export class JobsStore {
 
   /** For the operator: jobs that run or wait, of every account. */
   async unfinished(limit: number): Promise<JobDocument[]> {
-    return this.#jobs.find({ phase: 'open' }, { sort: order('_id'), limit });
+    return this.#jobs.find({ phase: 'open' }, { sort: sortBy('_id'), limit });
   }
 
   async erase(jobId: string): Promise<void> {
@@ -345,15 +345,15 @@ export class JobsStore {
     await this.#jobs.deleteOne({ _id: jobId });
   }
 
-  #visible(accountId: string): Filter {
+  #visible(accountId: string): DocumentFilter {
     return { accountId, shown: 1, expiresAt: { $gt: this.#now().toISOString() } };
   }
 
-  #filtered(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): Filter {
-    const created = present({ $gte: createdFrom, $lte: createdTo });
+  #filtered(accountId: string, { createdFrom, createdTo, ...equal }: JobFilters): DocumentFilter {
+    const created = withoutAbsentFields({ $gte: createdFrom, $lte: createdTo });
     return {
       ...this.#visible(accountId),
-      ...present(equal),
+      ...withoutAbsentFields(equal),
       ...(Object.keys(created).length > 0 && { createdAt: created }),
     };
   }

@@ -1,16 +1,17 @@
-import type { Filter, Update } from '../../platform/stores/documents/port.ts';
+import type { DocumentFilter, DocumentUpdate } from '../../platform/stores/documents/port.ts';
 import type { ItemDocument, JobDocument, OutcomeStatus } from './job.ts';
 
 /*
  * Every change of the state of a job or of an item is a row here, and the drawings in README.md show the same rows. An
- * update names its row (`move` in store.ts, `updateOf` below), so that it takes effect once, whoever else tries.
+ * update names its row (`move` in store.ts, `transitionUpdate` below), so that it takes effect once, whoever else
+ * tries.
  */
 
 /** The fields that make up the state of a document. */
 type DocumentState = Partial<Record<'phase' | 'shown' | 'status' | 'slot' | 'queue', unknown>>;
 
 /** One row of a table. */
-export interface Transition {
+export interface StateTransition {
   /** The states from which it leads: for each deciding field, a value or a list of values. */
   from: DocumentState;
   /** The fields that it sets. Null removes a field. */
@@ -19,12 +20,12 @@ export interface Transition {
 
 type AnyOf<T> = T | readonly T[];
 
-interface JobTransition extends Transition {
+interface JobTransition extends StateTransition {
   from: { phase: JobDocument['phase']; status?: AnyOf<JobDocument['status']> };
   to: { phase?: JobDocument['phase']; shown?: 0 | 1; status?: JobDocument['status']; slot?: null };
 }
 
-interface ItemTransition extends Transition {
+interface ItemTransition extends StateTransition {
   from: { queue: AnyOf<NonNullable<ItemDocument['queue']>> };
   to: { queue: NonNullable<ItemDocument['queue']> | null; status?: ItemDocument['status'] };
 }
@@ -66,28 +67,31 @@ export const ITEM_TRANSITIONS = {
 } as const satisfies Record<string, ItemTransition>;
 
 /** The end of a job with a final status. */
-export const JOB_ENDS = {
+export const JOB_END_TRANSITIONS = {
   COMPLETED: JOB_TRANSITIONS.complete,
   FAILED: JOB_TRANSITIONS.fail,
   CANCELLED: JOB_TRANSITIONS.endCancelled,
 } as const;
 
 /** The end of an item with a decided outcome. */
-export const ITEM_ENDS = {
+export const ITEM_END_TRANSITIONS = {
   COMPLETED: ITEM_TRANSITIONS.complete,
   FAILED: ITEM_TRANSITIONS.fail,
   CANCELLED: ITEM_TRANSITIONS.stop,
 } as const satisfies Record<OutcomeStatus, ItemTransition>;
 
 /** The filter that matches documents in the state in which a transition begins. */
-export function filterOf({ from }: Transition): Filter {
+export function transitionFilter({ from }: StateTransition): DocumentFilter {
   return Object.fromEntries(
     Object.entries(from).map(([field, value]) => [field, Array.isArray(value) ? { $in: value } : value]),
   );
 }
 
 /** The update that makes a transition, with the other changes of the same step. */
-export function updateOf({ to }: Transition, { $set, $unset, ...others }: Update = {}): Update {
+export function transitionUpdate(
+  { to }: StateTransition,
+  { $set, $unset, ...others }: DocumentUpdate = {},
+): DocumentUpdate {
   const state = Object.entries(to);
   const set = { ...Object.fromEntries(state.filter(([, value]) => value !== null)), ...$set };
   const removed = state.filter(([, value]) => value === null).map(([field]) => [field, '']);

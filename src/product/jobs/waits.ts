@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { tooManyWaits } from './errors.ts';
+import { tooManyWaitsError } from './errors.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 
 /** Interval at which a waiting call polls, because messages may be lost. */
@@ -58,7 +58,7 @@ export class JobEndWaiters {
    */
   async untilEnded(jobId: string, waitMs: number, terms: WaitTerms): Promise<JobDocument> {
     if (waitMs <= 0) return terms.read();
-    if (this.#open >= this.#limit()) throw tooManyWaits();
+    if (this.#open >= this.#limit()) throw tooManyWaitsError();
     this.#open += 1;
     try {
       return await this.#wait(jobId, waitMs, terms);

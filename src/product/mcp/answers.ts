@@ -5,7 +5,7 @@ import { ServiceCallError, type ServiceError } from './public-interface.ts';
 import type { ToolResult } from './tool.ts';
 
 /** The MCP result of a tool: pictures as separate blocks, and everything else both as text and as data. */
-export function answerOf({ structured, text, pictures = [] }: ToolResult): CallToolResult {
+export function toolResultAnswer({ structured, text, pictures = [] }: ToolResult): CallToolResult {
   const shown = pictures.map(
     ({ data, mimeType }): ContentBlock => ({ type: 'image', data: data.toString('base64'), mimeType }),
   );
@@ -26,7 +26,7 @@ export function toolErrorOf(thrown: unknown): CallToolResult {
 }
 
 /** Whether an error is a fault of the tools themselves, and neither of the call nor of the service. */
-export function isFault(thrown: unknown): boolean {
+export function isToolFault(thrown: unknown): boolean {
   return !(thrown instanceof ServiceCallError || thrown instanceof ApiError);
 }
 

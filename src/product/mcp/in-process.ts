@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Admission } from '../../imaging/images/admission.ts';
-import type { Slot } from '../../imaging/images/slots.ts';
+import { AdmissionQueue } from '../../imaging/images/admission.ts';
+import type { PoolSlot } from '../../imaging/images/slots.ts';
 import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
 import type { InputSource } from './inputs.ts';
-import { type SendRequest, Service } from './public-interface.ts';
+import { PublicInterface, type SendRequest } from './public-interface.ts';
 
 /** The most tool calls of a process that hold a picture at the same time. */
 const MAX_HOLDERS = 4;
@@ -16,7 +16,7 @@ const MAX_WAITING = 1_000;
 export class InProcessCalls {
   readonly #app: FastifyInstance;
   // A picture that a tool passes on is completely in memory, so few tools may hold one, and accounts take turns.
-  readonly #holders = new Admission({
+  readonly #holders = new AdmissionQueue({
     slots: MAX_HOLDERS,
     budgetBytes: MAX_HOLDERS * MAX_UPLOAD_BYTES,
     limits: () => ({ calls: MAX_WAITING }),
@@ -33,7 +33,7 @@ export class InProcessCalls {
    */
   sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
     const caller = { ...credentialOf(request), 'x-request-id': request.id };
-    let held: Slot | undefined;
+    let held: PoolSlot | undefined;
     const send: SendRequest = async ({ method, path, headers, body, isPicture }) => {
       signal.throwIfAborted();
       if (isPicture) held ??= await this.#holders.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
@@ -49,7 +49,7 @@ export class InProcessCalls {
       };
     };
     return {
-      service: new Service(send, signal),
+      service: new PublicInterface(send, signal),
       files: null,
       [Symbol.dispose]: () => held?.release(),
     };

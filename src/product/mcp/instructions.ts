@@ -2,7 +2,7 @@
  * The instructions that all tools share, for the model: at most 300 tokens, because every conversation begins with
  * them. The descriptions of the tools do not repeat them.
  */
-export const INSTRUCTIONS = `Darkroom edits, measures and makes pictures. Bytes never pass through you: send no base64.
+export const MCP_INSTRUCTIONS = `Darkroom edits, measures and makes pictures. Bytes never pass through you: send no base64.
 
 An image argument is an asset id (ast_…), an http(s) URL, a link that a tool answered, or, where the server runs on your machine, a local path. Upload a file by ticket: POST it to its url (curl -F file=@photo.jpg URL), then use its asset.
 

@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
-import { fileOf, type LocalFiles } from './inputs.ts';
-import type { Service } from './public-interface.ts';
+import { imageFileOf, type LocalFiles } from './inputs.ts';
+import type { PublicInterface } from './public-interface.ts';
 
 const MAX_CACHED = 1_000;
 
@@ -16,14 +16,14 @@ export class UploadedFiles implements LocalFiles {
   /** Asset ids by the path, the size and the modification time of a file. */
   readonly #uploaded = new LRUCache<string, string>({ max: MAX_CACHED });
 
-  async upload(path: string, argument: string, service: Service): Promise<string> {
+  async upload(path: string, argument: string, service: PublicInterface): Promise<string> {
     const whole = resolve(path);
     const { size, mtimeMs } = await checkFile(whole, path, argument);
     const version = `${whole}\n${size}\n${mtimeMs}`;
     const known = this.#uploaded.get(version);
     if (known !== undefined) return known;
     const form = new FormData();
-    form.append('file', fileOf(await readFile(whole)), basename(whole));
+    form.append('file', imageFileOf(await readFile(whole)), basename(whole));
     const { data } = await service.call<{ id: string }>('POST', '/assets/upload', { form });
     this.#uploaded.set(version, data.id);
     return data.id;
@@ -40,5 +40,5 @@ async function checkFile(whole: string, path: string, argument: string) {
 }
 
 function noFile(argument: string, problem: string): ApiError {
-  return invalidParam(argument, `${problem}: send the path of an image, an asset id or an http(s) URL.`);
+  return invalidParamError(argument, `${problem}: send the path of an image, an asset id or an http(s) URL.`);
 }

@@ -1,4 +1,4 @@
-import { temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
+import { temporarilyUnavailableError } from '../../platform/http/errors/errors.ts';
 import type { SendRequest } from './public-interface.ts';
 
 /** The address of a service, and the API key for its calls. */
@@ -26,7 +26,7 @@ export function sendOverHttp({ url, apiKey }: RemoteService): SendRequest {
       };
     } catch (error) {
       signal.throwIfAborted();
-      throw temporarilyUnavailable(
+      throw temporarilyUnavailableError(
         'service_unreachable',
         `The service at ${url} does not answer: start it, or correct its address.`,
         5,

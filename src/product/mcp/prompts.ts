@@ -21,13 +21,13 @@ const EDIT = {
   ],
 };
 
-export const PROMPTS: readonly Prompt[] = [EDIT];
+export const MCP_PROMPTS: readonly Prompt[] = [EDIT];
 
 /**
  * Fills in a prompt.
  * @throws ProtocolError for a prompt that does not exist, or an argument that is missing.
  */
-export function readPrompt(name: string, { picture, wish }: Record<string, string> = {}): GetPromptResult {
+export function readMcpPrompt(name: string, { picture, wish }: Record<string, string> = {}): GetPromptResult {
   if (name !== EDIT.name)
     throw invalid(`There is no prompt ${JSON.stringify(name.slice(0, 100))}: send ${EDIT.name}.`);
   if (!picture || !wish)

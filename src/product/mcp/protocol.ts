@@ -1,11 +1,11 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { isObject } from '../../platform/values/json.ts';
-import { answerOf, isFault, toolErrorOf } from './answers.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import { isToolFault, toolErrorOf, toolResultAnswer } from './answers.ts';
 import type { InputSource } from './inputs.ts';
-import { INSTRUCTIONS } from './instructions.ts';
-import { PROMPTS, readPrompt } from './prompts.ts';
-import { RESOURCE_TEMPLATES, RESOURCES, readResource } from './resources.ts';
+import { MCP_INSTRUCTIONS } from './instructions.ts';
+import { MCP_PROMPTS, readMcpPrompt } from './prompts.ts';
+import { MCP_RESOURCE_TEMPLATES, MCP_RESOURCES, readMcpResource } from './resources.ts';
 import type { ToolDefinition } from './tool.ts';
 import { TOOLS } from './tools/index.ts';
 
@@ -35,7 +35,7 @@ export function createToolServer(host: ToolHost): Server {
     { name: 'darkroom', title: 'Darkroom', version: packageJson.version },
     {
       capabilities: { tools: {}, resources: {}, prompts: {} },
-      instructions: INSTRUCTIONS,
+      instructions: MCP_INSTRUCTIONS,
       cacheHints: {
         'tools/list': CACHED,
         'resources/list': CACHED,
@@ -53,23 +53,23 @@ export function createToolServer(host: ToolHost): Server {
     if (tool === undefined) throw unknownTool(params.name);
     using source = host.sourceFor(signal);
     try {
-      return answerOf(await tool.call(params.arguments ?? {}, source));
+      return toolResultAnswer(await tool.call(params.arguments ?? {}, source));
     } catch (error) {
       signal.throwIfAborted();
-      if (isFault(error)) host.report(error);
+      if (isToolFault(error)) host.report(error);
       return toolErrorOf(error);
     }
   });
-  server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCES] }));
+  server.setRequestHandler('resources/list', () => ({ resources: [...MCP_RESOURCES] }));
   server.setRequestHandler('resources/templates/list', () => ({
-    resourceTemplates: [...RESOURCE_TEMPLATES],
+    resourceTemplates: [...MCP_RESOURCE_TEMPLATES],
   }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
     using source = host.sourceFor(signal);
-    return await readResource(uri, source.service);
+    return await readMcpResource(uri, source.service);
   });
-  server.setRequestHandler('prompts/list', () => ({ prompts: [...PROMPTS] }));
-  server.setRequestHandler('prompts/get', ({ params }) => readPrompt(params.name, params.arguments));
+  server.setRequestHandler('prompts/list', () => ({ prompts: [...MCP_PROMPTS] }));
+  server.setRequestHandler('prompts/get', ({ params }) => readMcpPrompt(params.name, params.arguments));
   return server;
 }
 
@@ -81,7 +81,7 @@ export function createToolServer(host: ToolHost): Server {
  */
 export async function answerMessage(request: Request, message: unknown, host: ToolHost): Promise<Response> {
   // Nothing to which a client could subscribe ever changes, so no stream is held open.
-  if (isObject(message) && message.method === 'subscriptions/listen') return noMethod(message.id);
+  if (isJsonObject(message) && message.method === 'subscriptions/listen') return noMethod(message.id);
   const handler = createMcpHandler(() => createToolServer(host));
   return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
 }

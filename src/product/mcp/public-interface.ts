@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/values/json.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
 
 /** One call of the public interface. */
 export interface ServiceRequest {
@@ -46,14 +46,14 @@ export class ServiceCallError extends Error {
 }
 
 /** The body of a call: JSON, or a form with a file. */
-export interface SentPayload {
+export interface RequestPayload {
   json?: object;
   form?: FormData;
   headers?: Record<string, string>;
 }
 
 /** The public API, as the tools of one caller use it. */
-export class Service {
+export class PublicInterface {
   readonly #send: SendRequest;
   readonly #signal: AbortSignal;
 
@@ -70,7 +70,7 @@ export class Service {
   async call<T>(
     method: ServiceRequest['method'],
     path: string,
-    sent: SentPayload = {},
+    sent: RequestPayload = {},
   ): Promise<{ data: T; headers: Headers }> {
     const { bytes, headers } = await this.#exchange(method, `/api/v1${path}`, sent);
     const { data } = JSON.parse(bytes.toString()) as { data: T };
@@ -81,7 +81,7 @@ export class Service {
    * A call that answers a picture.
    * @throws ServiceCallError
    */
-  picture(path: string, sent: SentPayload): Promise<ServiceResponse> {
+  picture(path: string, sent: RequestPayload): Promise<ServiceResponse> {
     return this.#exchange('POST', `/api/v1${path}`, sent);
   }
 
@@ -105,7 +105,7 @@ export class Service {
   async #exchange(
     method: ServiceRequest['method'],
     path: string,
-    sent: SentPayload,
+    sent: RequestPayload,
     isPicture = false,
   ): Promise<ServiceResponse> {
     const { body, type } = await encoded(sent);
@@ -119,7 +119,7 @@ export class Service {
 async function encoded({
   json,
   form,
-}: SentPayload): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
+}: RequestPayload): Promise<Pick<ServiceRequest, 'body'> & { type: string | null }> {
   if (json !== undefined) return { body: JSON.stringify(json), type: 'application/json' };
   if (form === undefined) return { body: null, type: null };
   const response = new Response(form);
@@ -132,7 +132,7 @@ async function encoded({
  */
 function errorOf({ status, headers, bytes }: ServiceResponse): ServiceError {
   const envelope = parsed(bytes);
-  if (isObject(envelope) && isObject(envelope.error)) {
+  if (isJsonObject(envelope) && isJsonObject(envelope.error)) {
     const retryAfter = headers.get('retry-after');
     const error = envelope.error as unknown as ServiceError;
     return { ...error, ...(retryAfter !== null && { retryAfterSeconds: Number(retryAfter) }) };

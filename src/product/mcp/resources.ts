@@ -1,7 +1,7 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server';
 import { ResourceNotFoundError } from '@modelcontextprotocol/server';
-import { GUIDES } from '../reference/guides/index.ts';
-import { type Service, ServiceCallError } from './public-interface.ts';
+import { GUIDE_PAGES } from '../reference/guides/index.ts';
+import { type PublicInterface, ServiceCallError } from './public-interface.ts';
 
 /** The URI scheme of documentation pages, which a host passes to its model when a person asks for one. */
 
@@ -9,7 +9,7 @@ const SERVICE = 'darkroom://';
 const mimeType = 'text/markdown';
 const PAGE = /^darkroom:\/\/(\/docs\/(?:(?:guides|ops)\/)?[a-z_-]+\.md)$/;
 
-export const RESOURCES: readonly Resource[] = [
+export const MCP_RESOURCES: readonly Resource[] = [
   {
     uri: `${SERVICE}/docs/guidelines.md`,
     name: 'guidelines',
@@ -24,12 +24,12 @@ export const RESOURCES: readonly Resource[] = [
     description: 'What to do about each code.',
     mimeType,
   },
-  ...Object.entries(GUIDES).map(([name, { title, lead }]) => {
+  ...Object.entries(GUIDE_PAGES).map(([name, { title, lead }]) => {
     return { uri: `${SERVICE}/docs/guides/${name}.md`, name, title, description: lead, mimeType };
   }),
 ];
 
-export const RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
+export const MCP_RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
   {
     uriTemplate: `${SERVICE}/docs/ops/{op}.md`,
     name: 'op',
@@ -40,7 +40,7 @@ export const RESOURCE_TEMPLATES: readonly ResourceTemplateType[] = [
 ];
 
 /** @throws ResourceNotFoundError */
-export async function readResource(uri: string, service: Service): Promise<ReadResourceResult> {
+export async function readMcpResource(uri: string, service: PublicInterface): Promise<ReadResourceResult> {
   const [, path] = PAGE.exec(uri) ?? [];
   if (path === undefined) throw new ResourceNotFoundError(uri);
   try {

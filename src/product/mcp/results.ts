@@ -10,7 +10,7 @@ const LINK_LIFE_SECONDS = 604_800;
 const PREVIEW_EDGE_PX = 256;
 
 /** What tools say of a picture that they made. */
-export const RESULT_FIELDS = {
+export const RESULT_OUTPUT_FIELDS = {
   link: Type.String(),
   asset: Type.String(),
   width: Type.Integer(),
@@ -21,7 +21,7 @@ export const RESULT_FIELDS = {
   timing: AnyObject,
 };
 
-export interface Made {
+export interface ToolResultPicture {
   link: string;
   asset?: string;
   width: number;
@@ -33,7 +33,7 @@ export interface Made {
 }
 
 /** The arguments that decide what happens to a result picture. */
-export const KEEPING_ARGUMENTS = {
+export const SAVE_ARGUMENTS = {
   save: Type.Optional(Type.Boolean({ description: 'Keep as an asset.' })),
   preview: Type.Optional(
     Type.Boolean({ description: `Show it, at most ${PREVIEW_EDGE_PX} px; one more run.` }),
@@ -42,12 +42,12 @@ export const KEEPING_ARGUMENTS = {
 };
 
 /** The facts of a result. It is saved if that was asked for. */
-export async function describeMade(
+export async function describeResultPicture(
   { url, contentType, width, height, bytes }: ResultLink,
   warnings: string | null | undefined,
   { save }: { save?: boolean },
   source: InputSource,
-): Promise<Made> {
+): Promise<ToolResultPicture> {
   const kept = save === true ? await keep(url, contentType, source) : { link: url };
   const format = contentType.replace('image/', '');
   return { ...kept, width, height, format, bytes, ...(warnings && { warnings: warnings.split(',') }) };
@@ -67,7 +67,7 @@ export async function takePreviews(
   source: InputSource,
 ): Promise<ToolPicture[]> {
   if (preview !== true || link === undefined) return [];
-  const { picture } = await takePicture(await openInput(link, source), source.service, {
+  const { picture } = await takeModelPicture(await openImageInput(link, source), source.service, {
     size: PREVIEW_EDGE_PX,
   });
   return [picture];
@@ -75,16 +75,16 @@ export async function takePreviews(
 
 /** Stores a result as an asset. */
 async function keep(link: string, contentType: string, source: InputSource) {
-  const image = await openInput(link, source);
+  const image = await openImageInput(link, source);
   if (!('bytes' in image)) throw new Error('The link of a result does not lead to this service.');
   const form = new FormData();
-  form.append('file', fileOf(image.bytes), `result.${contentType.replace(/^image\/|\+.*$/g, '')}`);
+  form.append('file', imageFileOf(image.bytes), `result.${contentType.replace(/^image\/|\+.*$/g, '')}`);
   const { data } = await source.service.call<{ id: string }>('POST', '/assets/upload', { form });
-  return { asset: data.id, link: await linkTo(data.id, source.service) };
+  return { asset: data.id, link: await createAssetLink(data.id, source.service) };
 }
 
 /** A signed link to an asset, of a week. */
-export async function linkTo(assetId: string, service: Service): Promise<string> {
+export async function createAssetLink(assetId: string, service: PublicInterface): Promise<string> {
   const path = `/assets/${encodeURIComponent(assetId)}/link?expiresInSeconds=${LINK_LIFE_SECONDS}`;
   return (await service.call<{ url: string }>('GET', path)).data.url;
 }

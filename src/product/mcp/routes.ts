@@ -4,11 +4,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import { InProcessCalls } from './in-process.ts';
 
 export interface McpRoutesOptions {
-  gate: Gate;
+  gate: CallGate;
   /** Whether pages of an origin may call the API. */
   isKnownOrigin: (origin: string) => boolean;
 }

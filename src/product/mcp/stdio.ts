@@ -4,7 +4,7 @@ import type { InputSource } from './inputs.ts';
 import { UploadedFiles } from './local-files.ts';
 import { type RemoteService, sendOverHttp } from './over-http.ts';
 import { createToolServer } from './protocol.ts';
-import { Service } from './public-interface.ts';
+import { PublicInterface } from './public-interface.ts';
 
 interface Streams {
   stdin: Readable;
@@ -18,11 +18,11 @@ interface Streams {
  * HTTP, and read files of this machine.
  * @returns a function that ends the connection.
  */
-export function serveTools(remote: RemoteService, streams: Streams = process): () => Promise<void> {
+export function serveToolsOverStdio(remote: RemoteService, streams: Streams = process): () => Promise<void> {
   const send = sendOverHttp(remote);
   const files = new UploadedFiles();
   const sourceFor = (signal: AbortSignal): InputSource => ({
-    service: new Service(send, signal),
+    service: new PublicInterface(send, signal),
     files,
     [Symbol.dispose]: () => undefined,
   });

@@ -6,7 +6,7 @@ import type { InputSource } from './inputs.ts';
  * An object with any fields, for the schemas of tools. It is short, because every conversation begins with these
  * schemas.
  */
-export const AnyObject = Type.Unsafe<object>({ type: 'object' });
+export const AnyObjectSchema = Type.Unsafe<object>({ type: 'object' });
 
 /** What a tool answers. */
 export interface ToolResult {

@@ -1,9 +1,9 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import data from '../../../config/models.json' with { type: 'json' };
-import { checkedData, exactObject } from '../../platform/checked-data.ts';
+import { checkDataFile, exactObjectSchema } from '../../platform/checked-data.ts';
 import type { SentField } from '../../platform/http/errors/sent-field.ts';
-import { meantWord } from '../../platform/http/errors/violations.ts';
-import { present } from '../../platform/values/present.ts';
+import { suggestWord } from '../../platform/http/errors/violations.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 
 /** The kind of work that a model does. Each AI op has the name of its kind. */
 export type ModelCategory = 'generate' | 'edit' | 'upscale' | 'remove_background' | 'expand' | 'analyze';
@@ -13,7 +13,7 @@ const PROVIDERS = ['openai', 'gemini', 'replicate', 'sandbox', 'local'] as const
 const Usd = Type.String({ pattern: '^\\d{1,5}(\\.\\d{1,8})?$', description: 'US dollars as a decimal.' });
 
 /** A parameter of a model in addition to those of its op. */
-const ModelParameter = exactObject({
+const ModelParameter = exactObjectSchema({
   key: Type.String({ minLength: 1 }),
   label: Type.String({ minLength: 1 }),
   type: Type.String({ enum: ['string', 'integer', 'number', 'boolean'] }),
@@ -26,12 +26,12 @@ const ModelParameter = exactObject({
 });
 
 /** A list price per item before the markup, with its source and date. */
-const Price = exactObject({
+const Price = exactObjectSchema({
   by: Type.Array(Type.String(), {
     description: 'The parameters that decide; none where one price is all.',
   }),
   rows: Type.Array(
-    exactObject({
+    exactObjectSchema({
       when: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number()])),
       usd: Usd,
     }),
@@ -41,7 +41,7 @@ const Price = exactObject({
   asOf: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'When it was listed so.' }),
 });
 
-const Model = exactObject({
+const Model = exactObjectSchema({
   id: Type.String({ minLength: 1 }),
   name: Type.String({ minLength: 1 }),
   description: Type.String({ minLength: 1 }),
@@ -79,21 +79,21 @@ export type Model = Static<typeof Model>;
 export type ModelMode = Model['mode'];
 export type ProviderName = Model['provider'];
 
-const Book = exactObject({
+const Book = exactObjectSchema({
   creditsPerUsd: Type.Integer({ minimum: 1 }),
   markup: Type.Number({ minimum: 0, description: 'Share added to the provider price.' }),
   models: Type.Array(Model, { minItems: 1 }),
 });
 
 /** The models on which AI ops can run, and the markup on their prices. */
-export type Models = Static<typeof Book>;
+export type ModelBook = Static<typeof Book>;
 
 /**
  * Reads models.json.
  * @throws Error that names every violation, or a repeated id.
  */
-export function readModels(book: unknown = data): Models {
-  const checked = checkedData('config/models.json', Book, book);
+export function readModels(book: unknown = data): ModelBook {
+  const checked = checkDataFile('config/models.json', Book, book);
   const ids = checked.models.map(({ id }) => id);
   const repeated = ids.find((id, index) => ids.indexOf(id) < index);
   if (repeated !== undefined) throw new Error(`config/models.json names the model ${repeated} twice.`);
@@ -101,17 +101,20 @@ export function readModels(book: unknown = data): Models {
 }
 
 /** The models of the offered providers. Other models are not listed, and a call that names one is refused. */
-export function offeredModels(book: Models, isOffered: (provider: ProviderName) => boolean): Models {
+export function withOfferedModels(
+  book: ModelBook,
+  isOffered: (provider: ProviderName) => boolean,
+): ModelBook {
   return { ...book, models: book.models.filter(({ provider }) => isOffered(provider)) };
 }
 
 /** The models of a mode, in the order of the file. */
-export function modelsOf({ models }: Models, mode: ModelMode): Model[] {
+export function modelsOfMode({ models }: ModelBook, mode: ModelMode): Model[] {
   return models.filter((model) => model.mode === mode);
 }
 
 /** The model of this id, or undefined. */
-export function findModel({ models }: Models, id: string): Model | undefined {
+export function findModel({ models }: ModelBook, id: string): Model | undefined {
   return models.find((model) => model.id === id);
 }
 
@@ -125,7 +128,7 @@ export function isSandboxModel(id: string): boolean {
 }
 
 /** The models that run ops of this category. */
-export function modelsFor({ models }: Models, category: string): Model[] {
+export function modelsOfCategory({ models }: ModelBook, category: string): Model[] {
   return models.filter((model) => model.categories.includes(category));
 }
 
@@ -133,8 +136,8 @@ export function modelsFor({ models }: Models, category: string): Model[] {
  * The default model of a category: the first one in the order of the file, where sandbox models come last. A local
  * model is never the default, because it reads only one kind of content.
  */
-export function defaultModelFor(models: Models, category: string): Model | undefined {
-  return modelsFor(models, category).find(({ provider }) => provider !== 'local');
+export function defaultModelFor(models: ModelBook, category: string): Model | undefined {
+  return modelsOfCategory(models, category).find(({ provider }) => provider !== 'local');
 }
 
 /**
@@ -144,13 +147,13 @@ export function defaultModelFor(models: Models, category: string): Model | undef
  * @param field the field with the name, such as `model` or `steps[1].model`.
  * @throws ApiError invalid_param with the names of suitable models in details.allowed.
  */
-export function chosenModel(
-  models: Models,
+export function chooseModel(
+  models: ModelBook,
   named: string | undefined,
   category: string,
   field: SentField,
 ): Model {
-  const fitting = modelsFor(models, category);
+  const fitting = modelsOfCategory(models, category);
   const model =
     named === undefined ? defaultModelFor(models, category) : fitting.find(({ id }) => id === named);
   if (model !== undefined) return model;
@@ -175,7 +178,7 @@ const contracts = new WeakMap<Model, TObject>();
  * The schema of the parameters that a model lists. All other parameters are sent to it unchanged. It is made once for
  * each model, because the validator of a schema is kept.
  */
-export function contractOf(model: Model): TObject {
+export function modelParametersSchema(model: Model): TObject {
   const known = contracts.get(model);
   if (known !== undefined) return known;
   const properties = model.parameters.map((parameter) => [parameter.key, Type.Optional(schemaOf(parameter))]);
@@ -194,7 +197,7 @@ function schemaOf({
 }: Static<typeof ModelParameter>): TSchema {
   return Type.Unsafe({
     type,
-    ...present({ enum: options, minimum: min, maximum: max, pattern }),
+    ...withoutAbsentFields({ enum: options, minimum: min, maximum: max, pattern }),
     ...(pattern !== undefined && { examples: [defaultValue] }),
   });
 }

@@ -1,7 +1,7 @@
-import type { Slice } from '../../platform/http/slice.ts';
-import type { Models } from './models.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
+import type { ModelBook } from './models.ts';
 import { modelRoutes } from './routes.ts';
 
-export function openModels({ models }: { models: Models }): Slice {
+export function openModels({ models }: { models: ModelBook }): ProductSlice {
   return { routes: (app) => modelRoutes(app, { models }) };
 }

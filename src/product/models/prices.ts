@@ -1,5 +1,5 @@
-import { present } from '../../platform/values/present.ts';
-import { isSandboxModel, type Model, type Models } from './models.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { isSandboxModel, type Model, type ModelBook } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
 /**
@@ -12,7 +12,7 @@ const DOLLAR = 10n ** BigInt(PLACES);
 const MARKUP_PLACES = 6;
 
 /** The price of an image on this model, as the API shows it. */
-export function imageModelPrice({ markup }: Models, model: Model): ImageModelPrice {
+export function imageModelPrice({ markup }: ModelBook, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
   const { low, high } = spanOf(model.price.rows);
   return {
@@ -34,7 +34,7 @@ export function imageModelPrice({ markup }: Models, model: Model): ImageModelPri
  * whole credits, at least one.
  */
 export function creditsPerItem(
-  models: Models,
+  models: ModelBook,
   model: Model,
   parameters: Readonly<Record<string, unknown>>,
 ): number {
@@ -42,11 +42,11 @@ export function creditsPerItem(
 }
 
 /** Credits for one item at the model's lowest price. */
-export function lowestCredits(models: Models, model: Model): number {
+export function lowestCreditsPerItem(models: ModelBook, model: Model): number {
   return creditsFor(models, spanOf(model.price.rows).low);
 }
 
-function creditsFor({ markup, creditsPerUsd }: Models, usd: bigint): number {
+function creditsFor({ markup, creditsPerUsd }: ModelBook, usd: bigint): number {
   const units = withMarkup(usd, markup) * BigInt(creditsPerUsd);
   return Math.max(1, Number((units + DOLLAR - 1n) / DOLLAR));
 }
@@ -55,7 +55,7 @@ function creditsFor({ markup, creditsPerUsd }: Models, usd: bigint): number {
  * The parameters that determine the price, with the model's defaults for those that were not sent. They are also sent
  * to the provider, so that its own defaults cannot differ from the price.
  */
-export function pricedParameters(
+export function priceParametersOf(
   { price, parameters: declared }: Model,
   sent: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
@@ -63,13 +63,13 @@ export function pricedParameters(
     key,
     sent[key] ?? declared.find((parameter) => parameter.key === key)?.defaultValue,
   ]);
-  return present(Object.fromEntries(entries));
+  return withoutAbsentFields(Object.fromEntries(entries));
 }
 
 /** The list price in dollars. A value that is not listed gets the highest price. */
 function providerPrice(model: Model, sent: Readonly<Record<string, unknown>>): bigint {
   const { by, rows } = model.price;
-  const priced = pricedParameters(model, sent);
+  const priced = priceParametersOf(model, sent);
   const listed = by.filter((key) => rows.some(({ when }) => isSame(when[key], priced[key])));
   const matching = rows.filter(({ when }) => listed.every((key) => isSame(when[key], priced[key])));
   return spanOf(matching.length === 0 ? rows : matching).high;

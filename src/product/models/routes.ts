@@ -1,10 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { present } from '../../platform/values/present.ts';
-import { isSandboxModel, type Model, type ModelMode, type Models, modelsOf } from './models.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { isSandboxModel, type Model, type ModelBook, type ModelMode, modelsOfMode } from './models.ts';
 import { imageModelPrice } from './prices.ts';
-import { ModelDTO } from './schema.ts';
+import { ModelData } from './schema.ts';
 
 const ModelsQuery = Type.Object({
   mode: Type.Optional(
@@ -17,7 +17,7 @@ const ModelsQuery = Type.Object({
 });
 
 /** Serves GET /ai-models: the models on which AI ops can run. */
-export async function modelRoutes(app: FastifyInstance, { models }: { models: Models }): Promise<void> {
+export async function modelRoutes(app: FastifyInstance, { models }: { models: ModelBook }): Promise<void> {
   app.get<{ Querystring: Static<typeof ModelsQuery> }>(
     '/ai-models',
     {
@@ -25,28 +25,28 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
         summary: 'List the models of a mode',
         description: 'Those that this service can run, with their parameters and prices.',
         querystring: ModelsQuery,
-        response: { 200: envelopeOf(Type.Array(ModelDTO)) },
+        response: { 200: envelopeSchemaOf(Type.Array(ModelData)) },
       },
     },
     async (request) => {
-      const listed = modelsOf(models, request.query.mode ?? 'ai_image');
-      return success(
+      const listed = modelsOfMode(models, request.query.mode ?? 'ai_image');
+      return successEnvelope(
         `${listed.length} models.`,
-        listed.map((model) => modelOf(models, model)),
+        listed.map((model) => modelDataOf(models, model)),
       );
     },
   );
 }
 
 /** A model as the API shows it. */
-export function modelOf(models: Models, model: Model): ModelDTO {
+export function modelDataOf(models: ModelBook, model: Model): ModelData {
   const { priceRange, providerPrice, providerPriceRange } = imageModelPrice(models, model);
   const { id, name, description, series, mode, categories, parameters } = model;
   return {
     ...{ id, name, description, series, mode, categories },
     image_price_range: priceRange,
     provider_price: providerPrice,
-    ...present({
+    ...withoutAbsentFields({
       provider_price_range: providerPriceRange,
       prompt_price: model.promptPrice,
       completion_price: model.completionPrice,
@@ -56,7 +56,7 @@ export function modelOf(models: Models, model: Model): ModelDTO {
     image_required: model.imageRequired,
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
-    ...present({ max_input_edge: model.maxInputEdge }),
+    ...withoutAbsentFields({ max_input_edge: model.maxInputEdge }),
     max_input_images: model.maxInputImages,
     parameters,
     support_structured_output: model.structuredOutput,

@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/values/json.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
 
 /** Limits on a caller's JSON Schema, so that it compiles quickly. */
 const MAX_SCHEMA_BYTES = 64 * 1024;
@@ -19,8 +19,8 @@ const MAX_CHECK_STEPS = 100_000;
  * The reason why a schema may not be compiled, as the end of the sentence "The schema …"; undefined when it may. It
  * walks the schema a few times and compiles nothing.
  */
-export function schemaProblem(schema: unknown): string | undefined {
-  if (!isObject(schema)) return 'is not a JSON object';
+export function findSchemaProblem(schema: unknown): string | undefined {
+  if (!isJsonObject(schema)) return 'is not a JSON object';
   if (Buffer.byteLength(JSON.stringify(schema)) > MAX_SCHEMA_BYTES)
     return `is larger than ${MAX_SCHEMA_BYTES} bytes of JSON`;
   if (levelsOf(schema) > MAX_SCHEMA_LEVELS) return `is nested in more than ${MAX_SCHEMA_LEVELS} levels`;
@@ -39,10 +39,10 @@ export function schemaProblem(schema: unknown): string | undefined {
 }
 
 /** Every string of a schema that may be a regular expression. */
-function expressionsOf({ pattern, patternProperties }: Schema): string[] {
+function expressionsOf({ pattern, patternProperties }: JsonSchema): string[] {
   return [
     ...(typeof pattern === 'string' ? [pattern] : []),
-    ...(isObject(patternProperties) ? Object.keys(patternProperties) : []),
+    ...(isJsonObject(patternProperties) ? Object.keys(patternProperties) : []),
   ];
 }
 
@@ -61,14 +61,14 @@ const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions',
 function levelsOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const below = Object.entries(value).map(([key, part]) =>
-    MAPS.has(key) && isObject(part) ? Math.max(0, ...Object.values(part).map(levelsOf)) : levelsOf(part),
+    MAPS.has(key) && isJsonObject(part) ? Math.max(0, ...Object.values(part).map(levelsOf)) : levelsOf(part),
   );
   return (Array.isArray(value) ? 0 : 1) + Math.max(0, ...below);
 }
 
 /** The most steps of one check. A referenced schema counts at each of its references. */
-function stepsOf(root: Schema): number {
-  const targetOf = targetsIn(root);
+function stepsOf(root: JsonSchema): number {
+  const targetOf = createReferenceResolver(root);
   const known = new Map<unknown, number>();
   const count = (part: unknown): number => {
     if (typeof part !== 'object' || part === null) return 0;
@@ -84,7 +84,7 @@ function stepsOf(root: Schema): number {
   return count(root);
 }
 
-function refersOutside({ $ref, $dynamicRef }: Schema): boolean {
+function refersOutside({ $ref, $dynamicRef }: JsonSchema): boolean {
   return [$ref, $dynamicRef].some((reference) => typeof reference === 'string' && !reference.startsWith('#'));
 }
 
@@ -100,7 +100,7 @@ const MAX_VISITS = 50_000;
  * no reason is found in a limited time.
  * @param schema limited in size (see above) and without outside references; it may still fail to compile.
  */
-export function leastAnswerProblem(schema: Schema): string | undefined {
+export function findSmallestAnswerProblem(schema: JsonSchema): string | undefined {
   const least = leastValues(schema);
   if (least === undefined || least <= MAX_ANSWER_VALUES) return undefined;
   return `asks for an answer of more than ${MAX_ANSWER_VALUES} values: lower minItems, and let no definition require itself`;
@@ -110,11 +110,11 @@ export function leastAnswerProblem(schema: Schema): string | undefined {
  * The number of values of the smallest answer, which is an object; Infinity if every answer is infinite. The number of
  * every schema begins with Infinity, and is computed again from the others in rounds, until no number changes.
  */
-function leastValues(root: Schema): number | undefined {
+function leastValues(root: JsonSchema): number | undefined {
   const schemas = schemasIn(root).reverse();
   // References below an $id are relative to it.
   if (schemas.some((schema) => schema !== root && typeof schema.$id === 'string')) return undefined;
-  const targetOf = targetsIn(root);
+  const targetOf = createReferenceResolver(root);
   const known = new Map<unknown, number>();
   const of = (part: unknown): number =>
     typeof part === 'object' && part !== null ? (known.get(part) ?? Number.POSITIVE_INFINITY) : 1;
@@ -131,7 +131,11 @@ function leastValues(root: Schema): number | undefined {
 }
 
 /** A lower bound of that number: a schema without a type may be answered with one value, and conditions are ignored. */
-function leastOf(schema: Schema, of: (part: unknown) => number, targetOf: ($ref: string) => unknown): number {
+function leastOf(
+  schema: JsonSchema,
+  of: (part: unknown) => number,
+  targetOf: ($ref: string) => unknown,
+): number {
   const { $ref, allOf, anyOf, oneOf, type } = schema;
   return Math.max(
     1,
@@ -143,8 +147,8 @@ function leastOf(schema: Schema, of: (part: unknown) => number, targetOf: ($ref:
   );
 }
 
-function leastObject(schema: Schema, of: (part: unknown) => number): number {
-  const properties = (schema.properties ?? {}) as Schema;
+function leastObject(schema: JsonSchema, of: (part: unknown) => number): number {
+  const properties = (schema.properties ?? {}) as JsonSchema;
   return listOf(schema.required).reduce<number>(
     (sum, name) =>
       sum + (typeof name === 'string' && Object.hasOwn(properties, name) ? of(properties[name]) : 1),
@@ -152,7 +156,7 @@ function leastObject(schema: Schema, of: (part: unknown) => number): number {
   );
 }
 
-function leastList({ minItems, prefixItems, items }: Schema, of: (part: unknown) => number): number {
+function leastList({ minItems, prefixItems, items }: JsonSchema, of: (part: unknown) => number): number {
   const others = Number(minItems ?? 0) - listOf(prefixItems).length;
   return 1 + (others > 0 ? others * of(items) : 0);
 }
@@ -161,13 +165,13 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-export type Schema = Readonly<Record<string, unknown>>;
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
  * Finds the target of a reference within a schema: `#`, a pointer such as `#/$defs/name`, or an anchor such as `#name`.
  * The anchors are collected once, and each reference is followed once.
  */
-export function targetsIn(root: Schema): (reference: string) => unknown {
+export function createReferenceResolver(root: JsonSchema): (reference: string) => unknown {
   const schemas = schemasIn(root).reverse();
   const anchors = new Map(schemas.map((schema) => [schema.$anchor, schema]));
   const known = new Map<string, unknown>([['#', root]]);
@@ -180,20 +184,20 @@ export function targetsIn(root: Schema): (reference: string) => unknown {
   };
 }
 
-function atPointer(root: Schema, pointer: string): unknown {
+function atPointer(root: JsonSchema, pointer: string): unknown {
   return pointer
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>((value, key) => (value as Schema | null | undefined)?.[key], root);
+    .reduce<unknown>((value, key) => (value as JsonSchema | null | undefined)?.[key], root);
 }
 
 /** Every object within a schema, the schema itself first. Some of them are maps of schemas or plain values. */
-function schemasIn(root: Schema): Schema[] {
-  const found: Schema[] = [];
+function schemasIn(root: JsonSchema): JsonSchema[] {
+  const found: JsonSchema[] = [];
   const open: object[] = [root];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
-    if (!Array.isArray(part)) found.push(part as Schema);
+    if (!Array.isArray(part)) found.push(part as JsonSchema);
     for (const below of Object.values(part))
       if (typeof below === 'object' && below !== null) open.push(below);
   }

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { component } from '../../platform/http/documented.ts';
+import { componentSchema } from '../../platform/http/documented.ts';
 
 const sandbox = Type.Optional(
   Type.Boolean({
@@ -9,7 +9,7 @@ const sandbox = Type.Optional(
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-export const ModelDTO = component('ModelDTO', {
+export const ModelData = componentSchema('ModelDTO', {
   id: Type.String({ description: 'What `model` names.' }),
   name: Type.String(),
   description: Type.String(),
@@ -42,9 +42,9 @@ export const ModelDTO = component('ModelDTO', {
   supported_parameters: Type.Array(Type.String()),
   sandbox,
 });
-export type ModelDTO = Static<typeof ModelDTO>;
+export type ModelData = Static<typeof ModelData>;
 
-export const ImageModelPrice = component('ImageModelPrice', {
+export const ImageModelPrice = componentSchema('ImageModelPrice', {
   id: Type.String(),
   name: Type.String(),
   description: Type.String(),

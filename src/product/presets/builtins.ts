@@ -5,7 +5,7 @@ import type { Preset } from './preset.ts';
 const SAVED_AT = '2025-01-01T00:00:00.000Z';
 
 /** The presets that every account has, in the order of the listing. All of them can run while the caller waits. */
-export const BUILT_INS: readonly Preset[] = [
+export const BUILT_IN_PRESETS: readonly Preset[] = [
   builtIn(
     'web-optimized',
     'Web optimized',
@@ -77,8 +77,8 @@ export const BUILT_INS: readonly Preset[] = [
 ];
 
 /** The built-in preset with this id, which is also its slug. */
-export function findBuiltIn(idOrSlug: string): Preset | undefined {
-  return BUILT_INS.find(({ _id }) => _id === idOrSlug);
+export function findBuiltInPreset(idOrSlug: string): Preset | undefined {
+  return BUILT_IN_PRESETS.find(({ _id }) => _id === idOrSlug);
 }
 
 function builtIn(name: string, title: string, description: string, steps: PresetStep[]): Preset {

@@ -1,7 +1,7 @@
 import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import type { Preset } from './preset.ts';
-import { MAX_VERSIONS } from './schema.ts';
+import { MAX_PRESET_VERSIONS } from './schema.ts';
 
 /**
  * The error 404: the preset does not exist, or belongs to another account.
@@ -18,34 +18,37 @@ export function presetNotFound(param: string, sent: string, known: readonly stri
  * The error 404: the preset does not have this version, or no longer has it.
  * @param param the parameter that named the version.
  */
-export function presetVersionNotFound(param: string, { version, superseded }: Preset): ApiError {
+export function presetVersionNotFoundError(param: string, { version, superseded }: Preset): ApiError {
   const versions = [...superseded, version];
   const message = `This preset has no such version: it has ${versions.join(', ')}. Without a version the current one is taken, ${version}.`;
   return new ApiError('preset_not_found', message, { param, details: { allowed: versions } });
 }
 
 /** The error 400: the text after `@`, or the parameter `version`, is not a version number. */
-export function malformedVersion(param: string): ApiError {
-  return invalidParam(param, `The version that ${param} names must be a whole number from 1.`);
+export function malformedPresetVersionError(param: string): ApiError {
+  return invalidParamError(param, `The version that ${param} names must be a whole number from 1.`);
 }
 
 /** 403: built-ins are read only. */
-export function builtInReadOnly(): ApiError {
+export function builtInPresetReadOnlyError(): ApiError {
   const message =
     'A built-in preset cannot be changed or deleted: create your own from its steps, under another slug.';
   return new ApiError('forbidden', message, { param: 'slug' });
 }
 
 /** The error 400: a path names a version where only the preset may be named. */
-export function namesAVersion(): ApiError {
-  return invalidParam('slug', 'The path names a version of a preset: leave out the @ and what follows it.');
+export function pathNamesVersionError(): ApiError {
+  return invalidParamError(
+    'slug',
+    'The path names a version of a preset: leave out the @ and what follows it.',
+  );
 }
 
 /** The error 422: the preset has reached its number of stored versions. */
-export function tooManyVersions(): ApiError {
-  const message = `A preset keeps at most ${MAX_VERSIONS} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
+export function tooManyPresetVersionsError(): ApiError {
+  const message = `A preset keeps at most ${MAX_PRESET_VERSIONS} versions: delete one with DELETE /api/v1/presets/{slug}/versions/{version}.`;
   return new ApiError('resource_limit_exceeded', message, {
     param: 'steps',
-    details: { limit: MAX_VERSIONS },
+    details: { limit: MAX_PRESET_VERSIONS },
   });
 }

@@ -1,20 +1,20 @@
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import { readInstant } from '../../platform/http/fields.ts';
+import { parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
-import type { SentSchema } from '../catalogue/plan/compile.ts';
-import type { Models } from '../models/models.ts';
-import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
+import type { SentAnswerSchema } from '../catalogue/plan/compile.ts';
+import type { ModelBook } from '../models/models.ts';
+import { checkImportEntryCount, partitionEntries } from '../versioned-resources/importing.ts';
 import {
-  type ContentRules,
-  checkName,
-  checkNamedAssets,
-  isOwnSlug,
-  type MissingAssets,
-  type ReadContent,
-  readContent,
+  checkPresetName,
+  type FindMissingAssets,
+  isUsablePresetSlug,
+  type ParsedPresetContent,
+  type PresetContentRules,
+  parsePresetContent,
+  refuseMissingAssets,
 } from './rules.ts';
-import { MAX_VERSIONS, PresetEntry } from './schema.ts';
+import { MAX_PRESET_VERSIONS, PresetEntry } from './schema.ts';
 import { PRESET_KIND, type PresetDraft } from './store.ts';
 
 /** The most ids of one query for assets. */
@@ -23,7 +23,7 @@ const ASSETS_PER_QUERY = 1_000;
 const checkEntry = createCheck(PresetEntry, 'entry');
 
 /** An entry that can be stored if its assets exist. */
-interface ReadEntry extends Omit<ReadContent, 'content'> {
+interface ReadEntry extends Omit<ParsedPresetContent, 'content'> {
   draft: PresetDraft;
 }
 
@@ -37,14 +37,16 @@ const MAX_SCHEMAS = 20;
  * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more entries than an account can
  *   hold.
  */
-export async function checkEntries(
+export async function checkPresetEntries(
   entries: readonly unknown[],
   accountId: string,
-  { models, missingAssets, answerSchemas }: ContentRules,
+  { models, missingAssets, answerSchemas }: PresetContentRules,
   now: Date,
 ): Promise<{ drafts: PresetDraft[]; errors: string[] }> {
-  checkEntryCount(PRESET_KIND, entries.length);
-  const read = await partition(entries.entries(), (entry) => readEntry(checkEntry(entry), models, now));
+  checkImportEntryCount(PRESET_KIND, entries.length);
+  const read = await partitionEntries(entries.entries(), (entry) =>
+    readEntry(checkEntry(entry), models, now),
+  );
   const entriesRead = read.accepted.map(([, entry]) => entry);
   refuseManySchemas(entriesRead.flatMap(({ schemas }) => schemas));
   const missing = await missingAmong(
@@ -52,8 +54,8 @@ export async function checkEntries(
     accountId,
     missingAssets,
   );
-  const checked = await partition(read.accepted, async ({ draft, named, schemas }) => {
-    await checkNamedAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
+  const checked = await partitionEntries(read.accepted, async ({ draft, named, schemas }) => {
+    await refuseMissingAssets(named, accountId, async (_, ids) => ids.filter((id) => missing.has(id)));
     await answerSchemas.check(accountId, schemas);
     return draft;
   });
@@ -65,7 +67,7 @@ export async function checkEntries(
 }
 
 /** @throws ApiError resource_limit_exceeded for more answer schemas than one import may have. */
-function refuseManySchemas(schemas: readonly SentSchema[]): void {
+function refuseManySchemas(schemas: readonly SentAnswerSchema[]): void {
   const { size } = new Set(schemas.map(({ schema }) => JSON.stringify(schema)));
   if (size <= MAX_SCHEMAS) return;
   throw new ApiError(
@@ -77,9 +79,9 @@ function refuseManySchemas(schemas: readonly SentSchema[]): void {
 
 /** Returns those of the named assets that do not exist. */
 async function missingAmong(
-  named: ReadContent['named'],
+  named: ParsedPresetContent['named'],
   accountId: string,
-  missingAssets: MissingAssets,
+  missingAssets: FindMissingAssets,
 ): Promise<Set<string>> {
   const ids = [...new Set(named.map(({ assetId }) => assetId))];
   const missing = new Set<string>();
@@ -90,14 +92,14 @@ async function missingAmong(
   return missing;
 }
 
-function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
+function readEntry(entry: PresetEntry, models: ModelBook, now: Date): ReadEntry {
   const { name, description = '', version = 1, versions = [], slug } = entry;
-  checkName(name);
-  const current = readContent(entry, models);
+  checkPresetName(name);
+  const current = parsePresetContent(entry, models);
   checkNumbers([...versions.map((earlier) => earlier.version), version]);
   const earlier = versions.map((sent, index) => {
     const where = `versions[${index}].`;
-    const read = readContent(sent, models, where);
+    const read = parsePresetContent(sent, models, where);
     const updatedAt = parseInstant(sent.updatedAt, `${where}updatedAt`, now);
     return { ...read, version: { version: sent.version, ...read.content, updatedAt } };
   });
@@ -109,7 +111,7 @@ function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
       version,
       ...current.content,
       history: earlier.map((read) => read.version),
-      slug: isOwnSlug(slug) ? slug : slugFromName(name, 'preset'),
+      slug: isUsablePresetSlug(slug) ? slug : slugFromName(name, 'preset'),
       takesSuffix: true,
     },
     named: all.flatMap(({ named }) => named),
@@ -119,22 +121,26 @@ function readEntry(entry: PresetEntry, models: Models, now: Date): ReadEntry {
 
 /** Checks the version numbers of an entry. The current version is the last one. */
 function checkNumbers(numbers: readonly number[]): void {
-  if (numbers.length > MAX_VERSIONS) {
-    const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_VERSIONS} are kept.`;
-    throw invalidParam('versions', message, { limit: MAX_VERSIONS, received: numbers.length });
+  if (numbers.length > MAX_PRESET_VERSIONS) {
+    const message = `The entry has ${numbers.length} versions with the current one: at most ${MAX_PRESET_VERSIONS} are kept.`;
+    throw invalidParamError('versions', message, { limit: MAX_PRESET_VERSIONS, received: numbers.length });
   }
   if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) {
     const message = `The version numbers ${numbers.join(', ')} must rise, the current one last.`;
-    throw invalidParam('versions', message, { received: numbers });
+    throw invalidParamError('versions', message, { received: numbers });
   }
 }
 
 function parseInstant(text: string | undefined, param: string, now: Date): string {
-  const instant = text === undefined ? now : readInstant(text);
+  const instant = text === undefined ? now : parseRfc3339Instant(text);
   if (instant === null) {
-    throw invalidParam(param, `${param} must be an instant with its zone, such as 2025-01-31T12:00:00Z.`, {
-      received: text,
-    });
+    throw invalidParamError(
+      param,
+      `${param} must be an instant with its zone, such as 2025-01-31T12:00:00Z.`,
+      {
+        received: text,
+      },
+    );
   }
   return instant.toISOString();
 }

@@ -1,29 +1,29 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Slice } from '../../platform/http/slice.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import { currentVersion } from './preset.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import { currentPresetVersion } from './preset.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
 import { PresetRemovals } from './removals.ts';
 import { type PresetRoutesOptions, presetRoutes } from './routes.ts';
-import { checkedContent } from './rules.ts';
+import { checkPresetContent } from './rules.ts';
 import type { NewPreset } from './schema.ts';
 import { PresetsStore } from './store.ts';
-import { createPresetPass, type PresetPass } from './transform-pass.ts';
+import { createPresetPassFinder, type FindPresetPass } from './transform-pass.ts';
 
 export type { FoundPreset } from './reading.ts';
 
 export interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'> {
-  documents: Documents;
+  documents: DocumentStore;
   coordination: Pick<Coordination, 'publish' | 'subscribe'>;
 }
 
-export interface PresetsSlice extends Slice {
+export interface PresetsSlice extends ProductSlice {
   store: PresetsStore;
   /** The single pass of a preset that runs while its caller waits; see transform-pass.ts for the errors. */
-  passOf: PresetPass;
+  passOf: FindPresetPass;
   /** Finds the preset and the version that a call names; see reading.ts for the errors. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
   /**
@@ -49,10 +49,10 @@ export async function openPresets({
   const removals = new PresetRemovals(coordination);
   return {
     store,
-    passOf: createPresetPass(store, options.models),
+    passOf: createPresetPassFinder(store, options.models),
     find: (accountId, reference, param) => findPreset(store, accountId, reference, param),
     async saveOnce(accountId, sent, where) {
-      const content = await checkedContent(sent, accountId, options, where);
+      const content = await checkPresetContent(sent, accountId, options, where);
       const stem = slugFromName(sent.name, 'preset');
       const slug = `${stem}-${hash('sha256', JSON.stringify(content), 'hex').slice(0, SLUG_HASH_CHARACTERS)}`;
       const known = await store.find(accountId, slug);
@@ -63,7 +63,7 @@ export async function openPresets({
         known !== null && isSame
           ? known
           : await store.insertOne(accountId, { ...draft, ...content }, options.now());
-      return { preset, version: currentVersion(preset) };
+      return { preset, version: currentPresetVersion(preset) };
     },
     whenRemoved: (listener) => removals.whenRemoved(listener),
     routes: (app) => presetRoutes(app, { store, removals, ...options }),

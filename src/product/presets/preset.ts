@@ -1,18 +1,18 @@
-import { present } from '../../platform/values/present.ts';
-import type { PresetStep, Subject } from '../catalogue/plan/step.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import type { PresetStep, PromptSubject } from '../catalogue/plan/step.ts';
 
 /** The content of one version of a preset. A version never changes. */
 export interface PresetContent {
   steps: PresetStep[];
-  subjects: Subject[];
+  subjects: PromptSubject[];
   /** The widths that signed addresses may ask for, ascending; absent if it declares none. */
   widths?: number[];
   /** The picture that signed addresses serve while their source is unreachable; absent for an error. */
-  fallback?: Fallback;
+  fallback?: PresetFallback;
 }
 
 /** A replacement picture, and the HTTP status with which it is sent. */
-export interface Fallback {
+export interface PresetFallback {
   assetId: string;
   status: 200 | 404;
 }
@@ -40,17 +40,23 @@ export interface PresetVersion extends PresetContent {
 }
 
 /** The current version of a preset, in the same form as earlier versions. */
-export function currentVersion(preset: Preset): PresetVersion {
+export function currentPresetVersion(preset: Preset): PresetVersion {
   const { version, steps, subjects, widths, fallback, versionSavedAt } = preset;
-  return { version, steps, subjects, ...present({ widths, fallback }), updatedAt: versionSavedAt };
+  return {
+    version,
+    steps,
+    subjects,
+    ...withoutAbsentFields({ widths, fallback }),
+    updatedAt: versionSavedAt,
+  };
 }
 
 /** The cache tag of the pictures that a preset version made. Caches purge it when the version is deleted. */
-export function cacheTagOf(presetId: string, version: number): string {
+export function presetCacheTagOf(presetId: string, version: number): string {
   return `preset-${presetId}-${version}`;
 }
 
 /** The preset and version of a cache tag, in the form of a call: `id@version`. */
-export function referenceOfTag(tag: string): string {
+export function presetReferenceOfTag(tag: string): string {
   return tag.replace(/^preset-(.+)-(\d+)$/, '$1@$2');
 }

@@ -1,15 +1,15 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { parseReference, parseVersion, type Reference } from '../../platform/ids/slugs.ts';
-import { BUILT_INS, findBuiltIn } from './builtins.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { parseVersion, parseVersionedReference, type VersionedReference } from '../../platform/ids/slugs.ts';
+import { BUILT_IN_PRESETS, findBuiltInPreset } from './builtins.ts';
 import {
-  builtInReadOnly,
-  malformedVersion,
-  namesAVersion,
-  presetNotFound,
-  presetVersionNotFound,
+  builtInPresetReadOnlyError,
+  malformedPresetVersionError,
+  pathNamesVersionError,
+  presetNotFoundError,
+  presetVersionNotFoundError,
 } from './errors.ts';
-import { currentVersion, type Preset, type PresetVersion } from './preset.ts';
-import { exportOf, presetDataOf, type UsageOf, withUsage } from './responses.ts';
+import { currentPresetVersion, type Preset, type PresetVersion } from './preset.ts';
+import { presetDataOf, presetExportOf, type ReadPresetUsage, withPresetUsage } from './responses.ts';
 import type { PresetData, PresetListQuery } from './schema.ts';
 import type { PresetsStore } from './store.ts';
 
@@ -30,23 +30,23 @@ export async function findPreset(
   text: string,
   param: string,
 ): Promise<FoundPreset> {
-  const reference = parseReference(text);
-  if (reference === null) throw malformedVersion(param);
-  return resolve(store, accountId, reference, param);
+  const reference = parseVersionedReference(text);
+  if (reference === null) throw malformedPresetVersionError(param);
+  return resolvePresetReference(store, accountId, reference, param);
 }
 
 /** Does the same as `findPreset` for a parsed reference. */
-export async function resolve(
+export async function resolvePresetReference(
   store: PresetsStore,
   accountId: string,
-  { idOrSlug, version: number }: Reference,
+  { idOrSlug, version: number }: VersionedReference,
   param: string,
 ): Promise<FoundPreset> {
   const preset = findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug));
   if (preset === null) throw presetNotFound(param, idOrSlug, await knownSlugs(store, accountId));
   const version =
-    number === undefined ? currentVersion(preset) : await store.findVersion(accountId, preset, number);
-  if (version === null) throw presetVersionNotFound(param, preset);
+    number === undefined ? currentPresetVersion(preset) : await store.findVersion(accountId, preset, number);
+  if (version === null) throw presetVersionNotFoundError(param, preset);
   return { preset, version };
 }
 
@@ -59,19 +59,22 @@ export async function knownSlugs(store: PresetsStore, accountId: string): Promis
  * The preset and version that a path names, as `slug@version` or with the version as a query parameter.
  * @throws ApiError invalid_param on slug for an invalid version; on version when both forms are sent.
  */
-export function pathReference(slug: string, version: string | undefined): Reference {
+export function presetReferenceOfPath(slug: string, version: string | undefined): VersionedReference {
   if (version !== undefined && slug.includes('@')) {
-    throw invalidParam('version', 'The version is given twice: send slug@version or ?version=, not both.');
+    throw invalidParamError(
+      'version',
+      'The version is given twice: send slug@version or ?version=, not both.',
+    );
   }
-  const reference = parseReference(version === undefined ? slug : `${slug}@${version}`);
-  if (reference === null) throw malformedVersion('slug');
+  const reference = parseVersionedReference(version === undefined ? slug : `${slug}@${version}`);
+  if (reference === null) throw malformedPresetVersionError('slug');
   return reference;
 }
 
 /** @throws ApiError invalid_param on version. */
-export function pathVersion(text: string): number {
+export function presetVersionOfPath(text: string): number {
   const version = parseVersion(text);
-  if (version === null) throw malformedVersion('version');
+  if (version === null) throw malformedPresetVersionError('version');
   return version;
 }
 
@@ -79,9 +82,9 @@ export function pathVersion(text: string): number {
  * Refuses to write to a path that names a version or a built-in.
  * @throws ApiError invalid_param on slug, or forbidden.
  */
-export function checkWritable(idOrSlug: string): void {
-  if (idOrSlug.includes('@')) throw namesAVersion();
-  if (findBuiltIn(idOrSlug) !== undefined) throw builtInReadOnly();
+export function refuseReadOnlyPresetPath(idOrSlug: string): void {
+  if (idOrSlug.includes('@')) throw pathNamesVersionError();
+  if (findBuiltInPreset(idOrSlug) !== undefined) throw builtInPresetReadOnlyError();
 }
 
 /** The number of presets in one batch. Each may have 512 KB, and an account may have a thousand. */
@@ -97,13 +100,13 @@ export async function listPresets(
   store: PresetsStore,
   accountId: string,
   { filter, includeVersions = false }: PresetListQuery,
-  usageOf: UsageOf,
+  usageOf: ReadPresetUsage,
 ): Promise<AsyncGenerator<PresetData>> {
   const batch = includeVersions ? BATCH_WITH_VERSIONS : BATCH;
   const ids = filter === 'builtin' ? [] : await store.ids(accountId);
 
   async function* rows(): AsyncGenerator<PresetData> {
-    if (filter !== 'user') yield* await readRows(BUILT_INS);
+    if (filter !== 'user') yield* await readRows(BUILT_IN_PRESETS);
     for (let start = 0; start < ids.length; start += batch) {
       yield* await readRows(await store.findAll(accountId, ids.slice(start, start + batch)));
     }
@@ -118,8 +121,9 @@ export async function listPresets(
       includeVersions ? store.histories(accountId, presets) : undefined,
     ]);
     return presets.map((preset, index) => {
-      const data = histories === undefined ? presetDataOf(preset) : exportOf(preset, histories[index] ?? []);
-      return withUsage(data, usage);
+      const data =
+        histories === undefined ? presetDataOf(preset) : presetExportOf(preset, histories[index] ?? []);
+      return withPresetUsage(data, usage);
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { cacheTagOf, type Preset } from './preset.ts';
+import { type Preset, presetCacheTagOf } from './preset.ts';
 
 const GONE = 'presets/gone';
 
@@ -22,7 +22,7 @@ export class PresetRemovals {
    * @returns the tags that a cache in front of the service has to purge.
    */
   async announce(accountId: string, { _id }: Preset, versions: readonly number[]): Promise<string[]> {
-    const tags = versions.map((version) => cacheTagOf(_id, version));
+    const tags = versions.map((version) => presetCacheTagOf(_id, version));
     const gone: GoneVersions = { accountId, tags };
     // If the message is lost, the pictures stay in the caches of other processes, but are never served.
     await this.#coordination.publish(GONE, JSON.stringify(gone)).catch(() => undefined);

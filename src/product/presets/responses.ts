@@ -1,14 +1,14 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { isBuiltIn } from '../../platform/ids/slugs.ts';
-import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
-import { compile } from '../catalogue/plan/compile.ts';
+import { isBuiltInReference } from '../../platform/ids/slugs.ts';
+import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
+import { compileSteps } from '../catalogue/plan/compile.ts';
 import { sentSteps } from '../catalogue/plan/sent-step.ts';
-import type { Models } from '../models/models.ts';
+import type { ModelBook } from '../models/models.ts';
 import type { Preset, PresetVersion } from './preset.ts';
 import type { PresetData, PresetUsage } from './schema.ts';
 
 /** Returns the number of runs of each preset. A preset that is missing never ran. */
-export type UsageOf = (
+export type ReadPresetUsage = (
   accountId: string,
   presetIds: readonly string[],
 ) => Promise<ReadonlyMap<string, PresetUsage>>;
@@ -18,16 +18,16 @@ const NEVER_RAN: PresetUsage = { runs: 0 };
 /** A preset as the API shows it. */
 export function presetDataOf(preset: Preset): PresetData {
   const { _id: id, superseded, versionSavedAt: _, ...rest } = preset;
-  return { id, builtIn: isBuiltIn(id), ...rest, versionCount: superseded.length + 1 };
+  return { id, builtIn: isBuiltInReference(id), ...rest, versionCount: superseded.length + 1 };
 }
 
 /** An exported preset, with its earlier versions. */
-export function exportOf(preset: Preset, versions: PresetVersion[]): PresetData {
+export function presetExportOf(preset: Preset, versions: PresetVersion[]): PresetData {
   return { ...presetDataOf(preset), versions };
 }
 
 /** An earlier version as the API shows it, under the current name of the preset. */
-export function earlierDataOf(
+export function earlierVersionDataOf(
   { widths: _, fallback: __, ...preset }: Preset,
   version: PresetVersion,
 ): PresetData {
@@ -35,17 +35,17 @@ export function earlierDataOf(
 }
 
 /** A preset in the response to a write, with warnings. */
-export function savedDataOf(preset: Preset, versions: PresetVersion[], models: Models): PresetData {
-  return { ...exportOf(preset, versions), warnings: warningsAbout(preset, models) };
+export function savedPresetDataOf(preset: Preset, versions: PresetVersion[], models: ModelBook): PresetData {
+  return { ...presetExportOf(preset, versions), warnings: warningsAbout(preset, models) };
 }
 
 /**
  * The warnings about a preset's steps. A renamed preset may have steps that are no longer accepted, because their model
  * is not offered any more; it has no warnings then.
  */
-function warningsAbout({ steps }: Preset, models: Models): StepWarning[] {
+function warningsAbout({ steps }: Preset, models: ModelBook): StepWarning[] {
   try {
-    return warningsOf(compile(sentSteps(steps), models));
+    return stepWarningsOf(compileSteps(sentSteps(steps), models));
   } catch (error) {
     if (error instanceof ApiError) return [];
     throw error;
@@ -53,6 +53,6 @@ function warningsAbout({ steps }: Preset, models: Models): StepWarning[] {
 }
 
 /** Adds the fields that only reads return. */
-export function withUsage(data: PresetData, usage: ReadonlyMap<string, PresetUsage>): PresetData {
+export function withPresetUsage(data: PresetData, usage: ReadonlyMap<string, PresetUsage>): PresetData {
   return { ...data, usage: usage.get(data.id) ?? NEVER_RAN };
 }

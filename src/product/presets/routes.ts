@@ -1,20 +1,32 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { declareChange } from '../../platform/http/changes.ts';
+import { declareChangeRoute } from '../../platform/http/changes.ts';
 import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
-import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { importResultSchema, sendImportResult } from '../../platform/http/paging/imports.ts';
+import { createRowWriter, streamList } from '../../platform/http/paging/streamed-list.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { presetNotFound, presetVersionNotFound } from './errors.ts';
-import { checkEntries } from './importing.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { presetNotFoundError, presetVersionNotFoundError } from './errors.ts';
+import { checkPresetEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
 import { checkWritable, knownSlugs, listPresets, pathReference, pathVersion, resolve } from './reading.ts';
 import type { PresetRemovals } from './removals.ts';
-import { earlierDataOf, exportOf, savedDataOf, type UsageOf, withUsage } from './responses.ts';
-import { type ContentRules, checkChange, checkedNew, checkNames, checkRevision } from './rules.ts';
+import {
+  earlierVersionDataOf,
+  presetExportOf,
+  type ReadPresetUsage,
+  savedPresetDataOf,
+  withPresetUsage,
+} from './responses.ts';
+import {
+  checkNewPreset,
+  checkPresetChange,
+  checkPresetNames,
+  checkPresetRevision,
+  type PresetContentRules,
+} from './rules.ts';
 import {
   NewPreset,
   PresetChange,
@@ -27,16 +39,16 @@ import {
 } from './schema.ts';
 import type { PresetsStore } from './store.ts';
 
-export interface PresetRoutesOptions extends ContentRules {
+export interface PresetRoutesOptions extends PresetContentRules {
   store: PresetsStore;
   removals: Pick<PresetRemovals, 'announce'>;
-  gate: Gate;
+  gate: CallGate;
   /** Counts the runs of presets in jobs. */
-  usageOf: UsageOf;
+  usageOf: ReadPresetUsage;
   now: () => Date;
 }
 
-const writePreset = rowWriter(PresetData);
+const writePreset = createRowWriter(PresetData);
 
 const ROUTES = [list, create, importAll, read, change, remove, removeVersion];
 
@@ -53,13 +65,13 @@ function list(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOption
         summary: 'List presets',
         description: 'Built-ins first, then your own, most recently updated first. Not paged.',
         querystring: PresetListQuery,
-        response: { 200: envelopeOf(Type.Array(PresetData)) },
+        response: { 200: envelopeSchemaOf(Type.Array(PresetData)) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const rows = await listPresets(store, accountId, request.query, usageOf);
-      return sendList(reply, 'Presets listed.', rows, writePreset);
+      return streamList(reply, 'Presets listed.', rows, writePreset);
     },
   );
 }
@@ -73,19 +85,19 @@ function create(app: FastifyInstance, options: PresetRoutesOptions): void {
         idempotency: 'kept',
         needsFreeSpace: true,
         recheck: (request, { body }) =>
-          checkedNew(body as NewPreset, gate.requireCaller(request).accountId, options),
+          checkNewPreset(body as NewPreset, gate.requireCaller(request).accountId, options),
       },
       schema: {
         summary: 'Create a preset',
         description: 'Steps are checked when they are written, so that a saved preset can run.',
         body: NewPreset,
-        response: { 201: envelopeOf(PresetData) },
+        response: { 201: envelopeSchemaOf(PresetData) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { name, description = '', slug } = request.body;
-      const content = await checkedNew(request.body, accountId, options);
+      const content = await checkNewPreset(request.body, accountId, options);
       const named = { slug: slug ?? slugFromName(name, 'preset'), takesSuffix: slug === undefined };
       const draft = { name, description, version: 1, history: [], ...named, ...content };
       const preset = await store.insertOne(accountId, draft, now());
@@ -110,15 +122,17 @@ function importAll(app: FastifyInstance, options: PresetRoutesOptions): void {
         description:
           'Takes presets as GET /api/v1/presets/{slug} answers them, with version and versions. Entries that break a rule are listed in errors; the others are imported.',
         body: PresetEntries,
-        response: { 201: envelopeOf(importResultOf('PresetImport', PresetData)) },
+        response: { 201: envelopeSchemaOf(importResultSchema('PresetImport', PresetData)) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const { drafts, errors } = await checkEntries(request.body, accountId, options, now());
+      const { drafts, errors } = await checkPresetEntries(request.body, accountId, options, now());
       const presets = await store.insert(accountId, drafts, now());
-      const data = presets.map((preset, index) => savedDataOf(preset, drafts[index]?.history ?? [], models));
-      return sendImported(reply, data, errors, { sent: request.body.length, of: 'presets' });
+      const data = presets.map((preset, index) =>
+        savedPresetDataOf(preset, drafts[index]?.history ?? [], models),
+      );
+      return sendImportResult(reply, data, errors, { sent: request.body.length, of: 'presets' });
     },
   );
 }
@@ -132,34 +146,34 @@ function read(app: FastifyInstance, { store, gate, usageOf }: PresetRoutesOption
         description: 'In the form that can be imported, or one version of it by slug@version or ?version=.',
         params: PresetParams,
         querystring: PresetReadQuery,
-        response: { 200: envelopeOf(PresetData) },
+        response: { 200: envelopeSchemaOf(PresetData) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const reference = pathReference(request.params.slug, request.query.version);
-      const { preset, version } = await resolve(store, accountId, reference, 'slug');
+      const reference = presetReferenceOfPath(request.params.slug, request.query.version);
+      const { preset, version } = await resolvePresetReference(store, accountId, reference, 'slug');
       const isCurrent = version.version === preset.version;
       const [usage, [versions = []]] = await Promise.all([
         usageOf(accountId, [preset._id]),
         isCurrent ? store.histories(accountId, [preset]) : [],
       ]);
-      const data = isCurrent ? exportOf(preset, versions) : earlierDataOf(preset, version);
-      return success('Preset read.', withUsage(data, usage));
+      const data = isCurrent ? presetExportOf(preset, versions) : earlierVersionDataOf(preset, version);
+      return successEnvelope('Preset read.', withPresetUsage(data, usage));
     },
   );
 }
 
 function change(app: FastifyInstance, options: PresetRoutesOptions): void {
   const { store, gate, models, now } = options;
-  declareChange<{ Params: PresetParams; Body: PresetChange }>(
+  declareChangeRoute<{ Params: PresetParams; Body: PresetChange }>(
     app,
     '/presets/:slug',
     {
       config: {
         idempotency: 'kept',
         needsFreeSpace: true,
-        recheck: (_request, { body }) => checkChange(body as PresetChange, models),
+        recheck: (_request, { body }) => checkPresetChange(body as PresetChange, models),
       },
       schema: {
         summary: 'Change a preset',
@@ -167,17 +181,17 @@ function change(app: FastifyInstance, options: PresetRoutesOptions): void {
           'Fields that are left out keep their values. Other steps or subjects are a new version; the one before stays readable as slug@version.',
         params: PresetParams,
         body: PresetChange,
-        response: { 200: envelopeOf(PresetData) },
+        response: { 200: envelopeSchemaOf(PresetData) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      checkWritable(request.params.slug);
-      checkNames(request.body);
+      refuseReadOnlyPresetPath(request.params.slug);
+      checkPresetNames(request.body);
       const preset = await store.update(
         accountId,
         request.params.slug,
-        (current) => checkRevision(current, request.body, accountId, options),
+        (current) => checkPresetRevision(current, request.body, accountId, options),
         now(),
       );
       const { slug } = request.params;
@@ -201,7 +215,7 @@ function remove(app: FastifyInstance, { store, removals, gate }: PresetRoutesOpt
     },
     async (request, reply) => {
       const { slug } = request.params;
-      checkWritable(slug);
+      refuseReadOnlyPresetPath(slug);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, slug);
       if (removed === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
@@ -226,16 +240,16 @@ function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRo
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const { slug } = request.params;
-      checkWritable(slug);
-      const version = pathVersion(request.params.version);
+      refuseReadOnlyPresetPath(slug);
+      const version = presetVersionOfPath(request.params.version);
       const preset = await store.find(accountId, slug);
       if (preset === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
       if (version === preset.version) {
         const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
-        throw invalidParam('version', message, { received: version });
+        throw invalidParamError('version', message, { received: version });
       }
       if (!(await store.removeVersion(accountId, preset._id, version)))
-        throw presetVersionNotFound('version', preset);
+        throw presetVersionNotFoundError('version', preset);
       const tags = await removals.announce(accountId, preset, [version]);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
@@ -245,5 +259,5 @@ function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRo
 /** A preset in the response of a write. */
 async function readSaved({ store, models }: PresetRoutesOptions, accountId: string, preset: Preset) {
   const [versions = []] = await store.histories(accountId, [preset]);
-  return savedDataOf(preset, versions, models);
+  return savedPresetDataOf(preset, versions, models);
 }

@@ -6,20 +6,20 @@ import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/plan/compile.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentSteps } from '../catalogue/plan/sent-step.ts';
-import { readSubjects } from '../catalogue/plan/subjects.ts';
-import type { Models } from '../models/models.ts';
+import { parseSubjects } from '../catalogue/plan/subjects.ts';
+import type { ModelBook } from '../models/models.ts';
 import type { AnswerSchemas } from '../providers/answer-schemas.ts';
 import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
-import type { Revision } from './store.ts';
+import type { PresetRevision } from './store.ts';
 
 /** Returns those of the given ids that are not DONE assets of the account. */
-export type MissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
+export type FindMissingAssets = (accountId: string, assetIds: readonly string[]) => Promise<string[]>;
 
 /** The rules for steps and subjects. */
-export interface ContentRules {
-  models: Models;
-  missingAssets: MissingAssets;
+export interface PresetContentRules {
+  models: ModelBook;
+  missingAssets: FindMissingAssets;
   answerSchemas: Pick<AnswerSchemas, 'check'>;
 }
 
@@ -30,7 +30,7 @@ export interface ContentRules {
 const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** Content as sent, which are not checked yet. */
-export type SentContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
+export type SentPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
 
 /** An asset that a version names, and the parameter to name in an error. */
 type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
@@ -39,7 +39,7 @@ type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
  * A version that is valid by all rules. The existence of its assets is still to be checked, and its answer schemas are
  * still to be compiled.
  */
-export interface ReadContent extends Pick<CheckedSteps, 'schemas'> {
+export interface ParsedPresetContent extends Pick<CheckedSteps, 'schemas'> {
   content: PresetContent;
   named: VersionAsset[];
 }
@@ -48,37 +48,38 @@ export interface ReadContent extends Pick<CheckedSteps, 'schemas'> {
  * Checks a new preset completely, except whether its slug is free.
  * @throws ApiError invalid_param on the field, step or parameter at fault.
  */
-export async function checkedNew(
+export async function checkNewPreset(
   sent: NewPreset,
   accountId: string,
-  rules: ContentRules,
+  rules: PresetContentRules,
 ): Promise<PresetContent> {
-  checkNames(sent);
-  return checkedContent(sent, accountId, rules);
+  checkPresetNames(sent);
+  return checkPresetContent(sent, accountId, rules);
 }
 
 /**
  * Checks the fields of a change by all rules that need no store.
  * @throws ApiError invalid_param on the field, step or parameter at fault.
  */
-export function checkChange(change: PresetChange, models: Models): void {
-  checkNames(change);
+export function checkPresetChange(change: PresetChange, models: ModelBook): void {
+  checkPresetNames(change);
   const { steps, subjects, widths, fallback } = change;
-  if (steps !== undefined) readContent({ steps, ...present({ subjects, widths, fallback }) }, models);
+  if (steps !== undefined)
+    parsePresetContent({ steps, ...withoutAbsentFields({ subjects, widths, fallback }) }, models);
 }
 
 /**
  * Checks the content of one version completely, so that it can run.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
-export async function checkedContent(
-  sent: SentContent,
+export async function checkPresetContent(
+  sent: SentPresetContent,
   accountId: string,
-  { models, missingAssets, answerSchemas }: ContentRules,
+  { models, missingAssets, answerSchemas }: PresetContentRules,
   where = '',
 ): Promise<PresetContent> {
-  const { content, named, schemas } = readContent(sent, models, where);
-  await checkNamedAssets(named, accountId, missingAssets);
+  const { content, named, schemas } = parsePresetContent(sent, models, where);
+  await refuseMissingAssets(named, accountId, missingAssets);
   await answerSchemas.check(accountId, schemas);
   return content;
 }
@@ -88,17 +89,21 @@ export async function checkedContent(
  * @param where the prefix of the field names: '', or `versions[2].` for an earlier version.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
-export function readContent(sent: SentContent, models: Models, where = ''): ReadContent {
+export function parsePresetContent(
+  sent: SentPresetContent,
+  models: ModelBook,
+  where = '',
+): ParsedPresetContent {
   checkStepSizes(sent.steps, `${where}steps`);
-  const steps = sent.steps.map(stepInOwnSpelling);
+  const steps = sent.steps.map(normalizeStepSpelling);
   const sentList = sentSteps(steps, `${where}steps`);
   const { subjects, named, schemas } = checkSteps(sentList, sent.subjects ?? [], models, `${where}subjects`);
   const { widths, fallback } = sent;
-  checkWidths(widths, `${where}widths`);
+  checkPresetWidths(widths, `${where}widths`);
   checkSize({ steps, subjects }, where);
   const ofFallback =
     fallback === undefined ? [] : [{ assetId: fallback.assetId, param: `${where}fallback.assetId` }];
-  const content = { steps, subjects, ...present({ widths, fallback }) };
+  const content = { steps, subjects, ...withoutAbsentFields({ widths, fallback }) };
   return { content, named: [...named, ...ofFallback], schemas };
 }
 
@@ -107,48 +112,56 @@ export function readContent(sent: SentContent, models: Models, where = ''): Read
  * and subjects are not checked again, so that a rename works although one of their assets was deleted.
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
-export async function checkRevision(
+export async function checkPresetRevision(
   current: Preset,
   change: PresetChange,
   accountId: string,
-  rules: ContentRules,
-): Promise<{ revision: Revision; isNewVersion: boolean } | null> {
+  rules: PresetContentRules,
+): Promise<{ revision: PresetRevision; isNewVersion: boolean } | null> {
   const before = fieldsOf(current);
   const subjects =
-    change.subjects === undefined ? before.subjects : readSubjects(change.subjects, 'subjects');
+    change.subjects === undefined ? before.subjects : parseSubjects(change.subjects, 'subjects');
   const sent = { ...before, ...change, subjects };
-  const steps = sent.steps.map(stepInOwnSpelling);
+  const steps = sent.steps.map(normalizeStepSpelling);
   // The stored forms are compared, because JSON has no -0.
-  const revision: Revision = JSON.parse(JSON.stringify(fieldsOf({ ...sent, steps })));
+  const revision: PresetRevision = JSON.parse(JSON.stringify(fieldsOf({ ...sent, steps })));
   if (isDeepStrictEqual(revision, before)) return null;
   const isNewVersion = !isDeepStrictEqual(
     [revision.steps, revision.subjects, revision.widths, revision.fallback],
     [before.steps, before.subjects, before.widths, before.fallback],
   );
-  if (isNewVersion) await checkedContent(revision, accountId, rules);
+  if (isNewVersion) await checkPresetContent(revision, accountId, rules);
   return { revision, isNewVersion };
 }
 
-function fieldsOf({ slug, name, description, steps, subjects, widths, fallback }: Revision): Revision {
-  return { slug, name, description, steps, subjects, ...present({ widths, fallback }) };
+function fieldsOf({
+  slug,
+  name,
+  description,
+  steps,
+  subjects,
+  widths,
+  fallback,
+}: PresetRevision): PresetRevision {
+  return { slug, name, description, steps, subjects, ...withoutAbsentFields({ widths, fallback }) };
 }
 
 /** @throws ApiError invalid_param on `param` for widths that do not ascend. */
-export function checkWidths(widths: readonly number[] | undefined, param: string): void {
+export function checkPresetWidths(widths: readonly number[] | undefined, param: string): void {
   const at = widths?.findIndex((width, index) => index > 0 && width <= (widths[index - 1] ?? 0)) ?? -1;
   if (at === -1) return;
   const message = `${param} must ascend, each width once: ${widths?.[at]} stands behind ${widths?.[at - 1]}.`;
-  throw invalidParam(param, message, { received: widths });
+  throw invalidParamError(param, message, { received: widths });
 }
 
 /**
  * Refuses a version that names anything but DONE assets of the account.
  * @throws ApiError invalid_param on the first parameter at fault, with its ids in details.missing.
  */
-export async function checkNamedAssets(
+export async function refuseMissingAssets(
   named: readonly VersionAsset[],
   accountId: string,
-  missingAssets: MissingAssets,
+  missingAssets: FindMissingAssets,
 ): Promise<void> {
   if (named.length === 0) return;
   const ids = named.map(({ assetId }) => assetId);
@@ -158,27 +171,27 @@ export async function checkNamedAssets(
   if (param === undefined) return;
   const missing = refused.filter((asset) => asset.param === param).map(({ assetId }) => assetId);
   const message = `${param} refers to ${missing.join(', ')}: send ids of your own assets with status DONE.`;
-  throw invalidParam(param, message, { missing });
+  throw invalidParamError(param, message, { missing });
 }
 
 /** @throws ApiError invalid_param on name or slug. */
-export function checkNames({ name, slug }: PresetChange): void {
-  if (name !== undefined) checkName(name);
-  if (slug !== undefined) checkSlug(slug);
+export function checkPresetNames({ name, slug }: PresetChange): void {
+  if (name !== undefined) checkPresetName(name);
+  if (slug !== undefined) checkPresetSlug(slug);
 }
 
 /** @throws ApiError invalid_param on name. */
-export function checkName(name: string): void {
-  if (name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');
+export function checkPresetName(name: string): void {
+  if (name.trim() === '') throw invalidParamError('name', 'name is missing or blank: send one.');
 }
 
 /**
  * Refuses a reserved slug; the schema checks its form.
  * @throws ApiError invalid_param on slug.
  */
-export function checkSlug(slug: string): void {
-  const refusal = slugRefusal(slug, 'presets');
-  if (refusal !== null) throw invalidParam('slug', refusal);
+export function checkPresetSlug(slug: string): void {
+  const refusal = reservedSlugMessage(slug, 'presets');
+  if (refusal !== null) throw invalidParamError('slug', refusal);
 }
 
 /** Whether the account may use the slug of an imported preset. Any other slug is ignored. */
@@ -190,5 +203,5 @@ function checkSize(content: PresetContent, where: string): void {
   const sizeBytes = Buffer.byteLength(JSON.stringify(content));
   if (sizeBytes <= MAX_CONTENT_BYTES) return;
   const message = `The steps and subjects are ${sizeBytes} bytes of JSON: at most ${MAX_CONTENT_BYTES} are allowed.`;
-  throw invalidParam(`${where}steps`, message, { limit: MAX_CONTENT_BYTES, received: sizeBytes });
+  throw invalidParamError(`${where}steps`, message, { limit: MAX_CONTENT_BYTES, received: sizeBytes });
 }

@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import {
-  component,
-  NOT_BLANK,
-  NOT_RESERVED,
-  REFERENCE_PATTERN,
-  VERSION_PATTERN,
+  componentSchema,
+  NOT_BLANK_PATTERN,
+  UNRESERVED_SLUG_PATTERN,
+  VERSION_NUMBER_PATTERN,
+  VERSIONED_REFERENCE_PATTERN,
 } from '../../platform/http/documented.ts';
 import { SLUG_PATTERN } from '../../platform/ids/slugs.ts';
-import { MAX_SUBJECTS, SentSubjects, Steps, Subject } from '../catalogue/plan/step.ts';
+import { MAX_SUBJECTS, PromptSubject, SentPromptSubjects, SentStepList } from '../catalogue/plan/step.ts';
 
 /** Limits that protect the store and its readers, far above what a preset needs. */
 const MAX_NAME_CHARACTERS = 1_000;
@@ -16,11 +16,11 @@ const MAX_DESCRIPTION_CHARACTERS = 10_000;
 export const MAX_PRESET_SLUG_CHARACTERS = 1_000;
 
 /** The most stored versions of one preset, including the current one. */
-export const MAX_VERSIONS = 50;
+export const MAX_PRESET_VERSIONS = 50;
 /** The highest version number in an import, so that the following numbers stay far within an int32. */
 const MAX_IMPORTED_VERSION = 1_000_000_000;
 
-const subjects = Type.Array(Subject, { maxItems: MAX_SUBJECTS });
+const subjects = Type.Array(PromptSubject, { maxItems: MAX_SUBJECTS });
 
 /** The most widths of a preset, and the largest of them. */
 const MAX_WIDTHS = 32;
@@ -46,7 +46,7 @@ const fallback = Type.Object(
 const name = Type.String({
   maxLength: MAX_NAME_CHARACTERS,
   description: 'Not blank.',
-  documented: NOT_BLANK,
+  documented: NOT_BLANK_PATTERN,
 });
 const description = Type.String({
   maxLength: MAX_DESCRIPTION_CHARACTERS,
@@ -57,9 +57,9 @@ const description = Type.String({
 export const NewPreset = Type.Object(
   {
     name,
-    steps: Steps,
+    steps: SentStepList,
     description: Type.Optional(description),
-    subjects: Type.Optional(SentSubjects),
+    subjects: Type.Optional(SentPromptSubjects),
     widths: Type.Optional(widths),
     fallback: Type.Optional(fallback),
     slug: Type.Optional(
@@ -67,7 +67,7 @@ export const NewPreset = Type.Object(
         pattern: SLUG_PATTERN,
         maxLength: MAX_PRESET_SLUG_CHARACTERS,
         description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
-        documented: NOT_RESERVED,
+        documented: UNRESERVED_SLUG_PATTERN,
       }),
     ),
   },
@@ -104,8 +104,8 @@ export const PresetEntry = Type.Object({
     Type.Array(
       Type.Object({
         version: Type.Integer({ minimum: 1 }),
-        steps: Steps,
-        subjects: Type.Optional(SentSubjects),
+        steps: SentStepList,
+        subjects: Type.Optional(SentPromptSubjects),
         widths: Type.Optional(widths),
         fallback: Type.Optional(fallback),
         updatedAt: Type.Optional(Type.String()),
@@ -132,16 +132,16 @@ export const PresetEntries = Type.Array(
 
 const savedAt = (description: string) => Type.String({ format: 'date-time', description });
 
-const PresetVersionData = component('PresetVersionData', {
+const PresetVersionData = componentSchema('PresetVersionData', {
   version,
-  steps: Steps,
+  steps: SentStepList,
   subjects,
   widths: Type.Optional(widths),
   fallback: Type.Optional(fallback),
   updatedAt: savedAt('When that version was saved.'),
 });
 
-export const PresetUsage = component('PresetUsage', {
+export const PresetUsage = componentSchema('PresetUsage', {
   runs: Type.Integer({
     format: 'int64',
     description: 'Jobs that ran it at any version, while they are on record.',
@@ -161,13 +161,13 @@ const StepWarning = Type.Object({
 });
 
 /** A preset in a response. Responses to reads contain usage; responses to writes contain warnings. */
-export const PresetData = component('PresetData', {
+export const PresetData = componentSchema('PresetData', {
   id: Type.String({ description: '`pre_…`; of a built-in `builtin-…`.' }),
   builtIn: Type.Boolean(),
   name,
   slug: Type.String(),
   description,
-  steps: Steps,
+  steps: SentStepList,
   subjects,
   widths: Type.Optional(widths),
   fallback: Type.Optional(fallback),
@@ -194,7 +194,7 @@ export type PresetListQuery = Static<typeof PresetListQuery>;
 export const PresetParams = Type.Object({
   slug: Type.String({
     description: 'Slug or id; slug@version if the endpoint reads a version.',
-    documented: REFERENCE_PATTERN,
+    documented: VERSIONED_REFERENCE_PATTERN,
   }),
 });
 export type PresetParams = Static<typeof PresetParams>;
@@ -203,7 +203,7 @@ export const PresetReadQuery = Type.Object({
   version: Type.Optional(
     Type.String({
       description: 'The same as slug@version; a positive integer.',
-      documented: VERSION_PATTERN,
+      documented: VERSION_NUMBER_PATTERN,
     }),
   ),
 });
@@ -213,7 +213,7 @@ export const PresetVersionParams = Type.Object({
   ...PresetParams.properties,
   version: Type.String({
     description: 'A superseded version, a positive integer.',
-    documented: VERSION_PATTERN,
+    documented: VERSION_NUMBER_PATTERN,
   }),
 });
 export type PresetVersionParams = Static<typeof PresetVersionParams>;

@@ -1,22 +1,22 @@
 import { newId } from '../../platform/ids/ids.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  order,
+  type DocumentCollection,
+  type DocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
-  findNamed,
-  insertNamed,
-  NAMED_INDEXES,
-  type Named,
+  findNamedDocument,
+  insertNamedDocuments,
+  NAMED_DOCUMENT_INDEXES,
+  type NamedDocument,
   type ResourceKind,
-  updateNamed,
+  updateNamedDocument,
 } from '../versioned-resources/documents.ts';
-import { tooManyVersions } from './errors.ts';
-import { currentVersion, type Preset, type PresetContent, type PresetVersion } from './preset.ts';
-import { MAX_VERSIONS } from './schema.ts';
+import { tooManyPresetVersionsError } from './errors.ts';
+import { currentPresetVersion, type Preset, type PresetContent, type PresetVersion } from './preset.ts';
+import { MAX_PRESET_VERSIONS } from './schema.ts';
 
 /** The most presets of an account. */
 export const PRESET_KIND: ResourceKind = { noun: 'preset', limit: 1000, guard: 'revision' };
@@ -27,7 +27,7 @@ export const PRESET_KIND: ResourceKind = { noun: 'preset', limit: 1000, guard: '
  */
 type Stored<T extends PresetContent> = Omit<T, keyof PresetContent> & { content: string };
 
-interface PresetDocument extends Stored<Preset>, Named {
+interface PresetDocument extends Stored<Preset>, NamedDocument {
   revision: number;
 }
 
@@ -48,30 +48,33 @@ export interface PresetDraft extends Pick<Preset, 'name' | 'description' | 'vers
 }
 
 /** The fields of a preset that a save replaces. */
-export type Revision = Pick<Preset, 'slug' | 'name' | 'description' | keyof PresetContent>;
+export type PresetRevision = Pick<Preset, 'slug' | 'name' | 'description' | keyof PresetContent>;
 
 export const PRESETS_COLLECTION: DeclaredCollection = {
   name: 'presets',
-  indexes: NAMED_INDEXES,
+  indexes: NAMED_DOCUMENT_INDEXES,
   onAccountDeletion: 'delete',
 };
 export const PRESET_VERSIONS_COLLECTION: DeclaredCollection = {
   name: 'presetVersions',
-  indexes: [{ name: 'preset', fields: order('accountId', 'presetId', 'version') }],
+  indexes: [{ name: 'preset', fields: sortBy('accountId', 'presetId', 'version') }],
   onAccountDeletion: 'delete',
 };
 
 /** The presets of the accounts. Each method takes the account first and returns only its own presets. */
 export class PresetsStore {
-  readonly #presets: Collection<PresetDocument>;
-  readonly #versions: Collection<PresetVersionDocument>;
+  readonly #presets: DocumentCollection<PresetDocument>;
+  readonly #versions: DocumentCollection<PresetVersionDocument>;
 
-  private constructor(presets: Collection<PresetDocument>, versions: Collection<PresetVersionDocument>) {
+  private constructor(
+    presets: DocumentCollection<PresetDocument>,
+    versions: DocumentCollection<PresetVersionDocument>,
+  ) {
     this.#presets = presets;
     this.#versions = versions;
   }
 
-  static async open(documents: Documents): Promise<PresetsStore> {
+  static async open(documents: DocumentStore): Promise<PresetsStore> {
     return new PresetsStore(
       await documents.collection(PRESETS_COLLECTION),
       await documents.collection(PRESET_VERSIONS_COLLECTION),
@@ -80,13 +83,13 @@ export class PresetsStore {
 
   /** The preset of this id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Preset | null> {
-    const found = await findNamed(this.#presets, accountId, idOrSlug);
+    const found = await findNamedDocument(this.#presets, accountId, idOrSlug);
     return found && presetOf(found);
   }
 
   /** The ids of an account's presets, the most recently updated first. */
   async ids(accountId: string): Promise<string[]> {
-    const sort = order('-updatedAt', '-_id');
+    const sort = sortBy('-updatedAt', '-_id');
     const rows = await this.#presets.find({ accountId }, { sort, fields: ['_id'] });
     return rows.map(({ _id }) => _id);
   }
@@ -105,7 +108,7 @@ export class PresetsStore {
 
   /** One version of a preset, current or earlier; null when it is not stored. */
   async findVersion(accountId: string, preset: Preset, version: number): Promise<PresetVersion | null> {
-    if (version === preset.version) return currentVersion(preset);
+    if (version === preset.version) return currentPresetVersion(preset);
     if (!preset.superseded.includes(version)) return null;
     const found = await this.#versions.findOne({ _id: versionId(preset._id, version), accountId });
     return found && versionOf(found);
@@ -115,7 +118,7 @@ export class PresetsStore {
   async histories(accountId: string, presets: readonly Preset[]): Promise<PresetVersion[][]> {
     const ids = presets.filter(({ superseded }) => superseded.length > 0).map(({ _id }) => _id);
     const filter = { accountId, presetId: { $in: ids } };
-    const rows = ids.length === 0 ? [] : await this.#versions.find(filter, { sort: order('version') });
+    const rows = ids.length === 0 ? [] : await this.#versions.find(filter, { sort: sortBy('version') });
     return presets.map(({ _id, superseded }) =>
       rows.filter(({ presetId, version }) => presetId === _id && superseded.includes(version)).map(versionOf),
     );
@@ -143,7 +146,7 @@ export class PresetsStore {
     );
     if (versions.length > 0) await this.#versions.insertMany(versions);
     try {
-      return (await insertNamed(this.#presets, PRESET_KIND, accountId, named)).map(presetOf);
+      return (await insertNamedDocuments(this.#presets, PRESET_KIND, accountId, named)).map(presetOf);
     } catch (error) {
       if (versions.length > 0) {
         await this.#versions.deleteMany({ accountId, _id: { $in: versions.map(({ _id }) => _id) } });
@@ -165,18 +168,24 @@ export class PresetsStore {
   async update(
     accountId: string,
     idOrSlug: string,
-    revise: (current: Preset) => Promise<{ revision: Revision; isNewVersion: boolean } | null>,
+    revise: (current: Preset) => Promise<{ revision: PresetRevision; isNewVersion: boolean } | null>,
     now: Date,
   ): Promise<Preset | null> {
-    const saved = await updateNamed(this.#presets, PRESET_KIND, accountId, idOrSlug, async (document) => {
-      const current = presetOf(document);
-      const revised = await revise(current);
-      if (revised === null) return null;
-      const { _id, ...next } = stored(nextVersion(current, revised, now));
-      if (revised.isNewVersion)
-        await this.#versions.insertMany([versionDocument(accountId, _id, currentVersion(current))]);
-      return { ...next, revision: document.revision + 1 };
-    });
+    const saved = await updateNamedDocument(
+      this.#presets,
+      PRESET_KIND,
+      accountId,
+      idOrSlug,
+      async (document) => {
+        const current = presetOf(document);
+        const revised = await revise(current);
+        if (revised === null) return null;
+        const { _id, ...next } = stored(nextVersion(current, revised, now));
+        if (revised.isNewVersion)
+          await this.#versions.insertMany([versionDocument(accountId, _id, currentPresetVersion(current))]);
+        return { ...next, revision: document.revision + 1 };
+      },
+    );
     return saved && presetOf(saved);
   }
 
@@ -212,7 +221,7 @@ function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accou
   return {
     ...stored({
       ...{ _id, name, description, version, steps, subjects, superseded },
-      ...present({ widths, fallback }),
+      ...withoutAbsentFields({ widths, fallback }),
       ...instants,
     }),
     revision: 1,
@@ -222,14 +231,14 @@ function newDocument(draft: PresetDraft, now: Date): Omit<PresetDocument, 'accou
 /** @throws ApiError resource_limit_exceeded when the preset has reached its number of versions. */
 function nextVersion(
   current: Preset,
-  { revision, isNewVersion }: { revision: Revision; isNewVersion: boolean },
+  { revision, isNewVersion }: { revision: PresetRevision; isNewVersion: boolean },
   now: Date,
 ): Preset {
   const updatedAt = now.toISOString();
   const renamed = { ...current, ...revision, updatedAt };
   if (!isNewVersion) return renamed;
   const superseded = [...current.superseded, current.version];
-  if (superseded.length >= MAX_VERSIONS) throw tooManyVersions();
+  if (superseded.length >= MAX_PRESET_VERSIONS) throw tooManyPresetVersionsError();
   return { ...renamed, version: current.version + 1, versionSavedAt: updatedAt, superseded };
 }
 

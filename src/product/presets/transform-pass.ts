@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { ImagePass } from '../../../workers/protocol.ts';
-import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
+import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import { compilePreset } from '../catalogue/plan/compile.ts';
-import type { Models } from '../models/models.ts';
+import type { ModelBook } from '../models/models.ts';
 import { findPreset } from './reading.ts';
 import type { PresetsStore } from './store.ts';
 
@@ -18,13 +18,13 @@ interface PresetRun {
   warnings: StepWarning[];
 }
 
-export type PresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
+export type FindPresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
 
 /**
  * Compiles presets to passes for POST /images/transform. The pass throws ApiError invalid_param on preset (a malformed
  * version; an AI step and with it several segments; a step that reads a second asset), or preset_not_found.
  */
-export function createPresetPass(store: PresetsStore, models: Models): PresetPass {
+export function createPresetPassFinder(store: PresetsStore, models: ModelBook): FindPresetPass {
   /** Compiled passes. A version never changes, so it is compiled only once. A refused version is compiled each time. */
   const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
   return async (accountId, reference) => {
@@ -33,7 +33,7 @@ export function createPresetPass(store: PresetsStore, models: Models): PresetPas
     const kept = passes.get(key);
     if (kept !== undefined) return kept;
     const compiled = compilePreset(version.steps, PARAM, models);
-    const run = { pass: compiled.pass, warnings: warningsOf([compiled]) };
+    const run = { pass: compiled.pass, warnings: stepWarningsOf([compiled]) };
     passes.set(key, run);
     return run;
   };

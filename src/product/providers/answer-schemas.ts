@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
-import { Thread } from '../../platform/concurrency/thread.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { OneAtATime } from '../../platform/queues/one-at-a-time.ts';
+import { OnDemandThread } from '../../platform/concurrency/thread.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { FairMutex } from '../../platform/queues/one-at-a-time.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;
@@ -30,11 +30,11 @@ interface SchemaToCheck {
  * accounts take turns.
  */
 export class AnswerSchemas {
-  readonly #thread = new Thread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
+  readonly #thread = new OnDemandThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
   /** The problem of each schema; '' for none. */
   readonly #known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
   /** The queue for the thread. Accounts take turns in it. */
-  readonly #queue = new OneAtATime();
+  readonly #queue = new FairMutex();
 
   /**
    * Checks that schemas can be used. They are read as JSON Schema draft 2020-12 by ajv, which ignores `format`.
@@ -48,7 +48,7 @@ export class AnswerSchemas {
       const name = nameOf(task.schema);
       const problem =
         this.#known.get(name) ?? this.#remember(name, await this.#inThread(accountId, task), 'compile');
-      if (problem !== '') throw invalidParam(param, `The schema ${problem}.`);
+      if (problem !== '') throw invalidParamError(param, `The schema ${problem}.`);
     }
   }
 

@@ -1,7 +1,7 @@
-import { readHeader } from '../../imaging/images/header/header.ts';
-import { isObject } from '../../platform/values/json.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { type ModelRequest, providerUnavailable, type RawAnswer } from './provider.ts';
+import { readImageHeader } from '../../imaging/images/header/header.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { type ModelRequest, type RawModelAnswer, unavailableFault } from './provider.ts';
 
 /** The checked result of a model. */
 export type ModelAnswer =
@@ -19,8 +19,8 @@ const FENCE = '```';
  * @param problemOf describes how a value violates a schema.
  * @throws ProviderFault unavailable: no picture, no object, or one that violates the schema.
  */
-export async function checkedAnswer(
-  answer: RawAnswer,
+export async function checkModelAnswer(
+  answer: RawModelAnswer,
   { op, schema = {} }: ModelRequest,
   problemOf: (schema: object, value: unknown) => Promise<string | undefined>,
 ): Promise<ModelAnswer> {
@@ -29,19 +29,19 @@ export async function checkedAnswer(
     const problem = await problemOf(schema, output);
     if (problem === undefined) return { kind: 'json', output };
     const shortened = problem.slice(0, MAX_PROBLEM_CHARACTERS);
-    throw providerUnavailable(`The model's answer does not fit the schema: ${shortened}.`);
+    throw unavailableFault(`The model's answer does not fit the schema: ${shortened}.`);
   }
-  const header = answer.kind === 'image' ? readHeader(answer.bytes) : null;
+  const header = answer.kind === 'image' ? readImageHeader(answer.bytes) : null;
   if (answer.kind !== 'image' || header === null || !PICTURES.includes(header.format))
-    throw providerUnavailable('The answer of the model is not an image.');
+    throw unavailableFault('The answer of the model is not an image.');
   return { kind: 'image', bytes: answer.bytes, contentType: header.mimeType };
 }
 
-function parseOutput(answer: RawAnswer): Record<string, unknown> {
+function parseOutput(answer: RawModelAnswer): Record<string, unknown> {
   const value = answer.kind === 'json' ? answer.value : undefined;
-  if (!isObject(value)) throw providerUnavailable('The answer of the model is not a JSON object.');
+  if (!isJsonObject(value)) throw unavailableFault('The answer of the model is not a JSON object.');
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_OUTPUT_BYTES)
-    throw providerUnavailable(`The model answered more than ${MAX_OUTPUT_BYTES} bytes of JSON.`);
+    throw unavailableFault(`The model answered more than ${MAX_OUTPUT_BYTES} bytes of JSON.`);
   return value;
 }
 
@@ -49,9 +49,9 @@ function parseOutput(answer: RawAnswer): Record<string, unknown> {
  * Parses the JSON that a model wrote. Small models put it between code fences, although they are told not to.
  * @throws ProviderFault when the content is not JSON.
  */
-export function jsonIn(content: unknown): unknown {
+export function parseModelJson(content: unknown): unknown {
   const text = typeof content === 'string' ? content.trim() : '';
-  return readJson(Buffer.from(withoutFences(text)), 'The answer of the model');
+  return parseBoundedJson(Buffer.from(withoutFences(text)), 'The answer of the model');
 }
 
 function withoutFences(text: string): string {
@@ -62,7 +62,7 @@ function withoutFences(text: string): string {
 /** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
 const MAX_DEPTH = 100;
 /** The most bytes outside of strings. A picture is one long string; the rest of an answer is far smaller. */
-const MAX_SYNTAX_BYTES = MEGABYTE;
+const MAX_SYNTAX_BYTES = MEGABYTE_BYTES;
 
 const QUOTE = 0x22;
 const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('\\[]{}');
@@ -73,13 +73,13 @@ const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.fro
  * @param what begins the sentence of an error, such as "The answer of the provider".
  * @throws ProviderFault unavailable when it is not JSON, is nested too deeply or has too many values.
  */
-export function readJson(json: Buffer, what: string): unknown {
+export function parseBoundedJson(json: Buffer, what: string): unknown {
   const problem = problemOf(json);
-  if (problem !== undefined) throw providerUnavailable(`${what} ${problem}.`);
+  if (problem !== undefined) throw unavailableFault(`${what} ${problem}.`);
   try {
     return JSON.parse(json.toString());
   } catch {
-    throw providerUnavailable(`${what} is not JSON.`);
+    throw unavailableFault(`${what} is not JSON.`);
   }
 }
 

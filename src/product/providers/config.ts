@@ -1,4 +1,4 @@
-import { choice, integer, type Setting, text } from '../../platform/setting.ts';
+import { choiceSetting, integerSetting, type Setting, text } from '../../platform/setting.ts';
 
 const URL_OR_NOTHING = /^https?:\/\/[^\s@]+$/;
 
@@ -30,20 +30,20 @@ export const providersSettings = {
     'Token of Replicate; its models are offered when this or REPLICATE_BASE_URL is set.',
   ),
   REPLICATE_BASE_URL: baseUrl("Where Replicate's API is spoken: https://api.replicate.com/v1 when unset."),
-  SANDBOX_MODELS: choice({
+  SANDBOX_MODELS: choiceSetting({
     description:
       "Whether the sandbox's models are offered: they need no key, and draw and measure with plain image processing.",
     fallback: 'on',
     values: ['on', 'off'],
   }),
-  PROVIDER_CONCURRENCY: integer({
+  PROVIDER_CONCURRENCY: integerSetting({
     description:
       'Calls that one host has open to one provider. One account has all of them while it is alone; when another one asked in the last minute, it gets no more than half, rounded up.',
     fallback: 8,
     min: 1,
     max: 1_000,
   }),
-  PROVIDER_TIMEOUT_SECONDS: integer({
+  PROVIDER_TIMEOUT_SECONDS: integerSetting({
     description: 'How long one try of a model call may take, waiting for its picture included.',
     fallback: 120,
     min: 1,

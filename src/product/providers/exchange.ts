@@ -1,17 +1,17 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
-import { CodingError, readBody } from '../../platform/outbound/codings.ts';
+import { ContentCodingError, readDecodedBody } from '../../platform/outbound/codings.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
 import { refuseOtherResponses } from '../../platform/outbound/exchange.ts';
-import { parsedJson } from '../../platform/values/json.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { readJson } from './answers.ts';
+import { parseJsonOrUndefined } from '../../platform/values/json.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { parseBoundedJson } from './answers.ts';
 import {
-  faultOf,
+  faultOfProviderRefusal,
   ProviderFault,
-  providerMisconfigured,
-  providerUnavailable,
+  providerMisconfiguredFault,
   redactSecrets,
+  unavailableFault,
 } from './provider.ts';
 
 /** The address of a provider. The operator chooses it, so http and private addresses are allowed. */
@@ -25,16 +25,16 @@ export interface ProviderEndpoint {
 }
 
 /** The limit of an answer that may contain a picture in base64, far above any real answer. */
-const MAX_PICTURE_RESPONSE_BYTES = 64 * MEGABYTE;
+const MAX_PICTURE_RESPONSE_BYTES = 64 * MEGABYTE_BYTES;
 /** The limit of every other answer: four times what is stored of a model's answer about a picture. */
-const MAX_RESPONSE_BYTES = MEGABYTE;
+const MAX_RESPONSE_BYTES = MEGABYTE_BYTES;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /**
  * Completes an operator's base URL. A host without a path gets the path that the provider's own clients add.
  * @param fallback the provider's own URL, used when none was set.
  */
-export function endpointUrl(set: string, fallback: string): string {
+export function completeBaseUrl(set: string, fallback: string): string {
   if (set === '') return fallback;
   const url = new URL(set);
   if (url.pathname === '/') url.pathname = new URL(fallback).pathname;
@@ -56,19 +56,19 @@ export interface EndpointRequest {
  * @throws ProviderFault for every answer other than a 2xx with JSON, and for no answer; the signal's reason when it
  *   aborted.
  */
-export async function requestJson(
+export async function requestProviderJson(
   { baseUrl, headers, secrets }: ProviderEndpoint,
   call: EndpointRequest,
   signal: AbortSignal,
 ): Promise<unknown> {
   const sent = await writeHttpRequest(call, headers);
-  const response = await faultOnFailure(signal, () =>
-    requestTrusted(new URL(`${baseUrl}${call.path}`), sent, signal),
+  const response = await withProviderFaults(signal, () =>
+    requestTrustedHost(new URL(`${baseUrl}${call.path}`), sent, signal),
   );
-  if (!isOk(response)) throw await readRefusal(response, secrets, signal);
+  if (!hasOkStatus(response)) throw await readRefusal(response, secrets, signal);
   const maxBytes = call.answersPicture ? MAX_PICTURE_RESPONSE_BYTES : MAX_RESPONSE_BYTES;
-  const body = await faultOnFailure(signal, () => readBytes(response, maxBytes));
-  return readJson(body, 'The answer of the provider');
+  const body = await withProviderFaults(signal, () => readResponseBytes(response, maxBytes));
+  return parseBoundedJson(body, 'The answer of the provider');
 }
 
 /** One HTTP request to a provider. */
@@ -93,7 +93,7 @@ const AGENTS = {
  * body or destroys it. Redirects are not followed, and interim responses are limited, which fetch cannot do.
  * @throws the error of the socket or the parser, with its code; OutboundError for too many interim responses.
  */
-export async function requestTrusted(
+export async function requestTrustedHost(
   url: URL,
   call: HttpRequest,
   signal: AbortSignal,
@@ -113,7 +113,7 @@ export async function requestTrusted(
 }
 
 /** True for a status of 200 to 299. */
-export function isOk({ statusCode = 0 }: IncomingMessage): boolean {
+export function hasOkStatus({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
@@ -135,28 +135,31 @@ async function writeHttpRequest(
  * Reads and decodes the body of a response up to a limit.
  * @throws ProviderFault when it is larger, or cannot be decoded.
  */
-export async function readBytes(response: IncomingMessage, limitBytes: number): Promise<Buffer<ArrayBuffer>> {
+export async function readResponseBytes(
+  response: IncomingMessage,
+  limitBytes: number,
+): Promise<Buffer<ArrayBuffer>> {
   try {
-    return Buffer.from((await readBody(response, limitBytes)).buffer);
+    return Buffer.from((await readDecodedBody(response, limitBytes)).buffer);
   } catch (error) {
-    if (!(error instanceof CodingError)) throw error;
+    if (!(error instanceof ContentCodingError)) throw error;
     if (error.fault === 'large')
-      throw providerUnavailable(`The provider answered more than ${limitBytes} bytes.`);
-    throw providerUnavailable(`The provider answered a body that cannot be decoded (${error.coding}).`);
+      throw unavailableFault(`The provider answered more than ${limitBytes} bytes.`);
+    throw unavailableFault(`The provider answered a body that cannot be decoded (${error.coding}).`);
   }
 }
 
 /** Maps an error of the connection to a temporary fault of the provider. An abort is passed on. */
-export async function faultOnFailure<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+export async function withProviderFaults<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof ProviderFault) throw error;
-    if (error instanceof OutboundError) throw providerUnavailable(`The provider's ${error.message}.`);
+    if (error instanceof OutboundError) throw unavailableFault(`The provider's ${error.message}.`);
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (typeof code !== 'string') throw error;
-    throw providerUnavailable(`The provider could not be reached, or cut the connection (${code}).`);
+    throw unavailableFault(`The provider could not be reached, or cut the connection (${code}).`);
   }
 }
 
@@ -168,16 +171,16 @@ async function readRefusal(
   const { statusCode: status = 0, headers } = response;
   if (status >= 300 && status < 400) {
     response.destroy();
-    return providerMisconfigured(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
+    return providerMisconfiguredFault(`The provider answers HTTP ${status}: its base URL leads elsewhere.`);
   }
-  const text = await faultOnFailure(signal, () => readBytes(response, MAX_REFUSAL_BYTES)).then(
+  const text = await withProviderFaults(signal, () => readResponseBytes(response, MAX_REFUSAL_BYTES)).then(
     String,
     () => '',
   );
   signal.throwIfAborted();
   const { message, kind } = parseRefusal(text);
-  const retryAfterMs = retryAfterMsOf(headers['retry-after'] ?? null, Date.now());
-  return faultOf({ status, kind, message: redactSecrets(message, secrets), retryAfterMs });
+  const retryAfterMs = parseRetryAfterMs(headers['retry-after'] ?? null, Date.now());
+  return faultOfProviderRefusal({ status, kind, message: redactSecrets(message, secrets), retryAfterMs });
 }
 
 /**
@@ -185,24 +188,24 @@ async function readRefusal(
  * error.
  */
 function parseRefusal(text: string): { message: string; kind: string } {
-  const body = objectOf(parsedJson(text));
-  const error = objectOf(body.error);
+  const body = objectOrEmpty(parseJsonOrUndefined(text));
+  const error = objectOrEmpty(body.error);
   const message = [error.message, body.error, body.detail, body.message].find(
     (one) => typeof one === 'string',
   );
   const details = Array.isArray(error.details) ? error.details : [];
-  const reasons = details.map((detail) => objectOf(detail).reason);
+  const reasons = details.map((detail) => objectOrEmpty(detail).reason);
   const kinds = [error.code, error.type, error.status, body.code, body.type, body.title, ...reasons];
   return { message: String(message ?? ''), kind: kinds.filter((kind) => typeof kind === 'string').join(' ') };
 }
 
 /** The value if it is an object; else an empty object. */
-export function objectOf(value: unknown): Record<string, unknown> {
+export function objectOrEmpty(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** Parses a Retry-After header (seconds or a date) to milliseconds after `nowMs`. */
-export function retryAfterMsOf(header: string | null, nowMs: number): number | undefined {
+export function parseRetryAfterMs(header: string | null, nowMs: number): number | undefined {
   if (header === null) return undefined;
   const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - nowMs;
   return Number.isNaN(ms) ? undefined : Math.max(0, Math.ceil(ms));

@@ -1,13 +1,13 @@
-import { jsonIn } from './answers.ts';
-import { endpointUrl, objectOf, type ProviderEndpoint, requestJson } from './exchange.ts';
-import { pictureInBase64 } from './pictures.ts';
+import { parseModelJson } from './answers.ts';
+import { completeBaseUrl, objectOrEmpty, type ProviderEndpoint, requestProviderJson } from './exchange.ts';
+import { decodeBase64Picture } from './pictures.ts';
 import {
   type ModelRequest,
   type Provider,
-  providerRejected,
-  providerUnavailable,
-  type RawAnswer,
-  sentParameters,
+  parametersForProvider,
+  type RawModelAnswer,
+  rejectedFault,
+  unavailableFault,
 } from './provider.ts';
 
 /** Parameters that the service sets itself. */
@@ -29,7 +29,7 @@ const CONTENT_POLICY_WORDS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION|IMAGE_
  */
 export function createGemini({ key, baseUrl }: { key: string; baseUrl: string }): Provider {
   const endpoint: ProviderEndpoint = {
-    baseUrl: endpointUrl(baseUrl, 'https://generativelanguage.googleapis.com/v1beta'),
+    baseUrl: completeBaseUrl(baseUrl, 'https://generativelanguage.googleapis.com/v1beta'),
     headers: key === '' ? {} : { 'x-goog-api-key': key },
     secrets: [key],
   };
@@ -37,14 +37,14 @@ export function createGemini({ key, baseUrl }: { key: string; baseUrl: string })
     async run(request, { signal }) {
       const path = `/models/${encodeURIComponent(request.providerModel)}:generateContent`;
       const call = { path, json: bodyOf(request), answersPicture: request.op !== 'analyze' };
-      return read(await requestJson(endpoint, call, signal), request);
+      return read(await requestProviderJson(endpoint, call, signal), request);
     },
   };
 }
 
 function bodyOf(request: ModelRequest): Record<string, unknown> {
   const { op, prompt = '', pictures, schema = {} } = request;
-  const own = Object.entries(sentParameters(request, RESERVED_PARAMETERS));
+  const own = Object.entries(parametersForProvider(request, RESERVED_PARAMETERS));
   const ofTheImage = own.filter(([name]) => OF_THE_IMAGE.includes(name));
   const ofTheCall = own.filter(([name]) => !OF_THE_IMAGE.includes(name));
   const answerFormat =
@@ -64,17 +64,19 @@ function bodyOf(request: ModelRequest): Record<string, unknown> {
   };
 }
 
-function read(answer: unknown, { op }: ModelRequest): RawAnswer {
-  const { candidates, promptFeedback } = objectOf(answer);
-  const { blockReason } = objectOf(promptFeedback);
-  if (typeof blockReason === 'string') throw providerRejected(`The prompt was blocked: ${blockReason}.`);
-  const candidate = objectOf(Array.isArray(candidates) ? candidates[0] : undefined);
-  const { parts } = objectOf(candidate.content);
-  const list = Array.isArray(parts) ? parts.map(objectOf) : [];
-  const image = list.map(({ inlineData }) => objectOf(inlineData).data).find((data) => data !== undefined);
-  if (op !== 'analyze' && image !== undefined) return { kind: 'image', bytes: pictureInBase64(image) };
+function read(answer: unknown, { op }: ModelRequest): RawModelAnswer {
+  const { candidates, promptFeedback } = objectOrEmpty(answer);
+  const { blockReason } = objectOrEmpty(promptFeedback);
+  if (typeof blockReason === 'string') throw rejectedFault(`The prompt was blocked: ${blockReason}.`);
+  const candidate = objectOrEmpty(Array.isArray(candidates) ? candidates[0] : undefined);
+  const { parts } = objectOrEmpty(candidate.content);
+  const list = Array.isArray(parts) ? parts.map(objectOrEmpty) : [];
+  const image = list
+    .map(({ inlineData }) => objectOrEmpty(inlineData).data)
+    .find((data) => data !== undefined);
+  if (op !== 'analyze' && image !== undefined) return { kind: 'image', bytes: decodeBase64Picture(image) };
   const reason = String(candidate.finishReason ?? '');
-  if (CONTENT_POLICY_WORDS.test(reason)) throw providerRejected(`The model withheld its answer: ${reason}.`);
-  if (op !== 'analyze') throw providerUnavailable('The model answered without an image.');
-  return { kind: 'json', value: jsonIn(list.map(({ text }) => text ?? '').join('')) };
+  if (CONTENT_POLICY_WORDS.test(reason)) throw rejectedFault(`The model withheld its answer: ${reason}.`);
+  if (op !== 'analyze') throw unavailableFault('The model answered without an image.');
+  return { kind: 'json', value: parseModelJson(list.map(({ text }) => text ?? '').join('')) };
 }

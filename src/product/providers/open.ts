@@ -2,29 +2,29 @@ import { Counter, Histogram, register } from 'prom-client';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { ApiError, type ErrorCode } from '../../platform/http/errors/errors.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { present } from '../../platform/values/present.ts';
-import { findModel, type Model, type Models, type ProviderName } from '../models/models.ts';
-import { pricedParameters } from '../models/prices.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { findModel, type Model, type ModelBook, type ProviderName } from '../models/models.ts';
+import { priceParametersOf } from '../models/prices.ts';
 import type { AnswerSchemas } from './answer-schemas.ts';
-import { checkedAnswer, type ModelAnswer } from './answers.ts';
+import { checkModelAnswer, type ModelAnswer } from './answers.ts';
 import type { providersSettings } from './config.ts';
-import { preparedPicture } from './pictures.ts';
+import { prepareModelPicture } from './pictures.ts';
 import {
-  type CallContext,
   type ModelRequest,
   type ModelTask,
   type Provider,
+  type ProviderCall,
   ProviderFault,
-  providerUnavailable,
+  unavailableFault,
 } from './provider.ts';
-import { providersOf } from './registry.ts';
+import { createConfiguredProviders } from './registry.ts';
 import { ProviderSlots } from './slots.ts';
 
 /** One attempt of one item on a model. */
-export interface ModelCall extends ModelTask, Omit<CallContext, 'signal'> {
+export interface ModelCall extends ModelTask, Omit<ProviderCall, 'signal'> {
   /** The id of the model. */
   model: string;
   /**
@@ -49,10 +49,10 @@ export type ModelOutcome =
 
 export interface ProvidersOptions {
   settings: SettingsOf<typeof providersSettings>;
-  models: Models;
+  models: ModelBook;
   imageWorkers: ImageWorkers;
   readers: Readers;
-  outbound: Outbound;
+  outbound: OutboundRequests;
   answerSchemas: AnswerSchemas;
   coordination: Coordination;
   hostId: string;
@@ -83,7 +83,7 @@ export interface Providers {
 /** The providers of the settings. */
 export class ModelProviders implements Providers {
   readonly #options: ProvidersOptions;
-  readonly #providers: ReturnType<typeof providersOf>;
+  readonly #providers: ReturnType<typeof createConfiguredProviders>;
   readonly #meter: ReturnType<typeof createProviderMeter>;
   readonly #slots: ProviderSlots;
   readonly width: number;
@@ -92,7 +92,7 @@ export class ModelProviders implements Providers {
     this.#options = options;
     const { coordination, hostId, processId, settings } = options;
     const limit = settings.PROVIDER_CONCURRENCY;
-    this.#providers = providersOf(options);
+    this.#providers = createConfiguredProviders(options);
     this.#meter = createProviderMeter(Object.keys(this.#providers));
     this.#slots = new ProviderSlots({ coordination, hostId, processId, limit });
     this.width = 2 * limit * Object.keys(this.#providers).length;
@@ -127,7 +127,7 @@ export class ModelProviders implements Providers {
     const ended = AbortSignal.any([deadline, signal]);
     const outcome = await this.#attempt(call, model, provider, ended).catch((error: unknown) => {
       if (signal.aborted) throw signal.reason;
-      const late = providerUnavailable(
+      const late = unavailableFault(
         `The model did not answer within ${this.#options.settings.PROVIDER_TIMEOUT_SECONDS} s.`,
       );
       return this.#classifyFailure(deadline.aborted ? late : error, call, model.provider);
@@ -149,21 +149,21 @@ export class ModelProviders implements Providers {
     const request = await this.#prepareRequest(call, model, signal);
     const { requestId, accountId } = call;
     const keep = (id: string) => lostWhenRejected(() => call.keep(id));
-    const context: CallContext = { accountId, signal, keep, ...present({ requestId }) };
+    const context: ProviderCall = { accountId, signal, keep, ...withoutAbsentFields({ requestId }) };
     const findProblem = (schema: object, value: unknown) =>
       this.#options.answerSchemas.findProblem(accountId, schema, value);
-    return checkedAnswer(await provider.run(request, context), request, findProblem);
+    return checkModelAnswer(await provider.run(request, context), request, findProblem);
   }
 
   async #prepareRequest(call: ModelCall, model: Model, signal: AbortSignal): Promise<ModelRequest> {
     const { op, prompt, parameters, schema, itemIndex, attempt, accountId } = call;
     const files = await lostWhenRejected(() => call.pictures());
     const preparing = { imageWorkers: this.#options.imageWorkers, accountId, signal };
-    const pictures = await Promise.all(files.map((bytes) => preparedPicture(bytes, model, preparing)));
+    const pictures = await Promise.all(files.map((bytes) => prepareModelPicture(bytes, model, preparing)));
     return {
       ...{ op, itemIndex, attempt },
-      ...present({ prompt, schema }),
-      parameters: { ...parameters, ...pricedParameters(model, parameters) },
+      ...withoutAbsentFields({ prompt, schema }),
+      parameters: { ...parameters, ...priceParametersOf(model, parameters) },
       providerModel: model.providerModel,
       fields: model.fields ?? {},
       pictures,
@@ -174,12 +174,16 @@ export class ModelProviders implements Providers {
     if (error instanceof LostItem) throw error.cause;
     if (error instanceof ApiError) {
       // A picture could not be prepared: the item's input is at fault, or the image pool is temporarily unavailable.
-      const again = error.retryable ? nextTryMs(attempt, this.#waitsFor('sandbox')) : undefined;
+      const again = error.retryable ? nextAttemptDelayMs(attempt, this.#waitsFor('sandbox')) : undefined;
       return failure(error.code, error.message, again);
     }
     if (!(error instanceof ProviderFault)) {
       this.#options.log.error({ err: error, provider: name }, 'A model call failed for no known reason');
-      return failure('internal_error', 'The model call failed.', nextTryMs(attempt, this.#waitsFor(name)));
+      return failure(
+        'internal_error',
+        'The model call failed.',
+        nextAttemptDelayMs(attempt, this.#waitsFor(name)),
+      );
     }
     const { errorClass, message, retryAfterMs } = error;
     if (errorClass === 'misconfigured') {
@@ -187,7 +191,9 @@ export class ModelProviders implements Providers {
       this.#options.log.error({ provider: name, providerMessage: message }, refused);
     }
     const again =
-      errorClass === 'unavailable' ? nextTryMs(attempt, this.#waitsFor(name), retryAfterMs) : undefined;
+      errorClass === 'unavailable'
+        ? nextAttemptDelayMs(attempt, this.#waitsFor(name), retryAfterMs)
+        : undefined;
     return failure(CODES[errorClass], message, again);
   }
 
@@ -216,7 +222,7 @@ async function lostWhenRejected<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function failure(code: ErrorCode, message: string, retryAfterMs?: number): ModelOutcome {
-  return { kind: 'failure', code, message, ...present({ retryAfterMs }) };
+  return { kind: 'failure', code, message, ...withoutAbsentFields({ retryAfterMs }) };
 }
 
 /** The longest wait. A longer Retry-After fails the item at once, which helps its caller more than waiting. */
@@ -229,7 +235,11 @@ const MAX_WAIT_MS = 5 * 60_000;
  * @param retryAfterMs the wait that the provider asked for; it can only delay the next attempt.
  * @returns milliseconds from now; undefined when no attempt is left, or the provider asks for too long a wait.
  */
-export function nextTryMs(attempt: number, waitsMs: readonly number[], retryAfterMs = 0): number | undefined {
+export function nextAttemptDelayMs(
+  attempt: number,
+  waitsMs: readonly number[],
+  retryAfterMs = 0,
+): number | undefined {
   const planned = waitsMs[attempt - 1];
   if (planned === undefined || retryAfterMs > MAX_WAIT_MS) return undefined;
   return Math.max(planned, retryAfterMs);

@@ -1,14 +1,14 @@
-import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { jsonIn } from './answers.ts';
-import { endpointUrl, objectOf, type ProviderEndpoint, requestJson } from './exchange.ts';
-import { dataUrl, pictureAt, pictureInBase64 } from './pictures.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
+import { parseModelJson } from './answers.ts';
+import { completeBaseUrl, objectOrEmpty, type ProviderEndpoint, requestProviderJson } from './exchange.ts';
+import { decodeBase64Picture, fetchProviderPicture, pictureDataUrl } from './pictures.ts';
 import {
   type ModelRequest,
   type Provider,
-  providerRejected,
-  type RawAnswer,
+  parametersForProvider,
+  type RawModelAnswer,
   redactSecrets,
-  sentParameters,
+  rejectedFault,
 } from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call, and no streaming. */
@@ -29,17 +29,21 @@ const RESERVED_PARAMETERS = [
  * chat/completions. The `openai` package is not used, because it retries, follows redirects and reads the environment
  * by itself, and is large for three calls. Reference: https://platform.openai.com/docs/api-reference/images
  */
-export function createOpenAi(settings: { key: string; baseUrl: string; outbound: Outbound }): Provider {
+export function createOpenAi(settings: {
+  key: string;
+  baseUrl: string;
+  outbound: OutboundRequests;
+}): Provider {
   const { key, outbound } = settings;
   const endpoint: ProviderEndpoint = {
-    baseUrl: endpointUrl(settings.baseUrl, 'https://api.openai.com/v1'),
+    baseUrl: completeBaseUrl(settings.baseUrl, 'https://api.openai.com/v1'),
     headers: key === '' ? {} : { authorization: `Bearer ${key}` },
     secrets: [key],
   };
   return {
     async run(request, { signal }) {
       if (request.op === 'analyze') {
-        const answer = await requestJson(
+        const answer = await requestProviderJson(
           endpoint,
           { path: '/chat/completions', json: chatOf(request) },
           signal,
@@ -50,23 +54,23 @@ export function createOpenAi(settings: { key: string; baseUrl: string; outbound:
         request.pictures.length === 0
           ? { path: '/images/generations', json: generationOf(request) }
           : { path: '/images/edits', form: editOf(request) };
-      const answer = await requestJson(endpoint, { ...call, answersPicture: true }, signal);
+      const answer = await requestProviderJson(endpoint, { ...call, answersPicture: true }, signal);
       return readImage(answer, signal);
     },
   };
 
-  async function readImage(answer: unknown, signal: AbortSignal): Promise<RawAnswer> {
-    const { data } = objectOf(answer);
-    const { b64_json: base64, url } = objectOf(Array.isArray(data) ? data[0] : undefined);
+  async function readImage(answer: unknown, signal: AbortSignal): Promise<RawModelAnswer> {
+    const { data } = objectOrEmpty(answer);
+    const { b64_json: base64, url } = objectOrEmpty(Array.isArray(data) ? data[0] : undefined);
     if (typeof url === 'string' && base64 === undefined)
-      return { kind: 'image', bytes: await pictureAt(url, endpoint, outbound, signal) };
-    return { kind: 'image', bytes: pictureInBase64(base64) };
+      return { kind: 'image', bytes: await fetchProviderPicture(url, endpoint, outbound, signal) };
+    return { kind: 'image', bytes: decodeBase64Picture(base64) };
   }
 }
 
 function generationOf(request: ModelRequest): Record<string, unknown> {
   const { providerModel: model, prompt = '' } = request;
-  return { ...sentParameters(request, RESERVED_PARAMETERS), model, prompt, n: 1 };
+  return { ...parametersForProvider(request, RESERVED_PARAMETERS), model, prompt, n: 1 };
 }
 
 /** The fields of a generation as a form, with the pictures. */
@@ -83,7 +87,10 @@ function editOf(request: ModelRequest): FormData {
 }
 
 function chatOf({ providerModel: model, prompt = '', pictures, schema = {} }: ModelRequest) {
-  const images = pictures.map((picture) => ({ type: 'image_url', image_url: { url: dataUrl(picture) } }));
+  const images = pictures.map((picture) => ({
+    type: 'image_url',
+    image_url: { url: pictureDataUrl(picture) },
+  }));
   return {
     model,
     messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, ...images] }],
@@ -91,12 +98,12 @@ function chatOf({ providerModel: model, prompt = '', pictures, schema = {} }: Mo
   };
 }
 
-function readChat(answer: unknown, { secrets }: ProviderEndpoint): RawAnswer {
-  const { choices } = objectOf(answer);
-  const choice = objectOf(Array.isArray(choices) ? choices[0] : undefined);
-  const { content, refusal } = objectOf(choice.message);
-  if (typeof refusal === 'string' && refusal !== '') throw providerRejected(redactSecrets(refusal, secrets));
+function readChat(answer: unknown, { secrets }: ProviderEndpoint): RawModelAnswer {
+  const { choices } = objectOrEmpty(answer);
+  const choice = objectOrEmpty(Array.isArray(choices) ? choices[0] : undefined);
+  const { content, refusal } = objectOrEmpty(choice.message);
+  if (typeof refusal === 'string' && refusal !== '') throw rejectedFault(redactSecrets(refusal, secrets));
   if (choice.finish_reason === 'content_filter')
-    throw providerRejected('The model withheld its answer: content filter.');
-  return { kind: 'json', value: jsonIn(content) };
+    throw rejectedFault('The model withheld its answer: content filter.');
+  return { kind: 'json', value: parseModelJson(content) };
 }

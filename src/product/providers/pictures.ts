@@ -1,11 +1,17 @@
-import { readHeader } from '../../imaging/images/header/header.ts';
+import { readImageHeader } from '../../imaging/images/header/header.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { Model } from '../models/models.ts';
-import { faultOnFailure, isOk, type ProviderEndpoint, readBytes, requestTrusted } from './exchange.ts';
-import { type ModelPicture, providerUnavailable } from './provider.ts';
+import {
+  hasOkStatus,
+  type ProviderEndpoint,
+  readResponseBytes,
+  requestTrustedHost,
+  withProviderFaults,
+} from './exchange.ts';
+import { type ModelPicture, unavailableFault } from './provider.ts';
 
 /** Formats that every provider reads. Other formats are re-encoded. */
 const READ_BY_ALL = ['jpeg', 'png', 'webp'] as const;
@@ -19,7 +25,7 @@ const PREPARE_TIMEOUT_MS = 60_000;
  * every provider reads. Any other picture is sent unchanged.
  * @throws ApiError unsupported_format, or the error of the image pool.
  */
-export async function preparedPicture(
+export async function prepareModelPicture(
   bytes: Uint8Array<ArrayBuffer>,
   { maxInputEdge }: Model,
   { imageWorkers, accountId, signal }: { imageWorkers: ImageWorkers; accountId: string; signal: AbortSignal },
@@ -47,7 +53,7 @@ function pictureAsIs(
   bytes: Uint8Array<ArrayBuffer>,
   maxInputEdge: number | undefined,
 ): ModelPicture | undefined {
-  const header = readHeader(bytes);
+  const header = readImageHeader(bytes);
   const format = READ_BY_ALL.find((known) => known === header?.format);
   if (header === null || format === undefined || header.orientation !== 1 || header.frames > 1)
     return undefined;
@@ -57,11 +63,11 @@ function pictureAsIs(
 }
 
 /** A picture as a data URL in a JSON body. */
-export function dataUrl({ mimeType, bytes }: ModelPicture): string {
+export function pictureDataUrl({ mimeType, bytes }: ModelPicture): string {
   return `data:${mimeType};base64,${Buffer.from(bytes).toString('base64')}`;
 }
 
-const MAX_PICTURE_BYTES = 64 * MEGABYTE;
+const MAX_PICTURE_BYTES = 64 * MEGABYTE_BYTES;
 /** The timeout of a fetch. The deadline of the call usually comes earlier. */
 const FETCH_TIMEOUT_MS = 60_000;
 
@@ -69,9 +75,8 @@ const FETCH_TIMEOUT_MS = 60_000;
  * Decodes a picture in base64.
  * @throws ProviderFault if the text is none.
  */
-export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
-  if (typeof text !== 'string' || text === '')
-    throw providerUnavailable('The model answered without an image.');
+export function decodeBase64Picture(text: unknown): Uint8Array<ArrayBuffer> {
+  if (typeof text !== 'string' || text === '') throw unavailableFault('The model answered without an image.');
   return new Uint8Array(Buffer.from(text, 'base64'));
 }
 
@@ -80,36 +85,36 @@ export function pictureInBase64(text: unknown): Uint8Array<ArrayBuffer> {
  * trusts, and from any other host by the guarded fetcher. No key is sent.
  * @throws ProviderFault.
  */
-export async function pictureAt(
+export async function fetchProviderPicture(
   url: string,
   { baseUrl }: ProviderEndpoint,
-  outbound: Outbound,
+  outbound: OutboundRequests,
   signal: AbortSignal,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const [, inline] = /^data:image\/[\w.+-]+;base64,(.+)$/s.exec(url) ?? [];
-  if (inline !== undefined) return pictureInBase64(inline);
+  if (inline !== undefined) return decodeBase64Picture(inline);
   const address = URL.parse(url, `${baseUrl}/`);
-  if (address === null) throw providerUnavailable('The model answered with an address that is not valid.');
+  if (address === null) throw unavailableFault('The model answered with an address that is not valid.');
   if (address.host === new URL(baseUrl).host) return fromItsHost(address, signal);
   const options = { limitBytes: MAX_PICTURE_BYTES, timeoutMs: FETCH_TIMEOUT_MS, signal };
   try {
     return (await outbound.fetchImage(address.href, options)).bytes;
   } catch (error) {
     if (error instanceof ApiError)
-      throw providerUnavailable('The picture that the model made could not be fetched.');
+      throw unavailableFault('The picture that the model made could not be fetched.');
     throw error;
   }
 }
 
 async function fromItsHost(address: URL, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await faultOnFailure(signal, () =>
-    requestTrusted(address, { method: 'GET', headers: {} }, signal),
+  const response = await withProviderFaults(signal, () =>
+    requestTrustedHost(address, { method: 'GET', headers: {} }, signal),
   );
-  if (!isOk(response)) {
+  if (!hasOkStatus(response)) {
     response.destroy();
-    throw providerUnavailable(
+    throw unavailableFault(
       `The picture that the model made could not be fetched (HTTP ${response.statusCode}).`,
     );
   }
-  return faultOnFailure(signal, () => readBytes(response, MAX_PICTURE_BYTES));
+  return withProviderFaults(signal, () => readResponseBytes(response, MAX_PICTURE_BYTES));
 }

@@ -37,7 +37,7 @@ export interface ModelRequest extends ModelTask {
  * The parameters that are sent to a provider under the names that the caller used.
  * @param reserved the names of parameters that the service sets itself.
  */
-export function sentParameters(
+export function parametersForProvider(
   { parameters }: ModelTask,
   reserved: readonly string[],
 ): Record<string, unknown> {
@@ -47,7 +47,7 @@ export function sentParameters(
   return Object.fromEntries(sent);
 }
 
-export interface CallContext {
+export interface ProviderCall {
   accountId: string;
   /** Aborts at the deadline of the attempt, and when this process gives up the item, for example because it stops. */
   signal: AbortSignal;
@@ -61,11 +61,13 @@ export interface CallContext {
 }
 
 /** The unchecked result of a model. */
-export type RawAnswer = { kind: 'image'; bytes: Uint8Array<ArrayBuffer> } | { kind: 'json'; value: unknown };
+export type RawModelAnswer =
+  | { kind: 'image'; bytes: Uint8Array<ArrayBuffer> }
+  | { kind: 'json'; value: unknown };
 
 /** The client of one provider's API. It throws ProviderFault for everything except an answer. */
 export interface Provider {
-  run(request: ModelRequest, context: CallContext): Promise<RawAnswer>;
+  run(request: ModelRequest, context: ProviderCall): Promise<RawModelAnswer>;
   close?(): Promise<void>;
 }
 
@@ -87,10 +89,10 @@ export class ProviderFault extends Error {
   }
 }
 
-export const providerRejected = (message: string) => new ProviderFault('rejected', message);
-export const providerUnavailable = (message: string, retryAfterMs?: number) =>
+export const rejectedFault = (message: string) => new ProviderFault('rejected', message);
+export const unavailableFault = (message: string, retryAfterMs?: number) =>
   new ProviderFault('unavailable', message, retryAfterMs);
-export const providerMisconfigured = (message: string) => new ProviderFault('misconfigured', message);
+export const providerMisconfiguredFault = (message: string) => new ProviderFault('misconfigured', message);
 
 /** A response of a provider whose status is not 2xx. */
 interface ProviderRefusal {
@@ -110,13 +112,18 @@ const TEMPORARY_STATUSES = [408, 409, 425, 429];
  * Classifies an error response: caused by the item's input, temporarily by the provider, or by this service's
  * configuration.
  */
-export function faultOf({ status, kind, message, retryAfterMs }: ProviderRefusal): ProviderFault {
+export function faultOfProviderRefusal({
+  status,
+  kind,
+  message,
+  retryAfterMs,
+}: ProviderRefusal): ProviderFault {
   const text = message === '' ? `HTTP ${status}` : message;
-  if (TEMPORARY_STATUSES.includes(status) || status >= 500) return providerUnavailable(text, retryAfterMs);
-  if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return providerRejected(text);
-  if (status === 400 && CREDENTIAL_WORDS.test(kind)) return providerMisconfigured(text);
-  if (REJECTED_STATUSES.includes(status)) return providerRejected(text);
-  return providerMisconfigured(text);
+  if (TEMPORARY_STATUSES.includes(status) || status >= 500) return unavailableFault(text, retryAfterMs);
+  if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return rejectedFault(text);
+  if (status === 400 && CREDENTIAL_WORDS.test(kind)) return providerMisconfiguredFault(text);
+  if (REJECTED_STATUSES.includes(status)) return rejectedFault(text);
+  return providerMisconfiguredFault(text);
 }
 
 const MAX_MESSAGE_CHARACTERS = 500;

@@ -1,15 +1,15 @@
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { areReadersInstalled, DEFAULT_LANGUAGE } from '../../imaging/readers/reading.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { ProviderName } from '../models/models.ts';
 import type { providersSettings } from './config.ts';
 import { createGemini } from './gemini.ts';
 import { createOpenAi } from './openai.ts';
-import { type Provider, providerRejected } from './provider.ts';
+import { type Provider, rejectedFault } from './provider.ts';
 import { createReplicate } from './replicate.ts';
-import { createSandbox } from './sandbox/sandbox.ts';
+import { createSandboxProvider } from './sandbox/sandbox.ts';
 
 type Configured = SettingsOf<typeof providersSettings>;
 
@@ -17,7 +17,7 @@ type Configured = SettingsOf<typeof providersSettings>;
  * Whether a provider's models are offered. A provider needs a key or a base URL. The sandbox is offered unless it is
  * switched off; local models are offered when their packages are installed.
  */
-export function offeredBy(settings: Configured): (provider: ProviderName) => boolean {
+export function createIsOffered(settings: Configured): (provider: ProviderName) => boolean {
   const offered: Record<ProviderName, boolean> = {
     openai: isSet(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
     gemini: isSet(settings.GEMINI_API_KEY, settings.GEMINI_BASE_URL),
@@ -29,14 +29,14 @@ export function offeredBy(settings: Configured): (provider: ProviderName) => boo
 }
 
 /** The clients of all offered providers. */
-export function providersOf(options: {
+export function createConfiguredProviders(options: {
   settings: Configured;
   imageWorkers: ImageWorkers;
-  outbound: Outbound;
+  outbound: OutboundRequests;
   readers: Readers;
 }): Partial<Record<ProviderName, Provider>> {
   const { settings: set, imageWorkers, outbound, readers } = options;
-  const isOffered = offeredBy(set);
+  const isOffered = createIsOffered(set);
   const openai = { key: set.OPENAI_API_KEY, baseUrl: set.OPENAI_BASE_URL, outbound };
   const gemini = { key: set.GEMINI_API_KEY, baseUrl: set.GEMINI_BASE_URL };
   const replicate = { token: set.REPLICATE_API_TOKEN, baseUrl: set.REPLICATE_BASE_URL, outbound };
@@ -44,7 +44,7 @@ export function providersOf(options: {
     ...(isOffered('openai') && { openai: createOpenAi(openai) }),
     ...(isOffered('gemini') && { gemini: createGemini(gemini) }),
     ...(isOffered('replicate') && { replicate: createReplicate(replicate) }),
-    ...(isOffered('sandbox') && { sandbox: createSandbox(imageWorkers) }),
+    ...(isOffered('sandbox') && { sandbox: createSandboxProvider(imageWorkers) }),
     ...(isOffered('local') && { local: createLocal(readers) }),
   };
 }
@@ -60,7 +60,7 @@ const TIMEOUT_MS = 60_000;
 function createLocal(readers: Readers): Provider {
   return {
     async run({ providerModel, pictures: [picture] }, { accountId, signal }) {
-      if (picture === undefined) throw providerRejected('A picture is needed to read from.');
+      if (picture === undefined) throw rejectedFault('A picture is needed to read from.');
       const reading =
         providerModel === 'text'
           ? { kind: 'text' as const, language: DEFAULT_LANGUAGE }

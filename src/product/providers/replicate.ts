@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import {
+  completeBaseUrl,
   type EndpointRequest,
-  endpointUrl,
-  objectOf,
+  objectOrEmpty,
   type ProviderEndpoint,
-  requestJson,
+  requestProviderJson,
 } from './exchange.ts';
-import { dataUrl, pictureAt } from './pictures.ts';
+import { fetchProviderPicture, pictureDataUrl } from './pictures.ts';
 import {
-  type CallContext,
   type ModelRequest,
   type Provider,
+  type ProviderCall,
   ProviderFault,
-  providerRejected,
-  providerUnavailable,
-  type RawAnswer,
+  parametersForProvider,
+  type RawModelAnswer,
   redactSecrets,
-  sentParameters,
+  rejectedFault,
+  unavailableFault,
 } from './provider.ts';
 
 /** Parameters that the service sets itself: one picture per call. */
@@ -30,15 +30,21 @@ const CANCEL_TIMEOUT_MS = 5_000;
 /** A failed poll is repeated, because the prediction continues and has to be paid for. */
 const MAX_FAILED_POLLS = 5;
 
+interface ReplicateSettings {
+  token: string;
+  baseUrl: string;
+  outbound: OutboundRequests;
+}
+
 /**
  * Calls the API of Replicate and of compatible servers: a prediction is submitted, polled until it ends, and cancelled
  * when it takes too long. Its id is stored before the first poll, so that a process that takes over the item polls it
  * instead of submitting it again. Reference: https://replicate.com/docs/reference/http
  */
-export function createReplicate(settings: { token: string; baseUrl: string; outbound: Outbound }): Provider {
+export function createReplicate(settings: ReplicateSettings): Provider {
   const { token, outbound } = settings;
   const endpoint: ProviderEndpoint = {
-    baseUrl: endpointUrl(settings.baseUrl, 'https://api.replicate.com/v1'),
+    baseUrl: completeBaseUrl(settings.baseUrl, 'https://api.replicate.com/v1'),
     headers: token === '' ? {} : { authorization: `Bearer ${token}` },
     secrets: [token],
   };
@@ -50,7 +56,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
     },
   };
 
-  async function submitted(request: ModelRequest, { signal, keep }: CallContext): Promise<Prediction> {
+  async function submitted(request: ModelRequest, { signal, keep }: ProviderCall): Promise<Prediction> {
     const prediction = await requestPrediction(writeSubmission(request), signal);
     try {
       await keep(prediction.id);
@@ -63,7 +69,7 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
   }
 
   /** The prediction of an earlier owner of the item. Undefined when there is none, or the provider has deleted it. */
-  async function resumed({ requestId, signal }: CallContext): Promise<Prediction | undefined> {
+  async function resumed({ requestId, signal }: ProviderCall): Promise<Prediction | undefined> {
     if (requestId === undefined) return undefined;
     try {
       return await poll(requestId, signal);
@@ -79,13 +85,13 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
 
   /** Makes a call that returns a prediction. The output of a finished one may contain its picture. */
   async function requestPrediction(call: EndpointRequest, signal: AbortSignal): Promise<Prediction> {
-    const answer = await requestJson(endpoint, { ...call, answersPicture: true }, signal);
-    const { id, status, error, output } = objectOf(answer);
+    const answer = await requestProviderJson(endpoint, { ...call, answersPicture: true }, signal);
+    const { id, status, error, output } = objectOrEmpty(answer);
     if (typeof id === 'string' && typeof status === 'string') return { id, status, error, output };
-    throw providerUnavailable('The answer of the provider is not a prediction.');
+    throw unavailableFault('The answer of the provider is not a prediction.');
   }
 
-  async function untilEnded(begun: Prediction, { signal }: CallContext): Promise<Prediction> {
+  async function untilEnded(begun: Prediction, { signal }: ProviderCall): Promise<Prediction> {
     let prediction = begun;
     let failedPolls = 0;
     try {
@@ -116,20 +122,22 @@ export function createReplicate(settings: { token: string; baseUrl: string; outb
    */
   async function cancel(id: string): Promise<void> {
     const path = `/predictions/${encodeURIComponent(id)}/cancel`;
-    await requestJson(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(() => undefined);
+    await requestProviderJson(endpoint, { path }, AbortSignal.timeout(CANCEL_TIMEOUT_MS)).catch(
+      () => undefined,
+    );
   }
 
-  async function read({ status, error, output }: Prediction, signal: AbortSignal): Promise<RawAnswer> {
+  async function read({ status, error, output }: Prediction, signal: AbortSignal): Promise<RawModelAnswer> {
     if (status !== 'succeeded') {
       const message = redactSecrets(
         typeof error === 'string' && error !== '' ? error : `The prediction ended as ${status}.`,
         endpoint.secrets,
       );
-      throw CONTENT_POLICY_WORDS.test(message) ? providerRejected(message) : providerUnavailable(message);
+      throw CONTENT_POLICY_WORDS.test(message) ? rejectedFault(message) : unavailableFault(message);
     }
     const [first] = Array.isArray(output) ? output : [output];
-    if (typeof first !== 'string') throw providerUnavailable('The model answered without an image.');
-    return { kind: 'image', bytes: await pictureAt(first, endpoint, outbound, signal) };
+    if (typeof first !== 'string') throw unavailableFault('The model answered without an image.');
+    return { kind: 'image', bytes: await fetchProviderPicture(first, endpoint, outbound, signal) };
   }
 }
 
@@ -153,12 +161,12 @@ function writeSubmission(request: ModelRequest) {
   const [image, ...others] = pictures;
   const several = fields.images !== undefined;
   const input = {
-    ...sentParameters(request, RESERVED_PARAMETERS),
+    ...parametersForProvider(request, RESERVED_PARAMETERS),
     ...(prompt !== undefined && fields.prompt !== '' && { [fields.prompt ?? 'prompt']: prompt }),
-    ...(several && pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(dataUrl) }),
-    ...(!several && image !== undefined && { [fields.image ?? 'image']: dataUrl(image) }),
+    ...(several && pictures.length > 0 && { [fields.images ?? 'images']: pictures.map(pictureDataUrl) }),
+    ...(!several && image !== undefined && { [fields.image ?? 'image']: pictureDataUrl(image) }),
   };
-  if (!several && others.length > 0) throw providerRejected('This model takes one picture.');
+  if (!several && others.length > 0) throw rejectedFault('This model takes one picture.');
   const [name = '', version] = providerModel.split(':');
   if (version === undefined && name.includes('/'))
     return { path: `/models/${name}/predictions`, json: { input } };

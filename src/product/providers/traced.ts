@@ -2,7 +2,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Providers } from './open.ts';
 
 /** Traces each model call in a span below the span of its item, without prompts, pictures and addresses. */
-export function tracedProviders(providers: Providers, tracing: Tracing): Providers {
+export function traceProviders(providers: Providers, tracing: Tracing): Providers {
   if (!tracing.isOn) return providers;
   return {
     width: providers.width,

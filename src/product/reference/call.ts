@@ -1,5 +1,5 @@
 import type { PageSample } from '../../platform/pages/page.ts';
-import { queryText } from '../catalogue/pages/query-text.ts';
+import { readableQueryText } from '../catalogue/pages/query-text.ts';
 
 /** A call of the API as a reader makes it, with its address in BASE and its key in KEY. */
 export interface SampleCall {

@@ -8,7 +8,7 @@ const MAX_LINE_CHARACTERS = 64;
  * The call of an op by the command line `darkroom`, which reads the address and the key from DARKROOM_URL and
  * DARKROOM_KEY. Undefined for an op without a command.
  */
-export function commandSample(definition: OpDefinition): PageSample | undefined {
+export function commandLineSample(definition: OpDefinition): PageSample | undefined {
   const words = commandWords(definition);
   return words && { label: 'Command line', language: 'sh', code: linesOf(words) };
 }
@@ -18,7 +18,7 @@ export function commandSample(definition: OpDefinition): PageSample | undefined 
  * @param options the value of each option by name.
  * @param output the file for the result.
  */
-export function commandText(words: readonly string[], options: object, output: string): string {
+export function commandLineText(words: readonly string[], options: object, output: string): string {
   return linesOf([words.join(' '), ...optionsOf(options), `-o ${output}`]);
 }
 

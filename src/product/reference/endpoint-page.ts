@@ -1,25 +1,25 @@
-import type { Node } from '../../platform/http/openapi/document.ts';
+import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import {
-  type Block,
   type DocumentationPage,
-  describedBlocks,
-  type Field,
-  fieldList,
-  heading,
+  type DocumentedField,
+  descriptionBlocks,
+  fieldsBlock,
+  headingBlock,
   json,
-  link,
-  list,
-  type PlainCall,
+  listBlock,
+  type PageBlock,
   type Prose,
-  paragraph,
+  pageLink,
+  paragraphBlock,
+  type TrialEndpointCall,
   type TrialInput,
 } from '../../platform/pages/page.ts';
 import type { SampleCall } from './call.ts';
-import { callSamples } from './call-samples.ts';
+import { callSamplesBlock } from './call-samples.ts';
 import { SchemaReader } from './schema-reader.ts';
 
 interface Media {
-  schema?: Node;
+  schema?: DocumentNode;
   example?: unknown;
   examples?: Record<string, { value: unknown }>;
 }
@@ -31,7 +31,7 @@ interface Parameter {
   required?: boolean;
   description?: string;
   example?: unknown;
-  schema?: Node;
+  schema?: DocumentNode;
 }
 
 type DocumentedResponse = [status: string, answer: DocumentedOperation['responses'][string]];
@@ -56,7 +56,7 @@ const MAX_FIELDS = 90;
  */
 export function endpointPage(
   { path, method, operation }: { path: string; method: string; operation: DocumentedOperation },
-  document: Node,
+  document: DocumentNode,
 ): DocumentationPage {
   const { summary = '', description = '', security, parameters = [], requestBody, responses } = operation;
   const reader = new SchemaReader(document);
@@ -74,7 +74,7 @@ export function endpointPage(
     ...(takesKey ? ['Takes an Idempotency-Key.'] : []),
     [
       `Answers ${answers.map(([status]) => status).join(', ')}; refusals are in `,
-      link('the page of errors', '/docs/errors'),
+      pageLink('the page of errors', '/docs/errors'),
       '.',
     ],
   ];
@@ -82,12 +82,12 @@ export function endpointPage(
     title: summary,
     lead: `\`${method.toUpperCase()} ${path}\``,
     blocks: [
-      ...describedBlocks(description),
-      list(...facts),
-      callSamples(call),
+      ...descriptionBlocks(description),
+      listBlock(...facts),
+      callSamplesBlock(call),
       ...(named.length === 0
         ? []
-        : [heading('Parameters'), fieldList(named.map((one) => parameterField(one, reader)))]),
+        : [headingBlock('Parameters'), fieldsBlock(named.map((one) => parameterField(one, reader)))]),
       ...bodies.flatMap(([type, media]) => bodyBlocks(type, media, reader)),
       // The form sends an account's key, which is no credential of the operator.
       ...(isOperators(security) ? [] : [trialOf(path, call, named)]),
@@ -101,7 +101,7 @@ function trialOf(
   path: string,
   { method, query = {}, needsKey, body }: SampleCall,
   named: Parameter[],
-): Block {
+): PageBlock {
   const inputs = named
     .filter((one) => one.in === 'path' || one.in === 'query')
     .map(({ name = '', in: location, schema = {} }): TrialInput => {
@@ -114,7 +114,7 @@ function trialOf(
   return { kind: 'trial', path, sends: { method, needsKey, ...bodyInForm(body) }, inputs };
 }
 
-function bodyInForm(body: SampleCall['body']): Pick<PlainCall, 'body'> {
+function bodyInForm(body: SampleCall['body']): Pick<TrialEndpointCall, 'body'> {
   if (body === undefined) return {};
   if ('json' in body) return { body: { json: JSON.stringify(body.json, null, 2) } };
   return { body: 'file' in body ? 'file' : { files: Object.keys(body.parts) } };
@@ -129,16 +129,17 @@ function isOperators(security: DocumentedOperation['security'] = []): boolean {
 }
 
 /** The responses by status. Fields that were listed before are not repeated. */
-function responseBlocks(answers: readonly DocumentedResponse[], reader: SchemaReader): Block[] {
+function responseBlocks(answers: readonly DocumentedResponse[], reader: SchemaReader): PageBlock[] {
   const listed = new Set<string>();
   return answers.flatMap(([status, { content = {} }]) =>
     Object.entries(content).flatMap(([type, media]) => {
-      if (type.startsWith('image/')) return type === 'image/jpeg' ? [heading(`${status}: the picture`)] : [];
-      if (!type.includes('json')) return [heading(`${status}: ${type}`)];
+      if (type.startsWith('image/'))
+        return type === 'image/jpeg' ? [headingBlock(`${status}: the picture`)] : [];
+      if (!type.includes('json')) return [headingBlock(`${status}: ${type}`)];
       const fields = reader.fieldsOf(media.schema ?? {}).map((field) => JSON.stringify(field));
       const isKnown = fields.length > 0 && fields.every((field) => listed.has(field));
       for (const field of fields) listed.add(field);
-      if (isKnown) return [heading(status), paragraph('Some of the fields above.')];
+      if (isKnown) return [headingBlock(status), paragraphBlock('Some of the fields above.')];
       return mediaBlocks(status, type, media, reader);
     }),
   );
@@ -193,7 +194,7 @@ function exampleOf({ schema = {}, example, examples = {} }: Media, reader: Schem
 function parameterField(
   { name = '', in: location, required, description = '', schema = {} }: Parameter,
   reader: SchemaReader,
-): Field {
+): DocumentedField {
   const { default: fallback } = schema;
   return {
     name,
@@ -204,32 +205,32 @@ function parameterField(
   };
 }
 
-function bodyBlocks(type: string, media: Media, reader: SchemaReader): Block[] {
+function bodyBlocks(type: string, media: Media, reader: SchemaReader): PageBlock[] {
   if (type.startsWith('image/')) {
     return type === 'image/jpeg'
-      ? [heading('Body'), paragraph('The bytes of an image with their own Content-Type; or:')]
+      ? [headingBlock('Body'), paragraphBlock('The bytes of an image with their own Content-Type; or:')]
       : [];
   }
   return mediaBlocks(`Body as ${type}`, type, media, reader);
 }
 
 /** The fields of a body or a response, and an example as JSON. */
-function mediaBlocks(title: string, type: string, media: Media, reader: SchemaReader): Block[] {
+function mediaBlocks(title: string, type: string, media: Media, reader: SchemaReader): PageBlock[] {
   const fields = reader.fieldsOf(media.schema ?? {});
   const listed =
     fields.length > MAX_FIELDS
       ? [
-          paragraph(
+          paragraphBlock(
             'The fields follow from the op: ',
-            link('the pages of the ops', '/docs/ops'),
+            pageLink('the pages of the ops', '/docs/ops'),
             ' list them, and ',
-            link('/openapi.json', '/openapi.json'),
+            pageLink('/openapi.json', '/openapi.json'),
             ' has all.',
           ),
         ]
-      : [fieldList(fields)];
+      : [fieldsBlock(fields)];
   return [
-    heading(title),
+    headingBlock(title),
     ...(fields.length === 0 ? [] : listed),
     ...(type.includes('json') ? [json('Example', exampleOf(media, reader))] : []),
   ];

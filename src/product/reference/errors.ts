@@ -1,13 +1,13 @@
-import { JSON_BOUNDS } from '../../platform/http/bodies/json.ts';
+import { JSON_BOUNDS_TEXT } from '../../platform/http/bodies/json.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import {
   type DocumentationPage,
-  heading,
+  headingBlock,
   json,
-  link,
-  list,
-  paragraph,
-  table,
+  listBlock,
+  pageLink,
+  paragraphBlock,
+  tableBlock,
 } from '../../platform/pages/page.ts';
 
 /** The texts on the page of an error code. */
@@ -192,7 +192,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
     remedy: 'Send at most `details.limit` bytes.',
     causes: [
       'A picture is too large: upload it once as an asset, or make it smaller.',
-      `A body of JSON is too large. ${JSON_BOUNDS}`,
+      `A body of JSON is too large. ${JSON_BOUNDS_TEXT}`,
     ],
     example: {
       message: 'The file is over 52428800 bytes: send a smaller one.',
@@ -301,21 +301,23 @@ export const DOCUMENTED_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 export function errorsPage(): DocumentationPage {
   const rows = DOCUMENTED_CODES.map((code) => {
     const { status, retryable } = ERROR_CODES[code];
-    const address = link(code, `/docs/errors/${code}`);
+    const address = pageLink(code, `/docs/errors/${code}`);
     return [[address], [String(status)], [retryable ? 'yes' : 'no'], [ERRORS[code].remedy]];
   });
   return {
     title: 'Errors',
     lead: 'Every failure has a code of a closed set, and says how to fix the call.',
     blocks: [
-      paragraph(
+      paragraphBlock(
         'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
       ),
       paragraph(
         'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. `in` names another place: `query` or `body` of a field to move, which is removed here and `add`ed there, a `header`, or a file `part` of a form. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words, numbers or calls of which one was probably meant, or the fields of which one has to go. details.instead has what does the same: `parameters` of the call, a `job`, `steps`, or the `body` as it was probably meant.',
       ),
-      paragraph(`${JSON_BOUNDS} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.`),
-      table(['code', 'HTTP', 'retryable', 'what to do'], rows),
+      paragraphBlock(
+        `${JSON_BOUNDS_TEXT} Beyond that is \`payload_too_large\`, and deeper nesting \`invalid_param\`.`,
+      ),
+      tableBlock(['code', 'HTTP', 'retryable', 'what to do'], rows),
     ],
   };
 }
@@ -334,17 +336,17 @@ export function errorPage(code: ErrorCode): DocumentationPage {
     title: code,
     lead: meaning,
     blocks: [
-      list(
+      listBlock(
         `HTTP status: ${status}`,
         retryable
           ? 'Retryable: yes. Make the same call again after Retry-After seconds, with the same Idempotency-Key.'
           : 'Retryable: no. The same call fails again until it is changed.',
       ),
       json('Answer', { success: false, error, timestamp: TIMESTAMP }),
-      heading('How to fix it'),
-      paragraph(remedy),
-      ...(causes.length === 0 ? [] : [list(...causes)]),
-      paragraph('All codes are in ', link('the page of errors', '/docs/errors'), '.'),
+      headingBlock('How to fix it'),
+      paragraphBlock(remedy),
+      ...(causes.length === 0 ? [] : [listBlock(...causes)]),
+      paragraphBlock('All codes are in ', pageLink('the page of errors', '/docs/errors'), '.'),
     ],
   };
 }

@@ -13,7 +13,7 @@ export const GALLERY_FILES: readonly URL[] = [...new Set(OF_OPS.flatMap(filesOf)
 );
 
 /** Pictures of what an op does: a pair for each of its scenes. */
-export function picturesFor(op: string, files: StaticFiles): PagePictures[] {
+export function galleryPicturesOf(op: string, files: StaticFiles): PagePictures[] {
   return OF_OPS.filter((scene) => scene.op === op).map(({ source, picture, caption, call }) => {
     const { query } = call;
     const after = query === undefined ? caption : `${caption} \`${lineOf(call)}\``;

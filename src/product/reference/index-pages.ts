@@ -1,23 +1,23 @@
 import {
-  type Block,
-  type Cards,
+  type CardsBlock,
   type DocumentationPage,
-  heading,
-  link,
-  list,
+  headingBlock,
+  listBlock,
+  type PageBlock,
   type PagePictures,
-  paragraph,
+  pageLink,
+  paragraphBlock,
 } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
-import { callSamples } from './call-samples.ts';
-import { GUIDES } from './guides/index.ts';
+import { callSamplesBlock } from './call-samples.ts';
+import { GUIDE_PAGES } from './guides/index.ts';
 import { opsByKind } from './op-kinds.ts';
 
 /** The ops whose pictures the first page shows. */
 const SHOWN_FIRST = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 'render_template'];
 
 /** The first page of the documentation. */
-export function homePage(
+export function documentationHomePage(
   definitions: readonly OpDefinition[],
   picturesOf: (op: string) => readonly PagePictures[],
 ): DocumentationPage {
@@ -26,12 +26,12 @@ export function homePage(
     title: 'Darkroom',
     lead: 'Send a picture, and get pixels, facts or a rendered template back, in milliseconds, while you wait. Jobs do the same over thousands.',
     blocks: [
-      paragraph(
+      paragraphBlock(
         'Every call carries `Authorization: ApiKey <key>`. A picture comes back as bytes; everything else is JSON with `success`, and a failure says how to fix the call. ',
-        link('Begin with the first picture', '/docs/guides/first-picture'),
+        pageLink('Begin with the first picture', '/docs/guides/first-picture'),
         '.',
       ),
-      callSamples({
+      callSamplesBlock({
         method: 'POST',
         path: '/api/v1/images/transform',
         query: { op: 'resize', width: 800, format: 'webp' },
@@ -39,22 +39,22 @@ export function homePage(
         body: { file: 'photo.jpg', type: 'image/jpeg' },
         saves: 'photo.webp',
       }),
-      heading('Guides'),
+      headingBlock('Guides'),
       {
         kind: 'cards',
-        cards: Object.entries(GUIDES).map(([name, { title, lead }]) => ({
+        cards: Object.entries(GUIDE_PAGES).map(([name, { title, lead }]) => ({
           title,
           text: lead,
           to: `/docs/guides/${name}`,
         })),
       },
-      heading('What it does'),
+      headingBlock('What it does'),
       { kind: 'cards', cards: shown.map((definition) => cardOf(definition, picturesOf)) },
-      paragraph(
-        link('All ops', '/docs/ops'),
+      paragraphBlock(
+        pageLink('All ops', '/docs/ops'),
         ', each with its parameters, their bounds, and a form to try it.',
       ),
-      heading('Reference'),
+      headingBlock('Reference'),
       {
         kind: 'cards',
         cards: [
@@ -75,16 +75,16 @@ export function homePage(
           },
         ],
       },
-      heading('For programs'),
-      list(
+      headingBlock('For programs'),
+      listBlock(
         [
-          link('/openapi.json', '/openapi.json'),
+          pageLink('/openapi.json', '/openapi.json'),
           ' is the interface as OpenAPI 3.1. It is for openapi-typescript as it is; `?form=multipart` is for generators that read one media type per body, and `?ops=createJob,getJob` is a part of it.',
         ],
         [
-          link('/llms.txt', '/llms.txt'),
+          pageLink('/llms.txt', '/llms.txt'),
           ' is the map for a language model, and ',
-          link('/llms-full.txt', '/llms-full.txt'),
+          pageLink('/llms-full.txt', '/llms-full.txt'),
           ' is every guide and every op in one text.',
         ],
         'Each page is Markdown too: add `.md` to its address, or send `Accept: text/markdown`.',
@@ -101,8 +101,8 @@ export function opsPage(
   return {
     title: 'Ops',
     lead: 'What the service does to a picture. One op per call, several as steps, or a job over thousands of pictures.',
-    blocks: opsByKind(definitions).flatMap(({ title, definitions }): Block[] => [
-      heading(title),
+    blocks: opsByKind(definitions).flatMap(({ title, definitions }): PageBlock[] => [
+      headingBlock(title),
       { kind: 'cards', cards: definitions.map((definition) => cardOf(definition, picturesOf)) },
     ]),
   };
@@ -111,7 +111,7 @@ export function opsPage(
 function cardOf(
   { op, description }: OpDefinition,
   picturesOf: (op: string) => readonly PagePictures[],
-): Cards['cards'][number] {
+): CardsBlock['cards'][number] {
   const picture = picturesOf(op)[0]?.pictures.at(-1);
   return { title: op, text: description, to: `/docs/ops/${op}`, ...(picture !== undefined && { picture }) };
 }

@@ -1,11 +1,11 @@
 import type { StaticFiles } from '../../platform/http/static/files.ts';
-import { escaped } from '../../platform/pages/highlight.ts';
-import { htmlOf } from '../../platform/pages/html.ts';
+import { escapeHtmlText } from '../../platform/pages/highlight.ts';
+import { pageHtml } from '../../platform/pages/html.ts';
 import type { DocumentationPage } from '../../platform/pages/page.ts';
-import type { Library, PageShelf } from './library.ts';
+import type { DocumentationLibrary, PageGroup } from './library.ts';
 
 /** The address of a page in a browser. */
-export function addressOf(path: string): string {
+export function documentationAddress(path: string): string {
   return path === 'index' ? '/docs/' : `/docs/${path}`;
 }
 
@@ -13,10 +13,10 @@ export function addressOf(path: string): string {
  * A documentation page as an HTML document, with the menu and the search.
  * @param path of the page below /docs.
  */
-export function documentOf(
+export function documentationHtml(
   path: string,
   page: DocumentationPage,
-  library: Library,
+  library: DocumentationLibrary,
   files: StaticFiles,
 ): string {
   const title = path === 'index' ? 'Darkroom documentation' : `${page.title} · Darkroom documentation`;
@@ -26,8 +26,8 @@ export function documentOf(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="description" content="${escaped(page.lead.replaceAll('`', ''))}">
-<title>${escaped(title)}</title>
+<meta name="description" content="${escapeHtmlText(page.lead.replaceAll('`', ''))}">
+<title>${escapeHtmlText(title)}</title>
 <link rel="icon" type="image/svg+xml" href="${files.addressFor('favicon.svg')}">
 <link rel="alternate" type="text/markdown" href="/docs/${path}.md">
 <link rel="stylesheet" href="${files.addressFor('base.css')}">
@@ -44,7 +44,7 @@ export function documentOf(
 </header>
 <div class="frame">
 <nav id="menu" popover aria-label="Pages">${menuHtml(library.shelves, path)}</nav>
-<main id="content">${htmlOf(page)}</main>
+<main id="content">${pageHtml(page)}</main>
 </div>
 </body>
 </html>
@@ -55,7 +55,7 @@ const LOGO =
   '<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect width="32" height="32" rx="7"/><circle cx="16" cy="16" r="8"/></svg>';
 
 /** The menu: the groups of pages, with a heading where a group begins. */
-function menuHtml(shelves: readonly PageShelf[], current: string): string {
+function menuHtml(shelves: readonly PageGroup[], current: string): string {
   return shelves
     .map((shelf, index) => {
       const begins = shelf.group !== shelves[index - 1]?.group;
@@ -64,11 +64,11 @@ function menuHtml(shelves: readonly PageShelf[], current: string): string {
     .join('');
 }
 
-function shelfHtml({ group, title, entries }: PageShelf, current: string): string {
+function shelfHtml({ group, title, entries }: PageGroup, current: string): string {
   const isOpen = group === 'Guides' || entries.some(({ path }) => path === current);
   const items = entries.map(({ path, title }) => {
     const marked = path === current ? ' aria-current="page"' : '';
-    return `<li><a href="${addressOf(path)}"${marked}>${escaped(title)}</a></li>`;
+    return `<li><a href="${documentationAddress(path)}"${marked}>${escapeHtmlText(title)}</a></li>`;
   });
-  return `<details${isOpen ? ' open' : ''}><summary>${escaped(title)}</summary><ul>${items.join('')}</ul></details>`;
+  return `<details${isOpen ? ' open' : ''}><summary>${escapeHtmlText(title)}</summary><ul>${items.join('')}</ul></details>`;
 }

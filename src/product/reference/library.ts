@@ -1,17 +1,17 @@
-import { type Node, operationsOf } from '../../platform/http/openapi/document.ts';
+import { type DocumentNode, operationsOf } from '../../platform/http/openapi/document.ts';
 import type { DocumentationPage, PagePictures } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
 import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
 import { DOCUMENTED_CODES, errorPage, errorsPage } from './errors.ts';
-import { GUIDES } from './guides/index.ts';
-import { homePage, opsPage } from './index-pages.ts';
+import { GUIDE_PAGES } from './guides/index.ts';
+import { documentationHomePage, opsPage } from './index-pages.ts';
 import { opsByKind } from './op-kinds.ts';
 import { opPage } from './op-page.ts';
 
 /** What the pages are made of. */
 export interface DocumentationSources {
   /** The OpenAPI document. */
-  document: Node;
+  document: DocumentNode;
   definitions: readonly OpDefinition[];
   guidelines: DocumentationPage;
   /** What an op does to a picture. */
@@ -26,7 +26,7 @@ export interface PageEntry {
 }
 
 /** A list of pages of one kind, in the order of the menu. */
-export interface PageShelf {
+export interface PageGroup {
   /** The menu heading of the list. */
   group: 'Guides' | 'Ops' | 'Endpoints' | 'Errors';
   title: string;
@@ -34,8 +34,8 @@ export interface PageShelf {
 }
 
 /** Every page of the documentation. */
-export class Library {
-  readonly shelves: readonly PageShelf[];
+export class DocumentationLibrary {
+  readonly shelves: readonly PageGroup[];
   readonly #entries: ReadonlyMap<string, PageEntry>;
   readonly #pages = new Map<string, DocumentationPage>();
 
@@ -67,21 +67,21 @@ export class Library {
 }
 
 function startEntries({ definitions, guidelines, picturesOf }: DocumentationSources): PageEntry[] {
-  const guides = Object.entries(GUIDES).map(([name, page]) => ({
+  const guides = Object.entries(GUIDE_PAGES).map(([name, page]) => ({
     path: `guides/${name}`,
     title: page.title,
     make: () => page,
   }));
   return [
-    { path: 'index', title: 'Overview', make: () => homePage(definitions, picturesOf) },
+    { path: 'index', title: 'Overview', make: () => documentationHomePage(definitions, picturesOf) },
     ...guides,
     { path: 'guidelines', title: 'Guidelines for agents', make: () => guidelines },
   ];
 }
 
-function opShelves({ definitions, picturesOf }: DocumentationSources): PageShelf[] {
+function opShelves({ definitions, picturesOf }: DocumentationSources): PageGroup[] {
   const all: PageEntry = { path: 'ops', title: 'All ops', make: () => opsPage(definitions, picturesOf) };
-  return opsByKind(definitions).map(({ title, definitions }, index): PageShelf => {
+  return opsByKind(definitions).map(({ title, definitions }, index): PageGroup => {
     const entries = definitions.map((definition) => ({
       path: `ops/${definition.op}`,
       title: definition.op,
@@ -92,12 +92,12 @@ function opShelves({ definitions, picturesOf }: DocumentationSources): PageShelf
 }
 
 /** The endpoint pages by tag, in the order of the tags. */
-function endpointShelves(document: Node): PageShelf[] {
+function endpointShelves(document: DocumentNode): PageGroup[] {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const operations = operationsOf(document);
   return tags
     .map(
-      ({ name }): PageShelf => ({
+      ({ name }): PageGroup => ({
         group: 'Endpoints',
         title: name,
         entries: operations

@@ -1,8 +1,8 @@
-import { type Node, operationsOf } from '../../platform/http/openapi/document.ts';
-import { markdownOf } from '../../platform/pages/markdown.ts';
+import { type DocumentNode, operationsOf } from '../../platform/http/openapi/document.ts';
+import { pageMarkdown } from '../../platform/pages/markdown.ts';
 import type { DocumentationPage } from '../../platform/pages/page.ts';
-import { GUIDES } from './guides/index.ts';
-import type { Library } from './library.ts';
+import { GUIDE_PAGES } from './guides/index.ts';
+import type { DocumentationLibrary } from './library.ts';
 
 /** The tag of calls for the operator of the service. */
 const OPERATOR = 'Operator';
@@ -11,7 +11,7 @@ const OPERATOR = 'Operator';
  * An overview for language models: links with one sentence each, generated from the routes.
  * @see https://llmstxt.org
  */
-export function llmsText(document: Node): string {
+export function llmsText(document: DocumentNode): string {
   const tags = (document.tags ?? []) as Array<{ name: string }>;
   const byTag = new Map<string, string[]>(tags.map(({ name }) => [name, []]));
   for (const { path, method, operation } of operationsOf(document)) {
@@ -41,7 +41,7 @@ Send \`Authorization: ApiKey <key>\` with every call.
 
 ## Pages
 
-Guides at /docs/guides/{name}.md: ${Object.keys(GUIDES).join(', ')}.
+Guides at /docs/guides/{name}.md: ${Object.keys(GUIDE_PAGES).join(', ')}.
 Ops at /docs/ops/{op}.md: the guidelines name them.
 Paths without a slash are below /api/v1/.
 
@@ -56,7 +56,7 @@ function shortened(path: string): string {
 }
 
 /** The guidelines, the guides, the errors and every op in one Markdown text. */
-export function llmsFullText(library: Library): string {
+export function llmsFullText(library: DocumentationLibrary): string {
   const shelves = library.shelves.filter(({ group }) => group === 'Guides' || group === 'Ops');
   const pages = library
     .list(shelves)
@@ -64,7 +64,7 @@ export function llmsFullText(library: Library): string {
     .map(({ page }) => page);
   const errors = library.find('errors');
   return [...pages, ...(errors === undefined ? [] : [errors])]
-    .map((page) => markdownOf(page, { isShort: true }))
+    .map((page) => pageMarkdown(page, { isShort: true }))
     .join('\n');
 }
 
@@ -80,5 +80,5 @@ description: Edits, converts, compresses, measures, reads, draws and generates p
 
 Before the first command: \`BASE=$DARKROOM_URL KEY=$DARKROOM_KEY\`. Tell nobody the key.
 
-${markdownOf(guidelines)}`;
+${pageMarkdown(guidelines)}`;
 }

@@ -1,26 +1,26 @@
 import {
-  type Block,
   type DocumentationPage,
-  type Field,
-  fieldList,
-  heading,
+  type DocumentedField,
+  fieldsBlock,
+  headingBlock,
   json,
-  link,
-  list,
+  listBlock,
+  type PageBlock,
   type PagePictures,
-  paragraph,
-  shell,
+  pageLink,
+  paragraphBlock,
+  shellSampleBlock,
   type TrialInput,
 } from '../../platform/pages/page.ts';
 import { TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
-import { isShared } from '../catalogue/pages/guidelines.ts';
-import { fallbackOf, takesOf } from '../catalogue/pages/parameter-words.ts';
-import { isStepOfCalls } from '../catalogue/pages/sync-call.ts';
+import { isSharedParameter } from '../catalogue/pages/guidelines.ts';
+import { acceptedValuesText, defaultTextOf } from '../catalogue/pages/parameter-words.ts';
+import { runsOnlyWithinSyncSteps } from '../catalogue/pages/sync-call.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
 import { JobRequest } from '../jobs/schema.ts';
 import type { SampleCall } from './call.ts';
-import { callSamples } from './call-samples.ts';
-import { commandSample } from './command-line.ts';
+import { callSamplesBlock } from './call-samples.ts';
+import { commandLineSample } from './command-line.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
 const JOBS = '/api/v1/jobs';
@@ -40,36 +40,47 @@ const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected
 export function opPage(definition: OpDefinition, pictures: readonly PagePictures[]): DocumentationPage {
   const { op, description, params, syncParams, example } = definition;
   const call = syncCallOf(definition);
-  const command = commandSample(definition);
-  const own = Object.entries(params).filter(([name]) => !isShared(definition, name));
-  const shared = Object.entries(params).filter(([name]) => isShared(definition, name));
+  const command = commandLineSample(definition);
+  const own = Object.entries(params).filter(([name]) => !isSharedParameter(definition, name));
+  const shared = Object.entries(params).filter(([name]) => isSharedParameter(definition, name));
   return {
     title: op,
     lead: description,
     blocks: [
       factsList(definition),
-      ...(isStepOfCalls(op) ? stepBlocks(definition) : []),
-      ...(call === undefined && !isStepOfCalls(op) ? [paragraph('It runs in jobs only.')] : []),
-      callSamples(call ?? jobCall(example), ...(command === undefined ? [] : [command])),
+      ...(runsOnlyWithinSyncSteps(op) ? stepBlocks(definition) : []),
+      ...(call === undefined && !runsOnlyWithinSyncSteps(op)
+        ? [paragraphBlock('It runs in jobs only.')]
+        : []),
+      callSamplesBlock(call ?? jobCall(example), ...(command === undefined ? [] : [command])),
       ...pictures,
-      ...(syncParams === undefined ? [] : [heading('Body'), fieldList(fieldsOf(Object.entries(syncParams)))]),
-      heading(syncParams === undefined ? 'Parameters' : 'Parameters of a job'),
-      ...(own.length + shared.length === 0 ? [paragraph('It has none.')] : []),
-      ...(own.length === 0 ? [] : [fieldList(fieldsOf(own))]),
+      ...(syncParams === undefined
+        ? []
+        : [headingBlock('Body'), fieldsBlock(fieldsOf(Object.entries(syncParams)))]),
+      headingBlock(syncParams === undefined ? 'Parameters' : 'Parameters of a job'),
+      ...(own.length + shared.length === 0 ? [paragraphBlock('It has none.')] : []),
+      ...(own.length === 0 ? [] : [fieldsBlock(fieldsOf(own))]),
       ...(shared.length === 0 ? [] : [sharedFields(shared)]),
       ...trialOf(definition),
       ...(example === undefined ? [] : jobBlocks(example)),
-      heading('Errors'),
+      headingBlock('Errors'),
       errorsList(definition),
-      heading('More'),
+      headingBlock('More'),
       moreList(definition),
     ],
   };
 }
 
-function factsList({ kind, produces, jobType, pricing, defaultModel, modelCategory }: OpDefinition): Block {
+function factsList({
+  kind,
+  produces,
+  jobType,
+  pricing,
+  defaultModel,
+  modelCategory,
+}: OpDefinition): PageBlock {
   const model = defaultModel === undefined ? 'none is offered here: name one' : defaultModel;
-  return list(
+  return listBlock(
     `Kind: ${kind}; makes ${produces}${jobType === undefined ? '' : `; job type ${jobType}`}`,
     `Price: ${pricing.summary}`,
     ...(modelCategory === undefined
@@ -99,11 +110,11 @@ function syncCallOf({
 }
 
 /** The call that sends an op as a step, with a second picture as a part of the body. */
-function stepBlocks({ op, example }: OpDefinition): Block[] {
+function stepBlocks({ op, example }: OpDefinition): PageBlock[] {
   const { layerAssetId: _, ...parameters } = (example?.parameters ?? {}) as Record<string, unknown>;
   return [
-    paragraph('While you wait it runs as one of the steps of a transform, or of its outputs:'),
-    shell(
+    paragraphBlock('While you wait it runs as one of the steps of a transform, or of its outputs:'),
+    shellSampleBlock(
       `curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg -F layer=@photo.png \\
   -F 'steps=${JSON.stringify([{ op, parameters }])}' "$BASE/api/v1${TRANSFORM_ENDPOINT}" -o result.jpg`,
     ),
@@ -114,33 +125,38 @@ function jobCall(json: unknown): SampleCall {
   return { method: 'POST', path: JOBS, query: { wait: 30 }, needsKey: true, body: { json } };
 }
 
-function jobBlocks(example: Record<string, unknown>): Block[] {
+function jobBlocks(example: Record<string, unknown>): PageBlock[] {
   return [
-    heading('As a job'),
-    paragraph(
+    headingBlock('As a job'),
+    paragraphBlock(
       'A job works on assets, many at a time. This is the body of POST /api/v1/jobs; with `?dryRun=true` the same body answers its price and runs nothing. See ',
-      link('jobs', '/docs/guides/jobs'),
+      pageLink('jobs', '/docs/guides/jobs'),
       '.',
     ),
     json('Body of a job', example),
   ];
 }
 
-function fieldsOf(parameters: readonly [name: string, parameter: OpParameter][]): Field[] {
+function fieldsOf(parameters: readonly [name: string, parameter: OpParameter][]): DocumentedField[] {
   return parameters.map(([name, parameter]) => {
-    const fallback = fallbackOf(parameter);
+    const fallback = defaultTextOf(parameter);
     const { description } = parameter;
-    return { name, takes: takesOf(parameter), ...(fallback !== undefined && { fallback }), description };
+    return {
+      name,
+      takes: acceptedValuesText(parameter),
+      ...(fallback !== undefined && { fallback }),
+      description,
+    };
   });
 }
 
-function sharedFields(shared: readonly [name: string, parameter: OpParameter][]): Block {
+function sharedFields(shared: readonly [name: string, parameter: OpParameter][]): PageBlock {
   const folded = 'Parameters of every op that writes an image';
   return { kind: 'fields', folded, fields: fieldsOf(shared) };
 }
 
 /** The form that runs the op on a picture of the reader. An op that needs a second asset has none. */
-function trialOf(definition: OpDefinition): Block[] {
+function trialOf(definition: OpDefinition): PageBlock[] {
   const { op, kind, params, requiresAssets, endpoint, syncEndpoint, syncParams, syncExample } = definition;
   const path = endpoint ?? syncEndpoint;
   if (kind === 'ai') {
@@ -154,7 +170,8 @@ function trialOf(definition: OpDefinition): Block[] {
   if (path === undefined) return [];
   const { op: named, ...values } = syncExample ?? {};
   const ownFirst = Object.entries(syncParams ?? params).toSorted(
-    ([one], [other]) => Number(isShared(definition, one)) - Number(isShared(definition, other)),
+    ([one], [other]) =>
+      Number(isSharedParameter(definition, one)) - Number(isSharedParameter(definition, other)),
   );
   return [
     {
@@ -182,29 +199,34 @@ function inputOf(
   };
 }
 
-function errorsList({ kind }: OpDefinition): Block {
+function errorsList({ kind }: OpDefinition): PageBlock {
   const codes = kind === 'ai' ? MODEL_ERRORS : SYNC_ERRORS;
-  const links = codes.flatMap((code) => [link(code, `/docs/errors/${code}`), ', ']);
-  return paragraph(
+  const links = codes.flatMap((code) => [pageLink(code, `/docs/errors/${code}`), ', ']);
+  return paragraphBlock(
     'Most likely are ',
     ...links,
     'and any other of ',
-    link('the closed set', '/docs/errors'),
+    pageLink('the closed set', '/docs/errors'),
     '.',
   );
 }
 
-function moreList({ op, kind, syncEndpoint, endpoint }: OpDefinition): Block {
+function moreList({ op, kind, syncEndpoint, endpoint }: OpDefinition): PageBlock {
   const isTransform = syncEndpoint === '/images/transform';
-  return list(
-    ['The definition as JSON, with the price: ', link(`GET /api/v1/ops/${op}`, `/api/v1/ops/${op}`)],
+  return listBlock(
+    ['The definition as JSON, with the price: ', pageLink(`GET /api/v1/ops/${op}`, `/api/v1/ops/${op}`)],
     ...(isTransform
       ? [
-          ['Every way to send a picture: ', link('POST /api/v1/images/transform', '/docs/transformImage')],
-          ['Several of them on one picture: ', link('several results', '/docs/guides/several-results')],
+          [
+            'Every way to send a picture: ',
+            pageLink('POST /api/v1/images/transform', '/docs/transformImage'),
+          ],
+          ['Several of them on one picture: ', pageLink('several results', '/docs/guides/several-results')],
         ]
       : []),
-    ...(kind === 'ai' ? [['Prices and keys: ', link('models', '/docs/guides/models')]] : []),
-    ...(endpoint === undefined ? [['Many pictures: ', link('POST /api/v1/jobs', '/docs/createJob')]] : []),
+    ...(kind === 'ai' ? [['Prices and keys: ', pageLink('models', '/docs/guides/models')]] : []),
+    ...(endpoint === undefined
+      ? [['Many pictures: ', pageLink('POST /api/v1/jobs', '/docs/createJob')]]
+      : []),
   );
 }

@@ -1,8 +1,8 @@
 import { StaticFiles } from '../../platform/http/static/files.ts';
-import { markdownOf } from '../../platform/pages/markdown.ts';
-import { GALLERY_FILES, picturesFor } from './gallery.ts';
-import { documentOf } from './layout.ts';
-import { type DocumentationSources, Library } from './library.ts';
+import { pageMarkdown } from '../../platform/pages/markdown.ts';
+import { GALLERY_FILES, galleryPicturesOf } from './gallery.ts';
+import { documentationHtml } from './layout.ts';
+import { DocumentationLibrary, type DocumentationSources } from './library.ts';
 import { llmsFullText, llmsText, skillText } from './llms.ts';
 import { searchIndex } from './search-index.ts';
 
@@ -21,30 +21,33 @@ const FILES = [
 type Documented = Omit<DocumentationSources, 'picturesOf'>;
 
 /** Every text of the documentation. Each is made when it is first read, and then cached. */
-export class Documentation {
+export class DocumentationTexts {
   /** The files that the pages load. */
   readonly files: StaticFiles;
   readonly #sources: Documented;
-  readonly #library: Library;
+  readonly #library: DocumentationLibrary;
   readonly #texts = new Map<string, string>();
 
   /** @param staticPrefix the path below which static files are served. */
   constructor(sources: Documented, staticPrefix: string) {
     this.files = new StaticFiles(staticPrefix, FILES);
     this.#sources = sources;
-    this.#library = new Library({ ...sources, picturesOf: (op) => picturesFor(op, this.files) });
+    this.#library = new DocumentationLibrary({
+      ...sources,
+      picturesOf: (op) => galleryPicturesOf(op, this.files),
+    });
   }
 
   /** The page at a path below /docs as HTML; undefined if there is none. */
   html(path: string): string | undefined {
     const page = this.#library.find(path);
-    return page && this.#kept(path, () => documentOf(path, page, this.#library, this.files));
+    return page && this.#kept(path, () => documentationHtml(path, page, this.#library, this.files));
   }
 
   /** The page at a path below /docs as Markdown; undefined if there is none. */
   markdown(path: string): string | undefined {
     const page = this.#library.find(path);
-    return page && this.#kept(`${path}.md`, () => markdownOf(page));
+    return page && this.#kept(`${path}.md`, () => pageMarkdown(page));
   }
 
   /** The index of the search, as JSON. */

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { sendStatic } from '../../platform/http/hooks/compression.ts';
+import { sendStaticContent } from '../../platform/http/hooks/compression.ts';
 import { varyBy } from '../../platform/http/hooks/cors.ts';
 import { preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { lazy } from '../../platform/http/lazy.ts';
-import type { Node } from '../../platform/http/openapi/document.ts';
+import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
 import type { DocumentationPage } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
@@ -40,10 +40,10 @@ const CONTENT_POLICY = [
 export async function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): Promise<void> {
   // The documentation is loaded at its first request, not at the start.
   const reference = lazy(async () => {
-    const { Documentation } = await import('./reference.ts');
-    const document = app.swagger() as unknown as Node;
+    const { DocumentationTexts } = await import('./reference.ts');
+    const document = app.swagger() as unknown as DocumentNode;
     const [definitions, guidelines] = [options.definitions(), options.guidelines()];
-    return new Documentation({ document, definitions, guidelines }, STATIC_PREFIX);
+    return new DocumentationTexts({ document, definitions, guidelines }, STATIC_PREFIX);
   });
 
   /** Sends a page in the form that the client prefers. */
@@ -60,7 +60,7 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
       throw new ApiError('not_found', 'There is no such page: GET /llms.txt lists them.', { param: 'page' });
     if (path === asked) varyBy(reply, 'accept');
     if (isHtml) reply.header('content-security-policy', CONTENT_POLICY);
-    return sendStatic(reply, isHtml ? HTML : MARKDOWN, text);
+    return sendStaticContent(reply, isHtml ? HTML : MARKDOWN, text);
   }
 
   await app.register(staticRoutes, {
@@ -89,10 +89,10 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
   app.get(
     '/docs/search.json',
     { config: { compress: true }, schema: { hide: true } },
-    async (_request, reply) => sendStatic(reply, JSON_TYPE, (await reference()).search()),
+    async (_request, reply) => sendStaticContent(reply, JSON_TYPE, (await reference()).search()),
   );
   app.get('/docs/skill.md', pages, async (_request, reply) =>
-    sendStatic(reply, MARKDOWN, (await reference()).skill()),
+    sendStaticContent(reply, MARKDOWN, (await reference()).skill()),
   );
   app.get(
     '/llms.txt',
@@ -104,10 +104,10 @@ export async function referenceRoutes(app: FastifyInstance, options: ReferenceOp
           'One line for each page of Markdown: of the rules, the errors, each op and each endpoint.',
       },
     },
-    async (_request, reply) => sendStatic(reply, TEXT, (await reference()).map()),
+    async (_request, reply) => sendStaticContent(reply, TEXT, (await reference()).map()),
   );
   app.get('/llms-full.txt', { ...texts, schema: { hide: true } }, async (_request, reply) =>
-    sendStatic(reply, TEXT, (await reference()).full()),
+    sendStaticContent(reply, TEXT, (await reference()).full()),
   );
 }
 

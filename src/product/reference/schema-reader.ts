@@ -8,10 +8,10 @@ const INSTANT = '2026-01-31T12:00:00.000Z';
 
 /** Describes schemas of the OpenAPI document for readers. It follows references. */
 export class SchemaReader {
-  readonly #schemas: Record<string, Node>;
+  readonly #schemas: Record<string, DocumentNode>;
 
-  constructor(document: Node) {
-    this.#schemas = (document.components as { schemas: Record<string, Node> }).schemas;
+  constructor(document: DocumentNode) {
+    this.#schemas = (document.components as { schemas: Record<string, DocumentNode> }).schemas;
   }
 
   /** The type of a value in a few words, such as "integer 1 to 9". */
@@ -27,10 +27,11 @@ export class SchemaReader {
   }
 
   /** Each field within it, by its path. */
-  fieldsOf(schema: Node, at = '', depth = 0): Field[] {
+  fieldsOf(schema: DocumentNode, at = '', depth = 0): DocumentedField[] {
     if (depth > MAX_DEPTH) return [];
-    const fields = this.#choicesOf(schema).flatMap((choice): Field[] => {
-      if (choice.type === 'array') return this.fieldsOf((choice.items ?? {}) as Node, `${at}[]`, depth + 1);
+    const fields = this.#choicesOf(schema).flatMap((choice): DocumentedField[] => {
+      if (choice.type === 'array')
+        return this.fieldsOf((choice.items ?? {}) as DocumentNode, `${at}[]`, depth + 1);
       const required = (choice.required ?? []) as string[];
       return Object.entries((choice.properties ?? {}) as Record<string, Node>).flatMap(([name, field]) => {
         const path = at === '' ? name : `${at}.${name}`;
@@ -51,7 +52,7 @@ export class SchemaReader {
   }
 
   /** A valid value: the schema's own example if it has one. */
-  exampleOf(schema: Node, depth = 0): unknown {
+  exampleOf(schema: DocumentNode, depth = 0): unknown {
     const target = this.#resolved(schema);
     const [example] = (target.examples ?? []) as unknown[];
     const [choice = target] = this.#choicesOf(target);
@@ -65,7 +66,7 @@ export class SchemaReader {
       case 'array':
         return depth > MAX_DEPTH && choice.minItems === undefined
           ? []
-          : [this.exampleOf((choice.items ?? {}) as Node, depth + 1)];
+          : [this.exampleOf((choice.items ?? {}) as DocumentNode, depth + 1)];
       case 'integer':
       case 'number':
         return choice.minimum ?? 1;
@@ -78,7 +79,7 @@ export class SchemaReader {
     }
   }
 
-  #resolved(schema: Node): Node {
+  #resolved(schema: DocumentNode): DocumentNode {
     const { $ref, ...siblings } = schema as { $ref?: string };
     return $ref === undefined ? schema : { ...this.#schemas[$ref.split('/').at(-1) ?? ''], ...siblings };
   }
@@ -95,8 +96,8 @@ export class SchemaReader {
   }
 
   /** An example object. It contains optional fields too, up to this depth. */
-  #objectOf({ properties = {}, required = [] }: Node, depth: number): object {
-    const names = Object.entries(properties as Record<string, Node>).filter(
+  #objectOf({ properties = {}, required = [] }: DocumentNode, depth: number): object {
+    const names = Object.entries(properties as Record<string, DocumentNode>).filter(
       ([name]) => depth < MAX_DEPTH || (required as string[]).includes(name),
     );
     return Object.fromEntries(names.map(([name, field]) => [name, this.exampleOf(field, depth + 1)]));

@@ -1,8 +1,8 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { readDate, readInstant } from '../../platform/http/fields.ts';
-import { present } from '../../platform/values/present.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { KeptRequest } from './kept-request.ts';
-import { operationOf, routeOf } from './responses.ts';
+import { operationNameOf, routePatternOf } from './responses.ts';
 import type { RequestFilterQuery } from './schema.ts';
 
 /** Filters of recent requests. */
@@ -20,9 +20,9 @@ const CONSOLE = 'console';
 const STATUS = /^[1-5](\d\d|xx)$/;
 
 /** @throws ApiError invalid_param on status, from or to. */
-export function readFilters(sent: RequestFilterQuery): RequestFilters {
+export function parseRequestFilters(sent: RequestFilterQuery): RequestFilters {
   const { status, from, to, errorCode, operation, path, requestId, apiKeyId } = sent;
-  return present({
+  return withoutAbsentFields({
     status: status === undefined ? undefined : readStatus(status),
     from: readBound('from', from),
     to: readBound('to', to),
@@ -31,7 +31,7 @@ export function readFilters(sent: RequestFilterQuery): RequestFilters {
 }
 
 /** Whether a request passes all filters. */
-export function passesFilters(request: KeptRequest, filters: RequestFilters): boolean {
+export function matchesRequestFilters(request: KeptRequest, filters: RequestFilters): boolean {
   const { status, errorCode, operation, path, requestId, apiKeyId, from, to } = filters;
   return (
     (status === undefined || isOf(status, request.status)) &&
@@ -40,8 +40,8 @@ export function passesFilters(request: KeptRequest, filters: RequestFilters): bo
     (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE) === apiKeyId) &&
     (from === undefined || request.atMs >= from) &&
     (to === undefined || request.atMs < to) &&
-    (operation === undefined || operationOf(request) === operation) &&
-    (path === undefined || request.path.startsWith(path) || routeOf(request).startsWith(path))
+    (operation === undefined || operationNameOf(request) === operation) &&
+    (path === undefined || request.path.startsWith(path) || routePatternOf(request).startsWith(path))
   );
 }
 
@@ -57,12 +57,15 @@ function isOf(filter: string, status: number): boolean {
 function readStatus(sent: string): string {
   const status = sent.toLowerCase();
   if (STATUS.test(status)) return status;
-  throw invalidParam('status', 'status must be a status such as 404, or a class of them such as 4xx.');
+  throw invalidParamError('status', 'status must be a status such as 404, or a class of them such as 4xx.');
 }
 
 function readBound(param: 'from' | 'to', sent: string | undefined): number | undefined {
   if (sent === undefined) return undefined;
-  const instant = readDate(sent) ?? readInstant(sent, 'Z');
+  const instant = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
   if (instant !== null) return instant.getTime();
-  throw invalidParam(param, `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`);
+  throw invalidParamError(
+    param,
+    `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`,
+  );
 }

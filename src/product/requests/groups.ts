@@ -1,13 +1,13 @@
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { RequestErrorGroup, RequestRecord } from './schema.ts';
 
 /** Groups the refused requests of a list by their cause: code, reason and parameter at one operation. */
-export function errorGroups(requests: readonly RequestRecord[]): RequestErrorGroup[] {
-  return mergedGroups(requests.flatMap((request) => groupOf(request) ?? []));
+export function groupRequestErrors(requests: readonly RequestRecord[]): RequestErrorGroup[] {
+  return mergeErrorGroups(requests.flatMap((request) => groupOf(request) ?? []));
 }
 
 /** Merges groups with the same cause, with the facts of the latest request. The most frequent group comes first. */
-export function mergedGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
+export function mergeErrorGroups(groups: readonly RequestErrorGroup[]): RequestErrorGroup[] {
   return [...Map.groupBy(groups, keyOf).values()]
     .map((same) => same.reduce(merged))
     .sort((one, other) => other.count - one.count || (one.lastAt < other.lastAt ? 1 : -1));
@@ -18,7 +18,7 @@ function groupOf({ id, at, method, operation, route, error }: RequestRecord): Re
   const { code, message, param, reason, fix } = error;
   const place = { method, operation, route };
   const times = { count: 1, firstAt: at, lastAt: at, lastRequestId: id };
-  return { ...place, code, message, ...present({ param, reason, fix }), ...times };
+  return { ...place, code, message, ...withoutAbsentFields({ param, reason, fix }), ...times };
 }
 
 function keyOf({ operation, code, param, reason }: RequestErrorGroup): string {

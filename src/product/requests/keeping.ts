@@ -1,17 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
-import { refusalOf } from '../../platform/http/errors/failures.ts';
+import { recordedErrorOf } from '../../platform/http/errors/failures.ts';
 import type { KeptRefusal, KeptRequest } from './kept-request.ts';
 import { pathWithoutSecrets, textWithoutSecrets } from './secrets.ts';
 
 /** The facts of an answered call that are kept, without its body and its headers. */
-export function keptOf(
+export function keptRequestOf(
   request: FastifyRequest,
   reply: FastifyReply,
   { route, apiKeyId, atMs }: Pick<KeptRequest, 'route' | 'apiKeyId' | 'atMs'>,
 ): KeptRequest {
-  const refusal = refusalOf(request);
+  const refusal = recordedErrorOf(request);
   return {
     id: request.id,
     atMs,

@@ -38,7 +38,7 @@ export interface KeptRefusal {
 const OBJECT_BYTES = 300;
 
 /** An estimate of the memory of a kept request. Text takes one byte per character, or two if it is not Latin. */
-export function bytesOf({ id, path, serverTiming, warnings, refusal }: KeptRequest): number {
+export function memoryBytesOfRequest({ id, path, serverTiming, warnings, refusal }: KeptRequest): number {
   const texts = [id, path, serverTiming, warnings, refusal?.message, refusal?.param, refusal?.fix];
   let characters = 0;
   for (const text of texts) characters += text?.length ?? 0;

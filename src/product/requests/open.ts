@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import type { Slice } from '../../platform/http/slice.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { keptOf } from './keeping.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { keptRequestOf } from './keeping.ts';
 import { RecentRequests } from './recent-requests.ts';
 import { requestRoutes } from './routes.ts';
-import { answerSearches, RequestSearch } from './search.ts';
+import { answerRequestSearches, RequestSearch } from './search.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,7 +15,7 @@ declare module 'fastify' {
 }
 
 interface RequestsOptions {
-  gate: Gate;
+  gate: CallGate;
   coordination: Coordination;
   hostId: string;
   processId: string;
@@ -23,8 +23,8 @@ interface RequestsOptions {
 }
 
 /** The recent requests. Each process keeps those that it answered, and answers the searches of other processes. */
-export class RequestsSlice implements Slice {
-  readonly #gate: Gate;
+export class RequestsSlice implements ProductSlice {
+  readonly #gate: CallGate;
   readonly #now: () => Date;
   readonly #recent = new RecentRequests();
   readonly #search: RequestSearch;
@@ -39,7 +39,7 @@ export class RequestsSlice implements Slice {
   static async open(options: RequestsOptions): Promise<RequestsSlice> {
     const { coordination, hostId, processId, now } = options;
     const requests = new RequestsSlice(options);
-    requests.#endAnswers = await answerSearches(
+    requests.#endAnswers = await answerRequestSearches(
       coordination,
       requests.#recent,
       `${hostId}/${processId}`,
@@ -57,7 +57,7 @@ export class RequestsSlice implements Slice {
       if (caller !== null && route !== undefined && !config.isUnlisted) {
         const { accountId, apiKeyId } = caller;
         const atMs = this.#now().getTime();
-        this.#recent.add(accountId, keptOf(request, reply, { route, apiKeyId, atMs }));
+        this.#recent.add(accountId, keptRequestOf(request, reply, { route, apiKeyId, atMs }));
       }
       done();
     });

@@ -1,11 +1,11 @@
-import { HOUR_MS, MEGABYTE } from '../../platform/values/units.ts';
-import { bytesOf, type KeptRequest } from './kept-request.ts';
+import { HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { type KeptRequest, memoryBytesOfRequest } from './kept-request.ts';
 
 /** The most requests of an account that a process keeps. */
 const MAX_REQUESTS = 1_000;
-const MAX_ACCOUNT_BYTES = 2 * MEGABYTE;
+const MAX_ACCOUNT_BYTES = 2 * MEGABYTE_BYTES;
 /** The memory for all accounts of a process. Above it, the account that has been quiet for longest is dropped. */
-const MAX_BYTES = 16 * MEGABYTE;
+const MAX_BYTES = 16 * MEGABYTE_BYTES;
 const KEPT_MS = HOUR_MS;
 
 /** A request with its number in this process, which orders requests of the same millisecond. */
@@ -57,7 +57,7 @@ export class RecentRequests {
     this.#accounts.set(accountId, account);
     this.#lastNumber += 1;
     account.requests.push(Object.assign(request, { number: this.#lastNumber }));
-    this.#count(account, bytesOf(request));
+    this.#count(account, memoryBytesOfRequest(request));
     while (
       account.requests.length > this.#maxRequests ||
       account.bytes > this.#maxAccountBytes ||
@@ -77,7 +77,7 @@ export class RecentRequests {
 
   #forgetOldest(account: AccountRequests): void {
     const oldest = account.requests.shift();
-    if (oldest !== undefined) this.#count(account, -bytesOf(oldest));
+    if (oldest !== undefined) this.#count(account, -memoryBytesOfRequest(oldest));
   }
 
   /** Drops whole accounts: those without a request in the last hour, and more if there is no room. */

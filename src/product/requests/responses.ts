@@ -1,22 +1,22 @@
 import { operationIdOf } from '../../platform/http/openapi/names.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { KeptRefusal, KeptRequest } from './kept-request.ts';
 import type { RequestRecord } from './schema.ts';
 
 const TIMED_PART = /([\w-]+);dur=([\d.]+)/g;
 
 /** The path pattern of a request, with its parameters in braces. */
-export function routeOf({ route }: KeptRequest): string {
+export function routePatternOf({ route }: KeptRequest): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }
 
 /** The name of its call. */
-export function operationOf(request: KeptRequest): string {
-  return operationIdOf(request.method, routeOf(request));
+export function operationNameOf(request: KeptRequest): string {
+  return operationIdOf(request.method, routePatternOf(request));
 }
 
 /** A request as the API shows it. */
-export function recordOf(request: KeptRequest): RequestRecord {
+export function requestRecordOf(request: KeptRequest): RequestRecord {
   const { id, atMs, method, path, status, durationMs, bytesIn, bytesOut, apiKeyId } = request;
   const { serverTiming, warnings, refusal } = request;
   return {
@@ -24,11 +24,11 @@ export function recordOf(request: KeptRequest): RequestRecord {
       id,
       at: new Date(atMs).toISOString(),
       method,
-      operation: operationOf(request),
-      route: routeOf(request),
+      operation: operationNameOf(request),
+      route: routePatternOf(request),
     },
     ...{ path, status, durationMs },
-    ...present({
+    ...withoutAbsentFields({
       error: refusal === null ? null : errorOf(refusal),
       timing: serverTiming === null ? null : timingOf(serverTiming),
       warnings: warnings?.split(','),
@@ -42,7 +42,7 @@ function errorOf({ code, message, retryable, param, reason, fix }: KeptRefusal):
     code,
     message,
     retryable,
-    ...present({ param, reason, fix: fix === null ? null : JSON.parse(fix) }),
+    ...withoutAbsentFields({ param, reason, fix: fix === null ? null : JSON.parse(fix) }),
   };
 }
 

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
+import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { readFilters } from './filters.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { parseRequestFilters } from './filters.ts';
 import {
   RequestErrorGroup,
   RequestFilterQuery,
@@ -16,7 +16,7 @@ import type { RequestSearch } from './search.ts';
 /** The routes of an account's recent calls. Calls to these routes are not listed. */
 export async function requestRoutes(
   app: FastifyInstance,
-  { gate, search }: { gate: Gate; search: RequestSearch },
+  { gate, search }: { gate: CallGate; search: RequestSearch },
 ): Promise<void> {
   app.get<{ Querystring: RequestListQuery }>(
     '/requests',
@@ -27,13 +27,13 @@ export async function requestRoutes(
         description:
           'Newest first: the last 1,000 of the last hour, of every key and session of the account. They are kept in memory, without bodies and secrets, until the service restarts. Calls of these lists are not in them, nor are calls without a credential that was accepted.',
         querystring: RequestListQuery,
-        response: { 200: pageOf(RequestRecord) },
+        response: { 200: pageSchemaOf(RequestRecord) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const { rows, meta } = await search.list(accountId, readFilters(request.query), request.query);
-      return success('Requests listed.', rows, meta);
+      const { rows, meta } = await search.list(accountId, parseRequestFilters(request.query), request.query);
+      return successEnvelope('Requests listed.', rows, meta);
     },
   );
 
@@ -46,12 +46,15 @@ export async function requestRoutes(
         description:
           'The refused calls among the recent requests, by operation, code, reason and parameter, the most frequent first. Not paged.',
         querystring: RequestFilterQuery,
-        response: { 200: envelopeOf(Type.Array(RequestErrorGroup)) },
+        response: { 200: envelopeSchemaOf(Type.Array(RequestErrorGroup)) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      return success('Errors grouped.', await search.errors(accountId, readFilters(request.query)));
+      return successEnvelope(
+        'Errors grouped.',
+        await search.errors(accountId, parseRequestFilters(request.query)),
+      );
     },
   );
 
@@ -63,14 +66,14 @@ export async function requestRoutes(
         summary: 'Read a recent request',
         description: 'By the X-Request-Id of its answer; the last one, if several had it.',
         params: RequestParams,
-        response: { 200: envelopeOf(RequestRecord) },
+        response: { 200: envelopeSchemaOf(RequestRecord) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const found = await search.find(accountId, request.params.requestId);
       if (found === null) throw requestNotFound();
-      return success('Request read.', found);
+      return successEnvelope('Request read.', found);
     },
   );
 }

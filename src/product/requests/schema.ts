@@ -1,7 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
+import { componentSchema, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
-import { anything, flag, instant, int32, int64, oneOf, text } from '../../platform/http/fields.ts';
+import {
+  anyValueField,
+  flagField,
+  instant,
+  int32Field,
+  int64Field,
+  oneOfField,
+  text,
+} from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 
 const refusal = {
@@ -10,7 +18,7 @@ const refusal = {
   param: Type.Optional(text('The parameter at fault.')),
   reason: Type.Optional(text('The sub-reason, of `details.reason`.')),
   fix: Type.Optional(
-    Type.Array(anything('A mend: `param` with `rename`, `replace` or `remove`.'), {
+    Type.Array(anyValueField('A mend: `param` with `rename`, `replace` or `remove`.'), {
       description: 'The mends that, made in order, let the call pass.',
     }),
   ),
@@ -23,14 +31,14 @@ const place = {
 };
 
 /** A call as its account sees it. */
-export const RequestRecord = component('RequestRecord', {
+export const RequestRecord = componentSchema('RequestRecord', {
   id: text('The X-Request-Id: several calls may have the same one, if their caller chose it.'),
   at: instant('When it was answered.'),
   ...place,
   path: text('The path and query as they were sent, without secrets.'),
-  status: int32('Of the answer.'),
+  status: int32Field('Of the answer.'),
   error: Type.Optional(
-    Type.Object({ ...refusal, retryable: flag('Whether the same call may succeed later.') }),
+    Type.Object({ ...refusal, retryable: flagField('Whether the same call may succeed later.') }),
   ),
   durationMs: Type.Number({ description: 'From the request to the end of its answer.' }),
   timing: Type.Optional(
@@ -38,19 +46,19 @@ export const RequestRecord = component('RequestRecord', {
       description: 'The parts of Server-Timing, in milliseconds, in their order.',
     }),
   ),
-  bytesIn: Type.Optional(int64('Of the body, if the client announced its size.')),
-  bytesOut: Type.Optional(int64('Of the answer; absent for a stream of unknown size.')),
+  bytesIn: Type.Optional(int64Field('Of the body, if the client announced its size.')),
+  bytesOut: Type.Optional(int64Field('Of the answer; absent for a stream of unknown size.')),
   warnings: Type.Optional(Type.Array(Type.String(), { description: 'The entries of X-Service-Warnings.' })),
   apiKeyId: Type.Optional(text('The key it was made with; absent for a console session.')),
 });
 export type RequestRecord = Static<typeof RequestRecord>;
 
 /** The calls that were refused for the same reason at the same place. */
-export const RequestErrorGroup = component('RequestErrorGroup', {
+export const RequestErrorGroup = componentSchema('RequestErrorGroup', {
   ...place,
   ...refusal,
   message: text('Of the last one.'),
-  count: int32('How many of the recent calls.'),
+  count: int32Field('How many of the recent calls.'),
   firstAt: instant('When the first of them was answered.'),
   lastAt: instant('When the last of them was answered.'),
   lastRequestId: text('The id of the last one.'),
@@ -64,7 +72,7 @@ const filters = {
       documented: { pattern: '^[1-5](\\d\\d|[xX][xX])$' },
     }),
   ),
-  errorCode: Type.Optional(oneOf(Object.keys(ERROR_CODES) as ErrorCode[], 'Of the error.')),
+  errorCode: Type.Optional(oneOfField(Object.keys(ERROR_CODES) as ErrorCode[], 'Of the error.')),
   operation: Type.Optional(text('Calls of this name, such as `transformImage`.')),
   path: Type.Optional(text('Calls whose path begins so, such as `/api/v1/jobs`.')),
   requestId: Type.Optional(text('Calls with this id.')),

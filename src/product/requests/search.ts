@@ -1,21 +1,21 @@
 import {
-  cut,
-  type Listing,
+  cutListPage,
+  type ListingScope,
   type ListPage,
-  pageNumber,
-  pageSize,
-  readCursor,
+  parseCursor,
+  requestedPageNumber,
+  requestedPageSize,
 } from '../../platform/http/paging/paging.ts';
 import {
-  answerQuestions,
+  answerProcessQuestions,
   askEveryProcess,
-  type Channels,
+  type MessageChannels,
 } from '../../platform/stores/coordination/questions.ts';
-import { order } from '../../platform/stores/documents/port.ts';
-import { passesFilters, type RequestFilters } from './filters.ts';
-import { errorGroups, mergedGroups } from './groups.ts';
+import { sortBy } from '../../platform/stores/documents/port.ts';
+import { matchesRequestFilters, type RequestFilters } from './filters.ts';
+import { groupRequestErrors, mergeErrorGroups } from './groups.ts';
 import type { NumberedRequest, RecentRequests } from './recent-requests.ts';
-import { recordOf } from './responses.ts';
+import { requestRecordOf } from './responses.ts';
 import type { RequestErrorGroup, RequestListQuery, RequestRecord } from './schema.ts';
 
 /** The position of a request among those of all processes. */
@@ -50,13 +50,13 @@ const CHANNEL = 'requests';
 const ANSWER_MS = 2_000;
 /** Characters to which a number is padded, so that text sorts as numbers do. */
 const NUMBER_CHARACTERS = 12;
-const NEWEST_FIRST = order('-at', '-position');
+const NEWEST_FIRST = sortBy('-at', '-position');
 
 /** The recent requests of all processes of every host. Each process keeps those that it answered. */
 export class RequestSearch {
-  readonly #coordination: Channels;
+  readonly #coordination: MessageChannels;
 
-  constructor(coordination: Channels) {
+  constructor(coordination: MessageChannels) {
     this.#coordination = coordination;
   }
 
@@ -65,18 +65,23 @@ export class RequestSearch {
    * @throws ApiError invalid_param on cursor.
    */
   async list(accountId: string, filters: RequestFilters, query: RequestListQuery): Promise<ListPage<Row>> {
-    const listing: Listing = { name: 'requests', accountId, filters: { ...filters }, sort: NEWEST_FIRST };
-    const perPage = pageSize(query);
-    const page = pageNumber(query);
+    const listing: ListingScope = {
+      name: 'requests',
+      accountId,
+      filters: { ...filters },
+      sort: NEWEST_FIRST,
+    };
+    const perPage = requestedPageSize(query);
+    const page = requestedPageNumber(query);
     const after =
       query.cursor === undefined
         ? await this.#placeBefore(page * perPage, accountId, filters)
-        : readCursor(query.cursor, listing, query.page);
+        : parseCursor(query.cursor, listing, query.page);
     const question = { accountId, filters, after, limit: perPage + 1 };
     const answers = await this.#ask({ ...question, wants: 'rows' });
     const rows = answers.flatMap((answer) => answer.rows).sort(byAge);
     const total = answers.reduce((sum, answer) => sum + answer.total, 0);
-    return cut(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
+    return cutListPage(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
   }
 
   /** The last request with an id; null if no process keeps it. */
@@ -89,7 +94,7 @@ export class RequestSearch {
   /** Groups of refused requests with the same cause, the most frequent first. */
   async errors(accountId: string, filters: RequestFilters): Promise<RequestErrorGroup[]> {
     const answers = await this.#ask({ accountId, filters, wants: 'groups', after: null, limit: 0 });
-    return mergedGroups(answers.flatMap(({ groups }) => groups));
+    return mergeErrorGroups(answers.flatMap(({ groups }) => groups));
   }
 
   /**
@@ -113,27 +118,27 @@ export class RequestSearch {
  * Answers the searches of all processes with the requests of this one. Resolves with a function that stops answering.
  * @param process a name of this process.
  */
-export function answerSearches(
-  coordination: Channels,
+export function answerRequestSearches(
+  coordination: MessageChannels,
   requests: RecentRequests,
   process: string,
   now: () => Date,
 ): Promise<() => void> {
-  return answerQuestions(coordination, CHANNEL, (question: SearchQuestion): SearchAnswer => {
+  return answerProcessQuestions(coordination, CHANNEL, (question: SearchQuestion): SearchAnswer => {
     const { accountId, filters, wants, after, limit } = question;
     const kept = requests.newestFirst(accountId, now().getTime());
-    const found = [...kept].filter((request) => passesFilters(request, filters));
+    const found = [...kept].filter((request) => matchesRequestFilters(request, filters));
     const answer: SearchAnswer = { rows: [], places: [], groups: [], total: found.length };
     if (wants === 'groups') {
       const refused = found.filter(({ refusal }) => refusal !== null);
-      return { ...answer, groups: errorGroups(refused.map(recordOf)) };
+      return { ...answer, groups: groupRequestErrors(refused.map(requestRecordOf)) };
     }
     const page = found
       .map((request) => ({ request, place: placeOf(request, process) }))
       .filter(({ place }) => after === null || isAfter(place, after))
       .slice(0, limit);
     if (wants === 'places') return { ...answer, places: page.map(({ place }) => place) };
-    return { ...answer, rows: page.map(({ request, place }) => ({ ...recordOf(request), ...place })) };
+    return { ...answer, rows: page.map(({ request, place }) => ({ ...requestRecordOf(request), ...place })) };
   });
 }
 

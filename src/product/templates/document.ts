@@ -1,28 +1,28 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { FilledTooLargeError, fillPlaceholders, type TemplateRow } from './placeholders.ts';
-import type { Variable } from './schema.ts';
+import type { DeclaredVariable } from './schema.ts';
 
 /** The parts of a page. */
-export interface TemplatePage {
+export interface TemplateHtml {
   html: string;
   css: string;
 }
 
 /** A page with placeholders, and the size in which it is rendered. */
-export interface RenderPage extends TemplatePage {
+export interface SizedTemplatePage extends TemplateHtml {
   /** The size of the picture, in pixels. */
   width: number;
   height: number;
   /** The variables that a row may have. */
-  variables: readonly Variable[];
+  variables: readonly DeclaredVariable[];
 }
 
 /**
  * The longest filled html, and the longest filled css, in UTF-16 units. It suffices for a page with many embedded
  * pictures.
  */
-const MAX_FILLED_CHARACTERS = 24 * MEGABYTE;
+const MAX_FILLED_CHARACTERS = 24 * MEGABYTE_BYTES;
 
 /**
  * The base style of a page: no margin, so that it begins in the corner of the picture, and no background, so that it is
@@ -35,7 +35,7 @@ const BASE_CSS = 'html,body{margin:0;padding:0}';
  * the body unchanged: the HTML parser merges the attributes of its html and body tags and drops the tags.
  * @throws ApiError invalid_param on data when the filled page would be too large to render.
  */
-export function fill(template: TemplatePage, row: TemplateRow): string {
+export function fillTemplate(template: TemplateHtml, row: TemplateRow): string {
   try {
     const html = fillPlaceholders(template.html, row, MAX_FILLED_CHARACTERS);
     const css = fillPlaceholders(template.css, row, MAX_FILLED_CHARACTERS);
@@ -43,11 +43,11 @@ export function fill(template: TemplatePage, row: TemplateRow): string {
   } catch (error) {
     if (!(error instanceof FilledTooLargeError)) throw error;
     const message = 'The data make the filled template larger than 24 MB; send smaller values.';
-    throw invalidParam('data', message, { limit: MAX_FILLED_CHARACTERS });
+    throw invalidParamError('data', message, { limit: MAX_FILLED_CHARACTERS });
   }
 }
 
-function documentOf({ html, css }: TemplatePage): string {
+function documentOf({ html, css }: TemplateHtml): string {
   return [
     '<!doctype html>',
     '<html>',

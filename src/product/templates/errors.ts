@@ -15,18 +15,21 @@ export function templateNotFound(sent: string, known: readonly string[]): ApiErr
  * The error 404: the template does not have this version, or no longer has it.
  * @param current the number of its current version.
  */
-export function templateVersionNotFound(current: number): ApiError {
+export function templateVersionNotFoundError(current: number): ApiError {
   const message = `This template has no such version: its current one is ${current}, which is taken without a version; GET /api/v1/templates/{templateId}/versions lists all.`;
   return new ApiError('not_found', message, { param: 'templateId', details: { current } });
 }
 
 /** The error 400: the text after `@` is not a version number. */
-export function malformedVersion(): ApiError {
-  return invalidParam('templateId', 'The version after the @ of templateId must be a whole number from 1.');
+export function malformedTemplateVersionError(): ApiError {
+  return invalidParamError(
+    'templateId',
+    'The version after the @ of templateId must be a whole number from 1.',
+  );
 }
 
 /** 403: built-ins are read only. */
-export function builtInReadOnly(): ApiError {
+export function builtInTemplateReadOnlyError(): ApiError {
   const message = 'A built-in template cannot be changed or deleted: create your own from its html and css.';
   return new ApiError('forbidden', message, { param: 'templateId' });
 }

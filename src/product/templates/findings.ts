@@ -1,40 +1,45 @@
-import type { Warning } from '../../platform/http/hooks/warnings.ts';
-import { isObject } from '../../platform/values/json.ts';
-import type { RenderPage, TemplatePage } from './document.ts';
-import { isEmpty, placeholdersWithEscapedValues, type TemplateRow, variablesOf } from './placeholders.ts';
-import { nameOf, optionalNames } from './variables.ts';
+import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import type { SizedTemplatePage, TemplateHtml } from './document.ts';
+import {
+  isEmptyInRow,
+  placeholdersWithEscapedValues,
+  type TemplateRow,
+  variableNamesIn,
+} from './placeholders.ts';
+import { optionalVariableNames, variableNameOf } from './variables.ts';
 
 /**
  * The warnings about a page before it is drawn.
  * @param html the page, filled with the row.
  * @param missingAssets ids of assets that the page names and that do not exist.
  */
-export function pageWarnings(
-  page: RenderPage,
+export function templatePageWarnings(
+  page: SizedTemplatePage,
   row: TemplateRow,
   html: string,
   missingAssets: readonly string[],
-): Warning[] {
+): CallWarning[] {
   return [
     ...variableWarnings(page, row),
     ...escapedInCssWarnings(page, row),
-    ...blockedWarnings(html),
+    ...blockedUrlWarnings(html),
     ...missingAssets.map((name) => ({ code: 'missing_asset', name })),
   ];
 }
 
 /** The names in a row that no placeholder uses, and the placeholders that are left empty without being optional. */
 export function variableWarnings(
-  { html, css, variables }: Pick<RenderPage, 'html' | 'css' | 'variables'>,
+  { html, css, variables }: Pick<SizedTemplatePage, 'html' | 'css' | 'variables'>,
   row: TemplateRow,
-): Warning[] {
-  const placeholders = variablesOf(html, css);
-  const known = new KnownNames([...variables.map(nameOf), ...placeholders]);
+): CallWarning[] {
+  const placeholders = variableNamesIn(html, css);
+  const known = new KnownNames([...variables.map(variableNameOf), ...placeholders]);
   const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));
-  const filled = lastOfSeries(placeholders.filter((name) => !isEmpty(row, name)));
-  const optional = new Set(optionalNames(variables));
+  const filled = lastOfSeries(placeholders.filter((name) => !isEmptyInRow(row, name)));
+  const optional = new Set(optionalVariableNames(variables));
   const empty = placeholders
-    .filter((name) => isEmpty(row, name) && !optional.has(name) && !isUnusedOfSeries(name, filled))
+    .filter((name) => isEmptyInRow(row, name) && !optional.has(name) && !isUnusedOfSeries(name, filled))
     .map((name) => ({ code: 'empty_variable', name }));
   return [...unknown, ...empty];
 }
@@ -98,7 +103,7 @@ function unknownNames(row: TemplateRow, known: KnownNames, within: string): stri
     const name = `${within}${key}`;
     if (known.has(name)) return [];
     if (!known.hasBeginning(`${name}.`)) return [name];
-    return isObject(value) ? unknownNames(value, known, `${name}.`) : [];
+    return isJsonObject(value) ? unknownNames(value, known, `${name}.`) : [];
   });
 }
 
@@ -110,7 +115,7 @@ const STYLE_ATTRIBUTE = /\sstyle\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi;
  * the escaping, so a font name in quotes, for example, is not found; in an attribute, quotes in the value may end the
  * attribute.
  */
-export function escapedInCssWarnings({ html, css }: TemplatePage, row: TemplateRow): Warning[] {
+export function escapedInCssWarnings({ html, css }: TemplateHtml, row: TemplateRow): CallWarning[] {
   const inElements = [...html.matchAll(STYLE_ELEMENT)].map(valueIn);
   const inAttributes = [...html.matchAll(TAG)]
     .flatMap(([tag]) => [...tag.matchAll(STYLE_ATTRIBUTE)])
@@ -138,7 +143,7 @@ const ALLOWED_SCHEMES = ['data', 'asset', 'about'];
  * not in the visible text of the page.
  * @param html the document, with the addresses of the account's own assets as `asset://`.
  */
-export function blockedWarnings(html: string): Warning[] {
+export function blockedUrlWarnings(html: string): CallWarning[] {
   const inTags = [...html.matchAll(TAG)]
     .filter(([tag]) => !LINKS_ONLY.test(tag))
     .flatMap(([tag]) => [...tag.matchAll(LOADING_ATTRIBUTE)].map(valueIn));

@@ -1,22 +1,22 @@
-import type { Slice } from '../../platform/http/slice.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import { findForRender, type RenderTemplate } from './reading.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import { findTemplateToRender, type TemplateToRender } from './reading.ts';
 import { type TemplateRoutesOptions, templateRoutes } from './routes.ts';
 import { TemplatesStore } from './store.ts';
 
 export interface TemplatesOptions extends Omit<TemplateRoutesOptions, 'store'> {
-  documents: Documents;
+  documents: DocumentStore;
 }
 
-export interface TemplatesSlice extends Slice {
+export interface TemplatesSlice extends ProductSlice {
   /** Finds the template that a render names; see reading.ts for the errors. */
-  findForRender(accountId: string, reference: string): Promise<RenderTemplate>;
+  findForRender(accountId: string, reference: string): Promise<TemplateToRender>;
 }
 
 export async function openTemplates({ documents, gate, now }: TemplatesOptions): Promise<TemplatesSlice> {
   const store = await TemplatesStore.open(documents);
   return {
     routes: (app) => templateRoutes(app, { store, gate, now }),
-    findForRender: (accountId, reference) => findForRender(store, accountId, reference),
+    findForRender: (accountId, reference) => findTemplateToRender(store, accountId, reference),
   };
 }

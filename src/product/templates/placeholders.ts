@@ -8,7 +8,7 @@
 export type TemplateRow = Readonly<Record<string, unknown>>;
 
 /** The name of a variable between the braces. */
-export const VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
+export const TEMPLATE_VARIABLE_PATTERN = '^[A-Za-z0-9_.]+$';
 
 /**
  * Matches a placeholder. Three braces are tried before two. Neither alternative can match in two ways, so matching
@@ -57,13 +57,13 @@ export function placeholdersWithEscapedValues(text: string, row: TemplateRow): s
 }
 
 /** Whether a row has no value for a name. Empty text is a value. */
-export function isEmpty(row: TemplateRow, name: string): boolean {
+export function isEmptyInRow(row: TemplateRow, name: string): boolean {
   const value = read(row, name);
   return value !== '' && valueText(value) === '';
 }
 
 /** The distinct names in a template's placeholders, in the order of their first use in `html` and then in `css`. */
-export function variablesOf(html: string, css: string): string[] {
+export function variableNamesIn(html: string, css: string): string[] {
   const names = new Set<string>();
   for (const text of [html, css]) {
     for (const [, rawName, escapedName] of text.matchAll(PLACEHOLDER))

@@ -1,23 +1,33 @@
 import {
-  cut,
-  type Listing,
+  cutListPage,
+  type ListingScope,
   type ListPage,
-  pageNumber,
-  pageSize,
-  readCursor,
+  parseCursor,
+  requestedPageNumber,
+  requestedPageSize,
 } from '../../platform/http/paging/paging.ts';
-import { isBuiltIn, parseReference } from '../../platform/ids/slugs.ts';
-import { order } from '../../platform/stores/documents/port.ts';
-import { BUILT_INS, findBuiltIn, findByShortName, shortNameOf } from './builtins/index.ts';
-import type { RenderPage } from './document.ts';
-import { builtInReadOnly, malformedVersion, templateNotFound, templateVersionNotFound } from './errors.ts';
-import { templateDataOf, versionDataOf } from './responses.ts';
+import { isBuiltInReference, parseVersionedReference } from '../../platform/ids/slugs.ts';
+import { sortBy } from '../../platform/stores/documents/port.ts';
+import {
+  BUILT_IN_TEMPLATES,
+  builtInShortNameOf,
+  findBuiltInTemplate,
+  findBuiltInTemplateByShortName,
+} from './builtins/index.ts';
+import type { SizedTemplatePage } from './document.ts';
+import {
+  builtInTemplateReadOnlyError,
+  malformedTemplateVersionError,
+  templateNotFoundError,
+  templateVersionNotFoundError,
+} from './errors.ts';
+import { templateDataOf, templateVersionDataOf } from './responses.ts';
 import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
-import type { ListStart, TemplatesStore } from './store.ts';
-import { type Template, type TemplateVersion, versionOf } from './template.ts';
+import type { TemplateListStart, TemplatesStore } from './store.ts';
+import { currentTemplateVersion, type Template, type TemplateVersion } from './template.ts';
 
 /** The page of a stored template. */
-export interface RenderTemplate extends RenderPage {
+export interface TemplateToRender extends SizedTemplatePage {
   /** The id of the template, without a version. */
   id: string;
   version: number;
@@ -33,18 +43,18 @@ export async function readTemplate(
   text: string,
 ): Promise<TemplateData> {
   const found = await resolve(store, accountId, text);
-  return 'templateId' in found ? versionDataOf(found) : templateDataOf(found);
+  return 'templateId' in found ? templateVersionDataOf(found) : templateDataOf(found);
 }
 
 /**
  * Finds the template that a render names by id, own slug, or either with `@version`.
  * @throws ApiError invalid_param or not_found on templateId.
  */
-export async function findForRender(
+export async function findTemplateToRender(
   store: TemplatesStore,
   accountId: string,
   text: string,
-): Promise<RenderTemplate> {
+): Promise<TemplateToRender> {
   const found = await resolve(store, accountId, text);
   const { version, html, css, width, height, variables } = found;
   const id = 'templateId' in found ? found.templateId : found._id;
@@ -62,23 +72,26 @@ export async function findTemplate(
   idOrSlug: string,
 ): Promise<Template> {
   const template =
-    findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug)) ?? findByShortName(idOrSlug);
-  if (template === undefined) throw templateNotFound(idOrSlug, await usableTemplateNames(store, accountId));
+    findBuiltInTemplate(idOrSlug) ??
+    (await store.find(accountId, idOrSlug)) ??
+    findBuiltInTemplateByShortName(idOrSlug);
+  if (template === undefined)
+    throw templateNotFoundError(idOrSlug, await usableTemplateNames(store, accountId));
   return template;
 }
 
 /** The names by which an account may use its templates and the built-in ones. */
 export async function usableTemplateNames(store: TemplatesStore, accountId: string): Promise<string[]> {
   const own = await store.slugs(accountId);
-  return [...own, ...BUILT_INS.flatMap(({ slug }) => [shortNameOf(slug), slug])];
+  return [...own, ...BUILT_IN_TEMPLATES.flatMap(({ slug }) => [builtInShortNameOf(slug), slug])];
 }
 
 /**
  * Refuses to change a built-in.
  * @throws ApiError forbidden
  */
-export function refuseBuiltIn(idOrSlug: string): void {
-  if (findBuiltIn(idOrSlug) !== undefined) throw builtInReadOnly();
+export function refuseBuiltInTemplate(idOrSlug: string): void {
+  if (findBuiltInTemplate(idOrSlug) !== undefined) throw builtInTemplateReadOnlyError();
 }
 
 async function resolve(
@@ -86,14 +99,14 @@ async function resolve(
   accountId: string,
   text: string,
 ): Promise<Template | TemplateVersion> {
-  const reference = parseReference(text);
-  if (reference === null) throw malformedVersion();
+  const reference = parseVersionedReference(text);
+  if (reference === null) throw malformedTemplateVersionError();
   const { idOrSlug, version } = reference;
   if (version === undefined) return findTemplate(store, accountId, idOrSlug);
   const current = await findTemplate(store, accountId, idOrSlug);
-  if (version === current.version) return versionOf(current);
+  if (version === current.version) return currentTemplateVersion(current);
   const found = await store.findVersion(accountId, current._id, version);
-  if (found === null) throw templateVersionNotFound(current.version);
+  if (found === null) throw templateVersionNotFoundError(current.version);
   return found;
 }
 
@@ -110,18 +123,18 @@ export async function listTemplates(
   query: TemplateListQuery,
 ): Promise<ListPage<TemplateSummary>> {
   const { filter, cursor } = query;
-  const listing: Listing = {
+  const listing: ListingScope = {
     name: 'templates',
     accountId,
     filters: { filter },
-    sort: order('-builtIn', '-updatedAt', '-id'),
+    sort: sortBy('-builtIn', '-updatedAt', '-id'),
   };
-  const perPage = pageSize(query);
-  const builtIns = filter === 'user' ? [] : BUILT_INS.map(templateDataOf);
+  const perPage = requestedPageSize(query);
+  const builtIns = filter === 'user' ? [] : BUILT_IN_TEMPLATES.map(templateDataOf);
   const listsOwn = filter !== 'builtin';
 
   /** @param skipped the number of built-in templates before the page. */
-  async function rowsFrom(skipped: number, own: ListStart): Promise<TemplateSummary[]> {
+  async function rowsFrom(skipped: number, own: TemplateListStart): Promise<TemplateSummary[]> {
     const rows = builtIns.slice(skipped, skipped + perPage + 1);
     const room = perPage + 1 - rows.length;
     if (room === 0 || !listsOwn) return rows;
@@ -129,33 +142,33 @@ export async function listTemplates(
   }
 
   if (cursor !== undefined) {
-    const [builtIn, updatedAt, id] = readCursor(cursor, listing, query.page);
+    const [builtIn, updatedAt, id] = parseCursor(cursor, listing, query.page);
     const rows =
       builtIn === true
         ? await rowsFrom(builtIns.findIndex((row) => row.id === id) + 1, { skip: 0 })
         : await rowsFrom(builtIns.length, { after: { updatedAt: String(updatedAt), id: String(id) } });
-    return cut(rows, listing, perPage, {});
+    return cutListPage(rows, listing, perPage, {});
   }
-  const page = pageNumber(query);
+  const page = requestedPageNumber(query);
   const skipped = Math.min(page * perPage, builtIns.length);
   const [rows, ownTotal] = await Promise.all([
     rowsFrom(skipped, { skip: page * perPage - skipped }),
     listsOwn ? store.count(accountId) : 0,
   ]);
-  return cut(rows, listing, perPage, { total: builtIns.length + ownTotal, page });
+  return cutListPage(rows, listing, perPage, { total: builtIns.length + ownTotal, page });
 }
 
 /** Every version of a template, newest first, read in batches. */
-export async function* readHistory(
+export async function* readTemplateHistory(
   store: TemplatesStore,
   accountId: string,
   template: Template,
 ): AsyncGenerator<TemplateData> {
-  yield versionDataOf(versionOf(template));
-  let below = isBuiltIn(template._id) ? 1 : template.version;
+  yield templateVersionDataOf(currentTemplateVersion(template));
+  let below = isBuiltInReference(template._id) ? 1 : template.version;
   while (below > 1) {
     const rows = await store.versionsBelow(accountId, template._id, below, VERSIONS_BATCH);
-    yield* rows.map(versionDataOf);
+    yield* rows.map(templateVersionDataOf);
     below = rows.at(-1)?.version ?? 1;
   }
 }

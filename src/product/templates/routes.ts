@@ -1,23 +1,23 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { declareChange } from '../../platform/http/changes.ts';
+import { declareChangeRoute } from '../../platform/http/changes.ts';
 import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
-import { importResultOf, sendImported } from '../../platform/http/paging/imports.ts';
-import { rowWriter, sendList } from '../../platform/http/paging/streamed-list.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { checkEntryCount, partition } from '../versioned-resources/importing.ts';
-import { templateNotFound } from './errors.ts';
+import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { importResultSchema, sendImportResult } from '../../platform/http/paging/imports.ts';
+import { createRowWriter, streamList } from '../../platform/http/paging/streamed-list.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { checkImportEntryCount, partitionEntries } from '../versioned-resources/importing.ts';
+import { templateNotFoundError } from './errors.ts';
 import {
   findTemplate,
   listTemplates,
-  readHistory,
   readTemplate,
-  refuseBuiltIn,
+  readTemplateHistory,
+  refuseBuiltInTemplate,
   usableTemplateNames,
 } from './reading.ts';
 import { templateDataOf } from './responses.ts';
-import { changedContent, checkSlug, importedContent, newContent } from './rules.ts';
+import { checkImportedTemplate, checkNewTemplate, checkTemplateChange, checkTemplateSlug } from './rules.ts';
 import {
   NewTemplate,
   TemplateChange,
@@ -32,11 +32,11 @@ import type { Template } from './template.ts';
 
 export interface TemplateRoutesOptions {
   store: TemplatesStore;
-  gate: Gate;
+  gate: CallGate;
   now: () => Date;
 }
 
-const writeVersion = rowWriter(TemplateData);
+const writeVersion = createRowWriter(TemplateData);
 
 const ROUTES = [list, create, importAll, read, change, remove, listVersions];
 
@@ -56,12 +56,12 @@ function list(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): voi
         description:
           'Built-ins first, then your own, most recently updated first. Rows carry no html and css.',
         querystring: TemplateListQuery,
-        response: { 200: pageOf(TemplateSummary) },
+        response: { 200: pageSchemaOf(TemplateSummary) },
       },
     },
     async (request) => {
       const { rows, meta } = await listTemplates(store, gate.requireCaller(request).accountId, request.query);
-      return success('Templates listed.', rows, meta);
+      return successEnvelope('Templates listed.', rows, meta);
     },
   );
 }
@@ -80,7 +80,7 @@ function create(app: FastifyInstance, { store, gate, now }: TemplateRoutesOption
         description:
           'HTML and CSS with {{ placeholders }}, checked when they are written. Starts at version 1.',
         body: NewTemplate,
-        response: { 201: envelopeOf(TemplateData) },
+        response: { 201: envelopeSchemaOf(TemplateData) },
       },
     },
     async (request, reply) => {
@@ -101,14 +101,14 @@ function importAll(app: FastifyInstance, { store, gate, now }: TemplateRoutesOpt
         description:
           'Entries that break a rule are listed in errors; the others are imported, each at version 1.',
         body: TemplateEntries,
-        response: { 201: envelopeOf(importResultOf('TemplateImport', TemplateData)) },
+        response: { 201: envelopeSchemaOf(importResultSchema('TemplateImport', TemplateData)) },
       },
     },
     async (request, reply) => {
-      const { drafts, errors } = await checkEntries(request.body);
+      const { drafts, errors } = await checkTemplateEntries(request.body);
       const templates = await store.insert(gate.requireCaller(request).accountId, drafts, now());
       const sent = request.body.length;
-      return sendImported(reply, templates.map(templateDataOf), errors, { sent, of: 'templates' });
+      return sendImportResult(reply, templates.map(templateDataOf), errors, { sent, of: 'templates' });
     },
   );
 }
@@ -121,18 +121,21 @@ function read(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): voi
         summary: 'Read a template',
         description: 'With html and css, or one version of it by id@version.',
         params: TemplateParams,
-        response: { 200: envelopeOf(TemplateData) },
+        response: { 200: envelopeSchemaOf(TemplateData) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      return success('Template read.', await readTemplate(store, accountId, request.params.templateId));
+      return successEnvelope(
+        'Template read.',
+        await readTemplate(store, accountId, request.params.templateId),
+      );
     },
   );
 }
 
 function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOptions): void {
-  declareChange<{ Params: TemplateParams; Body: TemplateChange }>(
+  declareChangeRoute<{ Params: TemplateParams; Body: TemplateChange }>(
     app,
     '/templates/:templateId',
     {
@@ -151,17 +154,18 @@ function change(app: FastifyInstance, { store, gate, now }: TemplateRoutesOption
           'Fields that are left out keep their values. Every change is a new version; the one before stays readable as id@version.',
         params: TemplateParams,
         body: TemplateChange,
-        response: { 200: envelopeOf(TemplateData) },
+        response: { 200: envelopeSchemaOf(TemplateData) },
       },
     },
     async (request) => {
       const { templateId } = request.params;
-      refuseBuiltIn(templateId);
+      refuseBuiltInTemplate(templateId);
       const { accountId } = gate.requireCaller(request);
       const change = (current: Template) => readChange(current, request.body);
       const template = await store.update(accountId, templateId, change, now());
-      if (template === null) throw templateNotFound(templateId, await usableTemplateNames(store, accountId));
-      return success('Template changed.', templateDataOf(template));
+      if (template === null)
+        throw templateNotFoundError(templateId, await usableTemplateNames(store, accountId));
+      return successEnvelope('Template changed.', templateDataOf(template));
     },
   );
 }
@@ -180,10 +184,10 @@ function remove(app: FastifyInstance, { store, gate }: TemplateRoutesOptions): v
     },
     async (request, reply) => {
       const { templateId } = request.params;
-      refuseBuiltIn(templateId);
+      refuseBuiltInTemplate(templateId);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, templateId);
-      if (!removed) throw templateNotFound(templateId, await usableTemplateNames(store, accountId));
+      if (!removed) throw templateNotFoundError(templateId, await usableTemplateNames(store, accountId));
       return reply.code(204).send();
     },
   );
@@ -197,13 +201,18 @@ function listVersions(app: FastifyInstance, { store, gate }: TemplateRoutesOptio
         summary: 'List the versions of a template',
         description: 'Newest first, each whole, with the id `<id>@<version>`. Not paged.',
         params: TemplateParams,
-        response: { 200: envelopeOf(Type.Array(TemplateData)) },
+        response: { 200: envelopeSchemaOf(Type.Array(TemplateData)) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const template = await findTemplate(store, accountId, request.params.templateId);
-      return sendList(reply, 'Versions listed.', readHistory(store, accountId, template), writeVersion);
+      return streamList(
+        reply,
+        'Versions listed.',
+        readTemplateHistory(store, accountId, template),
+        writeVersion,
+      );
     },
   );
 }
@@ -213,15 +222,15 @@ function listVersions(app: FastifyInstance, { store, gate }: TemplateRoutesOptio
  * @throws ApiError invalid_param on the invalid field.
  */
 function readDraft(sent: NewTemplate) {
-  if (sent.slug !== undefined) checkSlug(sent.slug);
-  return { content: newContent(sent), slug: sent.slug };
+  if (sent.slug !== undefined) checkTemplateSlug(sent.slug);
+  return { content: checkNewTemplate(sent), slug: sent.slug };
 }
 
 /** The same of a template that is changed. */
 function readChange(current: Template, change: TemplateChange) {
   const { slug = current.slug } = change;
-  if (change.slug !== undefined) checkSlug(slug);
-  return { ...changedContent(current, change), slug };
+  if (change.slug !== undefined) checkTemplateSlug(slug);
+  return { ...checkTemplateChange(current, change), slug };
 }
 
 /**
@@ -230,11 +239,11 @@ function readChange(current: Template, change: TemplateChange) {
  * @throws ApiError resource_limit_exceeded, before any entry is checked, for far more entries than an account can
  *   hold.
  */
-export async function checkEntries(
+export async function checkTemplateEntries(
   entries: readonly unknown[],
 ): Promise<{ drafts: TemplateDraft[]; errors: string[] }> {
-  checkEntryCount(TEMPLATE_KIND, entries.length);
-  const { accepted, refused } = await partition(entries.entries(), importedContent);
+  checkImportEntryCount(TEMPLATE_KIND, entries.length);
+  const { accepted, refused } = await partitionEntries(entries.entries(), checkImportedTemplate);
   return {
     drafts: accepted.map(([, content]) => ({ content })),
     errors: refused.map(({ index, error }) => `[${index}] ${error.message}`),

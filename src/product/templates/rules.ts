@@ -1,19 +1,19 @@
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import { slugRefusal } from '../../platform/ids/slugs.ts';
-import { isObject } from '../../platform/values/json.ts';
-import type { RenderPage, TemplatePage } from './document.ts';
-import { VARIABLE_PATTERN, variablesOf } from './placeholders.ts';
+import { reservedSlugMessage } from '../../platform/ids/slugs.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import type { SizedTemplatePage, TemplateHtml } from './document.ts';
+import { TEMPLATE_VARIABLE_PATTERN, variableNamesIn } from './placeholders.ts';
 import {
-  MAX_CSS_BYTES,
-  MAX_HTML_BYTES,
-  MAX_VARIABLES,
+  type DeclaredVariable,
+  MAX_TEMPLATE_CSS_BYTES,
+  MAX_TEMPLATE_HTML_BYTES,
+  MAX_TEMPLATE_VARIABLES,
   type NewTemplate,
   type TemplateChange,
   TemplateEntry,
-  type Variable,
 } from './schema.ts';
-import { nameOf } from './variables.ts';
+import { variableNameOf } from './variables.ts';
 
 /** The content of one version of a template. */
 export interface TemplateContent {
@@ -23,19 +23,19 @@ export interface TemplateContent {
   css: string;
   width: number;
   height: number;
-  variables: Variable[];
+  variables: DeclaredVariable[];
 }
 
-const VARIABLE = new RegExp(VARIABLE_PATTERN);
+const VARIABLE = new RegExp(TEMPLATE_VARIABLE_PATTERN);
 const checkEntry = createCheck(TemplateEntry, 'entry');
 
 /**
  * Checks a new template and fills in its defaults.
  * @throws ApiError invalid_param on the invalid field.
  */
-export function newContent(sent: NewTemplate | TemplateEntry): TemplateContent {
+export function checkNewTemplate(sent: NewTemplate | TemplateEntry): TemplateContent {
   const { name, html, width, height, description = '', css = '' } = sent;
-  const variables = () => sent.variables ?? variablesOf(html, css);
+  const variables = () => sent.variables ?? variableNamesIn(html, css);
   return checked({ name, description, html, css, width, height }, variables);
 }
 
@@ -43,8 +43,8 @@ export function newContent(sent: NewTemplate | TemplateEntry): TemplateContent {
  * Checks one entry of an import like a new template. The entry may be any value.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
-export function importedContent(entry: unknown): TemplateContent {
-  return newContent(checkEntry(entry));
+export function checkImportedTemplate(entry: unknown): TemplateContent {
+  return checkNewTemplate(checkEntry(entry));
 }
 
 /**
@@ -52,11 +52,11 @@ export function importedContent(entry: unknown): TemplateContent {
  * changes, they are derived again, but declared ones stay as they are.
  * @throws ApiError invalid_param on the field that breaks a rule.
  */
-export function changedContent(current: TemplateContent, change: TemplateChange): TemplateContent {
+export function checkTemplateChange(current: TemplateContent, change: TemplateChange): TemplateContent {
   const { name, html, css, description, width, height } = { ...current, ...change };
   const sameText = html === current.html && css === current.css;
-  const declared = new Map(current.variables.map((variable) => [nameOf(variable), variable]));
-  const derived = () => variablesOf(html, css).map((variable) => declared.get(variable) ?? variable);
+  const declared = new Map(current.variables.map((variable) => [variableNameOf(variable), variable]));
+  const derived = () => variableNamesIn(html, css).map((variable) => declared.get(variable) ?? variable);
   const variables = () => change.variables ?? (sameText ? current.variables : derived());
   return checked({ name, description, html, css, width, height }, variables);
 }
@@ -65,25 +65,25 @@ export function changedContent(current: TemplateContent, change: TemplateChange)
  * Refuses a reserved slug; the schema checks its form.
  * @throws ApiError invalid_param on slug.
  */
-export function checkSlug(slug: string): void {
-  const refusal = slugRefusal(slug, 'templates');
-  if (refusal !== null) throw invalidParam('slug', refusal);
+export function checkTemplateSlug(slug: string): void {
+  const refusal = reservedSlugMessage(slug, 'templates');
+  if (refusal !== null) throw invalidParamError('slug', refusal);
 }
 
 /**
  * The page of a call that sends its html instead of naming a template.
  * @throws ApiError invalid_param on html, css, width or height.
  */
-export function checkPage({ html, css = '', width, height }: SentPage): RenderPage {
+export function checkSentPage({ html, css = '', width, height }: SentPage): SizedTemplatePage {
   checkSizes({ html, css });
   if (width === undefined || height === undefined) {
     const side = width === undefined ? 'width' : 'height';
-    throw invalidParam(side, `${side} is missing: html needs the size of its picture.`);
+    throw invalidParamError(side, `${side} is missing: html needs the size of its picture.`);
   }
-  return { html, css, width, height, variables: variablesOf(html, css) };
+  return { html, css, width, height, variables: variableNamesIn(html, css) };
 }
 
-type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<TemplatePage, 'html'>;
+type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<TemplateHtml, 'html'>;
 
 /**
  * Checks the rules that a schema cannot express.
@@ -91,40 +91,47 @@ type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<Template
  */
 function checked(
   content: Omit<TemplateContent, 'variables'>,
-  variablesIn: () => Variable[],
+  variablesIn: () => DeclaredVariable[],
 ): TemplateContent {
-  if (content.name.trim() === '') throw invalidParam('name', 'name is missing or blank: send one.');
+  if (content.name.trim() === '') throw invalidParamError('name', 'name is missing or blank: send one.');
   checkSizes(content);
   const variables = variablesIn();
   checkVariables(variables);
   return { ...content, variables };
 }
 
-function checkSizes({ html, css }: TemplatePage): void {
-  checkSize('html', html, MAX_HTML_BYTES);
-  checkSize('css', css, MAX_CSS_BYTES);
+function checkSizes({ html, css }: TemplateHtml): void {
+  checkSize('html', html, MAX_TEMPLATE_HTML_BYTES);
+  checkSize('css', css, MAX_TEMPLATE_CSS_BYTES);
 }
 
 function checkSize(param: 'html' | 'css', text: string, limitBytes: number): void {
   const sizeBytes = Buffer.byteLength(text);
   if (sizeBytes <= limitBytes) return;
-  throw invalidParam(param, `${param} is ${sizeBytes} bytes of UTF-8: at most ${limitBytes} are allowed.`, {
-    limit: limitBytes,
-    received: sizeBytes,
-  });
+  throw invalidParamError(
+    param,
+    `${param} is ${sizeBytes} bytes of UTF-8: at most ${limitBytes} are allowed.`,
+    {
+      limit: limitBytes,
+      received: sizeBytes,
+    },
+  );
 }
 
-function checkVariables(variables: readonly Variable[]): void {
-  if (variables.length > MAX_VARIABLES) {
-    const message = `variables has ${variables.length} names: at most ${MAX_VARIABLES} are allowed, including those of the placeholders.`;
-    throw invalidParam('variables', message, { limit: MAX_VARIABLES, received: variables.length });
+function checkVariables(variables: readonly DeclaredVariable[]): void {
+  if (variables.length > MAX_TEMPLATE_VARIABLES) {
+    const message = `variables has ${variables.length} names: at most ${MAX_TEMPLATE_VARIABLES} are allowed, including those of the placeholders.`;
+    throw invalidParamError('variables', message, {
+      limit: MAX_TEMPLATE_VARIABLES,
+      received: variables.length,
+    });
   }
   for (const [index, variable] of variables.entries()) {
-    if (isObject(variable)) checkDeclaration(variable, index);
-    const name: unknown = isObject(variable) ? variable.name : variable;
+    if (isJsonObject(variable)) checkDeclaration(variable, index);
+    const name: unknown = isJsonObject(variable) ? variable.name : variable;
     if (typeof name === 'string' && VARIABLE.test(name)) continue;
     const message = `variables holds a name, at index ${index}, that is not text of letters, digits, "_" and "." alone.`;
-    throw invalidParam('variables', message, { index });
+    throw invalidParamError('variables', message, { index });
   }
 }
 
@@ -135,9 +142,9 @@ function checkDeclaration(
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
     const message = `variables holds ${JSON.stringify(unknown)}, at index ${index}, but a variable has name and optional alone.`;
-    throw invalidParam('variables', message, { index, allowed: ['name', 'optional'] });
+    throw invalidParamError('variables', message, { index, allowed: ['name', 'optional'] });
   }
   if (typeof optional === 'boolean') return;
   const message = `variables holds an optional, at index ${index}, that is neither true nor false.`;
-  throw invalidParam('variables', message, { index });
+  throw invalidParamError('variables', message, { index });
 }

@@ -1,8 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { component, NOT_BLANK, NOT_RESERVED, REFERENCE_PATTERN } from '../../platform/http/documented.ts';
+import {
+  componentSchema,
+  NOT_BLANK_PATTERN,
+  UNRESERVED_SLUG_PATTERN,
+  VERSIONED_REFERENCE_PATTERN,
+} from '../../platform/http/documented.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/ids/slugs.ts';
-import { VARIABLE_PATTERN } from './placeholders.ts';
+import { TEMPLATE_VARIABLE_PATTERN } from './placeholders.ts';
 
 export const MAX_NAME_CHARACTERS = 200;
 export const MAX_HTML_BYTES = 256 * 1024;
@@ -17,7 +22,7 @@ export function sizeInWords(bytes: number): string {
 export const MAX_VARIABLES = 100;
 
 /** A declared variable: its name, or an object with its name and whether a row may leave it empty. */
-export const Variable = Type.Union([
+export const DeclaredVariable = Type.Union([
   Type.String({ description: 'A name.' }),
   Type.Object(
     {
@@ -27,7 +32,7 @@ export const Variable = Type.Union([
     { additionalProperties: false },
   ),
 ]);
-export type Variable = Static<typeof Variable>;
+export type DeclaredVariable = Static<typeof DeclaredVariable>;
 
 const side = (name: string) =>
   Type.Integer({
@@ -38,7 +43,11 @@ const side = (name: string) =>
   });
 
 const content = {
-  name: Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Not blank.', documented: NOT_BLANK }),
+  name: Type.String({
+    maxLength: MAX_TEMPLATE_NAME_CHARACTERS,
+    description: 'Not blank.',
+    documented: NOT_BLANK_PATTERN,
+  }),
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
@@ -49,8 +58,8 @@ const content = {
   }),
   width: side('Width'),
   height: side('Height'),
-  variables: Type.Array(Variable, {
-    maxItems: MAX_VARIABLES,
+  variables: Type.Array(DeclaredVariable, {
+    maxItems: MAX_TEMPLATE_VARIABLES,
     description:
       'Names of the placeholders: letters, digits, `_` and `.`. Derived from html and css when omitted. One that a row may leave empty is `{"name": "subtitle", "optional": true}`: it gives no `empty_variable` warning.',
   }),
@@ -60,14 +69,14 @@ const slug = Type.String({
   pattern: SLUG_PATTERN,
   maxLength: MAX_SLUG_CHARACTERS,
   description: 'Unique in the account. Made from the name when omitted; `builtin-` is reserved.',
-  documented: NOT_RESERVED,
+  documented: UNRESERVED_SLUG_PATTERN,
 });
 
-const variableName = { type: 'string', pattern: VARIABLE_PATTERN };
+const variableName = { type: 'string', pattern: TEMPLATE_VARIABLE_PATTERN };
 
 /** Variables as sent. rules.ts checks them, so that errors name `variables`. */
 const sentVariables = Type.Array(
-  Type.Unsafe<Variable>({
+  Type.Unsafe<DeclaredVariable>({
     description: 'A name, as text, or an object with the name and optional.',
     documented: {
       anyOf: [
@@ -81,11 +90,11 @@ const sentVariables = Type.Array(
       ],
     },
   }),
-  { maxItems: MAX_VARIABLES, description: content.variables.description ?? '' },
+  { maxItems: MAX_TEMPLATE_VARIABLES, description: content.variables.description ?? '' },
 );
 
 /** The fields of a page that a render sends instead of a stored template. */
-export const PAGE_FIELDS = {
+export const RENDER_PAGE_FIELDS = {
   html: content.html,
   css: content.css,
   width: content.width,
@@ -144,7 +153,7 @@ const identity = {
 const updatedAt = Type.String({ format: 'date-time', description: 'When the current version was saved.' });
 
 /** A template in a response. One that was read as id@version has no slug, description or updatedAt. */
-export const TemplateData = component('TemplateData', {
+export const TemplateData = componentSchema('TemplateData', {
   ...identity,
   ...content,
   slug: Type.Optional(Type.String()),
@@ -154,7 +163,7 @@ export const TemplateData = component('TemplateData', {
 export type TemplateData = Static<typeof TemplateData>;
 
 /** A row of the listing: a template without html and css. */
-export const TemplateSummary = component('TemplateSummary', {
+export const TemplateSummary = componentSchema('TemplateSummary', {
   ...identity,
   name: content.name,
   slug: Type.String(),
@@ -175,7 +184,7 @@ export type TemplateListQuery = Static<typeof TemplateListQuery>;
 export const TemplateParams = Type.Object({
   templateId: Type.String({
     description: 'Template id or own slug; id@version if the endpoint reads a version.',
-    documented: REFERENCE_PATTERN,
+    documented: VERSIONED_REFERENCE_PATTERN,
   }),
 });
 export type TemplateParams = Static<typeof TemplateParams>;

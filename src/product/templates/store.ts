@@ -1,27 +1,27 @@
 import { newId } from '../../platform/ids/ids.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  type Filter,
-  order,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentStore,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
 import {
-  findNamed,
-  insertNamed,
-  NAMED_INDEXES,
-  type Named,
+  findNamedDocument,
+  insertNamedDocuments,
+  NAMED_DOCUMENT_INDEXES,
+  type NamedDocument,
   type ResourceKind,
-  updateNamed,
+  updateNamedDocument,
 } from '../versioned-resources/documents.ts';
 import type { TemplateContent } from './rules.ts';
 import {
-  type StoredSummary,
-  SUMMARY_FIELDS,
+  currentTemplateVersion,
+  type StoredTemplateSummary,
+  TEMPLATE_SUMMARY_FIELDS,
   type Template,
   type TemplateVersion,
-  versionOf,
 } from './template.ts';
 
 export const MAX_TEMPLATES_PER_ACCOUNT = 200;
@@ -32,7 +32,7 @@ export const TEMPLATE_KIND: ResourceKind = {
   guard: 'version',
 };
 
-type TemplateDocument = Template & Named;
+type TemplateDocument = Template & NamedDocument;
 
 interface TemplateVersionDocument extends TemplateVersion {
   accountId: string;
@@ -45,33 +45,33 @@ export interface TemplateDraft {
 }
 
 /** The start of a page: after the last row of the previous page, or after a number of rows. */
-export type ListStart = { after: { updatedAt: string; id: string } } | { skip: number };
+export type TemplateListStart = { after: { updatedAt: string; id: string } } | { skip: number };
 
 export const TEMPLATES_COLLECTION: DeclaredCollection = {
   name: 'templates',
-  indexes: NAMED_INDEXES,
+  indexes: NAMED_DOCUMENT_INDEXES,
   onAccountDeletion: 'delete',
 };
 export const TEMPLATE_VERSIONS_COLLECTION: DeclaredCollection = {
   name: 'templateVersions',
-  indexes: [{ name: 'template', fields: order('accountId', 'templateId', '-version') }],
+  indexes: [{ name: 'template', fields: sortBy('accountId', 'templateId', '-version') }],
   onAccountDeletion: 'delete',
 };
 
 /** The templates of the accounts. Each method takes the account first and returns only its own templates. */
 export class TemplatesStore {
-  readonly #templates: Collection<TemplateDocument>;
-  readonly #versions: Collection<TemplateVersionDocument>;
+  readonly #templates: DocumentCollection<TemplateDocument>;
+  readonly #versions: DocumentCollection<TemplateVersionDocument>;
 
   private constructor(
-    templates: Collection<TemplateDocument>,
-    versions: Collection<TemplateVersionDocument>,
+    templates: DocumentCollection<TemplateDocument>,
+    versions: DocumentCollection<TemplateVersionDocument>,
   ) {
     this.#templates = templates;
     this.#versions = versions;
   }
 
-  static async open(documents: Documents): Promise<TemplatesStore> {
+  static async open(documents: DocumentStore): Promise<TemplatesStore> {
     return new TemplatesStore(
       await documents.collection(TEMPLATES_COLLECTION),
       await documents.collection(TEMPLATE_VERSIONS_COLLECTION),
@@ -80,7 +80,7 @@ export class TemplatesStore {
 
   /** The template of this id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Template | null> {
-    return findNamed(this.#templates, accountId, idOrSlug);
+    return findNamedDocument(this.#templates, accountId, idOrSlug);
   }
 
   /** Stores one draft, as `insert` does. */
@@ -107,7 +107,7 @@ export class TemplatesStore {
       slug: slug ?? slugFromName(content.name, 'template'),
       takesSuffix: slug === undefined,
     }));
-    return insertNamed(this.#templates, TEMPLATE_KIND, accountId, named);
+    return insertNamedDocuments(this.#templates, TEMPLATE_KIND, accountId, named);
   }
 
   /**
@@ -126,9 +126,9 @@ export class TemplatesStore {
     revise: (current: Template) => TemplateContent & { slug: string },
     now: Date,
   ): Promise<Template | null> {
-    return updateNamed(this.#templates, TEMPLATE_KIND, accountId, idOrSlug, async (current) => {
+    return updateNamedDocument(this.#templates, TEMPLATE_KIND, accountId, idOrSlug, async (current) => {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
-      await this.#versions.insertMany([{ accountId, ...versionOf(current) }]);
+      await this.#versions.insertMany([{ accountId, ...currentTemplateVersion(current) }]);
       const fields = { slug, name, description, html, css, width, height, variables };
       return { ...fields, version: current.version + 1, updatedAt: now.toISOString() };
     });
@@ -150,7 +150,7 @@ export class TemplatesStore {
   async findVersion(accountId: string, idOrSlug: string, version: number): Promise<TemplateVersion | null> {
     const current = await this.find(accountId, idOrSlug);
     if (current === null) return null;
-    if (current.version === version) return versionOf(current);
+    if (current.version === version) return currentTemplateVersion(current);
     return this.#versions.findOne({ accountId, templateId: current._id, version });
   }
 
@@ -162,15 +162,16 @@ export class TemplatesStore {
     limit: number,
   ): Promise<TemplateVersion[]> {
     const filter = { accountId, templateId, version: { $lt: version } };
-    return this.#versions.find(filter, { sort: order('-version'), limit });
+    return this.#versions.find(filter, { sort: sortBy('-version'), limit });
   }
 
   /** Rows of the listing, most recently updated first. */
-  async list(accountId: string, from: ListStart, limit: number): Promise<StoredSummary[]> {
-    const filter: Filter = 'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
+  async list(accountId: string, from: TemplateListStart, limit: number): Promise<StoredTemplateSummary[]> {
+    const filter: DocumentFilter =
+      'after' in from ? { $and: [{ accountId }, below(from.after)] } : { accountId };
     const skip = 'skip' in from ? from.skip : 0;
-    const sort = order('-updatedAt', '-_id');
-    return this.#templates.find(filter, { sort, skip, limit, fields: SUMMARY_FIELDS });
+    const sort = sortBy('-updatedAt', '-_id');
+    return this.#templates.find(filter, { sort, skip, limit, fields: TEMPLATE_SUMMARY_FIELDS });
   }
 
   /** The slugs of the account's templates, at most 200. */
@@ -184,6 +185,6 @@ export class TemplatesStore {
   }
 }
 
-function below({ updatedAt, id }: { updatedAt: string; id: string }): Filter {
+function below({ updatedAt, id }: { updatedAt: string; id: string }): DocumentFilter {
   return { $or: [{ updatedAt: { $lt: updatedAt } }, { updatedAt, _id: { $lt: id } }] };
 }

@@ -21,7 +21,7 @@ export interface TemplateVersion extends Omit<TemplateContent, 'description'> {
 }
 
 /** The fields that a listing reads: all except html and css. */
-export const SUMMARY_FIELDS = [
+export const TEMPLATE_SUMMARY_FIELDS = [
   'slug',
   'name',
   'description',
@@ -32,10 +32,10 @@ export const SUMMARY_FIELDS = [
   'createdAt',
   'updatedAt',
 ] as const;
-export type StoredSummary = Pick<Template, '_id' | (typeof SUMMARY_FIELDS)[number]>;
+export type StoredTemplateSummary = Pick<Template, '_id' | (typeof TEMPLATE_SUMMARY_FIELDS)[number]>;
 
 /** The current version of a template, in the form in which earlier versions are stored. */
-export function versionOf(template: Template): TemplateVersion {
+export function currentTemplateVersion(template: Template): TemplateVersion {
   const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
   const _id = `${templateId}@${version}`;
   return { _id, templateId, version, name, html, css, width, height, variables, createdAt: updatedAt };

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { CompareResult } from '../../imaging/images/image-call.ts';
-import { isStored, readable } from '../../imaging/images/source.ts';
+import { isStoredFile, requireReadableHeader } from '../../imaging/images/source.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeOf, success } from '../../platform/http/envelope.ts';
@@ -32,7 +32,7 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
     '/images/compare',
     {
       config: {
-        ...{ slot: 'calls', body: 'stream', reference: CompareReference, secondFile: 'other' },
+        ...{ slot: 'calls', body: 'stream', reference: CompareBody, secondFile: 'other' },
         check: checkPairBody,
         recheck: (_request, { body }) => body === undefined || parsePair(body),
       },
@@ -41,17 +41,17 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
         description:
           'How two images of one size differ: multipart parts `file` and `other`, or a JSON reference with assetId or url and otherAssetId or otherUrl. Of an animation the first frame is compared, and X-Service-Warnings says `first_frame_compared`. The answer is that of the op compare. A success counts one run.',
         querystring: CompareQuery,
-        response: { 200: envelopeOf(Difference) },
+        response: { 200: envelopeSchemaOf(Difference) },
       },
     },
     async (request, reply) => {
-      const underWay = beginCall(request, reply, options);
+      const underWay = beginSyncCall(request, reply, options);
       const { caller } = underWay;
       const terms = underWay.expectedBy(imageWorkers);
       const pair = await readPair(request);
       const isScored = request.query.ssimulacra2;
-      const done = await runMetered(options.allowance, caller, 'compare', async () => {
-        const one = await loadImage(pair.one, options, terms);
+      const done = await runCountedWork(options.allowance, caller, 'compare', async () => {
+        const one = await loadCallImage(pair.one, options, terms);
         const other = await loadOther(pair, terms);
         const fetchMs = underWay.admittedMs();
         const bytesIn = one.bytes.length + other.length;
@@ -63,20 +63,20 @@ export async function compareRoutes(app: FastifyInstance, options: MeteredCallOp
       });
       underWay.ran('compare', done);
       addWarnings(reply, comparisonWarnings(done));
-      return success('Images compared.', done.difference);
+      return successEnvelope('Images compared.', done.difference);
     },
   );
 
   /** Loads the second image. Errors name its own parameter. */
-  async function loadOther({ other, otherParam }: ImagePair, terms: CallTerms) {
-    const { bytes: loaded, header } = await loadImage(other, options, terms, otherParam);
-    const bytes = isStored(loaded) ? await loaded.read() : loaded;
-    readable(bytes, header, null, otherParam);
+  async function loadOther({ other, otherParam }: ImagePair, terms: PoolCallTerms) {
+    const { bytes: loaded, header } = await loadCallImage(other, options, terms, otherParam);
+    const bytes = isStoredFile(loaded) ? await loaded.read() : loaded;
+    requireReadableHeader(bytes, header, null, otherParam);
     return bytes;
   }
 }
 
-const CompareQuery = Type.Object({ ssimulacra2: SCORE });
+const CompareQuery = Type.Object({ ssimulacra2: SCORE_PARAMETER });
 type CompareQuery = Static<typeof CompareQuery>;
 
 const Difference = Type.Object(
@@ -110,7 +110,7 @@ function checkPairBody(request: FastifyRequest): void {
 }
 
 function missingOther(): ApiError {
-  return invalidParam(
+  return invalidParamError(
     'other',
     'The second image is missing: send both as multipart parts (curl: -F file=@one.jpg -F other=@two.jpg), or as JSON with assetId and otherAssetId.',
     { missing: ['other'] },
@@ -130,23 +130,24 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
     fileLimitBytes: MAX_IMAGE_BYTES,
     further: { remedy: 'name the second one "other"', keeps: (name) => name === 'other' },
   });
-  const file = await readPart(multipart.file);
+  const file = await readFilePart(multipart.file);
   const [other, second] = await multipart.further();
   if (other === undefined) throw missingOther();
-  if (second !== undefined) throw invalidParam('other', 'other is given more than once: send it once.');
+  if (second !== undefined) throw invalidParamError('other', 'other is given more than once: send it once.');
   const [field] = Object.keys(await multipart.fields());
   if (field !== undefined) throw unknownField(field);
   return { one: { kind: 'bytes', ...file }, other: { kind: 'bytes', ...other }, otherParam: 'other' };
 }
 
 function parsePair(body: unknown): ImagePair {
-  if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with two references.');
+  if (!isJsonObject(body))
+    throw invalidParamError('body', 'The body must be a JSON object with two references.');
   const { assetId, url, otherAssetId, otherUrl, ...others } = body;
   const [field] = Object.keys(others);
   if (field !== undefined) throw unknownField(field);
-  const one = parseSource({ assetId, url }, NAMES) ?? refuseMissing(NAMES);
+  const one = parseImageSource({ assetId, url }, NAMES) ?? refuseMissing(NAMES);
   const second = { assetId: otherAssetId, url: otherUrl };
-  const other = parseSource(second, OTHER_NAMES) ?? refuseMissing(OTHER_NAMES);
+  const other = parseImageSource(second, OTHER_NAMES) ?? refuseMissing(OTHER_NAMES);
   return { one, other, otherParam: other.kind === 'url' ? OTHER_NAMES.url : OTHER_NAMES.assetId };
 }
 
@@ -154,7 +155,9 @@ const NAMES = { assetId: 'assetId', url: 'url' };
 const OTHER_NAMES = { assetId: 'otherAssetId', url: 'otherUrl' };
 
 function refuseMissing({ assetId, url }: typeof NAMES): never {
-  throw invalidParam(url, `An image is missing: give ${url} or ${assetId}.`, { missing: [url, assetId] });
+  throw invalidParamError(url, `An image is missing: give ${url} or ${assetId}.`, {
+    missing: [url, assetId],
+  });
 }
 
 function unknownField(name: string): ApiError {
@@ -170,6 +173,6 @@ function unknownField(name: string): ApiError {
 /** What is told of a comparison. */
 export function comparisonWarnings({
   comparesFirstFrames,
-}: Pick<CompareResult, 'comparesFirstFrames'>): Warning[] {
+}: Pick<CompareResult, 'comparesFirstFrames'>): CallWarning[] {
   return comparesFirstFrames ? [{ code: 'first_frame_compared' }] : [];
 }

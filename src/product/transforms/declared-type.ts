@@ -1,4 +1,4 @@
-import { type Header, readHeader } from '../../imaging/images/header/header.ts';
+import { type ImageHeader, readImageHeader } from '../../imaging/images/header/header.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { headerMend } from '../../platform/http/errors/mends.ts';
 
@@ -46,7 +46,7 @@ export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage 
   if (bytes.length === 0) {
     throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param });
   }
-  const header = readHeader(bytes);
+  const header = readImageHeader(bytes);
   const found = header?.mimeType;
   if (declaredType === null || found === undefined || plain(declaredType) === found)
     return { ...image, header };
@@ -62,7 +62,7 @@ export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage 
 }
 
 /** The declared type of a URL's response: the served type if it names an image, else the type of the file extension. */
-export function servedType(contentType: string | null, extension: string | null): string | null {
+export function declaredTypeOfResponse(contentType: string | null, extension: string | null): string | null {
   if (contentType?.startsWith('image/')) return contentType;
   return extension === null ? null : (TYPE_OF_EXTENSION[extension] ?? null);
 }

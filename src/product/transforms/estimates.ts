@@ -1,15 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { type Preview, preview } from '../../imaging/images/preview.ts';
-import { component } from '../../platform/http/documented.ts';
-import { success } from '../../platform/http/envelope.ts';
+import { forecastPasses, type Preview } from '../../imaging/images/preview.ts';
+import { componentSchema } from '../../platform/http/documented.ts';
+import { successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { failureBody } from '../../platform/http/errors/failures.ts';
-import type { Warning } from '../../platform/http/hooks/warnings.ts';
+import { apiErrorBody } from '../../platform/http/errors/failures.ts';
+import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import type { Allowance } from '../billing/allowance.ts';
+import type { RunAllowance } from '../billing/allowance.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import { OUTPUT_FORMATS } from '../catalogue/pass-parameters.ts';
-import { type FontOptions, findPassWarnings } from './fonts.ts';
+import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
 import type { CompiledOutput } from './transform-call.ts';
 
@@ -17,7 +17,7 @@ const unlessUnknown = (description: string) =>
   Type.Union([Type.Integer(), Type.Null()], { description: `${description}; null if only the pixels tell.` });
 
 /** What a call would make and cost. */
-export const ImageEstimate = component('ImageEstimate', {
+export const ImageEstimate = componentSchema('ImageEstimate', {
   format: Type.Unsafe<Preview['format']>({
     type: ['string', 'null'],
     enum: [...OUTPUT_FORMATS, null],
@@ -42,7 +42,7 @@ export const ImageEstimate = component('ImageEstimate', {
 export type ImageEstimate = Static<typeof ImageEstimate>;
 
 /** What each of several outputs would be. */
-export const OutputEstimates = component('OutputEstimates', {
+export const OutputEstimates = componentSchema('OutputEstimates', {
   outputs: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -54,7 +54,7 @@ export const OutputEstimates = component('OutputEstimates', {
 });
 
 /** The work of a dry run: an image, and the passes over it. */
-export interface ForeseenCall {
+export interface DryRunWork {
   image: LoadedImage;
   branches: readonly Omit<CompiledOutput, 'name' | 'op'>[];
   caller: Caller;
@@ -62,10 +62,10 @@ export interface ForeseenCall {
 
 /** The result and the price of each pass, or its error. A refused pass costs nothing. */
 export async function estimatePasses(
-  { image, branches, caller }: ForeseenCall,
-  { allowance, fonts }: { allowance: Allowance } & FontOptions,
+  { image, branches, caller }: DryRunWork,
+  { allowance, fonts }: { allowance: RunAllowance } & FontRoutesOptions,
 ): Promise<(ImageEstimate | ApiError)[]> {
-  const previews = await preview(image, branches);
+  const previews = await forecastPasses(image, branches);
   const prices = (await allowance.estimate(caller, branches.length)).values();
   const estimates: (ImageEstimate | ApiError)[] = [];
   for (const [index, { pass, warnings }] of branches.entries()) {
@@ -85,7 +85,7 @@ export async function estimatePasses(
  * Sends the estimates of several outputs.
  * @throws ApiError the first error if all of them are refused.
  */
-export function answerOutputs(
+export function sendOutputEstimates(
   estimates: readonly (ImageEstimate | ApiError)[],
   names: readonly string[],
   requestId: string,
@@ -95,15 +95,18 @@ export function answerOutputs(
   if (made.length === 0 && first instanceof ApiError) throw first;
   const outputs = estimates.map((estimate, index) => {
     const name = names[index];
-    if (estimate instanceof ApiError) return { name, error: failureBody(estimate, requestId).error };
+    if (estimate instanceof ApiError) return { name, error: apiErrorBody(estimate, requestId).error };
     return { name, ...estimate };
   });
-  return success(NOTHING_MADE, { outputs, price: made.reduce((sum, { price }) => sum + price, 0) });
+  return successEnvelope(DRY_RUN_MESSAGE, {
+    outputs,
+    price: made.reduce((sum, { price }) => sum + price, 0),
+  });
 }
 
-export const NOTHING_MADE = 'Nothing was made: this is what the call would make and cost.';
+export const DRY_RUN_MESSAGE = 'Nothing was made: this is what the call would make and cost.';
 
 /** The warnings of estimates, for the header. */
-export function warningsIn(estimates: readonly (ImageEstimate | ApiError)[]): Warning[] {
+export function warningsInEstimates(estimates: readonly (ImageEstimate | ApiError)[]): CallWarning[] {
   return estimates.flatMap((estimate) => (estimate instanceof ApiError ? [] : estimate.warnings));
 }

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { ImagePass, TransformTaskResult } from '../../../workers/protocol.ts';
-import type { DrawnText, Fonts } from '../../imaging/fonts/fonts.ts';
-import { component } from '../../platform/http/documented.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import type { Warning } from '../../platform/http/hooks/warnings.ts';
+import type { InstalledFonts, RequestedText } from '../../imaging/fonts/fonts.ts';
+import { componentSchema } from '../../platform/http/documented.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 
-const FontFamily = component('FontFamily', {
+const FontFamily = componentSchema('FontFamily', {
   family: Type.String(),
   styles: Type.Array(Type.String(), { description: 'Such as `Bold Italic`.' }),
   scripts: Type.Array(Type.String(), {
@@ -15,12 +15,12 @@ const FontFamily = component('FontFamily', {
   }),
 });
 
-export interface FontOptions {
-  fonts: Pick<Fonts, 'list' | 'findWarnings'>;
+export interface FontRoutesOptions {
+  fonts: Pick<InstalledFonts, 'list' | 'findWarnings'>;
 }
 
 /** Serves GET /fonts: the fonts with which pages and text are drawn. */
-export async function fontRoutes(app: FastifyInstance, { fonts }: FontOptions): Promise<void> {
+export async function fontRoutes(app: FastifyInstance, { fonts }: FontRoutesOptions): Promise<void> {
   app.get(
     '/fonts',
     {
@@ -28,15 +28,15 @@ export async function fontRoutes(app: FastifyInstance, { fonts }: FontOptions): 
       schema: {
         summary: 'List the fonts',
         description: 'The font families of this host, for pages and for text. Not paged.',
-        response: { 200: envelopeOf(Type.Array(FontFamily)) },
+        response: { 200: envelopeSchemaOf(Type.Array(FontFamily)) },
       },
     },
-    async () => success('Fonts listed.', await fonts.list()),
+    async () => successEnvelope('Fonts listed.', await fonts.list()),
   );
 }
 
 /** The text that the steps of a pass write. */
-export function drawnTextOf({ steps }: ImagePass): DrawnText {
+export function requestedTextOf({ steps }: ImagePass): RequestedText {
   const written = steps.filter(({ operation }) => operation === 'text').map(({ params }) => params);
   return {
     characters: written.map(({ text }) => String(text)).join(''),
@@ -46,9 +46,9 @@ export function drawnTextOf({ steps }: ImagePass): DrawnText {
 
 /** The warnings about a finished pass that its steps alone do not show: about its result, and about its fonts. */
 export async function findPassWarnings(
-  { fonts }: { fonts: Pick<Fonts, 'findWarnings'> },
+  { fonts }: { fonts: Pick<InstalledFonts, 'findWarnings'> },
   pass: ImagePass,
   { warnings = [] }: Pick<TransformTaskResult, 'warnings'>,
-): Promise<Warning[]> {
-  return [...warnings, ...(await fonts.findWarnings(drawnTextOf(pass)))];
+): Promise<CallWarning[]> {
+  return [...warnings, ...(await fonts.findWarnings(requestedTextOf(pass)))];
 }

@@ -5,9 +5,9 @@ import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { parseJson } from '../../platform/http/bodies/json.ts';
 import {
   type AdditionalFile,
-  concatenated,
-  type FilePart,
+  concatenateBytes,
   Multipart,
+  type MultipartFile,
 } from '../../platform/http/bodies/multipart.ts';
 import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
@@ -23,9 +23,9 @@ import { IN_PARAMETERS } from '../catalogue/index.ts';
 import type { DeclaredImage } from './declared-type.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
-export const MAX_IMAGE_BYTES = 25 * MEGABYTE;
+export const MAX_IMAGE_BYTES = 25 * MEGABYTE_BYTES;
 /** Largest multipart body with such an image, in bytes. */
-export const MAX_MULTIPART_BYTES = 34 * MEGABYTE;
+export const MAX_MULTIPART_BYTES = 34 * MEGABYTE_BYTES;
 
 /**
  * The fields that a call may send in a JSON body or as multipart fields, besides the image. The query overrides them.
@@ -58,7 +58,7 @@ type BodyContents = 'image' | 'image and work';
  * Reads the body of a synchronous call: raw bytes, a multipart `file` part, or a JSON reference.
  * @throws ApiError payload_too_large on `file` or `body`, invalid_param on the field at fault.
  */
-export async function readInput(
+export async function readCallInput(
   request: FastifyRequest,
   contents: BodyContents = 'image and work',
 ): Promise<CallInput> {
@@ -75,7 +75,7 @@ export async function readInput(
       fileLimitBytes: MAX_IMAGE_BYTES,
       ...(contents === 'image and work' && { further: LAYERS }),
     });
-    const file = await readPart(multipart.file);
+    const file = await readFilePart(multipart.file);
     const texts = await multipart.fields();
     request.body = texts;
     refuseQueryFields(request, contents);
@@ -92,8 +92,8 @@ export async function readInput(
  * Parses the fields of a body that was read before: JSON, or the texts of a form.
  * @throws ApiError as `readInput`.
  */
-export function readFields(
-  { body, isForm }: Pick<SentCall, 'body' | 'isForm'>,
+export function parseBodyFields(
+  { body, isForm }: Pick<MendableCall, 'body' | 'isForm'>,
   contents: BodyContents = 'image and work',
 ): BodyFields {
   if (body === undefined) return {};
@@ -101,8 +101,8 @@ export function readFields(
   return parseReference(body, contents).fields;
 }
 
-export async function readPart({ bytes, declaredType }: FilePart) {
-  return { bytes: concatenated(await Array.fromAsync(bytes)), declaredType };
+export async function readFilePart({ bytes, declaredType }: MultipartFile) {
+  return { bytes: concatenateBytes(await Array.fromAsync(bytes)), declaredType };
 }
 
 /** The fields of the query of a call that does work; all others are parameters of its op, which a body has too. */
@@ -130,14 +130,15 @@ const LAYERS = {
 
 /** Reads a JSON body: exactly one of `url` and `assetId`, and optionally op, preset, parameters, steps and outputs. */
 function parseReference(body: unknown, contents: BodyContents): CallInput {
-  if (!isObject(body)) throw invalidParam('body', 'The body must be a JSON object with url or assetId.');
+  if (!isJsonObject(body))
+    throw invalidParamError('body', 'The body must be a JSON object with url or assetId.');
   const { assetId, url, ...work } = body;
   const [other, ...others] = Object.keys(work).filter(
     (name) => contents === 'image' || !WORK_FIELDS.includes(name),
   );
   if (other !== undefined) throw unknownFields([other, ...others], body, contents);
   const fields = checkedFields(work);
-  const source = parseSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
+  const source = parseImageSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
   if (source !== null) return { ...source, fields, files: [] };
   const message = 'The image is missing: give its url, or the assetId of one of your assets.';
   throw exclusive('url', message, ['url', 'assetId']);
@@ -147,7 +148,7 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
  * The source of an image in a JSON body: its url or its assetId, whichever was sent; null when neither was.
  * @param names of the two fields in the call.
  */
-export function parseSource(
+export function parseImageSource(
   { assetId, url }: { assetId: unknown; url: unknown },
   names: { assetId: string; url: string },
 ): ImageSource | null {
@@ -180,7 +181,7 @@ const INSTEAD: Record<string, Instead> = {
  */
 function fieldAsFile(name: string): ApiError {
   const message = `${name} was sent as a file: send it as text (curl: -F '${name}=<${name}.json', with < instead of @).`;
-  return invalidParam(name, message);
+  return invalidParamError(name, message);
 }
 
 function unknownFields(
@@ -196,19 +197,19 @@ function unknownFields(
     elsewhere: isImage
       ? 'it reads one image and takes nothing else'
       : 'the parameters of op go into parameters, or into the query',
-    ...(!isImage && { within: IN_PARAMETERS }),
+    ...(!isImage && { within: WITHIN_PARAMETERS }),
   };
   const [param] = names;
   const call = { owner: 'this call', noun: 'field' } as const;
-  const { message, mends, suggest } = undeclaredFields({ param, names, sent, schema }, call);
-  return invalidParam(param, message, { allowed, ...present({ suggest }) }, mends);
+  const { message, mends, suggest } = undeclaredFieldsDiagnosis({ param, names, sent, schema }, call);
+  return invalidParamError(param, message, { allowed, ...withoutAbsentFields({ suggest }) }, mends);
 }
 
 /**
  * Parses a URL and checks its scheme. The scheme is checked here, because this error can name an alternative; the
  * fetcher checks hosts.
  */
-export function parseAddress(value: unknown, param: string): string {
+export function parseImageUrl(value: unknown, param: string): string {
   const url = parseText(param, value);
   if (/^https?:\/\//i.test(url)) return url;
   const isData = /^data:/i.test(url);
@@ -251,12 +252,12 @@ function checkedFields({ op, preset, parameters, steps, outputs }: Record<string
 
 function parseText(param: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw invalidParam(param, `${param} must be a text that is not empty.`);
+  throw invalidParamError(param, `${param} must be a text that is not empty.`);
 }
 
 function parseObject(param: string, value: unknown): Record<string, unknown> {
-  if (isObject(value)) return value;
-  throw invalidParam(param, `${param} must be a JSON object.`);
+  if (isJsonObject(value)) return value;
+  throw invalidParamError(param, `${param} must be a JSON object.`);
 }
 
 /** The value of a field whose text is JSON. */

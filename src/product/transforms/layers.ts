@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Layers } from '../../imaging/images/image-call.ts';
+import type { LayerFiles } from '../../imaging/images/image-call.ts';
 import type { AdditionalFile } from '../../platform/http/bodies/multipart.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
-import { isObject } from '../../platform/values/json.ts';
-import type { Given } from '../catalogue/op.ts';
-import { type SentStep, secondPictureIn } from '../catalogue/plan/sent-step.ts';
-import { type ImageSource, MAX_MULTIPART_BYTES, parseAddress } from './input.ts';
-import { type CallTerms, loadImage, type MeteredCallOptions } from './metered-call.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import type { GivenParameters } from '../catalogue/op.ts';
+import { type SentStep, secondPictureFieldOf } from '../catalogue/plan/sent-step.ts';
+import { type ImageSource, MAX_MULTIPART_BYTES, parseImageUrl } from './input.ts';
+import { loadCallImage, type MeteredCallOptions, type PoolCallTerms } from './metered-call.ts';
 
 /** A second picture that steps of a call read. */
 export interface SentLayer {
@@ -32,21 +32,21 @@ const PART_NAME = /^[a-z][a-z0-9_-]{0,39}$/i;
  * picture by its id, in the parameter that a job would use.
  * @throws ApiError invalid_param on `layer`, `layerUrl` or the parameter of the asset, in the step at fault.
  */
-export function bindLayers(sent: readonly SentStep[]): { steps: SentStep[]; layers: SentLayer[] } {
+export function bindStepLayers(sent: readonly SentStep[]): { steps: SentStep[]; layers: SentLayer[] } {
   const layers: SentLayer[] = [];
   let unnamed = 0;
   const steps = sent.map((step): SentStep => {
-    const place = secondPictureIn(step);
+    const place = secondPictureFieldOf(step);
     if (place === undefined) return step;
     const { field, key } = place;
     const { [field]: given = {}, at } = step;
-    if (!isObject(given)) return step;
+    if (!isJsonObject(given)) return step;
     const { layer: _, layerUrl: __, ...others } = given;
     const named = namedLayer(given, key, (name) => at(`${field}.${name}`));
     if (named === undefined) unnamed += 1;
     const layer = named ?? partLayer(unnamed === 1 ? USUAL_PART : `${USUAL_PART}${unnamed}`);
     layers.push(layer);
-    const ofLayer = sentAs(layer.param);
+    const ofLayer = sentFieldAt(layer.param);
     return {
       ...step,
       [field]: { ...others, [key]: layer.id },
@@ -57,7 +57,11 @@ export function bindLayers(sent: readonly SentStep[]): { steps: SentStep[]; laye
 }
 
 /** The second picture that a step names; undefined if it names none. */
-function namedLayer(given: Given, key: string, at: (name: string) => SentField): SentLayer | undefined {
+function namedLayer(
+  given: GivenParameters,
+  key: string,
+  at: (name: string) => SentField,
+): SentLayer | undefined {
   const [name, second] = [key, 'layer', 'layerUrl'].filter((one) => given[one] !== undefined);
   if (name === undefined) return undefined;
   if (second !== undefined)
@@ -67,7 +71,7 @@ function namedLayer(given: Given, key: string, at: (name: string) => SentField):
   const { param, refuse } = at(name);
   const value = given[name];
   if (name === 'layerUrl') {
-    const url = parseAddress(value, param);
+    const url = parseImageUrl(value, param);
     return { id: `url:${createHash('sha1').update(url).digest('hex')}`, source: { kind: 'url', url }, param };
   }
   if (typeof value !== 'string' || value === '')
@@ -83,7 +87,7 @@ function partLayer(name: string): SentLayer {
 }
 
 /** Whether a job could read the second pictures too: all are assets. */
-export function areAssets(layers: readonly SentLayer[]): boolean {
+export function areAllLayersAssets(layers: readonly SentLayer[]): boolean {
   return layers.every(({ source }) => source.kind === 'asset');
 }
 
@@ -91,21 +95,24 @@ export function areAssets(layers: readonly SentLayer[]): boolean {
  * Checks that the body has each part that steps read, once, and no other second pictures.
  * @throws ApiError invalid_param on the part.
  */
-export function checkParts(layers: readonly SentLayer[], files: readonly AdditionalFile[]): void {
+export function checkLayerParts(layers: readonly SentLayer[], files: readonly AdditionalFile[]): void {
   const sent = files.map(({ name }) => name);
   const read = layers.flatMap(({ source }) => (source.kind === 'part' ? [source.name] : []));
   const missing = read.find((name) => !sent.includes(name));
   if (missing !== undefined) {
     const message = `A step reads the second picture ${missing}, which is missing: send it as a multipart part (curl: -F ${missing}=@logo.png), or name layerUrl or layerAssetId in the step.`;
-    throw invalidParam(missing, message, { missing: [missing] });
+    throw invalidParamError(missing, message, { missing: [missing] });
   }
   const repeated = read.find((name) => sent.indexOf(name) !== sent.lastIndexOf(name));
   if (repeated !== undefined)
-    throw invalidParam(repeated, `${repeated} is given more than once: send it once, or name another part.`);
+    throw invalidParamError(
+      repeated,
+      `${repeated} is given more than once: send it once, or name another part.`,
+    );
   const unused = sent.find((name) => LAYER_PART.test(name) && !read.includes(name));
   if (unused === undefined) return;
   const message = `No step reads the second picture ${unused}: leave it out, or name it by layer in the parameters of a step such as overlay.`;
-  throw invalidParam(unused, message, { received: unused });
+  throw invalidParamError(unused, message, { received: unused });
 }
 
 /**
@@ -116,14 +123,14 @@ export async function loadLayers(
   sent: readonly SentLayer[],
   files: readonly AdditionalFile[],
   options: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
-  terms: CallTerms,
-): Promise<{ layers?: Layers }> {
+  terms: PoolCallTerms,
+): Promise<{ layers?: LayerFiles }> {
   if (sent.length === 0) return {};
-  const layers: Record<string, Layers[string]> = {};
+  const layers: Record<string, LayerFiles[string]> = {};
   let sizeBytes = 0;
   for (const { id, source, param } of sent) {
     if (layers[id] !== undefined) continue;
-    const image = await loadImage(takeSource(source, files), options, terms, param);
+    const image = await loadCallImage(takeSource(source, files), options, terms, param);
     sizeBytes += image.bytes.length;
     if (sizeBytes > MAX_MULTIPART_BYTES) throw tooLargeTogether(param);
     layers[id] = { ...image, param };

@@ -2,10 +2,10 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { readFields, readInput } from './input.ts';
-import { beginCall, loadImage, type MeteredCallOptions, workerMs } from './metered-call.ts';
-import { ImageReference } from './transform-schema.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { parseBodyFields, readCallInput } from './input.ts';
+import { beginSyncCall, loadCallImage, type MeteredCallOptions, workerMs } from './metered-call.ts';
+import { ImageReferenceBody } from './transform-schema.ts';
 
 /** Serves POST /images/metadata: the facts and tags of an image, while the caller waits. It is free of charge. */
 export async function metadataRoutes(
@@ -18,29 +18,29 @@ export async function metadataRoutes(
     '/images/metadata',
     {
       config: {
-        ...{ slot: 'calls', body: 'stream', reference: ImageReference, check: checkImageBody },
-        recheck: (_request, call) => readFields(call, 'image'),
+        ...{ slot: 'calls', body: 'stream', reference: ImageReferenceBody, check: checkImageBody },
+        recheck: (_request, call) => parseBodyFields(call, 'image'),
       },
       schema: {
         summary: 'Read dimensions and metadata',
         description:
           'Takes raw bytes, a multipart `file` part, or a JSON reference with `url` or `assetId`. Free.',
         querystring: MetadataQuery,
-        response: { 200: envelopeOf(Metadata) },
+        response: { 200: envelopeSchemaOf(Metadata) },
       },
     },
     async (request, reply) => {
-      const underWay = beginCall(request, reply, options);
+      const underWay = beginSyncCall(request, reply, options);
       const terms = underWay.expectedBy(imageWorkers);
-      const input = await readInput(request, 'image');
-      const image = await loadImage(input, options, terms);
+      const input = await readCallInput(request, 'image');
+      const image = await loadCallImage(input, options, terms);
       const fetchMs = underWay.admittedMs();
       const bytesIn = image.bytes.length;
       const { palette } = request.query;
       const described = await underWay.finish(imageWorkers.describe({ ...image, ...terms, palette }));
       underWay.ran('read_metadata', { ...described, fetchMs, bytesIn });
       const { image: facts, metadata, timings } = described;
-      return success('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
+      return successEnvelope('Image read.', { image: facts, metadata, durationMs: workerMs(timings) });
     },
   );
 }

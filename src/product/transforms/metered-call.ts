@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PassTimings } from '../../../workers/protocol.ts';
-import type { Header } from '../../imaging/images/header/header.ts';
+import type { ImageHeader } from '../../imaging/images/header/header.ts';
 import type { RunningCall, TransformResult } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
@@ -10,19 +10,19 @@ import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts'
 import { acceptWarnings } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../platform/metrics/ops.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
-import type { AdmittedRun, Allowance } from '../billing/allowance.ts';
-import { asDeclared, servedType } from './declared-type.ts';
+import type { AdmittedRun, RunAllowance } from '../billing/allowance.ts';
+import { checkDeclaredType, declaredTypeOfResponse } from './declared-type.ts';
 import { type ImageSource, MAX_IMAGE_BYTES } from './input.ts';
 
 export interface MeteredCallOptions {
-  gate: Gate;
+  gate: CallGate;
   imageWorkers: ImageWorkers;
-  outbound: Outbound;
-  allowance: Allowance;
+  outbound: OutboundRequests;
+  allowance: RunAllowance;
   assets: AssetReader;
   meters: { ops: OpMeter };
   /** Timeout of a call, in milliseconds, from the request to its response. */
@@ -31,7 +31,7 @@ export interface MeteredCallOptions {
 }
 
 /** The terms of a call for a pool: its account, a signal for the client's disconnect, and its deadline. */
-export interface CallTerms {
+export interface PoolCallTerms {
   accountId: string;
   signal: AbortSignal;
   deadlineMs: number;
@@ -58,12 +58,12 @@ interface TimedRun {
 /** A synchronous call in progress, from its admission to its response. */
 export interface SyncCall {
   caller: Caller;
-  terms: CallTerms;
+  terms: PoolCallTerms;
   /**
    * Admits the call to the queue of the image pool while its body is read.
    * @throws ApiError provider_unavailable (capacity) when the queue is full.
    */
-  expectedBy(imageWorkers: ImageWorkers): CallTerms;
+  expectedBy(imageWorkers: ImageWorkers): PoolCallTerms;
   /** Milliseconds since it was admitted. */
   admittedMs(): number;
   /** Waits for the result of work. The account's slot is kept until the work has really ended, which may be later. */
@@ -73,7 +73,7 @@ export interface SyncCall {
 }
 
 /** Begins an admitted call. Its time counts from the first byte of the request. */
-export function beginCall(
+export function beginSyncCall(
   request: FastifyRequest,
   reply: FastifyReply,
   { gate, meters, timeoutMs }: Pick<MeteredCallOptions, 'gate' | 'meters' | 'timeoutMs'>,
@@ -122,7 +122,7 @@ export function workerMs({ decodeMs = 0, processMs = 0, encodeMs = 0 }: Partial<
 }
 
 /** The format of a picture, as in `X-Service-Format`. */
-export function formatOf({ contentType }: { contentType: string }): string {
+export function formatOfContentType({ contentType }: { contentType: string }): string {
   return contentType.slice('image/'.length);
 }
 
@@ -139,7 +139,7 @@ export function sendPicture(
 /** The image of a call: bytes, with their header if they are an image, or an asset that is read later. */
 export interface LoadedImage {
   bytes: Uint8Array<ArrayBuffer> | StoredFile;
-  header: Header | null;
+  header: ImageHeader | null;
 }
 
 /**
@@ -148,15 +148,15 @@ export interface LoadedImage {
  * @throws ApiError of the fetcher, of the asset, or unsupported_format for bytes that do not match their declared
  *   type.
  */
-export async function loadImage(
+export async function loadCallImage(
   source: ImageSource,
   { outbound, assets }: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
-  { accountId, signal, deadlineMs }: CallTerms,
+  { accountId, signal, deadlineMs }: PoolCallTerms,
   param?: string,
 ): Promise<LoadedImage> {
   switch (source.kind) {
     case 'bytes':
-      return asDeclared(source, param);
+      return checkDeclaredType(source, param);
     case 'asset':
       return { bytes: await assets.find(accountId, source.assetId, param), header: null };
     case 'url': {
@@ -164,7 +164,10 @@ export async function loadImage(
       const options = { limitBytes: MAX_IMAGE_BYTES, timeoutMs, signal, param };
       const { bytes, contentType, extension } = await outbound.fetchImage(source.url, options);
       checkIsImage(bytes, param ?? 'url');
-      return asDeclared({ bytes, declaredType: servedType(contentType, extension) }, param ?? 'url');
+      return checkDeclaredType(
+        { bytes, declaredType: declaredTypeOfResponse(contentType, extension) },
+        param ?? 'url',
+      );
     }
   }
 }
@@ -174,13 +177,13 @@ export async function loadImage(
  * counted when it fails.
  * @throws ApiError 402 insufficient_credit, or the error of the work.
  */
-export async function runMetered<T>(
-  allowance: Allowance,
+export async function runCountedWork<T>(
+  allowance: RunAllowance,
   caller: Caller,
   op: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  return runEachMetered(allowance, caller, [op], async () => {
+  return runCountedWorks(allowance, caller, [op], async () => {
     const result = await work();
     return { result, succeeded: [true] };
   });
@@ -191,8 +194,8 @@ export async function runMetered<T>(
  * @param ops the op of each run.
  * @param work tells which runs succeeded.
  */
-export async function runEachMetered<T>(
-  allowance: Allowance,
+export async function runCountedWorks<T>(
+  allowance: RunAllowance,
   caller: Caller,
   ops: readonly string[],
   work: () => Promise<{ result: T; succeeded: readonly boolean[] }>,

@@ -1,31 +1,31 @@
 import type { FastifyInstance } from 'fastify';
 import type { Readers } from '../../imaging/readers/readers.ts';
-import type { Signatures } from '../../platform/http/signatures.ts';
-import type { Slice } from '../../platform/http/slice.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
-import type { Models } from '../models/models.ts';
+import type { LinkSigner } from '../../platform/http/signatures.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
+import type { ModelBook } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { compareRoutes } from './compare.ts';
 import { fontRoutes } from './fonts.ts';
 import { metadataRoutes } from './metadata.ts';
 import type { MeteredCallOptions } from './metered-call.ts';
-import { readRoutes } from './read.ts';
-import { type RenderOptions, renderRoutes } from './render.ts';
+import { readingRoutes } from './read.ts';
+import { type RenderRoutesOptions, renderRoutes } from './render.ts';
 import { resultRoutes, TemporaryResults } from './results.ts';
 import { transformRoutes } from './transform.ts';
 
 interface TransformsOptions
   extends Omit<MeteredCallOptions, 'timeoutMs'>,
-    Pick<RenderOptions, 'renders' | 'templates' | 'publicUrl' | 'fonts'> {
+    Pick<RenderRoutesOptions, 'renders' | 'templates' | 'publicUrl' | 'fonts'> {
   readers: Readers;
-  objects: Objects;
-  signatures: Signatures;
-  models: Models;
+  objects: ObjectStore;
+  signatures: LinkSigner;
+  models: ModelBook;
   presets: Pick<PresetsSlice, 'passOf' | 'find'>;
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }
 
-interface TransformsSlice extends Slice {
+interface TransformsSlice extends ProductSlice {
   /** Registers the routes of results at signed links, which are below / and need no credential. */
   resultRoutes(app: FastifyInstance): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function openTransforms({ presets, settings, ...options }: TransformsOpti
           (await presets.find(accountId, reference, param)).version.steps,
       });
       await app.register(compareRoutes, { ...options, timeoutMs });
-      await app.register(readRoutes, { ...options, timeoutMs });
+      await app.register(readingRoutes, { ...options, timeoutMs });
       await app.register(metadataRoutes, { ...options, timeoutMs });
       await app.register(fontRoutes, options);
       await app.register(renderRoutes, { ...options, timeoutMs: settings.RENDER_TIMEOUT_MS, results });

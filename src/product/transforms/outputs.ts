@@ -2,22 +2,22 @@ import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TransformTaskResult } from '../../../workers/protocol.ts';
-import { type ArchiveEntry, openArchive } from '../../platform/archive.ts';
-import { success } from '../../platform/http/envelope.ts';
+import { openZipArchive, type ZipArchiveEntry } from '../../platform/archive.ts';
+import { successEnvelope } from '../../platform/http/envelope.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
-import { failureBody } from '../../platform/http/errors/failures.ts';
+import { apiErrorBody } from '../../platform/http/errors/failures.ts';
 import { acceptWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
-import { addWarnings, type Warning, warningsText } from '../../platform/http/hooks/warnings.ts';
+import { addWarnings, type CallWarning, warningsText } from '../../platform/http/hooks/warnings.ts';
 import { randomText } from '../../platform/ids/ids.ts';
-import { formatOf } from './metered-call.ts';
-import { type ResultLink, resultLink, type TemporaryResults } from './results.ts';
+import { formatOfContentType } from './metered-call.ts';
+import { type ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
 
-export const MULTIPART_MIXED = 'multipart/mixed';
-export const ZIP = 'application/zip';
+export const MULTIPART_MIXED_TYPE = 'multipart/mixed';
+export const ZIP_TYPE = 'application/zip';
 
 /** The result of one requested output: a picture with its warnings, or an error. */
-export type MadeOutput = { name: string } & (
-  | { picture: TransformTaskResult; warnings: readonly Warning[] }
+export type OutputResultOrError = { name: string } & (
+  | { picture: TransformTaskResult; warnings: readonly CallWarning[] }
   | { refusal: ApiError }
 );
 
@@ -34,51 +34,52 @@ interface OutputFile {
 export async function sendOutputs(
   request: FastifyRequest,
   reply: FastifyReply,
-  outputs: readonly MadeOutput[],
+  outputs: readonly OutputResultOrError[],
   now: Date,
 ): Promise<FastifyReply> {
   const files = outputs.map((output) => fileOf(output, request.id));
-  const type = preferredType(request.headers.accept ?? '*/*', [MULTIPART_MIXED, ZIP]) ?? MULTIPART_MIXED;
+  const type =
+    preferredType(request.headers.accept ?? '*/*', [MULTIPART_MIXED_TYPE, ZIP_TYPE]) ?? MULTIPART_MIXED_TYPE;
   addWarnings(reply, acceptWarnings(request, type));
-  if (type === ZIP) return sendArchive(reply, files, now);
+  if (type === ZIP_TYPE) return sendArchive(reply, files, now);
   const boundary = randomText(24);
   const pieces = piecesOf(files, boundary);
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
   // The files are not joined, because copying tens of megabytes would block the event loop.
   return reply
-    .type(`${MULTIPART_MIXED}; boundary=${boundary}`)
+    .type(`${MULTIPART_MIXED_TYPE}; boundary=${boundary}`)
     .header('content-length', String(sizeBytes))
     .send(Readable.from(pieces));
 }
 
 /** Stores the outputs for `response=url`, and sends a link to each picture and the error of each failed output. */
-export async function storeOutputs(
+export async function sendOutputLinks(
   request: FastifyRequest,
-  outputs: readonly MadeOutput[],
+  outputs: readonly OutputResultOrError[],
   results: TemporaryResults,
 ) {
   const linked: ({ name: string } & (ResultLink | { error: unknown }))[] = [];
   for (const output of outputs) {
     const { name } = output;
     if ('refusal' in output) {
-      linked.push({ name, error: failureBody(output.refusal, request.id).error });
+      linked.push({ name, error: apiErrorBody(output.refusal, request.id).error });
       continue;
     }
     const { picture, warnings } = output;
-    const link = resultLink(await results.store(picture), picture);
+    const link = resultLinkData(await results.store(picture), picture);
     linked.push({ name, ...link, ...(warnings.length > 0 && { warnings: warningsText(warnings) }) });
   }
-  return success('Outputs made.', { outputs: linked });
+  return successEnvelope('Outputs made.', { outputs: linked });
 }
 
-function fileOf(output: MadeOutput, requestId: string): OutputFile {
+function fileOf(output: OutputResultOrError, requestId: string): OutputFile {
   const { name } = output;
   if ('refusal' in output) {
-    const data = Buffer.from(JSON.stringify(failureBody(output.refusal, requestId)));
+    const data = Buffer.from(JSON.stringify(apiErrorBody(output.refusal, requestId)));
     return { name, contentType: 'application/json', extension: 'error.json', headers: {}, data };
   }
   const { picture, warnings } = output;
-  const format = formatOf(picture);
+  const format = formatOfContentType(picture);
   return {
     name,
     contentType: picture.contentType,
@@ -112,7 +113,7 @@ async function sendArchive(
   files: readonly OutputFile[],
   now: Date,
 ): Promise<FastifyReply> {
-  const entries = files.map(({ name, extension, data }): ArchiveEntry => {
+  const entries = files.map(({ name, extension, data }): ZipArchiveEntry => {
     return {
       name: `${name}.${extension}`,
       sizeBytes: data.length,
@@ -121,6 +122,6 @@ async function sendArchive(
       open: async ({ start, end }) => Readable.from([data.subarray(start, end + 1)]),
     };
   });
-  const { sizeBytes, stream } = await openArchive(entries, now);
-  return reply.type(ZIP).header('content-length', String(sizeBytes)).send(stream(null));
+  const { sizeBytes, stream } = await openZipArchive(entries, now);
+  return reply.type(ZIP_TYPE).header('content-length', String(sizeBytes)).send(stream(null));
 }

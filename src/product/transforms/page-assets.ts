@@ -1,14 +1,14 @@
 import type { ImagePass } from '../../../workers/protocol.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
 import type { RenderRequest } from '../../imaging/renders/renders.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { assetIdsIn } from './asset-references.ts';
-import type { CallTerms, MeteredCallOptions, SyncCall } from './metered-call.ts';
+import type { MeteredCallOptions, PoolCallTerms, SyncCall } from './metered-call.ts';
 
 const MAX_ASSETS = 50;
-const MAX_ASSET_BYTES = 64 * MEGABYTE;
+const MAX_ASSET_BYTES = 64 * MEGABYTE_BYTES;
 
 /** Formats that the service reads but browsers cannot draw. */
 const UNDRAWN: readonly string[] = ['image/tiff'];
@@ -24,7 +24,7 @@ interface PageAssets {
  * not loaded; the page is drawn without it.
  * @param html as withAssetScheme made it
  */
-export async function findAssets(
+export async function findPageAssets(
   html: string,
   accountId: string,
   assets: Pick<AssetReader, 'find'>,
@@ -32,7 +32,7 @@ export async function findAssets(
   const ids = assetIdsIn(html);
   if (ids.length > MAX_ASSETS) {
     const message = `The page names ${ids.length} assets: at most ${MAX_ASSETS} are loaded.`;
-    throw invalidParam('data', message, { limit: MAX_ASSETS });
+    throw invalidParamError('data', message, { limit: MAX_ASSETS });
   }
   const files = new Map<string, StoredFile>();
   const missing: string[] = [];
@@ -53,18 +53,18 @@ export async function findAssets(
 function assertLoadable(sizeBytes: number): void {
   if (sizeBytes <= MAX_ASSET_BYTES) return;
   const message = `The assets of the page are larger than ${MAX_ASSET_BYTES} bytes together.`;
-  throw invalidParam('data', message, { limit: MAX_ASSET_BYTES });
+  throw invalidParamError('data', message, { limit: MAX_ASSET_BYTES });
 }
 
 /** What readAssets needs to read the assets of one call. */
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
-  terms: CallTerms;
+  terms: PoolCallTerms;
   /** The result of work on an asset. */
   finish: SyncCall['finish'];
 }
 
 /** Reads the assets of a page in a form that a browser can draw. */
-export async function readAssets(
+export async function readPageAssets(
   files: PageAssets['files'],
   options: ReadAssetsOptions,
 ): Promise<RenderRequest['assets']> {
@@ -97,7 +97,10 @@ async function makeDrawable(
   const work = imageWorkers.transform({ bytes, pass: AS_PNG, ...terms });
   const { data, contentType } = await finish(work).catch((error) => {
     if (!(error instanceof ApiError) || error.status >= 500) throw error;
-    throw invalidParam('data', `The page names ${id}, which cannot be used as a picture: ${error.message}`);
+    throw invalidParamError(
+      'data',
+      `The page names ${id}, which cannot be used as a picture: ${error.message}`,
+    );
   });
   return { data, contentType };
 }

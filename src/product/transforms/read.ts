@@ -2,66 +2,66 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Readers } from '../../imaging/readers/readers.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { checkParameters } from '../catalogue/checks/check.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { checkOpParameters } from '../catalogue/checks/check.ts';
 import { OPS } from '../catalogue/index.ts';
-import { parametersFromQuery } from '../catalogue/query.ts';
-import { readFields, readInput } from './input.ts';
-import { beginCall, loadImage, type MeteredCallOptions, runMetered } from './metered-call.ts';
-import { ImageReference } from './transform-schema.ts';
+import { parseOpParameters } from '../catalogue/query.ts';
+import { parseBodyFields, readCallInput } from './input.ts';
+import { beginSyncCall, loadCallImage, type MeteredCallOptions, runCountedWork } from './metered-call.ts';
+import { ImageReferenceBody } from './transform-schema.ts';
 
 interface ReadRoutesOptions extends MeteredCallOptions {
   readers: Readers;
 }
 
 /** Serves POST /images/read-text and /images/read-codes, while the caller waits. */
-export async function readRoutes(app: FastifyInstance, options: ReadRoutesOptions): Promise<void> {
+export async function readingRoutes(app: FastifyInstance, options: ReadRoutesOptions): Promise<void> {
   const { imageWorkers, readers } = options;
   addRoute(OPS.read_text, 'Read the text of an image', TextOfImage);
   addRoute(OPS.read_codes, 'Read the bar and QR codes of an image', CodesOfImage);
 
   function addRoute(op: ReadOp, summary: string, answer: TSchema): void {
     const readingOf = ({ query }: Pick<FastifyRequest, 'query'>) => {
-      const parameters = parametersFromQuery(op, query as Record<string, string | string[] | undefined>);
-      return op.compile(checkParameters(op, parameters)).reads;
+      const parameters = parseOpParameters(op, query as Record<string, string | string[] | undefined>);
+      return op.compile(checkOpParameters(op, parameters)).reads;
     };
     app.post(
       op.syncEndpoint ?? '',
       {
         config: {
-          ...{ slot: 'calls', body: 'stream', reference: ImageReference },
+          ...{ slot: 'calls', body: 'stream', reference: ImageReferenceBody },
           check(request) {
             checkImageBody(request);
             readingOf(request);
           },
           recheck(_request, call) {
             readingOf(call);
-            readFields(call, 'image');
+            parseBodyFields(call, 'image');
           },
         },
         schema: {
           summary,
           description: `${op.description} Takes raw bytes, a multipart \`file\` part, or a JSON reference with \`url\` or \`assetId\`. A success counts one run.`,
           querystring: Type.Object(op.parameters.properties, { additionalProperties: true }),
-          response: { 200: envelopeOf(answer) },
+          response: { 200: envelopeSchemaOf(answer) },
         },
       },
       async (request, reply) => {
         const reading = readingOf(request);
         if (reading === undefined) throw new Error(`${op.op} reads nothing.`);
-        const underWay = beginCall(request, reply, options);
+        const underWay = beginSyncCall(request, reply, options);
         const { caller } = underWay;
         const terms = underWay.expectedBy(imageWorkers);
-        const input = await readInput(request, 'image');
-        const done = await runMetered(options.allowance, caller, op.op, async () => {
-          const image = await loadImage(input, options, terms);
+        const input = await readCallInput(request, 'image');
+        const done = await runCountedWork(options.allowance, caller, op.op, async () => {
+          const image = await loadCallImage(input, options, terms);
           const fetchMs = underWay.admittedMs();
           const bytesIn = image.bytes.length;
           const result = await underWay.finish(readers.read({ ...image, ...terms, reading }));
           return { fetchMs, bytesIn, ...result };
         });
         underWay.ran(op.op, done);
-        return success('Image read.', done.output);
+        return successEnvelope('Image read.', done.output);
       },
     );
   }

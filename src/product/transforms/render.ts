@@ -7,23 +7,23 @@ import { exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
 import { type Instead, meantWord } from '../../platform/http/errors/violations.ts';
 import { dryRunFields, isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
-import { present } from '../../platform/values/present.ts';
-import { formatInOwnSpelling } from '../catalogue/checks/spelling.ts';
-import { fill, type RenderPage } from '../templates/document.ts';
-import { pageWarnings } from '../templates/findings.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
+import { fillTemplate, type SizedTemplatePage } from '../templates/document.ts';
+import { templatePageWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
-import { checkPage } from '../templates/rules.ts';
-import { PAGE_FIELDS } from '../templates/schema.ts';
+import { checkSentPage } from '../templates/rules.ts';
+import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
 import { withAssetScheme } from './asset-references.ts';
-import { ImageEstimate, NOTHING_MADE } from './estimates.ts';
-import type { FontOptions } from './fonts.ts';
-import { beginCall, type MeteredCallOptions, runMetered, sendPicture } from './metered-call.ts';
-import { findAssets, readAssets } from './page-assets.ts';
-import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
+import { DRY_RUN_MESSAGE, ImageEstimate } from './estimates.ts';
+import type { FontRoutesOptions } from './fonts.ts';
+import { beginSyncCall, type MeteredCallOptions, runCountedWork, sendPicture } from './metered-call.ts';
+import { findPageAssets, readPageAssets } from './page-assets.ts';
+import { ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
 
-export interface RenderOptions
+export interface RenderRoutesOptions
   extends Pick<MeteredCallOptions, 'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'>,
-    FontOptions {
+    FontRoutesOptions {
   renders: Renders;
   templates: Pick<TemplatesSlice, 'findForRender'>;
   publicUrl: () => string;
@@ -39,10 +39,10 @@ const RenderBody = Type.Object(
       Type.String({
         description:
           'Id, slug, or either with @version; a built-in also by its short name, such as social-card. Or send html.',
-        documented: REFERENCE_PATTERN,
+        documented: VERSIONED_REFERENCE_PATTERN,
       }),
     ),
-    ...Type.Partial(Type.Object(PAGE_FIELDS)).properties,
+    ...Type.Partial(Type.Object(RENDER_PAGE_FIELDS)).properties,
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), { description: 'The row: variable name to value.' }),
     ),
@@ -81,7 +81,7 @@ const RenderQuery = Type.Object({
   response: Type.Optional(
     Type.String({ description: '`url` answers a signed link of 5 minutes instead of the bytes.' }),
   ),
-  ...dryRunFields('Checks and prices the call, and says what it would draw; nothing runs.'),
+  ...dryRunQueryFields('Checks and prices the call, and says what it would draw; nothing runs.'),
 });
 type RenderQuery = Static<typeof RenderQuery>;
 
@@ -92,7 +92,7 @@ const Answers = Type.Union([ImageEstimate, ResultLink], { title: 'RenderAnswer' 
  * Serves POST /images/render: renders one template, or the html of the call, with one row of data to one picture, while
  * the caller waits.
  */
-export async function renderRoutes(app: FastifyInstance, options: RenderOptions): Promise<void> {
+export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOptions): Promise<void> {
   const { gate, renders, templates, results } = options;
 
   app.post<{ Body: RenderBody; Querystring: RenderQuery }>(
@@ -113,25 +113,25 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
           'Fills a stored template (`templateId`), or the `html` and `css` of the call in a picture of `width` by `height`, with one row of `data`. Nothing is stored. With dryRun=true the call is checked and priced only.',
         querystring: RenderQuery,
         body: RenderBody,
-        response: { 200: envelopeOf(Answers) },
+        response: { 200: envelopeSchemaOf(Answers) },
       },
     },
     async (request, reply) => {
-      const underWay = beginCall(request, reply, options);
+      const underWay = beginSyncCall(request, reply, options);
       const { caller, terms, finish } = underWay;
       const { template, param } = await findPage(request.body, caller.accountId);
       const drawing = parseDrawing(request.body, template);
       const row = request.body.data ?? {};
-      const html = withAssetScheme(fill(template, row), options.publicUrl());
-      const found = await findAssets(html, caller.accountId, options.assets);
-      const warnings = pageWarnings(template, row, html, found.missing);
+      const html = withAssetScheme(fillTemplate(template, row), options.publicUrl());
+      const found = await findPageAssets(html, caller.accountId, options.assets);
+      const warnings = templatePageWarnings(template, row, html, found.missing);
       if (isDryRun(request)) {
         addWarnings(reply, warnings);
         const [price = 0] = await options.allowance.estimate(caller, 1);
-        return success(NOTHING_MADE, { ...pictureOf(drawing), price, warnings });
+        return successEnvelope(DRY_RUN_MESSAGE, { ...pictureOf(drawing), price, warnings });
       }
-      const picture = await runMetered(options.allowance, caller, 'render_template', async () => {
-        const assets = await readAssets(found.files, { ...options, terms, finish });
+      const picture = await runCountedWork(options.allowance, caller, 'render_template', async () => {
+        const assets = await readPageAssets(found.files, { ...options, terms, finish });
         const fetchMs = underWay.admittedMs();
         const drawn = await finish(renders.begin({ html, ...drawing, ...terms, assets, param }));
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
@@ -139,7 +139,8 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
       });
       addWarnings(reply, [...warnings, ...(await options.fonts.findWarnings(picture.text))]);
       underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
-      if (picture.link !== null) return success('Picture drawn.', resultLink(picture.link, picture));
+      if (picture.link !== null)
+        return successEnvelope('Picture drawn.', resultLinkData(picture.link, picture));
       return sendPicture(reply, picture);
     },
   );
@@ -148,7 +149,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderOptions)
   async function findPage(
     body: RenderBody,
     accountId: string,
-  ): Promise<{ template: RenderPage; param: string }> {
+  ): Promise<{ template: SizedTemplatePage; param: string }> {
     const { templateId, html } = body;
     if (html === undefined) {
       const reference = requireTemplate(body);
@@ -197,11 +198,11 @@ function parseDrawing(
     throw invalidParam('scale', message, { received: scale, limit: MAX_EDGE_PX, ...suggest });
   }
   if (quality !== undefined && format === 'png')
-    throw invalidParam(
+    throw invalidParamError(
       'quality',
       'quality is for jpeg, webp and avif only: send one of these formats, or leave it out.',
     );
-  return { width, height, scale, encode: { format, ...present({ quality }) } };
+  return { width, height, scale, encode: { format, ...withoutAbsentFields({ quality }) } };
 }
 
 /** The facts of a render's picture that are known in advance. A page without a background is transparent. */
@@ -212,7 +213,7 @@ function pictureOf({ width, height, scale, encode: { format } }: ReturnType<type
 
 /** Resolves format aliases (jpg → jpeg). */
 function parseFormat(sent: string): (typeof FORMATS)[number] {
-  const format = FORMATS.find((known) => known === formatInOwnSpelling(sent));
+  const format = FORMATS.find((known) => known === normalizeFormatName(sent));
   if (format !== undefined) return format;
   const { hint, mends, suggest } = meantWord(sent, FORMATS, 'format');
   const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.${hint}`;

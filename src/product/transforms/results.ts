@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import type { TransformTaskResult } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../platform/http/hooks/cors.ts';
-import type { Signatures } from '../../platform/http/signatures.ts';
+import type { LinkSigner } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/ids/ids.ts';
-import type { Objects } from '../../platform/stores/objects/port.ts';
+import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import { HOUR_MS } from '../../platform/values/units.ts';
 
 /** Lifetime of a result of `response=url`, in seconds. */
@@ -32,7 +32,7 @@ export type ResultLink = Static<typeof ResultLink>;
  * The response data for a stored result.
  * @param url its signed link.
  */
-export function resultLink(
+export function resultLinkData(
   url: string,
   {
     data,
@@ -45,8 +45,8 @@ export function resultLink(
 }
 
 interface TemporaryResultsOptions {
-  objects: Objects;
-  signatures: Signatures;
+  objects: ObjectStore;
+  signatures: LinkSigner;
   publicUrl: () => string;
   now: () => Date;
 }

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import type { SentStep } from '../catalogue/plan/sent-step.ts';
 import { type RequestedOutput, SentOutputs } from './transform-schema.ts';
 
 /** Several results of one image, as sent: the steps that run first for all of them, and the work of each. */
-export interface SentBranches {
+export interface SentOutputsWork {
   first: readonly SentStep[];
   outputs: readonly RequestedOutput[];
 }
@@ -20,7 +20,7 @@ const WORKS = ['op', 'steps', 'preset'] as const;
  * Checks outputs as they were sent, but not their work.
  * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
  */
-export function checkOutputs(sent: unknown): RequestedOutput[] {
+export function checkSentOutputs(sent: unknown): RequestedOutput[] {
   const { outputs } = checkShape({ outputs: sent });
   const names = new Set<string>();
   for (const [index, output] of outputs.entries()) {
@@ -28,7 +28,7 @@ export function checkOutputs(sent: unknown): RequestedOutput[] {
     checkWork(output, where);
     if (names.has(output.name)) {
       const message = `${where}.name is ${output.name}, as that of an earlier output: give each a name of its own.`;
-      throw invalidParam(`${where}.name`, message, { received: output.name });
+      throw invalidParamError(`${where}.name`, message, { received: output.name });
     }
     names.add(output.name);
   }
@@ -40,14 +40,14 @@ function checkWork(output: RequestedOutput, where: string): void {
   const [first, second] = WORKS.filter((name) => output[name] !== undefined);
   if (first === undefined) {
     const message = `${where} has no work: send op with its parameters, steps, or preset.`;
-    throw invalidParam(where, message, { missing: [...WORKS] });
+    throw invalidParamError(where, message, { missing: [...WORKS] });
   }
   if (second !== undefined) {
     const message = `${where} has both ${first} and ${second}: send one of them.`;
-    throw invalidParam(`${where}.${second}`, message);
+    throw invalidParamError(`${where}.${second}`, message);
   }
   if (output.parameters !== undefined && first !== 'op') {
     const message = `${where}.parameters must be left out beside ${first}: they are for op.`;
-    throw invalidParam(`${where}.parameters`, message);
+    throw invalidParamError(`${where}.parameters`, message);
   }
 }

@@ -14,7 +14,7 @@ import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
 import type { Given, Op, PixelOp } from '../catalogue/op.ts';
 import { compilePass, compilePreset, type Obstacle } from '../catalogue/plan/compile.ts';
-import { sentParamOf } from '../catalogue/plan/pass.ts';
+import { sentParameterOf } from '../catalogue/plan/pass.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
@@ -26,15 +26,15 @@ import { checkOutputs, type SentBranches } from './sent-outputs.ts';
 import { onlyAsStep, opsWith, transformOp, transformOps } from './transform-op.ts';
 import { type RequestedOutput, SentSteps } from './transform-schema.ts';
 
-export type RawQuery = Readonly<Record<string, string | string[] | undefined>>;
+export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The work of a transform: a preset by reference, or the one pass of an op or of steps. */
 export type SentTransform =
   | { kind: 'preset'; reference: string }
-  | ({ kind: 'pass' } & CompiledCall)
-  | ({ kind: 'outputs' } & SentBranches);
+  | ({ kind: 'pass' } & CompiledTransformCall)
+  | ({ kind: 'outputs' } & SentOutputsWork);
 
-export interface CompiledCall {
+export interface CompiledTransformCall {
   /** The name under which usage counts it: the op, or `steps`. */
   name: string;
   pass: ImagePass;
@@ -48,7 +48,7 @@ export interface CompiledCall {
 }
 
 /** One output of a call, compiled. */
-export interface CompiledOutput extends Omit<CompiledCall, 'asJob'> {
+export interface CompiledOutput extends Omit<CompiledTransformCall, 'asJob'> {
   /** The name under which usage counts it: the op, `steps`, or `preset`. */
   op: string;
 }
@@ -58,18 +58,18 @@ const MAX_KEPT_QUERIES = 1_000;
 const MAX_KEPT_TEXT_CHARACTERS = 500;
 
 /** Query keys that are not parameters of an op. */
-const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_NAMES];
+const OWN_KEYS: readonly string[] = ['op', 'preset', 'response', ...DRY_RUN_QUERY_NAMES];
 
 /** The query of a request, parsed and as text in its URL. */
 type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
 /** Compiles what calls ask for. */
-export class CallCompiler {
-  readonly #models: Models;
+export class TransformCallCompiler {
+  readonly #models: ModelBook;
   /** Compiled calls by the text of their query, because programs send a few queries repeatedly. */
   readonly #kept = new LRUCache<string, SentTransform>({ max: MAX_KEPT_QUERIES });
 
-  constructor(models: Models) {
+  constructor(models: ModelBook) {
     this.#models = models;
   }
 
@@ -79,17 +79,17 @@ export class CallCompiler {
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
   compile({ url, query }: SentQuery, body: BodyFields = {}): SentTransform {
-    if (!isEmpty(body)) return this.#compiled(query as RawQuery, body);
+    if (!isEmpty(body)) return this.#compiled(query as RawQueryFields, body);
     const text = queryTextOf(url);
     const kept = this.#kept.get(text);
     if (kept !== undefined) return kept;
-    const call = this.#compiled(query as RawQuery, body);
+    const call = this.#compiled(query as RawQueryFields, body);
     if (text.length <= MAX_KEPT_TEXT_CHARACTERS) this.#kept.set(text, call);
     return call;
   }
 
   /** Compiles a call without caching it, for corrected calls. */
-  compileOnce(query: RawQuery, body: BodyFields): SentTransform {
+  compileOnce(query: RawQueryFields, body: BodyFields): SentTransform {
     return this.#compiled(query, body);
   }
 
@@ -102,7 +102,7 @@ export class CallCompiler {
       this.compile(sent);
       return;
     }
-    const query = sent.query as RawQuery;
+    const query = sent.query as RawQueryFields;
     refuseListsIn(query);
     const { op, preset } = namedIn(query, {});
     if (op !== undefined && preset === undefined)
@@ -112,7 +112,7 @@ export class CallCompiler {
       );
   }
 
-  #compiled(query: RawQuery, body: BodyFields): SentTransform {
+  #compiled(query: RawQueryFields, body: BodyFields): SentTransform {
     if (Array.isArray(query.response)) parseText('response', query.response);
     checkDryRun(query);
     refuseListsIn(query);
@@ -127,7 +127,7 @@ export class CallCompiler {
       const message =
         'op is missing: name one, such as op=resize (GET /api/v1/ops?view=names lists them all), a saved preset, or several ops as steps in a multipart field or in JSON.';
       const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
-      throw invalidParam('op', message, { allowed: transformOps(), ...opsWith(Object.keys(given)) });
+      throw invalidParamError('op', message, { allowed: transformOps(), ...opsWith(Object.keys(given)) });
     }
     const found = transformOp(op, (any) => readParameters(any, query, body));
     const parameters = readParameters(found, query, body);
@@ -142,7 +142,7 @@ export class CallCompiler {
    * @throws ApiError invalid_param on `outputs[i]…`, or what `readPreset` throws.
    */
   async compileOutputs(
-    { first, outputs }: SentBranches,
+    { first, outputs }: SentOutputsWork,
     readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
   ): Promise<CompiledOutput[]> {
     const compiled: CompiledOutput[] = [];
@@ -150,7 +150,7 @@ export class CallCompiler {
       const where = `outputs[${index}]`;
       const own = await this.#readSteps(output, where, readPreset);
       const { steps, ...pass } = this.#compiledPass([...first, ...own]);
-      const paramOf = (passParam: string) => sentParamOf(steps, passParam, where);
+      const paramOf = (passParam: string) => sentParameterOf(steps, passParam, where);
       const op = output.op ?? (output.preset === undefined ? 'steps' : 'preset');
       compiled.push({ name: output.name, op, ...pass, paramOf });
     }
@@ -181,19 +181,19 @@ export class CallCompiler {
   #onePass(
     name: string,
     sent: readonly SentStep[],
-    asJob: NonNullable<CompiledCall['asJob']>,
+    asJob: NonNullable<CompiledTransformCall['asJob']>,
   ): SentTransform {
     const { steps, ...pass } = this.#compiledPass(sent);
-    const paramOf = (passParam: string) => sentParamOf(steps, passParam);
-    return { kind: 'pass', name, ...pass, paramOf, ...(areAssets(pass.layers) && { asJob }) };
+    const paramOf = (passParam: string) => sentParameterOf(steps, passParam);
+    return { kind: 'pass', name, ...pass, paramOf, ...(areAllLayersAssets(pass.layers) && { asJob }) };
   }
 
   #compiledPass(sent: readonly SentStep[]) {
-    const { steps: bound, layers } = bindLayers(sent);
+    const { steps: bound, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
     const compiled = compilePass(bound, this.#models, onlyAsJob(sent), ids);
     const { pass, steps } = compiled;
-    return { pass, steps, layers, warnings: warningsOf([compiled]) };
+    return { pass, steps, layers, warnings: stepWarningsOf([compiled]) };
   }
 }
 
@@ -211,14 +211,14 @@ function onlyAsJob(sent: readonly SentStep[]): (obstacle: Obstacle) => ApiError 
  * `parameters`.
  */
 function parameterIn(
-  query: RawQuery,
+  query: RawQueryFields,
   { parameters = {}, texts = {} }: BodyFields,
 ): (key: string) => SentField {
   return (key) => {
     const name = key.replace(/^parameters\./, '');
     const [root = ''] = name.split(/[.[]/);
     const isNested = Object.hasOwn(parameters, root) && !Object.hasOwn({ ...texts, ...query }, root);
-    return sentAs(name, isNested ? `parameters.${name}` : name);
+    return sentFieldAt(name, isNested ? `parameters.${name}` : name);
   };
 }
 
@@ -226,7 +226,7 @@ function parameterIn(
  * The op and the preset that a call names.
  * @throws ApiError invalid_param on preset if both are named.
  */
-function namedIn(query: RawQuery, body: BodyFields) {
+function namedIn(query: RawQueryFields, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined)
@@ -249,12 +249,12 @@ function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
 function readParameters(op: Op, query: RawQuery, body: BodyFields): Given {
   return parametersInOwnSpelling(op, {
     ...body.parameters,
-    ...parametersFromQuery(op, body.texts ?? {}),
-    ...parametersFromQuery(op, parametersOf(query)),
+    ...parseOpParameters(op, body.texts ?? {}),
+    ...parseOpParameters(op, parametersOf(query)),
   });
 }
 
-function presetCall(reference: string, query: RawQuery, body: BodyFields): SentTransform {
+function presetCall(reference: string, query: RawQueryFields, body: BodyFields): SentTransform {
   const given = { ...body.parameters, ...body.texts, ...parametersOf(query) };
   const extra = Object.keys(given)[0];
   if (extra === undefined) return { kind: 'preset', reference };
@@ -263,11 +263,11 @@ function presetCall(reference: string, query: RawQuery, body: BodyFields): SentT
 }
 
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
-const checkShape = createCheck(Type.Object({ steps: SentSteps }), 'steps');
+const checkShape = createCheck(Type.Object({ steps: SentTransformSteps }), 'steps');
 
 /** Parses steps. They are the whole work, so a field that would add to them is refused by its name. */
-function readSteps(query: RawQuery, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
-  const extra = extraIn(query, { ...fields, ...present({ texts }) });
+function readSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
+  const extra = extraIn(query, { ...fields, ...withoutAbsentFields({ texts }) });
   if (extra !== undefined) {
     const fix = ['op', 'preset', 'parameters'].includes(extra)
       ? 'Leave it out, or leave out steps.'
@@ -285,16 +285,21 @@ function checkedSteps(sent: unknown): PresetStep[] {
 }
 
 /** The first field of the query or the body that describes work. */
-function extraIn(query: RawQuery, { texts, ...fields }: BodyFields): string | undefined {
+function extraIn(query: RawQueryFields, { texts, ...fields }: BodyFields): string | undefined {
   const { op, preset } = query;
-  return Object.keys({ ...fields, ...texts, ...present({ op, preset }), ...parametersOf(query) })[0];
+  return Object.keys({
+    ...fields,
+    ...texts,
+    ...withoutAbsentFields({ op, preset }),
+    ...parametersOf(query),
+  })[0];
 }
 
 /**
  * Parses outputs.
  * @throws ApiError invalid_param on outputs, `outputs[i]…` or a field that must not be sent with them.
  */
-function readOutputs(query: RawQuery, { outputs, steps, ...others }: BodyFields): SentBranches {
+function readOutputs(query: RawQueryFields, { outputs, steps, ...others }: BodyFields): SentOutputsWork {
   const extra = extraIn(query, others);
   if (extra === 'op' || extra === 'preset') {
     const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;
@@ -305,21 +310,21 @@ function readOutputs(query: RawQuery, { outputs, steps, ...others }: BodyFields)
     throw exclusive(extra, message, ['outputs', extra]);
   }
   const first = steps === undefined ? [] : sentSteps(checkedSteps(steps));
-  return { first, outputs: checkOutputs(outputs) };
+  return { first, outputs: checkSentOutputs(outputs) };
 }
 
-function refuseListsIn(query: RawQuery): void {
+function refuseListsIn(query: RawQueryFields): void {
   const list = ['steps', 'outputs'].find((name) => query[name] !== undefined);
   if (list === undefined) return;
-  const sent = parsedJson(String(query[list]));
+  const sent = parseJsonOrUndefined(String(query[list]));
   const message = `${list} are not read in the query: send them as JSON text in a multipart field beside file, as in -F '${list}=[{"op": "flip"}]', or in a JSON body beside url or assetId.`;
-  throw invalidParam(list, message, Array.isArray(sent) ? { instead: [{ [list]: sent }] } : undefined);
+  throw invalidParamError(list, message, Array.isArray(sent) ? { instead: [{ [list]: sent }] } : undefined);
 }
 
 /** Refuses keys that the op does not declare. Missing parameters are no error, because the body may still add them. */
-function checkKeys(op: PixelOp, query: RawQuery): void {
+function checkKeys(op: PixelOp, query: RawQueryFields): void {
   for (const name of Object.keys(parametersOf(query))) {
-    if (!(name in op.parameters.properties)) checkParameters(op, { [name]: query[name] });
+    if (!(name in op.parameters.properties)) checkOpParameters(op, { [name]: query[name] });
   }
 }
 
@@ -328,19 +333,19 @@ function parametersOf(query: RawQuery): Record<string, string | string[] | undef
 }
 
 /** @throws ApiError invalid_param on dryRun, because invalid text would otherwise mean no dry run. */
-function checkDryRun(query: RawQuery): void {
-  for (const name of DRY_RUN_NAMES) {
+function checkDryRun(query: RawQueryFields): void {
+  for (const name of DRY_RUN_QUERY_NAMES) {
     const sent = query[name];
     if (sent === undefined || /^(true|false)$/i.test(String(sent))) continue;
     const call = { owner: 'this call', noun: 'field' } as const;
-    const { message, mends } = mismatchedValue({ path: name }, sent, Type.Boolean(), call);
-    throw invalidParam(name, message, undefined, mends);
+    const { message, mends } = mismatchedValueDiagnosis({ path: name }, sent, Type.Boolean(), call);
+    throw invalidParamError(name, message, undefined, mends);
   }
 }
 
 function parseText(param: string, value: string | string[] | undefined): string | undefined {
   if (Array.isArray(value))
-    throw invalidParam(param, `${param} is given ${value.length} times: send it once.`);
-  if (value === '') throw invalidParam(param, `${param} is empty: name one.`);
+    throw invalidParamError(param, `${param} is given ${value.length} times: send it once.`);
+  if (value === '') throw invalidParamError(param, `${param} is empty: name one.`);
   return value;
 }

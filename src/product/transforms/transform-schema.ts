@@ -6,9 +6,9 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
-import { dryRunFields } from '../../platform/http/fields.ts';
-import { distinct } from '../../platform/values/distinct.ts';
-import { IN_PARAMETERS, OPS } from '../catalogue/index.ts';
+import { dryRunQueryFields } from '../../platform/http/fields.ts';
+import { distinctValues } from '../../platform/values/distinct.ts';
+import { OPS, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
@@ -21,7 +21,7 @@ export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
 const MAX_STEPS = 20;
 
 /** Steps of a transform, as sent. */
-export const SentSteps = Type.Array(PresetStep, {
+export const SentTransformSteps = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
   description:
@@ -45,7 +45,7 @@ export const RequestedOutput = Type.Object(
         description: 'The parameters of the op.',
       }),
     ),
-    steps: Type.Optional(SentSteps),
+    steps: Type.Optional(SentTransformSteps),
     preset: Type.Optional(Type.String({ minLength: 1, description: 'Slug, id or slug@version.' })),
   },
   {
@@ -53,7 +53,7 @@ export const RequestedOutput = Type.Object(
     documented: { oneOf: [{ required: ['op'] }, { required: ['steps'] }, { required: ['preset'] }] },
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the output',
-    within: IN_PARAMETERS,
+    within: WITHIN_PARAMETERS,
     examples: [{ name: 'small', op: 'resize', parameters: { width: 320 } }],
   },
 );
@@ -86,7 +86,7 @@ interface Declared {
  * The query schema of a transform for the documentation. A parameter of several ops is described with the widest bounds
  * among them. Each op's own contract checks its parameters, and the JSON form of the call documents them.
  */
-export function transformQuery(): TObject {
+export function transformQuerySchema(): TObject {
   const declared = TRANSFORM_OPS.flatMap(({ op, parameters }) =>
     Object.entries(parameters.properties).map(([name, schema]) => ({ name, op, schema })),
   );
@@ -110,14 +110,14 @@ export function transformQuery(): TObject {
     response: Type.Optional(
       Type.String({ description: '`url` answers a signed link of 5 minutes instead of the bytes.' }),
     ),
-    ...dryRunFields('Checks and prices the call, and says what it would make; nothing runs.'),
+    ...dryRunQueryFields('Checks and prices the call, and says what it would make; nothing runs.'),
     ...Object.fromEntries(parameters),
   });
 }
 
 function widest(uses: readonly Declared[]): TSchema {
   const description = descriptionOf(uses);
-  const schemas = distinct(uses.map(({ schema }) => inQuery(plain(schema))));
+  const schemas = distinctValues(uses.map(({ schema }) => inQuery(plain(schema))));
   const [only] = schemas;
   if (only !== undefined && schemas.length === 1) return Type.Unsafe({ ...only, description });
   if (schemas.every(({ type }) => type === 'integer' || type === 'number')) {
@@ -177,7 +177,7 @@ const ONE_IMAGE = { oneOf: [{ required: ['assetId'] }, { required: ['url'] }] };
 const NO_ASSET = 'ast_000000000000000000000000';
 
 /** A reference to an image in JSON: one of the account's own assets or a public URL. */
-export const ImageReference = Type.Object(IMAGE, {
+export const ImageReferenceBody = Type.Object(IMAGE, {
   title: 'ImageReference',
   examples: [{ assetId: NO_ASSET }],
   additionalProperties: false,
@@ -185,7 +185,7 @@ export const ImageReference = Type.Object(IMAGE, {
 });
 
 /** References to two images in JSON. */
-export const CompareReference = Type.Object(
+export const CompareBody = Type.Object(
   {
     ...IMAGE,
     otherAssetId: Type.Optional(
@@ -207,7 +207,7 @@ export const CompareReference = Type.Object(
  * The JSON form of a transform: the reference to the image, and the op with its own parameters, a list of steps,
  * several outputs, or a preset. A query key overrides the body.
  */
-export function transformReference(): TSchema {
+export function transformBodySchema(): TSchema {
   const ofOps = TRANSFORM_OPS.map(({ op, parameters, example }) => {
     const { required = [] } = parameters;
     const sent = required.length > 0 ? titled(parameters) : Type.Optional(titled(parameters));
@@ -216,12 +216,15 @@ export function transformReference(): TSchema {
   });
   const preset = Type.String({ minLength: 1, description: 'Slug, id or slug@version.' });
   const ofPreset = referenceWith('preset', { preset });
-  const ofSteps = referenceWith('steps', { steps: SentSteps });
-  const ofOutputs = referenceWith('outputs', { outputs: SentOutputs, steps: Type.Optional(SentSteps) });
+  const ofSteps = referenceWith('steps', { steps: SentTransformSteps });
+  const ofOutputs = referenceWith('outputs', {
+    outputs: SentOutputs,
+    steps: Type.Optional(SentTransformSteps),
+  });
   const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
   return Type.Unsafe({
     title: 'TransformRequest',
-    oneOf: [...ofOps, ofSteps, ofOutputs, ofPreset, ImageReference],
+    oneOf: [...ofOps, ofSteps, ofOutputs, ofPreset, ImageReferenceBody],
     examples: first.map(({ op, example }) => exampleOf(op, example)),
   });
 }

@@ -1,57 +1,71 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Layers, PassOutcome, TransformResult } from '../../imaging/images/image-call.ts';
+import type { LayerFiles, PassOutcome, TransformResult } from '../../imaging/images/image-call.ts';
 import { checkImageBody } from '../../platform/http/bodies/image-body.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { SentCall } from '../../platform/http/errors/mends.ts';
+import type { MendableCall } from '../../platform/http/errors/mends.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import type { Models } from '../models/models.ts';
+import type { ModelBook } from '../models/models.ts';
 import {
-  answerOutputs,
+  DRY_RUN_MESSAGE,
+  type DryRunWork,
   estimatePasses,
-  type ForeseenCall,
   ImageEstimate,
-  NOTHING_MADE,
   OutputEstimates,
-  warningsIn,
+  sendOutputEstimates,
+  warningsInEstimates,
 } from './estimates.ts';
-import { type FontOptions, findPassWarnings } from './fonts.ts';
-import { type CallInput, type ImageSource, readFields, readInput } from './input.ts';
-import { checkParts, loadLayers, type SentLayer } from './layers.ts';
+import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
+import { type CallInput, type ImageSource, parseBodyFields, readCallInput } from './input.ts';
+import { checkLayerParts, loadLayers, type SentLayer } from './layers.ts';
 import {
-  beginCall,
-  type CallTerms,
-  formatOf,
+  beginSyncCall,
+  formatOfContentType,
   type LoadedImage,
-  loadImage,
+  loadCallImage,
   type MeteredCallOptions,
-  runEachMetered,
-  runMetered,
+  type PoolCallTerms,
+  runCountedWork,
+  runCountedWorks,
   type SyncCall,
   sendPicture,
 } from './metered-call.ts';
-import { type MadeOutput, MULTIPART_MIXED, sendOutputs, storeOutputs, ZIP } from './outputs.ts';
-import { ResultLink, resultLink, type TemporaryResults } from './results.ts';
-import type { SentBranches } from './sent-outputs.ts';
 import {
-  CallCompiler,
-  type CompiledCall,
+  MULTIPART_MIXED_TYPE,
+  type OutputResultOrError,
+  sendOutputLinks,
+  sendOutputs,
+  ZIP_TYPE,
+} from './outputs.ts';
+import { ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
+import type { SentOutputsWork } from './sent-outputs.ts';
+import {
   type CompiledOutput,
-  type RawQuery,
+  type CompiledTransformCall,
+  type RawQueryFields,
   type SentTransform,
+  TransformCallCompiler,
 } from './transform-call.ts';
-import { SentOutputs, SentSteps, transformQuery, transformReference } from './transform-schema.ts';
+import {
+  SentOutputs,
+  SentTransformSteps,
+  transformBodySchema,
+  transformQuerySchema,
+} from './transform-schema.ts';
 
-interface TransformOptions extends MeteredCallOptions, FontOptions {
+interface TransformOptions extends MeteredCallOptions, FontRoutesOptions {
   results: TemporaryResults;
-  models: Models;
+  models: ModelBook;
   /** Returns the single pass of a preset. It throws the API's preset errors. */
-  presetPass: (accountId: string, reference: string) => Promise<Pick<CompiledCall, 'pass' | 'warnings'>>;
+  presetPass: (
+    accountId: string,
+    reference: string,
+  ) => Promise<Pick<CompiledTransformCall, 'pass' | 'warnings'>>;
   /** Returns the steps of a preset; `param` names it in the call. It throws the API's preset errors. */
   presetSteps: (accountId: string, reference: string, param: string) => Promise<readonly PresetStep[]>;
 }
@@ -59,16 +73,16 @@ interface TransformOptions extends MeteredCallOptions, FontOptions {
 /** Serves POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
 export async function transformRoutes(app: FastifyInstance, options: TransformOptions): Promise<void> {
   const calls = new TransformCalls(options);
-  app.post<{ Querystring: RawQuery }>(
+  app.post<{ Querystring: RawQueryFields }>(
     '/images/transform',
     {
       config: {
         slot: (request) => (isDryRun(request) ? null : 'calls'),
         body: 'stream',
-        reference: transformReference(),
+        reference: transformBodySchema(),
         formFields: FORM_FIELDS,
         furtherFiles: ['layer'],
-        responseType: ['image/*', MULTIPART_MIXED, ZIP],
+        responseType: ['image/*', MULTIPART_MIXED_TYPE, ZIP_TYPE],
         check: calls.checkBeforeBody,
         recheck: calls.recheck,
       },
@@ -76,8 +90,8 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
         summary: 'Transform an image',
         description:
           'Runs one op of the catalogue, a list of deterministic steps (a field of JSON or multipart), or one saved preset without an AI step, on one image: raw bytes with their own Content-Type, a multipart `file` part, or a JSON reference with `url` or `assetId`. A step that reads a second picture takes it of a multipart part `layer` (the next one of `layer2`), or by `layerUrl` or `layerAssetId` in its parameters. Nothing is stored. With dryRun=true the call is checked and priced only.',
-        querystring: transformQuery(),
-        response: { 200: envelopeOf(Answers) },
+        querystring: transformQuerySchema(),
+        response: { 200: envelopeSchemaOf(Answers) },
       },
       // The catalogue checks the query, because each op has its own contract.
       validatorCompiler: () => () => true,
@@ -86,32 +100,32 @@ export async function transformRoutes(app: FastifyInstance, options: TransformOp
   );
 }
 
-type TransformRequest = FastifyRequest<{ Querystring: RawQuery }>;
+type TransformRequest = FastifyRequest<{ Querystring: RawQueryFields }>;
 
 /** A call whose image and work were read. */
 interface OpenCall {
   request: TransformRequest;
   reply: FastifyReply;
   underWay: SyncCall;
-  terms: CallTerms;
+  terms: PoolCallTerms;
   input: CallInput;
 }
 
 /** Answers the calls of the route. */
 class TransformCalls {
   readonly #options: TransformOptions;
-  readonly #compiler: CallCompiler;
+  readonly #compiler: TransformCallCompiler;
 
   constructor(options: TransformOptions) {
     this.#options = options;
-    this.#compiler = new CallCompiler(options.models);
+    this.#compiler = new TransformCallCompiler(options.models);
   }
 
   /** Handles the call: reads the image and the work, and makes one result or several. */
   readonly answer = async (request: TransformRequest, reply: FastifyReply) => {
-    const underWay = beginCall(request, reply, this.#options);
+    const underWay = beginSyncCall(request, reply, this.#options);
     const terms = underWay.expectedBy(this.#options.imageWorkers);
-    const input = await readInput(request);
+    const input = await readCallInput(request);
     const sent = this.#compiler.compile(request, input.fields);
     const open = { request, reply, underWay, terms, input };
     if (sent.kind === 'outputs') return this.#answerOutputs(open, sent);
@@ -132,26 +146,26 @@ class TransformCalls {
   };
 
   /** Compiles a mended call, and forgets it. */
-  readonly recheck = async (request: FastifyRequest, call: SentCall): Promise<void> => {
+  readonly recheck = async (request: FastifyRequest, call: MendableCall): Promise<void> => {
     const caller = this.#options.gate.requireCaller(request);
-    const sent = this.#compiler.compileOnce(call.query as RawQuery, readFields(call));
+    const sent = this.#compiler.compileOnce(call.query as RawQueryFields, parseBodyFields(call));
     if (sent.kind === 'outputs') await this.#compiledOutputs(sent, caller);
     else await this.#compiled(sent, caller);
   };
 
   /** Makes one result, or for a dry run its estimate. */
-  async #answerResult(open: OpenCall, call: CompiledCall) {
+  async #answerResult(open: OpenCall, call: CompiledTransformCall) {
     const { request, reply, underWay, terms, input } = open;
     const { allowance, imageWorkers, results } = this.#options;
     const { name, pass, warnings, layers, paramOf, asJob } = call;
-    checkParts(layers, input.files);
+    checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
       const [estimate] = await this.#estimated(open, [call]);
       if (estimate === undefined || estimate instanceof ApiError) throw estimate;
-      return success(NOTHING_MADE, estimate);
+      return successEnvelope(DRY_RUN_MESSAGE, estimate);
     }
     const job = asJob && { asJob: { ...asJob, ...assetsOf(input) } };
-    const done = await runMetered(allowance, underWay.caller, name, async () => {
+    const done = await runCountedWork(allowance, underWay.caller, name, async () => {
       const pictures = await this.#load(open, layers);
       const fetchMs = underWay.admittedMs();
       const bytesIn = bytesSent(pictures);
@@ -164,26 +178,26 @@ class TransformCalls {
     underWay.ran(name, { ...done, bytesOut: done.data.length });
     addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
     sendFindings(reply, done);
-    reply.header('x-service-format', formatOf(done));
-    if (done.link !== null) return success('Image transformed.', resultLink(done.link, done));
+    reply.header('x-service-format', formatOfContentType(done));
+    if (done.link !== null) return successEnvelope('Image transformed.', resultLinkData(done.link, done));
     return sendPicture(reply, done);
   }
 
   /**
    * Makes several outputs of one image, or for a dry run their estimates. A failed output does not affect the others.
    */
-  async #answerOutputs(open: OpenCall, sent: SentBranches) {
+  async #answerOutputs(open: OpenCall, sent: SentOutputsWork) {
     const { request, reply, underWay, terms, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
     const branches = await this.#compiledOutputs(sent, underWay.caller);
     const layers = branches.flatMap((branch) => branch.layers);
-    checkParts(layers, input.files);
+    checkLayerParts(layers, input.files);
     if (isDryRun(request)) {
       const names = branches.map(({ name }) => name);
-      return answerOutputs(await this.#estimated(open, branches), names, request.id);
+      return sendOutputEstimates(await this.#estimated(open, branches), names, request.id);
     }
     const ops = branches.map(({ op }) => op);
-    const done = await runEachMetered(allowance, underWay.caller, ops, async () => {
+    const done = await runCountedWorks(allowance, underWay.caller, ops, async () => {
       const pictures = await this.#load(open, layers);
       const fetchMs = underWay.admittedMs();
       const bytesIn = bytesSent(pictures);
@@ -192,7 +206,8 @@ class TransformCalls {
       const [first] = made.outputs;
       if (first instanceof ApiError && !succeeded.includes(true)) throw first;
       const outputs = await this.#nameOutputs(branches, made.outputs);
-      const links = request.query.response === 'url' ? await storeOutputs(request, outputs, results) : null;
+      const links =
+        request.query.response === 'url' ? await sendOutputLinks(request, outputs, results) : null;
       return {
         result: { fetchMs, bytesIn, outputs, links, queueMs: made.queueMs, timings: made.timings },
         succeeded,
@@ -205,17 +220,17 @@ class TransformCalls {
   }
 
   /** Estimates the results and prices of the passes of a call. */
-  async #estimated(open: OpenCall, branches: ForeseenCall['branches']) {
+  async #estimated(open: OpenCall, branches: DryRunWork['branches']) {
     const layers = branches.flatMap((branch) => branch.layers);
     const image = await this.#load(open, layers);
     const estimates = await estimatePasses({ image, branches, caller: open.underWay.caller }, this.#options);
-    addWarnings(open.reply, warningsIn(estimates));
+    addWarnings(open.reply, warningsInEstimates(estimates));
     return estimates;
   }
 
   /** Loads the image of a call, and the second pictures that its steps read. */
   async #load({ input, terms }: OpenCall, layers: readonly SentLayer[]): Promise<LoadedPictures> {
-    const image = await loadImage(input, this.#options, terms);
+    const image = await loadCallImage(input, this.#options, terms);
     return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
   }
 
@@ -223,8 +238,8 @@ class TransformCalls {
   async #nameOutputs(
     branches: readonly CompiledOutput[],
     made: readonly PassOutcome[],
-  ): Promise<MadeOutput[]> {
-    const outputs: MadeOutput[] = [];
+  ): Promise<OutputResultOrError[]> {
+    const outputs: OutputResultOrError[] = [];
     for (const [index, { name, pass, warnings }] of branches.entries()) {
       const output = made[index];
       if (output === undefined) throw new Error(`The output ${name} has no result.`);
@@ -241,7 +256,7 @@ class TransformCalls {
   async #compiled(
     sent: Exclude<SentTransform, { kind: 'outputs' }>,
     { accountId }: Caller,
-  ): Promise<CompiledCall> {
+  ): Promise<CompiledTransformCall> {
     if (sent.kind === 'pass') return sent;
     const { reference } = sent;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
@@ -249,7 +264,7 @@ class TransformCalls {
     return { ...run, name: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
-  #compiledOutputs(sent: SentBranches, { accountId }: Caller): Promise<CompiledOutput[]> {
+  #compiledOutputs(sent: SentOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {
     const { presetSteps } = this.#options;
     return this.#compiler.compileOutputs(sent, (reference, param) =>
       presetSteps(accountId, reference, param),
@@ -258,19 +273,19 @@ class TransformCalls {
 }
 
 /** The image of a call with the second pictures of its steps. */
-type LoadedPictures = LoadedImage & { layers?: Layers };
+type LoadedPictures = LoadedImage & { layers?: LayerFiles };
 
 function bytesSent({ bytes, layers = {} }: LoadedPictures): number {
   return Object.values(layers).reduce((sum, layer) => sum + layer.bytes.length, bytes.length);
 }
 
-function bytesOf(outputs: readonly MadeOutput[]): number {
+function bytesOf(outputs: readonly OutputResultOrError[]): number {
   return outputs.reduce((sum, output) => sum + ('picture' in output ? output.picture.data.length : 0), 0);
 }
 
 /** The fields of a multipart body besides the file. The op's parameters may be separate fields. */
 const FORM_FIELDS = {
-  steps: Type.Optional(Type.String({ description: `JSON text. ${SentSteps.description}` })),
+  steps: Type.Optional(Type.String({ description: `JSON text. ${SentTransformSteps.description}` })),
   outputs: Type.Optional(Type.String({ description: `JSON text. ${SentOutputs.description}` })),
 };
 

@@ -1,19 +1,19 @@
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { freeSlug } from '../../platform/ids/slugs.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { firstFreeSlug } from '../../platform/ids/slugs.ts';
 import {
-  type Collection,
-  type Document,
+  type DocumentCollection,
+  type DocumentWithId,
   DuplicateKeyError,
   type IndexSpec,
-  order,
+  sortBy,
 } from '../../platform/stores/documents/port.ts';
-import { freeSlots, SLOT_INDEX } from '../../platform/stores/documents/slots.ts';
+import { SLOT_INDEX, shuffledFreeSlots } from '../../platform/stores/documents/slots.ts';
 
 /**
  * Named documents of an account (templates, presets): their number is limited, and each has a slug that is unique in
  * the account. Two unique indexes enforce this, even for racing writes.
  */
-export interface Named extends Document {
+export interface NamedDocument extends DocumentWithId {
   accountId: string;
   slug: string;
   /** The number of the document's slot in the account, from 0. */
@@ -25,14 +25,14 @@ export interface Named extends Document {
 }
 
 /** The indexes of a named collection: the limits, and the order of its listing. */
-export const NAMED_INDEXES: readonly IndexSpec[] = [
-  { name: 'slug', fields: order('accountId', 'slug'), unique: true },
+export const NAMED_DOCUMENT_INDEXES: readonly IndexSpec[] = [
+  { name: 'slug', fields: sortBy('accountId', 'slug'), unique: true },
   SLOT_INDEX,
-  { name: 'updated', fields: order('accountId', '-updatedAt', '-_id') },
+  { name: 'updated', fields: sortBy('accountId', '-updatedAt', '-_id') },
 ];
 
 /** A document that has no slot yet. */
-interface DocumentDraft<T extends Named> {
+interface DocumentDraft<T extends NamedDocument> {
   document: Omit<T, 'accountId' | 'slug' | 'slot'>;
   slug: string;
   /** Whether a taken slug gets a numeric suffix; otherwise the draft is refused. */
@@ -46,8 +46,8 @@ interface DocumentDraft<T extends Named> {
 const MAX_UPDATE_ATTEMPTS = 400;
 
 /** The document with this id or slug. An id contains `_` and a slug does not, so only one can match. */
-export function findNamed<T extends Named>(
-  collection: Collection<T>,
+export function findNamedDocument<T extends NamedDocument>(
+  collection: DocumentCollection<T>,
   accountId: string,
   idOrSlug: string,
 ): Promise<T | null> {
@@ -62,15 +62,15 @@ export function findNamed<T extends Named>(
  * faster, and returns null when nothing changes. Null when there is no such document.
  * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
  */
-export async function updateNamed<T extends Named>(
-  collection: Collection<T>,
+export async function updateNamedDocument<T extends NamedDocument>(
+  collection: DocumentCollection<T>,
   kind: ResourceKind,
   accountId: string,
   idOrSlug: string,
   revise: (current: T) => Promise<(Partial<T> & { slug: string }) | null>,
 ): Promise<T | null> {
   for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
-    const current = await findNamed(collection, accountId, idOrSlug);
+    const current = await findNamedDocument(collection, accountId, idOrSlug);
     if (current === null) return null;
     const fields = await revise(current);
     if (fields === null) return current;
@@ -91,8 +91,8 @@ export async function updateNamed<T extends Named>(
  * drafts that were already stored.
  * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
  */
-export async function insertNamed<T extends Named>(
-  collection: Collection<T>,
+export async function insertNamedDocuments<T extends NamedDocument>(
+  collection: DocumentCollection<T>,
   kind: ResourceKind,
   accountId: string,
   drafts: readonly DocumentDraft<T>[],
@@ -121,19 +121,19 @@ export async function insertNamed<T extends Named>(
 }
 
 /** Gives each draft a slot and a slug that are free now. */
-async function withSlots<T extends Named>(
-  collection: Collection<T>,
+async function withSlots<T extends NamedDocument>(
+  collection: DocumentCollection<T>,
   kind: ResourceKind,
   accountId: string,
   drafts: readonly DocumentDraft<T>[],
 ): Promise<T[]> {
   const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
-  const slots = freeSlots(kind.limit, held);
+  const slots = shuffledFreeSlots(kind.limit, held);
   if (drafts.length > slots.length) throw tooMany(kind, slots.length);
   const slugs = new Set(held.map(({ slug }) => slug));
   return drafts.map((draft, index) => {
     if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTaken(kind, draft.slug);
-    const slug = freeSlug(draft.slug, slugs);
+    const slug = firstFreeSlug(draft.slug, slugs);
     slugs.add(slug);
     return { ...draft.document, accountId, slug, slot: slots[index] } as T;
   });
@@ -151,7 +151,7 @@ export interface ResourceKind {
 /** The error 400: another document of the account has this slug. */
 function slugTaken({ noun }: ResourceKind, slug: string): ApiError {
   const message = `slug "${slug}" is already one of your ${noun}s': send another, or leave it out to have one made.`;
-  return invalidParam('slug', message);
+  return invalidParamError('slug', message);
 }
 
 /** The error 422: the account would exceed its number of documents. */
@@ -161,7 +161,7 @@ function tooMany({ noun, limit }: ResourceKind, left: number): ApiError {
 }
 
 /** The error 422: an import has far more entries than an account can hold. None of them is checked. */
-export function tooManyEntries(limit: number, received: number): ApiError {
+export function tooManyEntriesError(limit: number, received: number): ApiError {
   const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
   return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
 }

@@ -1,9 +1,9 @@
 import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { type ResourceKind, tooManyEntries } from './documents.ts';
+import { type ResourceKind, tooManyEntriesError } from './documents.ts';
 
 /** An entry of an import that was refused, with its index as sent. */
-export interface RefusedEntry {
+export interface RefusedImportEntry {
   index: number;
   error: ApiError;
 }
@@ -13,20 +13,20 @@ export interface RefusedEntry {
  * number is limited.
  * @throws ApiError resource_limit_exceeded.
  */
-export function checkEntryCount({ limit }: ResourceKind, count: number): void {
-  if (count > 10 * limit) throw tooManyEntries(10 * limit, count);
+export function checkImportEntryCount({ limit }: ResourceKind, count: number): void {
+  if (count > 10 * limit) throw tooManyEntriesError(10 * limit, count);
 }
 
 /**
  * Divides entries, each with its index as sent, into those that `check` accepts and those that it refuses. The event
  * loop serves other calls between two entries.
  */
-export async function partition<E, T>(
+export async function partitionEntries<E, T>(
   entries: Iterable<[number, E]>,
   check: (entry: E) => T | Promise<T>,
-): Promise<{ accepted: [number, T][]; refused: RefusedEntry[] }> {
+): Promise<{ accepted: [number, T][]; refused: RefusedImportEntry[] }> {
   const accepted: [number, T][] = [];
-  const refused: RefusedEntry[] = [];
+  const refused: RefusedImportEntry[] = [];
   for (const [index, entry] of entries) {
     try {
       accepted.push([index, await check(entry)]);

@@ -10,14 +10,14 @@ export function endpointNotFound(endpointId: string): ApiError {
 }
 
 /** The error 404: the endpoint has no such delivery record. Records are kept for 14 days. */
-export function deliveryNotFound(): ApiError {
+export function deliveryNotFoundError(): ApiError {
   const message =
     'No delivery of this endpoint has this id, or its record is older than 14 days: list its deliveries.';
   return new ApiError('not_found', message, { param: 'deliveryId' });
 }
 
 /** 422: every slot of the account is taken. */
-export function tooManyEndpoints(): ApiError {
+export function tooManyEndpointsError(): ApiError {
   return new ApiError(
     'resource_limit_exceeded',
     `An account has at most ${MAX_ENDPOINTS_PER_ACCOUNT} webhook endpoints: delete one that is not needed.`,
@@ -26,20 +26,20 @@ export function tooManyEndpoints(): ApiError {
 }
 
 /** The error 500: other writers were faster in every attempt to change the same document. */
-export function tooContended(): ApiError {
+export function endpointsContendedError(): ApiError {
   const message = 'Too many calls change the webhook endpoints of this account at once: call again.';
   return new ApiError('internal_error', message, { retryAfterSeconds: 1 });
 }
 
 /** The error 400: a disabled endpoint cannot send a delivery again. */
-export function endpointDisabled(): ApiError {
+export function endpointDisabledError(): ApiError {
   const message =
     'The endpoint is disabled: enable it with PUT {"enabled": true}, then ask for the delivery again.';
   return new ApiError('invalid_state', message, { param: 'endpointId', details: { enabled: false } });
 }
 
 /** The error 429: the account has as many attempts in flight as it may. */
-export function tooManyAttempts(limit: number): ApiError {
+export function tooManyAttemptsError(limit: number): ApiError {
   return new ApiError(
     'rate_limited',
     `${limit} webhook attempts of this account are in flight: wait for one to end.`,

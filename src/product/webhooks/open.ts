@@ -1,24 +1,24 @@
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
-import type { Slice } from '../../platform/http/slice.ts';
+import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { SendMail } from '../../platform/mail.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../platform/stores/documents/port.ts';
-import type { Log } from '../../platform/tracing/log.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { type OpenEvents, WRITTEN_CHANNEL } from '../events/open.ts';
+import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import type { EventLog } from '../../platform/tracing/log.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { EVENTS_WRITTEN_CHANNEL, type StoredEventOutbox } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';
-import { createAttempt } from './deliveries/attempt.ts';
-import { Dispatcher } from './deliveries/dispatcher.ts';
+import { createDeliveryAttempter } from './deliveries/attempt.ts';
+import { WebhookDispatcher } from './deliveries/dispatcher.ts';
 import { createEndpointWorker } from './deliveries/endpoint-worker.ts';
-import { FanOut } from './deliveries/fan-out.ts';
+import { EventFanOut } from './deliveries/fan-out.ts';
 import { WebhookMetrics } from './deliveries/metrics.ts';
 import { deliveryRoutes } from './deliveries/routes.ts';
-import { rebuildSchedule } from './deliveries/schedule.ts';
+import { rebuildEndpointSchedule } from './deliveries/schedule.ts';
 import { AttemptSlots } from './deliveries/slots.ts';
 import { DeliveriesStore } from './deliveries/store.ts';
-import { Tail } from './deliveries/tail.ts';
+import { AttemptTail } from './deliveries/tail.ts';
 import { EndpointDisabling } from './endpoints/disabling.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { EndpointsStore } from './endpoints/store.ts';
@@ -29,13 +29,13 @@ const OUTBOX_INTERVAL_MS = 5_000;
 const SCHEDULE_INTERVAL_MS = 15_000;
 
 interface WebhooksOptions {
-  documents: Documents;
+  documents: DocumentStore;
   coordination: Coordination;
   capacity: Capacity;
-  events: OpenEvents;
-  outbound: Outbound;
+  events: StoredEventOutbox;
+  outbound: OutboundRequests;
   sendMail: SendMail;
-  gate: Gate;
+  gate: CallGate;
   /** Finds the e-mail address of an account's owner; null when the account does not exist any more. */
   findEmail: (accountId: string) => Promise<string | null>;
   settings: SettingsOf<typeof webhooksSettings> & { SWEEP_INTERVAL_MS: number };
@@ -44,11 +44,11 @@ interface WebhooksOptions {
   /** Aborts when the process stops taking calls. */
   draining: AbortSignal;
   now: () => Date;
-  log: Log;
+  log: EventLog;
 }
 
 /** Opens the webhooks: the routes of owners, and the workers that send events. */
-export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
+export async function openWebhooks(options: WebhooksOptions): Promise<ProductSlice> {
   const {
     documents,
     coordination,
@@ -66,7 +66,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
-  const tail = await Tail.open(coordination);
+  const tail = await AttemptTail.open(coordination);
   const metrics = new WebhookMetrics(endpoints, deliveries, now);
   const disabling = new EndpointDisabling({
     endpoints,
@@ -77,7 +77,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
     now,
     log,
   });
-  const attempt = createAttempt({ outbound, onAttempt: tail.onAttempt, now });
+  const attempt = createDeliveryAttempter({ outbound, onAttempt: tail.onAttempt, now });
   const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   const shareOf = (slots: number) => Math.max(1, Math.floor(slots / capacity.processes()));
   const slots = new AttemptSlots({
@@ -87,15 +87,15 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
   });
   const worker = createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log });
   const holderPrefix = `${options.hostId}/${options.processId}/`;
-  const dispatcher = new Dispatcher({ coordination, worker, holderPrefix, slots, log });
-  const fanOut = new FanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
+  const dispatcher = new WebhookDispatcher({ coordination, worker, holderPrefix, slots, log });
+  const fanOut = new EventFanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
   events.onWritten(fanOut.take);
-  const unsubscribe = await coordination.subscribe(WRITTEN_CHANNEL, fanOut.takeOthers);
+  const unsubscribe = await coordination.subscribe(EVENTS_WRITTEN_CHANNEL, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
   await dispatcher.start();
   // Events that were left when the service stopped are fanned out at once, because an embedded schedule was lost.
   fanOut.takeOthers();
-  rebuildSchedule(coordination, deliveries, now()).catch((error) =>
+  rebuildEndpointSchedule(coordination, deliveries, now()).catch((error) =>
     log.warn({ err: error }, 'The schedule of webhooks is rebuilt in the next round'),
   );
 
@@ -121,7 +121,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<Slice> {
         intervalMs: atMost(SCHEDULE_INTERVAL_MS),
         batches: 1,
         sweep: async (instant) => {
-          await rebuildSchedule(coordination, deliveries, instant);
+          await rebuildEndpointSchedule(coordination, deliveries, instant);
           return 0;
         },
       },

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
-import { oneOf } from '../../platform/http/fields.ts';
+import { oneOfField } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
@@ -24,7 +24,7 @@ const enabled = Type.Boolean({
   description: 'A disabled endpoint gets nothing, and no event of that time later.',
 });
 
-export const NewEndpoint = Type.Object(
+export const NewWebhookEndpointBody = Type.Object(
   {
     url,
     description: Type.Optional(description),
@@ -37,14 +37,14 @@ export const NewEndpoint = Type.Object(
     examples: [{ url: 'https://example.com/webhooks', events: ['job.completed', 'job.failed'] }],
   },
 );
-export type NewEndpoint = Static<typeof NewEndpoint>;
+export type NewWebhookEndpointBody = Static<typeof NewWebhookEndpointBody>;
 
-export const EndpointChange = Type.Partial(NewEndpoint, {
+export const WebhookEndpointChangeBody = Type.Partial(NewWebhookEndpointBody, {
   title: 'WebhookEndpointChange',
   additionalProperties: false,
   examples: [{ enabled: false }],
 });
-export type EndpointChange = Static<typeof EndpointChange>;
+export type WebhookEndpointChangeBody = Static<typeof WebhookEndpointChangeBody>;
 
 const endpoint = {
   id: Type.String({ description: '`whe_…`' }),
@@ -61,10 +61,10 @@ const endpoint = {
   createdAt: dateTime('When it was registered.'),
   updatedAt: dateTime('When it was last changed.'),
 };
-export const Endpoint = Type.Object(endpoint, { title: 'WebhookEndpoint' });
-export type Endpoint = Static<typeof Endpoint>;
+export const WebhookEndpointData = Type.Object(endpoint, { title: 'WebhookEndpoint' });
+export type WebhookEndpointData = Static<typeof WebhookEndpointData>;
 
-export const EndpointWithSecret = Type.Object(
+export const WebhookEndpointSecretData = Type.Object(
   {
     ...endpoint,
     secret: Type.String({ description: 'The key of the signatures, `whsec_…`: shown only once.' }),
@@ -72,9 +72,9 @@ export const EndpointWithSecret = Type.Object(
   { title: 'WebhookEndpointWithSecret' },
 );
 
-const DeliveryStatus = oneOf(['PENDING', 'DELIVERED', 'FAILED'], 'DELIVERED and FAILED are final.');
+const DeliveryStatus = oneOfField(['PENDING', 'DELIVERED', 'FAILED'], 'DELIVERED and FAILED are final.');
 
-export const Delivery = Type.Object(
+export const WebhookDelivery = Type.Object(
   {
     id: Type.String({ description: '`whd_…`' }),
     eventId: Type.String({ description: 'The same on every attempt: the key to deduplicate by.' }),
@@ -89,31 +89,31 @@ export const Delivery = Type.Object(
   },
   { title: 'Delivery' },
 );
-export type Delivery = Static<typeof Delivery>;
+export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
-export const EndpointParams = Type.Object({ endpointId: Type.String() });
-export type EndpointParams = Static<typeof EndpointParams>;
+export const WebhookEndpointParams = Type.Object({ endpointId: Type.String() });
+export type WebhookEndpointParams = Static<typeof WebhookEndpointParams>;
 
-export const DeliveryParams = Type.Object({ endpointId: Type.String(), deliveryId: Type.String() });
-export type DeliveryParams = Static<typeof DeliveryParams>;
+export const WebhookDeliveryParams = Type.Object({ endpointId: Type.String(), deliveryId: Type.String() });
+export type WebhookDeliveryParams = Static<typeof WebhookDeliveryParams>;
 
 /** A delivery with what is sent. */
-export const DeliveryWithBody = Type.Object(
+export const WebhookDeliveryWithBody = Type.Object(
   {
-    ...Delivery.properties,
+    ...WebhookDelivery.properties,
     body: Type.String({ description: 'The event as JSON text: the same bytes at each attempt.' }),
   },
   { title: 'DeliveryWithBody' },
 );
-export type DeliveryWithBody = Static<typeof DeliveryWithBody>;
+export type WebhookDeliveryWithBody = Static<typeof WebhookDeliveryWithBody>;
 
-export const DeliveriesQuery = Type.Object({ status: Type.Optional(DeliveryStatus), ...PagingQuery });
-export type DeliveriesQuery = Static<typeof DeliveriesQuery>;
+export const WebhookDeliveriesQuery = Type.Object({ status: Type.Optional(DeliveryStatus), ...PagingQuery });
+export type WebhookDeliveriesQuery = Static<typeof WebhookDeliveriesQuery>;
 
 /** The most events that one call sends again. */
 export const MAX_REDELIVERIES = 1_000;
 
-export const RedeliverBody = Type.Object(
+export const RedeliverFailedBody = Type.Object(
   {
     since: Type.String({
       description: 'Deliveries that were queued at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',
@@ -122,9 +122,9 @@ export const RedeliverBody = Type.Object(
   },
   { title: 'RedeliverBody', additionalProperties: false, examples: [{ since: '2026-01-31T12:00:00Z' }] },
 );
-export type RedeliverBody = Static<typeof RedeliverBody>;
+export type RedeliverFailedBody = Static<typeof RedeliverFailedBody>;
 
-export const Redelivered = Type.Object(
+export const RedeliverFailedResult = Type.Object(
   {
     queued: Type.Integer({ description: 'New deliveries: one for each event.' }),
     left: Type.Integer({ description: `Events beyond the ${MAX_REDELIVERIES} of one call: repeat it.` }),

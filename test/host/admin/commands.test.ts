@@ -3,9 +3,9 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { type CommandContext, UsageError } from '../../../src/host/admin/command.ts';
-import { helpFor, runCommand } from '../../../src/host/admin/commands.ts';
-import { askPrimary, openAdminSocket, socketPath } from '../../../src/host/admin/socket.ts';
+import { type CommandContext, CommandUsageError } from '../../../src/host/admin/command.ts';
+import { commandHelp, runCommand } from '../../../src/host/admin/commands.ts';
+import { adminSocketPath, askPrimary, openAdminSocket } from '../../../src/host/admin/socket.ts';
 import { COLLECTIONS } from '../../../src/host/collections.ts';
 import { startServer } from '../../support/harness.ts';
 import { OPERATOR } from '../../support/operator.ts';
@@ -72,7 +72,7 @@ t.test('a key is made, and revoked at once', async (t) => {
   t.equal((await server.call('/account', { key })).json.data.id, id);
   t.match(await run(`key revoke ${apiKey.id}`), { keyId: apiKey.id });
   t.equal((await server.call('/account', { key })).status, 401);
-  await t.rejects(run(`key revoke ${apiKey.id}`), UsageError);
+  await t.rejects(run(`key revoke ${apiKey.id}`), CommandUsageError);
 });
 
 t.test(
@@ -147,11 +147,11 @@ t.test('a deleted account is gone with what it kept, and its e-mail is free', as
 });
 
 t.test('help is no mistake, wherever it is asked for', async (t) => {
-  t.match(helpFor(['--help']), /Commands of the operator(?:.|\n)*session revoke ACCOUNT/);
-  t.match(helpFor(['account', '--help']), /account suspend ACCOUNT\n +Refuses every call/);
-  t.match(helpFor(['key', 'list', '-h']), /^key list ACCOUNT\n +Lists the live keys of an account\.$/);
-  t.equal(helpFor(['account', 'list']), null);
-  t.throws(() => helpFor(['acount', '--help']), {
+  t.match(commandHelp(['--help']), /Commands of the operator(?:.|\n)*session revoke ACCOUNT/);
+  t.match(commandHelp(['account', '--help']), /account suspend ACCOUNT\n +Refuses every call/);
+  t.match(commandHelp(['key', 'list', '-h']), /^key list ACCOUNT\n +Lists the live keys of an account\.$/);
+  t.equal(commandHelp(['account', 'list']), null);
+  t.throws(() => commandHelp(['acount', '--help']), {
     message: /"acount" is not a command: account, key, console, session/,
   });
 });
@@ -189,11 +189,11 @@ t.test('commands reach the primary by its socket, which is its own user’s alon
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   t.equal(await askPrimary(directory, ['account', 'list'], OPERATOR), null, 'there is no primary');
-  await writeFile(socketPath(directory), 'left by one that was killed');
+  await writeFile(adminSocketPath(directory), 'left by one that was killed');
   t.equal(await askPrimary(directory, ['account', 'list'], OPERATOR), null);
 
   const socket = await openAdminSocket(directory, context, (error) => t.error(error));
-  t.equal((await stat(socketPath(directory))).mode & 0o777, 0o600);
+  t.equal((await stat(adminSocketPath(directory))).mode & 0o777, 0o600);
   const { id } = await server.account();
   const [credited, listed] = await Promise.all([
     askPrimary(directory, ['account', 'credit', id, '7'], OPERATOR),

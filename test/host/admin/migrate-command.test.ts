@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { migrateCommand } from '../../../src/host/admin/migrate-command.ts';
+import { runMigrateCommand } from '../../../src/host/admin/migrate-command.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
-import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
+import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
+import { S3ObjectStore } from '../../../src/platform/stores/objects/s3.ts';
 import { startMinio, type TestMinio } from '../../support/services/minio.ts';
 
 const BUCKET = 'migrated';
@@ -28,14 +28,14 @@ async function sides(t: Test, lines: readonly string[]) {
   const things = await documents.collection<{ _id: string; n: number }>({ name: 'things', indexes: [] });
   await things.insertMany(Array.from({ length: 50 }, (_, n) => ({ _id: `thing${n}`, n })));
   await documents.close();
-  const objects = new FileObjects(join(from, 'objects'));
+  const objects = new FileObjectStore(join(from, 'objects'));
   for (let n = 0; n < 3; n += 1) await objects.put(`assets/a${n}/file`, Buffer.alloc(100, n), 'image/png');
   const file = join(to, 'target.env');
   await writeFile(file, [`DATA_DIR=${to}`, ...lines].join('\n'));
   const shown: string[] = [];
   const source = readSettings({ DATA_DIR: from }).stores;
   const migrated = () =>
-    migrateCommand(['migrate', '--to', file], source, {}, (line) => void shown.push(line));
+    runMigrateCommand(['migrate', '--to', file], source, {}, (line) => void shown.push(line));
   return { from, to, shown, migrated };
 }
 
@@ -44,7 +44,7 @@ async function migratesTo(minio: TestMinio): Promise<void> {
   const credentials = { accessKeyId: AWS_ACCESS_KEY_ID, secretAccessKey: AWS_SECRET_ACCESS_KEY };
   const client = new S3Client({ region: REGION, endpoint: minio.url, forcePathStyle: true, credentials });
   await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  const bucket = new S3Objects({ bucket: BUCKET, region: REGION, endpoint: minio.url, credentials });
+  const bucket = new S3ObjectStore({ bucket: BUCKET, region: REGION, endpoint: minio.url, credentials });
   const bucketLines = [`S3_BUCKET=${BUCKET}`, `S3_ENDPOINT=${minio.url}`];
   t.teardown(async () => {
     client.destroy();

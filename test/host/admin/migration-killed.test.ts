@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 
 const ADMIN = join(import.meta.dirname, '../../../src/host/admin.ts');
 const DOCUMENTS = 12_000;
@@ -25,7 +25,7 @@ async function filled(directory: string): Promise<void> {
   const text = 'a sentence that takes some room. '.repeat(10);
   await things.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: `thing${n}`, n, text })));
   await documents.close();
-  const objects = new FileObjects(join(directory, 'objects'));
+  const objects = new FileObjectStore(join(directory, 'objects'));
   for (let n = 0; n < OBJECTS; n += 1)
     await objects.put(`assets/a${n}/file`, Buffer.alloc(2_000, n), 'image/png');
 }

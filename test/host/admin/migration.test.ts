@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { dropDatabase, randomDatabase, startMongo } from '../../../bench/services/mongodb.ts';
-import { type MigrationSide, migrate } from '../../../src/host/admin/migration.ts';
+import { type MigrationStores, migrateStores } from '../../../src/host/admin/migration.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import type { Document } from '../../../src/platform/stores/documents/port.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import type { DocumentWithId } from '../../../src/platform/stores/documents/port.ts';
+import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 
-interface Thing extends Document {
+interface Thing extends DocumentWithId {
   accountId: string;
   slug?: string;
   nested: { list: number[]; text: string };
@@ -39,14 +39,14 @@ async function folder(t: Test): Promise<string> {
   return made;
 }
 
-async function embeddedSide(t: Test): Promise<MigrationSide> {
+async function embeddedSide(t: Test): Promise<MigrationStores> {
   const directory = await folder(t);
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   t.teardown(() => documents.close());
-  return { documents, objects: new FileObjects(join(directory, 'objects')) };
+  return { documents, objects: new FileObjectStore(join(directory, 'objects')) };
 }
 
-async function filled(side: MigrationSide, count: number): Promise<void> {
+async function filled(side: MigrationStores, count: number): Promise<void> {
   const things = await side.documents.collection<Thing>(SPEC);
   await things.insertMany(
     Array.from({ length: count }, (_, n) => ({
@@ -61,13 +61,15 @@ async function filled(side: MigrationSide, count: number): Promise<void> {
 }
 
 /** A target that dies after so many batches of documents. */
-function dyingAfter(side: MigrationSide, batches: number): MigrationSide {
+function dyingAfter(side: MigrationStores, batches: number): MigrationStores {
   let left = batches;
   return {
     objects: side.objects,
     documents: {
       ...side.documents,
-      async collection<T extends Document>(spec: Parameters<MigrationSide['documents']['collection']>[0]) {
+      async collection<T extends DocumentWithId>(
+        spec: Parameters<MigrationStores['documents']['collection']>[0],
+      ) {
         const collection = await side.documents.collection<T>(spec);
         return {
           ...collection,
@@ -87,8 +89,8 @@ t.test(
   async (t) => {
     const [from, to] = [await embeddedSide(t), await embeddedSide(t)];
     await filled(from, 1_700);
-    await t.rejects(migrate(from, dyingAfter(to, 2), quiet), /killed/);
-    const report = await migrate(from, to, quiet);
+    await t.rejects(migrateStores(from, dyingAfter(to, 2), quiet), /killed/);
+    const report = await migrateStores(from, to, quiet);
     t.same(report, { collections: { things: 1_700 }, objects: 12, bytes: 12 * 1000 + 66 });
     const things = await to.documents.collection<Thing>(SPEC);
     t.same(await things.findOne({ _id: 'thing000003' }), {
@@ -110,21 +112,24 @@ t.test('a target that holds something else is refused, and what changed since is
   const [from, to, other] = [await embeddedSide(t), await embeddedSide(t), await embeddedSide(t)];
   await filled(from, 30);
   await filled(other, 1);
-  await t.rejects(migrate(from, other, quiet), /The target holds things already/);
-  await t.rejects(migrate(from, dyingAfter(to, 0), quiet), /killed/);
+  await t.rejects(migrateStores(from, other, quiet), /The target holds things already/);
+  await t.rejects(migrateStores(from, dyingAfter(to, 0), quiet), /killed/);
   const half = await to.documents.collection<Thing>(SPEC);
   await half.insertOne({ _id: 'thing000001', accountId: 'old', nested: { list: [], text: 'old' } });
-  await migrate(from, to, quiet);
+  await migrateStores(from, to, quiet);
   t.match(await half.findOne({ _id: 'thing000001' }), { accountId: 'acc1' });
 });
 
 t.test('a document that is there alone is told as a difference', async (t) => {
   const [from, to] = [await embeddedSide(t), await embeddedSide(t)];
   await filled(from, 5);
-  await t.rejects(migrate(from, dyingAfter(to, 0), quiet), /killed/);
+  await t.rejects(migrateStores(from, dyingAfter(to, 0), quiet), /killed/);
   const there = await to.documents.collection<Thing>(SPEC);
   await there.insertOne({ _id: 'alone', accountId: 'a', nested: { list: [], text: '' } });
-  await t.rejects(migrate(from, to, quiet), /things differs after the copy \(5 documents here, 6 there\)/);
+  await t.rejects(
+    migrateStores(from, to, quiet),
+    /things differs after the copy \(5 documents here, 6 there\)/,
+  );
 });
 
 const mongo = await startMongo();
@@ -137,11 +142,11 @@ t.test('to MongoDB and back', { skip: mongo === null && 'no MongoDB' }, async (t
     await mongo?.stop();
   });
   const [from, back] = [await embeddedSide(t), await embeddedSide(t)];
-  const cluster = { documents, objects: new FileObjects(await folder(t)) };
+  const cluster = { documents, objects: new FileObjectStore(await folder(t)) };
   await filled(from, 1_200);
-  const there = await migrate(from, cluster, quiet);
+  const there = await migrateStores(from, cluster, quiet);
   t.same(there.collections, { things: 1_200 });
-  t.same((await migrate(cluster, back, quiet)).collections, { things: 1_200 });
+  t.same((await migrateStores(cluster, back, quiet)).collections, { things: 1_200 });
   t.match(
     (await back.documents.collections())
       .find(({ name }) => name === 'things')

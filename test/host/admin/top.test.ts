@@ -44,7 +44,7 @@ const BUSY = {
 };
 
 t.test('two snapshots make a row for each process, each host and all', async (t) => {
-  const rows = rowsBetween([
+  const rows = loadRowsBetween([
     observed('a', '1', BUSY),
     observed('a', '2', { ...BUSY, [`${REQUESTS}_bucket 0.1`]: 100, [`${REQUESTS}_bucket 0.5`]: 100 }),
     observed('b', '1', {}),
@@ -93,7 +93,7 @@ t.test('what the kernel tells of a host is a share of the time, and the mean of 
     const one = observed(hostId, 'primary', counted);
     return { ...one, after: { ...one.after, values: { ...one.after.values, darkroom_cpu_cores: 2 } } };
   };
-  const rows = rowsBetween([
+  const rows = loadRowsBetween([
     observed('a', '1', BUSY),
     primary('a', ofPrimary),
     observed('b', '1', BUSY),

@@ -6,23 +6,28 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { checkBrowser, judgeSandbox } from '../../../src/host/doctor/browser.ts';
-import { judgeCache } from '../../../src/host/doctor/delivery.ts';
+import { checkBrowser, judgeBrowserSandbox } from '../../../src/host/doctor/browser.ts';
+import { judgeDeliveryCache } from '../../../src/host/doctor/delivery.ts';
 import {
   checkDisk,
-  checkTemporary,
+  checkTemporaryFolder,
   judgeDatabaseIntegrity,
   judgeDiskKind,
-  judgeSpace,
-  judgeWrite,
+  judgeFreeSpace,
+  judgeWriteTime,
 } from '../../../src/host/doctor/disk.ts';
 import { judgeAllocator, judgeHost } from '../../../src/host/doctor/host.ts';
 import type { HostFacts } from '../../../src/host/doctor/host-facts.ts';
-import { checkMongo, judgeMongo, judgeWriteConcern } from '../../../src/host/doctor/mongodb.ts';
-import { checkMail, checkPublicUrl, judgeOutbound, judgeProxy } from '../../../src/host/doctor/network.ts';
-import { checkObjects } from '../../../src/host/doctor/objects.ts';
+import { checkMongo, judgeMongoServer, judgeWriteConcern } from '../../../src/host/doctor/mongodb.ts';
+import {
+  checkMail,
+  checkPublicUrl,
+  judgeOutboundNetwork,
+  judgeReverseProxy,
+} from '../../../src/host/doctor/network.ts';
+import { checkObjectStore } from '../../../src/host/doctor/objects.ts';
 import { checkProviders } from '../../../src/host/doctor/providers.ts';
-import { fittingProcesses, processesChosen } from '../../../src/host/processes/cpu-quota.ts';
+import { defaultProcessCount, processCountSentence } from '../../../src/host/processes/cpu-quota.ts';
 import { serve } from '../../support/loopback.ts';
 import { finds } from './finds.ts';
 
@@ -108,11 +113,11 @@ t.test('faults of the host are found, and their remedy is named', async (t) => {
 
 t.test('the number of processes follows the CPU quota', async (t) => {
   t.same(
-    [0.5, 1.5, 9, null].map((quota) => fittingProcesses(quota, 2)),
+    [0.5, 1.5, 9, null].map((quota) => defaultProcessCount(quota, 2)),
     [1, 1, 2, 2],
   );
-  t.equal(processesChosen(1, false, 0.5), '1 API process: the CPU quota is 0.5');
-  t.equal(processesChosen(3, true, 0.5), '3 API processes: as set by PROCESSES');
+  t.equal(processCountSentence(1, false, 0.5), '1 API process: the CPU quota is 0.5');
+  t.equal(processCountSentence(3, true, 0.5), '3 API processes: as set by PROCESSES');
 });
 
 t.test('threads of libuv that are too few or no number are found', async (t) => {
@@ -135,11 +140,11 @@ t.test('a database that is damaged is found, and a whole one is well', async (t)
 t.test('a cache of delivered pictures that is too small is found', async (t) => {
   const nowMs = Date.now();
   const cache = (bytes: number, ageMs: number) =>
-    judgeCache({ files: 3, bytes, oldestUseMs: nowMs - ageMs }, 100 * MEGABYTE, nowMs);
+    judgeDeliveryCache({ files: 3, bytes, oldestUseMs: nowMs - ageMs }, 100 * MEGABYTE, nowMs);
   finds(t, [cache(90 * MEGABYTE, 20 * 60_000)], 'warning', /90 of 100 MB; .* 20 minutes ago/, /Raise/);
   t.match(cache(90 * MEGABYTE, 3 * 86_400_000), { state: 'ok', message: /3 days ago/ });
   t.match(cache(9 * MEGABYTE, 0), { state: 'ok' });
-  t.match(judgeCache({ files: 0, bytes: 0, oldestUseMs: null }, 0, nowMs), {
+  t.match(judgeDeliveryCache({ files: 0, bytes: 0, oldestUseMs: null }, 0, nowMs), {
     state: 'ok',
     message: /not kept/,
   });
@@ -149,29 +154,29 @@ t.test('faults of the disk are found', async (t) => {
   finds(t, [judgeDiskKind('tmpfs')], 'problem', /in memory \(tmpfs\)/, /on a disk/);
   finds(
     t,
-    [judgeSpace(3 * MEGABYTE, 40 * MEGABYTE, 256 * MEGABYTE)],
+    [judgeFreeSpace(3 * MEGABYTE, 40 * MEGABYTE, 256 * MEGABYTE)],
     'problem',
     /3 MB free of 40 MB/,
     /refused/,
   );
   finds(
     t,
-    [judgeSpace(500 * MEGABYTE, 99 * GIGABYTE, 256 * MEGABYTE)],
+    [judgeFreeSpace(500 * MEGABYTE, 99 * GIGABYTE, 256 * MEGABYTE)],
     'warning',
     /500 MB free/,
     /more space/,
   );
-  finds(t, [judgeWrite(45)], 'warning', /45\.0 ms/, /faster disk/);
+  finds(t, [judgeWriteTime(45)], 'warning', /45\.0 ms/, /faster disk/);
   const nowhere = settingsOf({ DATA_DIR: '/proc/darkroom' });
   finds(t, (await checkDisk(nowhere)).slice(0, 1), 'problem', /cannot be written/, /may write/);
   finds(
     t,
-    await checkTemporary('/proc'),
+    await checkTemporaryFolder('/proc'),
     'problem',
     /temporary files \(\/proc\) cannot be written/,
     /TMPDIR/,
   );
-  t.match(await checkTemporary(t.testdir()), [{ state: 'ok' }]);
+  t.match(await checkTemporaryFolder(t.testdir()), [{ state: 'ok' }]);
   const missing = join(t.testdir(), 'not', 'there');
   t.ok((await checkDisk(settingsOf({ DATA_DIR: missing }))).every(({ message }) => !/cannot/.test(message)));
   await t.rejects(promisify(execFile)('ls', [missing]), 'and nothing was made');
@@ -179,16 +184,22 @@ t.test('faults of the disk are found', async (t) => {
 
 t.test('faults of MongoDB are found', async (t) => {
   const primary = { setName: 'rs0', isWritablePrimary: true, maxWireVersion: 21 };
-  t.ok(judgeMongo(primary).every(({ state }) => state === 'ok'));
+  t.ok(judgeMongoServer(primary).every(({ state }) => state === 'ok'));
   finds(
     t,
-    judgeMongo({ isWritablePrimary: true, maxWireVersion: 21 }),
+    judgeMongoServer({ isWritablePrimary: true, maxWireVersion: 21 }),
     'warning',
     /single server/,
     /replica set/,
   );
-  finds(t, judgeMongo({ ...primary, isWritablePrimary: false }), 'problem', /no writes/, /whole replica set/);
-  finds(t, judgeMongo({ ...primary, maxWireVersion: 6 }), 'problem', /too old/, /6 or later/);
+  finds(
+    t,
+    judgeMongoServer({ ...primary, isWritablePrimary: false }),
+    'problem',
+    /no writes/,
+    /whole replica set/,
+  );
+  finds(t, judgeMongoServer({ ...primary, maxWireVersion: 6 }), 'problem', /too old/, /6 or later/);
   finds(t, [judgeWriteConcern('1')], 'warning', /w=1/, /majority/);
   const url = 'mongodb://127.0.0.1:1/x?serverSelectionTimeoutMS=200';
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: url });
@@ -206,7 +217,7 @@ t.test('a wrong S3 key is found', async (t) => {
   const settings = settingsOf({ S3_BUCKET: 'pictures', S3_ENDPOINT: url });
   finds(
     t,
-    await checkObjects(settings),
+    await checkObjectStore(settings),
     'problem',
     /bucket pictures does not work: .*key/i,
     /the key and its rights/,
@@ -224,17 +235,29 @@ t.test('faults of the network are found', async (t) => {
     message: /cannot be reached from here: .*ECONNREFUSED/,
     remedy: /first time/,
   });
-  finds(t, [judgeProxy(new URL('https://a.test'), 3000, '')], 'warning', /through a proxy/, /TRUST_PROXY/);
+  finds(
+    t,
+    [judgeReverseProxy(new URL('https://a.test'), 3000, '')],
+    'warning',
+    /through a proxy/,
+    /TRUST_PROXY/,
+  );
   for (const all of ['0.0.0.0/0', '::/0'])
     t.throws(() => settingsOf({ TRUST_PROXY: `10.0.0.1,${all}` }), {
       message: /TRUST_PROXY .* trusts everybody/,
     });
   const open = settingsOf({ OUTBOUND_ALLOWED_SUBNETS: '169.254.0.0/16' });
-  finds(t, judgeOutbound(open, {}), 'problem', /169\.254\.0\.0\/16/, /private networks/);
-  finds(t, judgeOutbound(settingsOf({ OUTBOUND_ALLOW_HTTP: 'true' }), {}), 'warning', /plain http/, /false/);
+  finds(t, judgeOutboundNetwork(open, {}), 'problem', /169\.254\.0\.0\/16/, /private networks/);
   finds(
     t,
-    judgeOutbound(settingsOf({}), { HTTPS_PROXY: 'http://p:1' }),
+    judgeOutboundNetwork(settingsOf({ OUTBOUND_ALLOW_HTTP: 'true' }), {}),
+    'warning',
+    /plain http/,
+    /false/,
+  );
+  finds(
+    t,
+    judgeOutboundNetwork(settingsOf({}), { HTTPS_PROXY: 'http://p:1' }),
     'warning',
     /HTTPS_PROXY/,
     /without a proxy/,
@@ -264,7 +287,7 @@ t.test('an address of a model provider that nobody answers at is found', async (
 t.test('faults of browsers and the allocator are found', async (t) => {
   finds(
     t,
-    [judgeSandbox('the kernel grants no user namespaces', 'auto')],
+    [judgeBrowserSandbox('the kernel grants no user namespaces', 'auto')],
     'warning',
     /without/,
     /user namespaces/,

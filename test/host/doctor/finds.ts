@@ -1,11 +1,11 @@
 import type { Test } from 'tap';
-import type { Finding } from '../../../src/host/doctor/finding.ts';
+import type { DoctorFinding } from '../../../src/host/doctor/finding.ts';
 
 /** Fails unless exactly this is wrong, with its remedy. */
 export function finds(
   t: Test,
-  findings: readonly Finding[],
-  state: Finding['state'],
+  findings: readonly DoctorFinding[],
+  state: DoctorFinding['state'],
   message: RegExp,
   remedy: RegExp,
 ): void {

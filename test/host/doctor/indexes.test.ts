@@ -5,14 +5,14 @@ import { COLLECTIONS } from '../../../src/host/collections.ts';
 import { checkIndexes, judgeIndexes } from '../../../src/host/doctor/mongodb.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import type { ListedDocuments } from '../../../src/platform/stores/documents/port.ts';
+import type { ListableDocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';
 
 const withIndexes = COLLECTIONS.filter(({ indexes }) => indexes.length > 0);
 
 t.test('every collection that a running service made is declared, with its indexes', async (t) => {
   const server = await startServer(t);
-  const made = await (server.stores.documents as ListedDocuments).collections();
+  const made = await (server.stores.documents as ListableDocumentStore).collections();
   // Records of Idempotency-Keys are the embedded coordination's.
   const ofSlices = made.filter(({ name }) => name !== 'idempotency');
   const declared = COLLECTIONS.map(({ name, indexes }) => ({

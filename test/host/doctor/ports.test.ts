@@ -2,9 +2,9 @@
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { judgePage } from '../../../src/host/doctor/browser.ts';
+import { judgeTestedRender } from '../../../src/host/doctor/browser.ts';
 import { judgeInodes } from '../../../src/host/doctor/disk.ts';
-import { judgeUnreachable } from '../../../src/host/doctor/network.ts';
+import { judgeUnreachableAddress } from '../../../src/host/doctor/network.ts';
 import { checkPorts } from '../../../src/host/doctor/ports.ts';
 import { checkTelemetry } from '../../../src/host/doctor/telemetry.ts';
 import { serve } from '../../support/loopback.ts';
@@ -79,8 +79,20 @@ t.test('a receiver of traces that is away, or speaks gRPC, is found', async (t) 
 
 t.test('an address that does not answer is a problem once a service has run on the stores', async (t) => {
   const url = 'https://pictures.test';
-  finds(t, [judgeUnreachable(url, 'ECONNREFUSED', true)], 'problem', /cannot be reached/, /certificate/);
-  finds(t, [judgeUnreachable(url, 'ECONNREFUSED', false)], 'warning', /cannot be reached/, /first time/);
+  finds(
+    t,
+    [judgeUnreachableAddress(url, 'ECONNREFUSED', true)],
+    'problem',
+    /cannot be reached/,
+    /certificate/,
+  );
+  finds(
+    t,
+    [judgeUnreachableAddress(url, 'ECONNREFUSED', false)],
+    'warning',
+    /cannot be reached/,
+    /first time/,
+  );
 });
 
 t.test('inodes that run out are told apart from space', async (t) => {
@@ -98,6 +110,12 @@ t.test('inodes that run out are told apart from space', async (t) => {
 
 t.test('a folder that forbids programs is named as the reason that no page is drawn', async (t) => {
   const drawn = { isSandboxed: true, milliseconds: 1 };
-  finds(t, [judgePage({ ...drawn, failure: 'spawn /tmp/x EACCES' })], 'problem', /EACCES/, /noexec.*TMPDIR/);
-  finds(t, [judgePage({ ...drawn, failure: 'ENOENT' })], 'problem', /ENOENT/, /Install/);
+  finds(
+    t,
+    [judgeTestedRender({ ...drawn, failure: 'spawn /tmp/x EACCES' })],
+    'problem',
+    /EACCES/,
+    /noexec.*TMPDIR/,
+  );
+  finds(t, [judgeTestedRender({ ...drawn, failure: 'ENOENT' })], 'problem', /ENOENT/, /Install/);
 });

@@ -3,13 +3,18 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { startPrivateRedis } from '../../../bench/services/redis.ts';
 import { readSettings } from '../../../config/index.ts';
-import { checkHosts, checkRedis, judgeConnections, judgeVersion } from '../../../src/host/doctor/redis.ts';
+import {
+  checkHosts,
+  checkRedis,
+  judgeRedisConnections,
+  judgeRedisVersion,
+} from '../../../src/host/doctor/redis.ts';
 import { judgeLatency } from '../../../src/host/doctor/times.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
-import { deploymentMark, holdPrefix } from '../../../src/host/processes/deployment.ts';
-import { createSignatures } from '../../../src/platform/http/signatures.ts';
+import { deploymentFingerprint, holdRedisPrefix } from '../../../src/host/processes/deployment.ts';
+import { createLinkSigner } from '../../../src/platform/http/signatures.ts';
 import { verifyRedis } from '../../../src/platform/stores/coordination/redis-verification.ts';
-import { connectCoordination } from '../../../src/platform/stores/open.ts';
+import { connectRedisCoordination } from '../../../src/platform/stores/open.ts';
 import { finds } from './finds.ts';
 
 const HOUR_MS = 3_600_000;
@@ -39,7 +44,7 @@ t.test('faults of Redis are found', async (t) => {
   await client.config('SET', 'maxmemory-policy', 'noeviction');
   await client.config('SET', 'appendonly', 'no');
   finds(t, await found(), 'warning', /append-only file/, /appendonly/);
-  finds(t, [judgeVersion('6.0.16')], 'problem', /6\.0\.16/, /newer/);
+  finds(t, [judgeRedisVersion('6.0.16')], 'problem', /6\.0\.16/, /newer/);
   finds(t, [judgeLatency('Redis', [8, 9, 30])], 'warning', /9\.00 ms/, /nearer/);
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
   finds(t, await checkRedis(away, now), 'problem', /does not answer: .*ECONNREFUSED/, /REDIS_URL/);
@@ -53,7 +58,7 @@ t.test('a host of the cluster whose clock is off is found from another one', asy
   t.match(await checkHosts(settings), [{ state: 'ok', message: /No process/ }]);
   // Each process has its own connection: Redis counts the connections that receive a question, not their handlers.
   const run = async (hostId: string, processId: string, data: Record<string, unknown> | null) => {
-    const coordination = await connectCoordination(settings.stores);
+    const coordination = await connectRedisCoordination(settings.stores);
     t.teardown(() => coordination.close());
     await answerControls(coordination, { hostId, processId }, async () => data);
   };
@@ -97,11 +102,15 @@ t.test(
 /** Coordination of a deployment, with what it wrote into its log. */
 async function deploy(t: Test, url: string, prefix = 'darkroom') {
   const { stores } = settingsOf({ REDIS_URL: url, MONGODB_URL, REDIS_PREFIX: prefix });
-  const coordination = await connectCoordination(stores);
+  const coordination = await connectRedisCoordination(stores);
   t.teardown(() => coordination.close());
   const logged: string[] = [];
   const log = { error: (message: string) => void logged.push(message) };
-  return { coordination, hold: (mark: string) => holdPrefix(coordination, { mark, prefix, log }), logged };
+  return {
+    coordination,
+    hold: (mark: string) => holdRedisPrefix(coordination, { mark, prefix, log }),
+    logged,
+  };
 }
 
 t.test(
@@ -131,7 +140,10 @@ t.test(
 t.test('a deployment is told by its documents and their database, however its URL is written', async (t) => {
   const key = Buffer.alloc(32, 1).toString('base64url');
   const markOf = (url: string, secret = key) =>
-    deploymentMark(createSignatures(secret), settingsOf({ REDIS_URL: 'redis://r', MONGODB_URL: url }).stores);
+    deploymentFingerprint(
+      createLinkSigner(secret),
+      settingsOf({ REDIS_URL: 'redis://r', MONGODB_URL: url }).stores,
+    );
   const mark = markOf('mongodb://one:27017,two:27017/darkroom?replicaSet=rs0');
   t.equal(markOf('mongodb://ada:secret@two/darkroom'), mark);
   t.not(markOf('mongodb://one:27017/staging'), mark, 'a copy in another database');
@@ -158,7 +170,13 @@ t.test('processes of two deployments behind one prefix are found', async (t) => 
 });
 
 t.test('a Redis that takes few connections is found', async (t) => {
-  finds(t, [judgeConnections(8, 2)], 'problem', /takes 8 connections, and this host needs 6/, /maxclients/);
-  finds(t, [judgeConnections(40, 2)], 'warning', /takes 40 connections/, /maxclients/);
-  for (const limit of [10_000, null]) t.equal(judgeConnections(limit, 2).state, 'ok');
+  finds(
+    t,
+    [judgeRedisConnections(8, 2)],
+    'problem',
+    /takes 8 connections, and this host needs 6/,
+    /maxclients/,
+  );
+  finds(t, [judgeRedisConnections(40, 2)], 'warning', /takes 40 connections/, /maxclients/);
+  for (const limit of [10_000, null]) t.equal(judgeRedisConnections(limit, 2).state, 'ok');
 });

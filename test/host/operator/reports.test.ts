@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } fro
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { Reports } from '../../../src/host/operator/reports.ts';
+import { BenchReports } from '../../../src/host/operator/reports.ts';
 
 const SCRIPT = 'x<img src=x onerror=alert(1)>-2026-01-03T00-00-00.json';
 
@@ -48,7 +48,7 @@ function folder() {
 }
 
 t.test('the reports of a folder are told by their heads, the newest first', async (t) => {
-  const reports = new Reports(folder().results);
+  const reports = new BenchReports(folder().results);
   const { runs, total } = await reports.list({});
   t.equal(total, 4);
   t.match(runs, [
@@ -57,18 +57,18 @@ t.test('the reports of a folder are told by their heads, the newest first', asyn
     { suite: 'smoke-against', kind: 'comparison', commit: null, headline: '0 of 31 rows worse.' },
     { suite: 'smoke', kind: 'load', commit: 'abc12345', headline: 'A "short" load.' },
   ]);
-  const names = async (query: Parameters<Reports['list']>[0]) =>
+  const names = async (query: Parameters<BenchReports['list']>[0]) =>
     (await reports.list(query)).runs.map(({ suite }) => suite);
   t.same(await names({ kind: 'load' }), ['smoke']);
   t.same(await names({ search: 'AGAINST MAIN' }), ['smoke-against']);
   t.same(await names({ search: 'abc123' }), ['smoke']);
   t.same(await names({ suite: 'nothing' }), []);
-  t.same(await new Reports(join(folder().root, 'absent')).list({}), { runs: [], total: 0 });
+  t.same(await new BenchReports(join(folder().root, 'absent')).list({}), { runs: [], total: 0 });
 });
 
 t.test('of a report that is being written, no more is sent than was announced', async (t) => {
   const { results } = folder();
-  const reports = new Reports(results);
+  const reports = new BenchReports(results);
   const path = join(results, 'growing.json');
   writeFileSync(path, '');
   await t.rejects(reports.read('growing.json'), { code: 'not_found' }, 'nothing is no report');
@@ -79,7 +79,7 @@ t.test('of a report that is being written, no more is sent than was announced', 
 });
 
 t.test('no name leads out of the folder', async (t) => {
-  const reports = new Reports(folder().results);
+  const reports = new BenchReports(folder().results);
   const { bytes, stream } = await reports.read('smoke-2026-01-01T00-00-00.json');
   const read = await text(stream);
   t.equal(Buffer.byteLength(read), bytes);

@@ -9,38 +9,38 @@ const likeliestCause = (row: ReturnType<typeof rowWith>) => slowCause(row).sente
 
 t.test('one image thread for two cores is named with the setting that mends it', async (t) => {
   const busy = { p99: 2_400, waitMs: 900, pixelsMs: 200, imageThreads: 1, processes: 1 };
-  const [verdict] = verdictsOn({ row: rowWith(busy) });
+  const [verdict] = verdictsOnHost({ row: rowWith(busy) });
   t.match(verdict, {
     tone: 'warn',
     sentence: /the wait for a thread, 900 ms .* There is 1 image thread for 2 cores: set IMAGE_THREADS=2/,
     mend: { setting: 'IMAGE_THREADS', value: 2 },
   });
   const spread = { ...busy, imageThreads: 2, processes: 2, cores: 8 };
-  t.match(verdictsOn({ row: rowWith(spread) })[0]?.mend, { value: 4 }, 'each of two processes');
+  t.match(verdictsOnHost({ row: rowWith(spread) })[0]?.mend, { value: 4 }, 'each of two processes');
   t.match(
-    likeliestCause(rowWith({ ...busy, imageThreads: 2 })),
+    likeliestSlownessCause(rowWith({ ...busy, imageThreads: 2 })),
     /Add cores or hosts/,
     'as many threads as cores are no fault',
   );
   t.match(
-    likeliestCause(rowWith({ ...busy, pressure: 0.5, cpu: 0.4 })),
+    likeliestSlownessCause(rowWith({ ...busy, pressure: 0.5, cpu: 0.4 })),
     /1 image thread/,
     'a core that other programs take too is used by a second thread',
   );
-  t.match(likeliestCause(rowWith({ ...busy, throttled: 0.5 })), /CPU quota/);
-  t.match(likeliestCause(rowWith({ ...busy, waitMs: 10 })), /the work on pixels/);
+  t.match(likeliestSlownessCause(rowWith({ ...busy, throttled: 0.5 })), /CPU quota/);
+  t.match(likeliestSlownessCause(rowWith({ ...busy, waitMs: 10 })), /the work on pixels/);
 });
 
 t.test('a slow store is named', async (t) => {
-  const [verdict] = verdictsOn({ row: rowWith({ p99: 800, storeMs: 350 }) });
+  const [verdict] = verdictsOnHost({ row: rowWith({ p99: 800, storeMs: 350 }) });
   t.match(verdict, { tone: 'warn', sentence: /the stores, 350 ms of the mean answer/ });
   t.equal(verdict?.mend, undefined, 'no setting makes a store quick');
   const flood = { p99: 800, storeMs: 350, backgroundStoreShare: 0.92, jobItems: 83 };
-  t.match(verdictsOn({ row: rowWith(flood) })[0], {
+  t.match(verdictsOnHost({ row: rowWith(flood) })[0], {
     sentence: /Work in the background takes 92 % of their time, and 83 items .* in hand: set JOB_ITEMS=4\./,
     mend: { setting: 'JOB_ITEMS', value: 4 },
   });
-  t.match(verdictsOn({ row: rowWith({ ...flood, jobItems: 3, webhookAttempts: 400 }) })[0], {
+  t.match(verdictsOnHost({ row: rowWith({ ...flood, jobItems: 3, webhookAttempts: 400 }) })[0], {
     sentence: /400 webhooks are on their way: set WEBHOOK_CONCURRENCY=40\./,
     mend: { setting: 'WEBHOOK_CONCURRENCY', value: 40 },
   });
@@ -48,11 +48,15 @@ t.test('a slow store is named', async (t) => {
     ['calls themselves fill the store', { backgroundStoreShare: 0.4 }],
     ['little is in hand', { jobItems: 7 }],
   ] as const)
-    t.equal(verdictsOn({ row: rowWith({ ...flood, ...changed }) })[0]?.mend, undefined, why);
+    t.equal(verdictsOnHost({ row: rowWith({ ...flood, ...changed }) })[0]?.mend, undefined, why);
   const beside = { p99: 950, storeMs: 80, pixelsMs: 6, waitMs: 3, pressure: 0.96, cpu: 0.09 };
-  t.match(likeliestCause(rowWith(beside)), /the stores, 80 ms/, 'other programs would make pixels slow too');
-  t.match(likeliestCause(rowWith({ ...beside, pixelsMs: 60 })), /other programs/);
-  const [away] = verdictsOn({ row: rowWith({ refusals: { store_unavailable: 4.5 } }) });
+  t.match(
+    likeliestSlownessCause(rowWith(beside)),
+    /the stores, 80 ms/,
+    'other programs would make pixels slow too',
+  );
+  t.match(likeliestSlownessCause(rowWith({ ...beside, pixelsMs: 60 })), /other programs/);
+  const [away] = verdictsOnHost({ row: rowWith({ refusals: { store_unavailable: 4.5 } }) });
   t.match(away, { tone: 'bad', sentence: /A store does not answer: 4\.5 calls\/s/ });
 });
 
@@ -63,48 +67,54 @@ t.test('an account that floods is named with what it does, and one that is only 
     { id: 'acc_other', calls: 2, refused: 0 },
   ];
   const flooded = rowWith({ requestsPerSecond: 42, refusals, accounts });
-  t.match(verdictsOn({ row: flooded })[0], {
+  t.match(verdictsOnHost({ row: flooded })[0], {
     tone: 'warn',
     sentence:
       /acc_flood floods: it makes 40 of 42 calls\/s, and 37 of them .* account_concurrency.*suspend acc_flood/,
   });
   const busy = [{ id: 'acc_busy', calls: 40, refused: 3 }];
-  t.match(verdictsOn({ row: rowWith({ accounts: busy }) })[0], { tone: 'good' });
+  t.match(verdictsOnHost({ row: rowWith({ accounts: busy }) })[0], { tone: 'good' });
   const idle = [{ id: 'acc_idle', calls: 0.4, refused: 0.4 }];
-  t.match(verdictsOn({ row: rowWith({ accounts: idle }) })[0], { tone: 'good' });
+  t.match(verdictsOnHost({ row: rowWith({ accounts: idle }) })[0], { tone: 'good' });
 });
 
 t.test('a process that hangs is named before it is replaced, and for two minutes afterwards', async (t) => {
   const silent = [{ name: 'host-a/2', silentMs: 7_200, timeoutMs: 15_000 }];
-  t.match(verdictsOn({ row: rowWith(), silent }), [
+  t.match(verdictsOnHost({ row: rowWith(), silent }), [
     { tone: 'bad', sentence: /host-a\/2 hangs: it has not answered for 7 s, and is replaced after 15 s/ },
   ]);
-  t.match(verdictsOn({ row: rowWith(), silent: [{ ...silent[0], silentMs: 2_000 } as never] }), [
+  t.match(verdictsOnHost({ row: rowWith(), silent: [{ ...silent[0], silentMs: 2_000 } as never] }), [
     { tone: 'good' },
   ]);
   const restart = { text: 'Process 2 hung and is replaced', agoMs: 30_000 };
-  t.match(verdictsOn({ row: rowWith(), restart }), [
+  t.match(verdictsOnHost({ row: rowWith(), restart }), [
     { tone: 'warn', sentence: /^Process 2 hung .* 30 s ago/ },
   ]);
-  t.match(verdictsOn({ row: rowWith(), restart: { ...restart, agoMs: 121_000 } }), [{ tone: 'good' }]);
+  t.match(verdictsOnHost({ row: rowWith(), restart: { ...restart, agoMs: 121_000 } }), [{ tone: 'good' }]);
 });
 
 t.test('a full disk is named, before what is slow', async (t) => {
   const disk = { freeBytes: 120 * MEGABYTE, reservedBytes: 256 * MEGABYTE };
-  const [first, second] = verdictsOn({ row: rowWith({ disk, p99: 900, pixelsMs: 700 }) });
+  const [first, second] = verdictsOnHost({ row: rowWith({ disk, p99: 900, pixelsMs: 700 }) });
   t.match(first, { tone: 'bad', sentence: /DATA_DIR is full: 120 MB are free, and 256 MB are kept free/ });
   t.match(second, { sentence: /the work on pixels/ });
-  t.match(verdictsOn({ row: rowWith({ disk: null }) }), [{ tone: 'good' }], 'a disk that cannot be measured');
+  t.match(
+    verdictsOnHost({ row: rowWith({ disk: null }) }),
+    [{ tone: 'good' }],
+    'a disk that cannot be measured',
+  );
 });
 
 t.test('several hosts are named, and one sentence is enough where all are well', async (t) => {
   const [a, b] = [rowWith(), rowWith({ name: 'host-b', p99: 900, storeMs: 600 })];
   const all = rowWith({ name: 'all hosts', scope: 'all hosts' });
-  t.match(verdictsOnAll([a, b, all]), [{ sentence: /^host-b: Likeliest cause .*the stores/ }]);
-  t.match(verdictsOnAll([a, { ...a, name: 'host-b' }, all]), [{ tone: 'good', sentence: /Nothing is slow/ }]);
-  t.match(verdictsOnAll([b]), [{ sentence: /^Likeliest/ }], 'one host needs no name');
+  t.match(verdictsOnAllHosts([a, b, all]), [{ sentence: /^host-b: Likeliest cause .*the stores/ }]);
+  t.match(verdictsOnAllHosts([a, { ...a, name: 'host-b' }, all]), [
+    { tone: 'good', sentence: /Nothing is slow/ },
+  ]);
+  t.match(verdictsOnAllHosts([b]), [{ sentence: /^Likeliest/ }], 'one host needs no name');
   t.match(
-    verdictsOn({ row: null }),
+    verdictsOnHost({ row: null }),
     [{ tone: 'good', sentence: /within 20 s/ }],
     'a service that has just started',
   );

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { ConnectionBalancer, connectionsToRelease } from '../../../src/host/processes/connection-balancer.ts';
-import { BEAT_MS } from '../../../src/host/processes/heartbeats.ts';
+import { HEARTBEAT_INTERVAL_MS } from '../../../src/host/processes/heartbeats.ts';
 import { manualClock } from '../../support/clock.ts';
 
 function releasesOf(...loads: number[]): number[] {
@@ -65,7 +65,7 @@ function underClock() {
   const clock = manualClock();
   const balance = new ConnectionBalancer<string>({ release: (...release) => asked.push(release), clock });
   function beat(loads: Record<string, number>): void {
-    clock.advance(BEAT_MS);
+    clock.advance(HEARTBEAT_INTERVAL_MS);
     for (const process of Object.keys(loads)) balance.watch(process);
     for (const [process, load] of Object.entries(loads)) balance.report(process, load);
   }

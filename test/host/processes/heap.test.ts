@@ -1,7 +1,7 @@
 // needs: nothing
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { heapOptions } from '../../../src/host/processes/heap.ts';
+import { v8HeapOptions } from '../../../src/host/processes/heap.ts';
 
 /** Megabytes to which the young generation of a process with these options grows while objects die late. */
 function youngMegabytes(options: readonly string[]): number {
@@ -14,8 +14,8 @@ function youngMegabytes(options: readonly string[]): number {
 }
 
 t.test('the young generation of a process stays small, unless the operator sets its size', async (t) => {
-  const options = heapOptions('--enable-source-maps');
+  const options = v8HeapOptions('--enable-source-maps');
   t.same(options, ['--max-semi-space-size=8']);
   t.ok(youngMegabytes(options) <= 2 * 8, 'two halves of 8 MB');
-  t.same(heapOptions('--max-semi-space-size=32 --enable-source-maps'), []);
+  t.same(v8HeapOptions('--max-semi-space-size=32 --enable-source-maps'), []);
 });

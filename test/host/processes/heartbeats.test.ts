@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { BEAT_MS, Heartbeats } from '../../../src/host/processes/heartbeats.ts';
+import { HEARTBEAT_INTERVAL_MS, Heartbeats } from '../../../src/host/processes/heartbeats.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -18,7 +18,7 @@ function underClock() {
   function pass(seconds: number, eachSecond: () => void = () => {}): void {
     for (let second = 0; second < seconds; second += 1) {
       eachSecond();
-      clock.advance(BEAT_MS);
+      clock.advance(HEARTBEAT_INTERVAL_MS);
     }
   }
   return { heartbeats, silent, pass, clock };

@@ -1,7 +1,7 @@
 // needs: service
 import sharp from 'sharp';
 import t from 'tap';
-import { checkAddress } from '../../../src/host/processes/free-port.ts';
+import { checkListenAddress } from '../../../src/host/processes/free-port.ts';
 import { childrenOf, startWholeService, until, type WholeService } from '../../support/whole-service.ts';
 
 t.setTimeout(120_000);
@@ -69,7 +69,7 @@ t.test(
 );
 
 t.test('on METRICS_PORT the primary answers, also while the only process stands still', async (t) => {
-  const port = await checkAddress('127.0.0.1', 0);
+  const port = await checkListenAddress('127.0.0.1', 0);
   const service = await startWholeService(t, {
     PROCESSES: '1',
     METRICS_PORT: String(port),

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { checkAddress } from '../../../src/host/processes/free-port.ts';
+import { checkListenAddress } from '../../../src/host/processes/free-port.ts';
 import { bareEnvironment, MAIN, startWholeService, until } from '../../support/whole-service.ts';
 
 t.test('a first start on a used port says so in one sentence, and loses no key', async (t) => {
@@ -68,8 +68,8 @@ async function freePort(): Promise<number> {
 }
 
 t.test('an address of another machine is named as that', async (t) => {
-  await t.rejects(checkAddress('192.0.2.1', 0), {
+  await t.rejects(checkListenAddress('192.0.2.1', 0), {
     message: /192\.0\.2\.1 is not an address of this machine/,
   });
-  await checkAddress('127.0.0.1', 0);
+  await checkListenAddress('127.0.0.1', 0);
 });

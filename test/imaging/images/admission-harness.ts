@@ -1,12 +1,12 @@
-import { Admission } from '../../../src/imaging/images/admission.ts';
-import type { Slot, WaitingLimits, WorkClass } from '../../../src/imaging/images/slots.ts';
+import { AdmissionQueue } from '../../../src/imaging/images/admission.ts';
+import type { PoolSlot, WaitingLimits, WorkClass } from '../../../src/imaging/images/slots.ts';
 import { manualClock } from '../../support/clock.ts';
 
 export const forever = new AbortController().signal;
 
 /** Callers of an admission. Each slot is kept in `admitted`, in the order of admission. */
-function callersOf(admission: Admission) {
-  const admitted: { name: string; slot: Slot }[] = [];
+function callersOf(admission: AdmissionQueue) {
+  const admitted: { name: string; slot: PoolSlot }[] = [];
   return {
     admitted,
     names: () => admitted.map(({ name }) => name).join(' '),
@@ -40,7 +40,7 @@ export const open = (
 ) => {
   const clock = manualClock();
   const limits: WaitingLimits = { calls: 10, ...options.limits };
-  const admission = new Admission({
+  const admission = new AdmissionQueue({
     ...{ slots: 1, budgetBytes: 100, clock },
     ...options,
     limits: () => limits,

@@ -1,8 +1,8 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { foresee } from '../../../src/imaging/images/estimates/following.ts';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
+import { predictSuccess } from '../../../src/imaging/images/estimates/following.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import type { StoredFile } from '../../../src/imaging/images/source.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { performTransformTask } from '../../../workers/image/pipeline.ts';
@@ -75,10 +75,10 @@ const MISFITS: Array<[pass: ImagePass, param: string]> = [
 
 /** The refusal before the pass takes a slot. */
 function refusalBefore(file: Uint8Array, pass: ImagePass): ApiError {
-  const header = readHeader(file);
+  const header = readImageHeader(file);
   if (header === null) throw new Error('It is an image.');
   try {
-    foresee({ header, fileBytes: file.length }, pass);
+    predictSuccess({ header, fileBytes: file.length }, pass);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
@@ -87,9 +87,9 @@ function refusalBefore(file: Uint8Array, pass: ImagePass): ApiError {
 }
 
 function isWithin(file: Uint8Array, pass: ImagePass): boolean {
-  const header = readHeader(file);
+  const header = readImageHeader(file);
   if (header === null) throw new Error('It is an image.');
-  foresee({ header, fileBytes: file.length }, pass);
+  predictSuccess({ header, fileBytes: file.length }, pass);
   return true;
 }
 

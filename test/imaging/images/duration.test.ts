@@ -3,15 +3,15 @@ import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { estimatedBytes, estimatedMs as estimatedMsOf } from '../../../src/imaging/images/estimates/costs.ts';
-import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
-import { CpuMeter } from '../../../src/imaging/images/pools/threads.ts';
-import { Pace } from '../../../src/imaging/images/pools/work-history.ts';
+import { type ImageHeader, readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import { PassCpuMeter } from '../../../src/imaging/images/pools/threads.ts';
+import { EstimateCorrection } from '../../../src/imaging/images/pools/work-history.ts';
 import type { ImagePass, OperationStep } from '../../../workers/protocol.ts';
 import { gifOf, jpegOf, pngOf } from './files.ts';
 
 const LONG_MS = 2_000;
-const estimatedMs = (header: Header, pass: ImagePass) => estimatedMsOf(header, [pass]);
-const headerOf = (file: Buffer) => readHeader(file) as Header;
+const estimatedMs = (header: ImageHeader, pass: ImagePass) => estimatedMsOf(header, [pass]);
+const headerOf = (file: Buffer) => readImageHeader(file) as ImageHeader;
 const passOf = (encode: ImagePass['encode'], ...steps: [string, object?][]): ImagePass => ({
   decode: {},
   encode,
@@ -24,17 +24,17 @@ t.test('second pictures count in the estimates of time and of memory', (t) => {
   const camera = headerOf(jpegOf(4_000, 3_000));
   const pass = passOf({ format: 'jpeg' }, ['composite', { layerAssetId: 'one' }]);
   const twice = { ...pass, steps: [...pass.steps, ...pass.steps] };
-  const msOf = (layer: Header, of = pass) => estimatedMsOf(camera, [of], { one: layer });
+  const msOf = (layer: ImageHeader, of = pass) => estimatedMsOf(camera, [of], { one: layer });
   t.ok(msOf(large) > msOf(logo) + 1_000);
   t.ok(msOf(large, twice) > 2 * msOf(large) - msOf(logo), 'it is decoded for each step');
-  const bytesOf = (layer: Header) => estimatedBytes(camera, [pass], { one: layer });
+  const bytesOf = (layer: ImageHeader) => estimatedBytes(camera, [pass], { one: layer });
   t.equal(bytesOf(large) - bytesOf(logo), 4 * (49_000_000 - 1_000_000), 'one at a time, as RGBA');
   t.end();
 });
 
 t.test('everyday passes are estimated to take a moment', async (t) => {
   const camera = headerOf(jpegOf(4_000, 3_000));
-  const everyday: [Header, ImagePass][] = [
+  const everyday: [ImageHeader, ImagePass][] = [
     [camera, passOf({ format: 'webp' }, ['resize', { width: 1_024 }])],
     [camera, passOf({ format: 'jpeg' }, ['rotate', { angle: 90 }])],
     [headerOf(jpegOf(8_000, 6_000)), passOf({ format: 'jpeg' }, ['resize', { width: 512 }])],
@@ -49,7 +49,7 @@ t.test('everyday passes are estimated to take a moment', async (t) => {
 t.test('what was seen to take long is estimated to', async (t) => {
   const large = headerOf(jpegOf(7_000, 7_000));
   const small = headerOf(jpegOf(1_000, 1_000));
-  const long: [Header, ImagePass][] = [
+  const long: [ImageHeader, ImagePass][] = [
     [large, passOf({ format: 'avif', lossless: true })],
     [large, passOf({ format: 'avif', effort: 9, target: { minSsim: 1 } })],
     [large, passOf({ format: 'gif' })],
@@ -80,7 +80,7 @@ t.test('a picture that shrinks costs what its result does, and its reading', asy
 });
 
 t.test('an estimate follows what its kind takes on this host, quickly when it was too short', async (t) => {
-  const pace = new Pace();
+  const pace = new EstimateCorrection();
   pace.record('gif', 100, 300);
   t.equal(pace.corrected('gif', 100), 200);
   t.equal(pace.corrected('jpeg', 100), 100, 'each kind by itself');
@@ -93,7 +93,7 @@ t.test('an estimate follows what its kind takes on this host, quickly when it wa
 });
 
 t.test('one slow outlier is made up for by a few quick passes', async (t) => {
-  const pace = new Pace();
+  const pace = new EstimateCorrection();
   pace.record('webp', 1_000, 60_000);
   t.ok(pace.corrected('webp', 1_000) > LONG_MS);
   for (let call = 0; call < 3; call += 1) pace.record('webp', 1_000, 500);
@@ -101,7 +101,7 @@ t.test('one slow outlier is made up for by a few quick passes', async (t) => {
 });
 
 t.test('kinds that callers make up do not fill the memory, and leave those in use', async (t) => {
-  const pace = new Pace();
+  const pace = new EstimateCorrection();
   pace.record('first', 100, 400);
   for (let kind = 0; kind < 999; kind += 1) pace.record(`kind ${kind}`, 100, 400);
   pace.record('first', 100, 400);
@@ -112,7 +112,7 @@ t.test('kinds that callers make up do not fill the memory, and leave those in us
 
 t.test('the CPU time of a process is shared by the passes that run at the time', async (t) => {
   let usedMs = 5_000;
-  const meter = new CpuMeter(() => usedMs);
+  const meter = new PassCpuMeter(() => usedMs);
   const alone = meter.begin();
   usedMs += 100;
   t.equal(alone(), 100, 'what was used before is not its own');
@@ -127,7 +127,7 @@ t.test('the CPU time of a process is shared by the passes that run at the time',
 });
 
 t.test('the system tells the CPU time of other threads, without that of this one', async (t) => {
-  const measured = new CpuMeter().begin();
+  const measured = new PassCpuMeter().begin();
   const before = process.threadCpuUsage();
   const hashed = await promisify(pbkdf2)('password', 'salt', 400_000, 64, 'sha512');
   const { user, system } = process.threadCpuUsage(before);

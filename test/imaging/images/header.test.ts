@@ -1,7 +1,7 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
+import { type ImageHeader, readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { avifOf, gifOf, jpegOf, pngOf, svgOf, tiffOf, webpOf } from './files.ts';
 
@@ -9,14 +9,14 @@ const corpus = needsImages(t);
 const FOLDERS = ['animated', 'hostile', 'modern', 'orientation', 'photos', 'pngsuite', 'vector'];
 
 /** What sharp reads of a file, in our words; null if it reads nothing. */
-async function toldBySharp(file: Uint8Array): Promise<Partial<Header> | null> {
+async function toldBySharp(file: Uint8Array): Promise<Partial<ImageHeader> | null> {
   const metadata = await sharp(file)
     .metadata()
     .catch(() => null);
   if (metadata === null) return null;
   const { format, width, height, pages, orientation, isProgressive } = metadata;
   return {
-    format: format === 'heif' ? 'avif' : (format as Header['format']),
+    format: format === 'heif' ? 'avif' : (format as ImageHeader['format']),
     width,
     height,
     frames: pages ?? 1,
@@ -33,7 +33,7 @@ t.test('every shared image that sharp reads is told as sharp tells it', corpus, 
     if (theirs === null) continue;
     // libvips counts the tiles of a grid as pictures.
     const frames = name.includes('_grid') ? 1 : theirs.frames;
-    t.match(readHeader(file), { ...theirs, frames }, name);
+    t.match(readImageHeader(file), { ...theirs, frames }, name);
     compared += 1;
   }
   t.ok(compared > 250, `${compared} images compared`);
@@ -46,37 +46,41 @@ t.test('transparency and channels are told as sharp tells them', corpus, async (
       .catch(() => null);
     if (metadata === null) continue;
     const { hasAlpha, channels } = metadata;
-    t.match(readHeader(image(name)), { hasAlpha, channels }, name);
+    t.match(readImageHeader(image(name)), { hasAlpha, channels }, name);
   }
 });
 
 t.test('an AVIF sequence is counted by its samples', corpus, async (t) => {
-  t.match(readHeader(image('animated/colors-animated.avif')), { format: 'avif', frames: 5, animated: true });
+  t.match(readImageHeader(image('animated/colors-animated.avif')), {
+    format: 'avif',
+    frames: 5,
+    animated: true,
+  });
 });
 
 t.test('pages of a TIFF count with a size each', async (t) => {
   const file = tiffOf({ width: 10, height: 10 }, { width: 20_000, height: 3_000 });
-  t.match(readHeader(file), { width: 10, height: 10, frames: 2, pixels: 100 + 60_000_000 });
+  t.match(readImageHeader(file), { width: 10, height: 10, frames: 2, pixels: 100 + 60_000_000 });
 });
 
 t.test('a TIFF whose pages lead in a circle ends', async (t) => {
   const file = tiffOf({ width: 10, height: 10 }, { width: 10, height: 10 });
   file.writeUInt32LE(8, file.length - 4);
-  t.match(readHeader(file), { frames: 2 });
+  t.match(readImageHeader(file), { frames: 2 });
 });
 
 t.test('the size of a drawing is what its root says, in any unit', async (t) => {
-  t.match(readHeader(svgOf(30, 20)), { format: 'svg', width: 30, height: 20 });
-  t.match(readHeader(svgOf('1in', '2.54cm')), { width: 96, height: 96 });
+  t.match(readImageHeader(svgOf(30, 20)), { format: 'svg', width: 30, height: 20 });
+  t.match(readImageHeader(svgOf('1in', '2.54cm')), { width: 96, height: 96 });
   t.match(
-    readHeader(Buffer.from('<?xml version="1.0"?><!-- <svg> --><svg viewBox="0 0 40 20" width="80"/>')),
+    readImageHeader(Buffer.from('<?xml version="1.0"?><!-- <svg> --><svg viewBox="0 0 40 20" width="80"/>')),
     {
       width: 80,
       height: 40,
     },
   );
-  t.match(readHeader(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), { width: 0, height: 0 });
-  t.equal(readHeader(Buffer.from('<html><svg/></html>')), null);
+  t.match(readImageHeader(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), { width: 0, height: 0 });
+  t.equal(readImageHeader(Buffer.from('<html><svg/></html>')), null);
 });
 
 t.test('what is no image is null', async (t) => {
@@ -89,8 +93,8 @@ t.test('what is no image is null', async (t) => {
     '%PDF-1.7',
     'BM',
   ])
-    t.equal(readHeader(Buffer.from(bytes, 'latin1')), null, JSON.stringify(bytes));
-  t.equal(readHeader(pngOf(0, 10)), null);
+    t.equal(readImageHeader(Buffer.from(bytes, 'latin1')), null, JSON.stringify(bytes));
+  t.equal(readImageHeader(pngOf(0, 10)), null);
 });
 
 const made = [
@@ -106,12 +110,12 @@ const made = [
 t.test('no truncation and no flipped bit makes it throw', async (t) => {
   let read = 0;
   for (const file of made) {
-    t.match(readHeader(file), { width: 9, height: 7 });
-    for (let end = 0; end < file.length; end += 1) readHeader(file.subarray(0, end));
+    t.match(readImageHeader(file), { width: 9, height: 7 });
+    for (let end = 0; end < file.length; end += 1) readImageHeader(file.subarray(0, end));
     for (let bit = 0; bit < file.length * 8; bit += 1) {
       const flipped = Buffer.from(file);
       flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      readHeader(flipped);
+      readImageHeader(flipped);
       read += 1;
     }
   }
@@ -131,7 +135,7 @@ t.test('nor do those of real files', corpus, async (t) => {
       const broken = file.slice(0, 1 + (random() % file.length));
       const near = Math.min(broken.length, 512);
       for (let flips = 0; flips < 4; flips += 1) broken[random() % near] = random() & 255;
-      readHeader(broken);
+      readImageHeader(broken);
     }
   }
   t.pass(`${names.length * 60} broken files`);
@@ -147,5 +151,5 @@ t.test('blocks without end are given up', async (t) => {
       Buffer.from('\0\0\0\x08free'.repeat(100_000), 'latin1'),
     ]),
   };
-  for (const [name, file] of Object.entries(endless)) t.equal(readHeader(file), null, name);
+  for (const [name, file] of Object.entries(endless)) t.equal(readImageHeader(file), null, name);
 });

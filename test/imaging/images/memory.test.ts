@@ -2,16 +2,16 @@
 import t from 'tap';
 import { imageMemoryBudgets } from '../../../src/imaging/images/budgets.ts';
 import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
-import { headerOf } from '../../../src/imaging/images/header/facts.ts';
-import { type Header, readHeader } from '../../../src/imaging/images/header/header.ts';
+import { imageHeaderOf } from '../../../src/imaging/images/header/facts.ts';
+import { type ImageHeader, readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import type { ImagePass, OperationStep, OutputFormat } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 
 const MEGABYTE = 1_048_576;
-const estimatedBytes = (header: Header, pass: ImagePass) => estimatedBytesOf(header, [pass]);
+const estimatedBytes = (header: ImageHeader, pass: ImagePass) => estimatedBytesOf(header, [pass]);
 
 function megabytes(file: Uint8Array, steps: OperationStep[], format: OutputFormat): number {
-  const header = readHeader(file);
+  const header = readImageHeader(file);
   if (header === null) throw new Error('no header');
   return estimatedBytes(header, { decode: {}, steps, encode: { format } }) / MEGABYTE;
 }
@@ -55,7 +55,7 @@ for (const [name, seenMegabytes, estimate] of SEEN) {
 
 t.test('an animation that has to be turned weighs its copies, whatever step comes first', async (t) => {
   const size = { width: 1_000, height: 500, channels: 3 };
-  const upright = headerOf({ format: 'webp', ...size, frames: 4, animated: true });
+  const upright = imageHeaderOf({ format: 'webp', ...size, frames: 4, animated: true });
   const pass = { decode: {}, steps: [resize(512)], encode: { format: 'webp' as const } };
   const added = estimatedBytes({ ...upright, orientation: 6 }, pass) - estimatedBytes(upright, pass);
   t.ok(added > 2 * upright.pixels * 3, `${added / MEGABYTE} MB more`);

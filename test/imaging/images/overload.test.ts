@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import type { Admission } from '../../../src/imaging/images/admission.ts';
-import { SpacedTimes } from '../../../src/imaging/images/spaced-times.ts';
+import type { AdmissionQueue } from '../../../src/imaging/images/admission.ts';
+import { SpacedCallTimes } from '../../../src/imaging/images/spaced-times.ts';
 import type { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { manualClock } from '../../support/clock.ts';
 import { forever, open, settle } from './admission-harness.ts';
@@ -151,7 +151,7 @@ t.test('where one piece of work takes longer than the limit, one call may wait f
 });
 
 /** Seconds after which a call that is refused now may come again; null if it is let in. */
-function sentAwayFor(admission: Admission, accountId: string): number | null {
+function sentAwayFor(admission: AdmissionQueue, accountId: string): number | null {
   try {
     admission.expect({ accountId }).end();
     return null;
@@ -176,7 +176,7 @@ t.test('calls that an overload refuses are told to come back one after the other
 
 t.test('times of one account lie apart, and none is later than the limit', async (t) => {
   const clock = manualClock();
-  const times = new SpacedTimes(clock, 10_000);
+  const times = new SpacedCallTimes(clock, 10_000);
   const wait = { waitMs: 3_000, spaceMs: 2_000 };
   const told = () => times.next('a', wait);
   t.same(Array.from({ length: 6 }, told), [3_000, 5_000, 7_000, 9_000, 10_000, 10_000]);

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { readable } from '../../../src/imaging/images/source.ts';
+import { requireReadableHeader } from '../../../src/imaging/images/source.ts';
 import type { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { avifOf, gifOf, jpegOf, pngOf, svgOf, tiffOf, webpOf } from './files.ts';
 
@@ -10,7 +10,7 @@ const ABOVE_IN_THREE = [14_041, 1_187] as const;
 
 function refusalOf(file: Uint8Array): Partial<ApiError> | null {
   try {
-    readable(file);
+    requireReadableHeader(file);
     return null;
   } catch (error) {
     return error as ApiError;
@@ -28,7 +28,7 @@ const SIZED: Record<string, (width: number, height: number) => Uint8Array> = {
 
 for (const [format, fileOf] of Object.entries(SIZED)) {
   t.test(`50,000,000 pixels pass and one more does not: ${format}`, async (t) => {
-    t.equal(readable(fileOf(10_000, 5_000)).pixels, 50_000_000);
+    t.equal(requireReadableHeader(fileOf(10_000, 5_000)).pixels, 50_000_000);
     t.match(refusalOf(fileOf(...ABOVE)), {
       code: 'unsupported_format',
       details: { limit: 50_000_000, received: 50_000_001 },
@@ -37,12 +37,12 @@ for (const [format, fileOf] of Object.entries(SIZED)) {
 }
 
 t.test('a drawing passes in any size: it is counted when it is drawn', async (t) => {
-  t.match(readable(svgOf(100_000, 50_000)), { format: 'svg', width: 100_000 });
+  t.match(requireReadableHeader(svgOf(100_000, 50_000)), { format: 'svg', width: 100_000 });
 });
 
 t.test('frames and pages count', async (t) => {
-  t.equal(readable(gifOf(2_000, 1_000, 25)).pixels, 50_000_000);
-  t.equal(readable(webpOf(2_000, 1_000, 25)).pixels, 50_000_000);
+  t.equal(requireReadableHeader(gifOf(2_000, 1_000, 25)).pixels, 50_000_000);
+  t.equal(requireReadableHeader(webpOf(2_000, 1_000, 25)).pixels, 50_000_000);
   const [width, height] = ABOVE_IN_THREE;
   const page = { width, height };
   for (const file of [gifOf(width, height, 3), webpOf(width, height, 3), tiffOf(page, page, page)]) {

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { LateWork, WorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
+import { AccountWorkerTime, LateWork } from '../../../src/imaging/images/pools/work-history.ts';
 import { type RasterizedDrawing, Rasterizer } from '../../../src/imaging/images/vector.ts';
 import { type Clock, systemClock } from '../../../src/platform/clock.ts';
-import type { DrawingSize } from '../../../workers/vector/protocol.ts';
-import { sanitize as sanitized } from '../../../workers/vector/sanitize.ts';
+import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
+import { sanitizeSvg as sanitized } from '../../../workers/vector/sanitize.ts';
 import { manualClock } from '../../support/clock.ts';
 import { svgOf } from './files.ts';
 
@@ -27,14 +27,14 @@ function open(t: Test, options: { clock?: Clock; memoryMegabytes?: number } = {}
     limits: () => ({ calls: 8 }),
     clock,
     lateWork: new LateWork(clock),
-    workerTime: new WorkerTime({ clock, budgetMs: () => 60_000 }),
+    workerTime: new AccountWorkerTime({ clock, budgetMs: () => 60_000 }),
     onLost: () => {},
     ...rest,
   });
   t.teardown(() => rasterizer.close());
   const draw = (
     bytes: Uint8Array,
-    size: DrawingSize = { density: 96 },
+    size: RequestedDrawingSize = { density: 96 },
     signal = forever,
   ): Promise<RasterizedDrawing> =>
     rasterizer.draw({ bytes, size }, { accountId: 'acc', deadline: { signal, waiting: (slot) => slot } });

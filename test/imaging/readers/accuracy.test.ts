@@ -8,10 +8,10 @@ import t from 'tap';
 import { prepareZXingModule, type WriteInputBarcodeFormat, writeBarcode } from 'zxing-wasm/writer';
 import { findProgram } from '../../../bench/services/programs.ts';
 import { readSettings } from '../../../config/index.ts';
-import { useFontconfig } from '../../../src/imaging/fonts/fontconfig.ts';
+import { configureFontconfig } from '../../../src/imaging/fonts/fontconfig.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { Readers } from '../../../src/imaging/readers/readers.ts';
-import type { ReadCodes, ReadingTask, ReadText } from '../../../src/imaging/readers/reading.ts';
+import type { CodesReading, ReadingTask, TextReading } from '../../../src/imaging/readers/reading.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
 /** Floors below what is read today, so that a worse reader, or a worse preparation for it, is noticed. */
@@ -22,7 +22,7 @@ const MIN_CODES_RIGHT = 29;
 const DEADLINE_MS = 60_000;
 const execFile = promisify(execFileOfNode);
 
-useFontconfig();
+configureFontconfig();
 const writer = await readFile(fileURLToPath(import.meta.resolve('zxing-wasm/writer/zxing_writer.wasm')));
 prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(writer).buffer } });
 
@@ -116,7 +116,7 @@ t.test(`the text of ${PAGES.length} pages and signs is read`, { timeout: 180_000
     const found = (await read(changed(await written(text, style)), {
       kind: 'text',
       language: 'eng',
-    })) as ReadText;
+    })) as TextReading;
     const edits = editsBetween(text, found.text.replace(/\s*\n\s*/g, '\n'));
     wrong += edits;
     all += text.length;
@@ -181,7 +181,7 @@ t.test('light codes on a dark ground are read, of every kind', { timeout: 120_00
     const [format, text, expected = text] = kind;
     const { codes } = (await read((await codeOf(kind)).negate({ alpha: false }), {
       kind: 'codes',
-    })) as ReadCodes;
+    })) as CodesReading;
     t.match(codes, [{ text: expected }], format);
     t.equal(codes.length, 1, format);
   }
@@ -195,7 +195,7 @@ t.test('codes of every kind are read', { timeout: 120_000 }, async (t) => {
   let right = 0;
   for (const [kind, [what, change]] of cases) {
     const [format, text, expected = text] = kind;
-    const { codes } = (await read(change(await codeOf(kind)), { kind: 'codes' })) as ReadCodes;
+    const { codes } = (await read(change(await codeOf(kind)), { kind: 'codes' })) as CodesReading;
     const isRight = codes.length === 1 && codes[0]?.text === expected;
     right += Number(isRight);
     if (!isRight) t.comment(`${format}, ${what}: ${JSON.stringify(codes)}`);

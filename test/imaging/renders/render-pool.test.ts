@@ -1,8 +1,8 @@
 // needs: nothing
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
-import { Deadline } from '../../../src/imaging/images/deadline.ts';
-import { WorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
+import { CallDeadline } from '../../../src/imaging/images/deadline.ts';
+import { AccountWorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import type { WorkClass } from '../../../src/imaging/images/slots.ts';
 import { RenderPool } from '../../../src/imaging/renders/pool.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
@@ -23,7 +23,7 @@ function openPool({
   const [first, relief] = [standInThread(), standInThread()];
   const slowAccounts: string[] = [];
   const state = { isReliefReady, asked: 0 };
-  const workerTime = new WorkerTime({ clock, budgetMs: () => BUDGET_MS });
+  const workerTime = new AccountWorkerTime({ clock, budgetMs: () => BUDGET_MS });
   const pool = new RenderPool({
     threads: [first, ...others],
     slotsPerThread: 2,
@@ -51,7 +51,7 @@ function openPool({
   ) => {
     workerTime.arrived(accountId);
     const late = () => new ApiError('provider_unavailable', 'The deadline has passed.');
-    const deadline = new Deadline({ deadlineMs: 1e12, client: client.signal, clock, late });
+    const deadline = new CallDeadline({ deadlineMs: 1e12, client: client.signal, clock, late });
     try {
       const drawn = await pool.draw({ html, width: 1, height: 1, accountId, assets: {}, work, deadline });
       return drawn === 'withdrawn' ? drawn : 'answered';

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { WorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
+import { AccountWorkerTime } from '../../../src/imaging/images/pools/work-history.ts';
 import { type RenderRequest, Renders, type RendersOptions } from '../../../src/imaging/renders/renders.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { until } from '../../support/whole-service.ts';
@@ -24,7 +24,7 @@ interface Door extends Renders {
   /** Its result. */
   draw(request: Partial<RenderRequest>): ReturnType<Renders['render']>;
   lines: string[];
-  workerTime: WorkerTime;
+  workerTime: AccountWorkerTime;
 }
 
 interface DoorOptions
@@ -32,7 +32,7 @@ interface DoorOptions
 
 function openDoor(t: Test, options: DoorOptions = {}): Door {
   const lines: string[] = [];
-  const workerTime = new WorkerTime({ clock: systemClock, budgetMs: () => 60_000 });
+  const workerTime = new AccountWorkerTime({ clock: systemClock, budgetMs: () => 60_000 });
   const renders = new Renders({
     threads: 1,
     queueLimit: options.queueLimit ?? 8,

@@ -1,4 +1,4 @@
-import type { CallHooks, RenderThread } from '../../../src/imaging/renders/thread.ts';
+import type { RenderCallHooks, RenderThread } from '../../../src/imaging/renders/thread.ts';
 import type { RenderAnswer, RenderCall } from '../../../workers/render/protocol.ts';
 
 /** A call to the stand-in: the test decides when it is drawn, and its answer. */
@@ -40,7 +40,7 @@ export function standInThread(): StandInThread {
     get busy() {
       return busy;
     },
-    call(task: RenderCall, _deadlineMs: number, { clientGone, onDrawing }: CallHooks = {}) {
+    call(task: RenderCall, _deadlineMs: number, { clientGone, onDrawing }: RenderCallHooks = {}) {
       busy += 1;
       const answered = Promise.withResolvers<RenderAnswer>();
       calls.push({

@@ -1,7 +1,7 @@
 // needs: nothing
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
-import { Standby } from '../../../src/imaging/renders/standby.ts';
+import { StandbyRenderThread } from '../../../src/imaging/renders/standby.ts';
 import { manualClock } from '../../support/clock.ts';
 import { type StandInThread, standInThread } from './stand-in-render-thread.ts';
 
@@ -12,7 +12,12 @@ function openStandby() {
   const onReady = () => {
     state.ready += 1;
   };
-  return { clock, thread, state, standby: new Standby({ newThread: () => thread, clock, onReady }) };
+  return {
+    clock,
+    thread,
+    state,
+    standby: new StandbyRenderThread({ newThread: () => thread, clock, onReady }),
+  };
 }
 
 async function becomesWarm({ calls }: StandInThread): Promise<void> {

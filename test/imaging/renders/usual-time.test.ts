@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
-import { UsualTime } from '../../../src/imaging/renders/pool.ts';
+import { UsualDrawingTime } from '../../../src/imaging/renders/pool.ts';
 
 t.test('the usual time is the median of the accounts, each of which counts once', async (t) => {
-  const usual = new UsualTime();
+  const usual = new UsualDrawingTime();
   t.equal(usual.medianMs(), 0);
   usual.record('acc_a', 40);
   t.equal(usual.medianMs(), 40);
@@ -16,7 +16,7 @@ t.test('the usual time is the median of the accounts, each of which counts once'
 });
 
 t.test('only the 64 accounts that drew last are remembered', async (t) => {
-  const usual = new UsualTime();
+  const usual = new UsualDrawingTime();
   for (let account = 0; account < 40; account += 1) usual.record(`acc_${account}`, 10);
   for (let account = 40; account < 104; account += 1) usual.record(`acc_${account}`, 90);
   t.equal(usual.medianMs(), 90);

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
 import type { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
-import { libuvThreads } from '../../../src/platform/concurrency/capacity.ts';
-import type { Objects } from '../../../src/platform/stores/objects/port.ts';
-import { Intake } from '../../../src/product/assets/uploads/intake.ts';
-import { Prefetch } from '../../../src/product/jobs/engine/prefetch.ts';
+import { libuvThreadCount } from '../../../src/platform/concurrency/capacity.ts';
+import type { ObjectStore } from '../../../src/platform/stores/objects/port.ts';
+import { UploadIntake } from '../../../src/product/assets/uploads/intake.ts';
+import { ItemPrefetch } from '../../../src/product/jobs/engine/prefetch.ts';
 import { JobEndWaiters } from '../../../src/product/jobs/waits.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
@@ -32,8 +32,8 @@ t.test(
     const objects = {
       read: async () => new Uint8Array(1),
       get: async () => ({ body: Readable.from([new Uint8Array(1)]), sizeBytes: 1, contentType: 'image/png' }),
-    } as unknown as Objects;
-    const { describe } = new Intake({ objects, imageWorkers, capacity });
+    } as unknown as ObjectStore;
+    const { describe } = new UploadIntake({ objects, imageWorkers, capacity });
     const uploads = Array.from({ length: 12 }, (_, index) => describe(`acc_${index}`, 'key', never));
     for (const threads of [1, 3, 6]) {
       capacity.set('IMAGE_THREADS', threads);
@@ -50,7 +50,7 @@ t.test(
 
 t.test('a change of IMAGE_THREADS reaches the items that a process works on', async (t) => {
   const capacity = smallCapacity();
-  const prefetch = new Prefetch(capacity.imageThreads, capacity.jobItems);
+  const prefetch = new ItemPrefetch(capacity.imageThreads, capacity.jobItems);
   const worked = () => {
     prefetch.claimed = 0;
     while (prefetch.isIdle) prefetch.claimed += 1;
@@ -82,7 +82,7 @@ t.test('a change of PROCESSES reaches the share that a process has of the waits 
 
 t.test('a change of IMAGE_THREADS reaches libuv’s threads of processes that start later', async (t) => {
   const capacity = smallCapacity();
-  t.equal(libuvThreads(capacity), 8);
+  t.equal(libuvThreadCount(capacity), 8);
   capacity.set('IMAGE_THREADS', 8);
-  t.equal(libuvThreads(capacity), 20);
+  t.equal(libuvThreadCount(capacity), 20);
 });

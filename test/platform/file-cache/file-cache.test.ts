@@ -7,7 +7,7 @@ import { BucketStorage } from '../../../src/platform/file-cache/bucket-storage.t
 import { DiskStorage } from '../../../src/platform/file-cache/disk-storage.ts';
 import { filesToEvict } from '../../../src/platform/file-cache/eviction.ts';
 import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { fileCacheContract, place } from './contract.ts';
 
@@ -30,7 +30,7 @@ t.test('on a disk', async (t) => fileCacheContract(t, async (t) => (await openDi
 
 t.test('among the objects', async (t) =>
   fileCacheContract(t, async (t) => {
-    const objects = new FileObjects(await openDirectory(t));
+    const objects = new FileObjectStore(await openDirectory(t));
     await objects.put('other/a', Buffer.from('no file of the cache'), 'text/plain');
     return new BucketStorage({ objects, prefix: 'kept/', maxFileBytes: 1_000_000 });
   }),

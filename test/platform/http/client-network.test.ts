@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { networkOf } from '../../../src/platform/http/connection/client-network.ts';
+import { clientNetworkOf } from '../../../src/platform/http/connection/client-network.ts';
 
 t.test('windows count IPv4 by address and IPv6 by its /64, however it is spelt', async (t) => {
   const rows = [
@@ -16,5 +16,5 @@ t.test('windows count IPv4 by address and IPv6 by its /64, however it is spelt',
     ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
     ['', ''],
   ];
-  for (const [address = '', network] of rows) t.equal(networkOf(address), network, address);
+  for (const [address = '', network] of rows) t.equal(clientNetworkOf(address), network, address);
 });

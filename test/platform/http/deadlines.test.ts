@@ -1,7 +1,11 @@
 // needs: server, waits
 import t from 'tap';
-import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
-import { StoreTimeout, timedDocuments, withTimeouts } from '../../../src/platform/stores/store-timeout.ts';
+import { S3ObjectStore } from '../../../src/platform/stores/objects/s3.ts';
+import {
+  documentsWithTimeouts,
+  StoreTimeout,
+  withTimeouts,
+} from '../../../src/platform/stores/store-timeout.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 import { serveTcp } from '../outbound/listener.ts';
@@ -72,7 +76,7 @@ const settings = {
 const server = await startServer(t, {
   settings,
   stores: {
-    documents: timedDocuments(hangableDocuments, timeout('documents')),
+    documents: documentsWithTimeouts(hangableDocuments, timeout('documents')),
     coordination: withTimeouts(hangable(coordination, 'coordination'), timeout('coordination')),
     objects,
     close: async () => undefined,
@@ -169,7 +173,7 @@ t.test(
   async (t) => {
     process.env.AWS_ACCESS_KEY_ID = 'any';
     process.env.AWS_SECRET_ACCESS_KEY = 'any';
-    const hangingObjects = new S3Objects({ bucket: 'b', region: 'us-east-1', endpoint: silent.url });
+    const hangingObjects = new S3ObjectStore({ bucket: 'b', region: 'us-east-1', endpoint: silent.url });
     t.teardown(() => hangingObjects.close());
     const at = await startServer(t, {
       settings,

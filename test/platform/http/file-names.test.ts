@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import t from 'tap';
-import { withFullName } from '../../../src/platform/http/bodies/file-names.ts';
+import { withFullFileName } from '../../../src/platform/http/bodies/file-names.ts';
 import { sharedServer } from '../../support/harness.ts';
 
 const server = await sharedServer();
@@ -84,7 +84,7 @@ t.test('a long header is left as it is, and a crooked one ends', async (t) => {
   for (const part of crooked) {
     for (const length of [8_000, 100_000]) {
       const header = `form-data; filename*=${part.repeat(length / part.length)}`;
-      const written = withFullName(header);
+      const written = withFullFileName(header);
       if (length > 8_192) t.equal(written, header);
     }
   }

@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import t from 'tap';
-import { sandboxObstacle } from '../../../src/imaging/renders/sandbox.ts';
+import { findSandboxObstacle } from '../../../src/imaging/renders/sandbox.ts';
 import { ERROR_CODES } from '../../../src/platform/http/errors/errors.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 
@@ -189,7 +189,7 @@ t.test(
     t.equal((await server.call('//healthz')).status, 200);
     const ready = await server.call('//readyz');
     const parts = { documents: 'ok', coordination: 'ok', objects: 'ok', pixels: 'ok' };
-    const isSandboxed = (await sandboxObstacle()) === null;
+    const isSandboxed = (await findSandboxObstacle()) === null;
     t.match(ready.json, { status: 'ok', parts });
     if (!isSandboxed) t.match(ready.json.remarks, [/has no sandbox/]);
     const text = (await server.call('//metrics')).bytes.toString();

@@ -1,8 +1,8 @@
 // needs: server
 import t from 'tap';
 import { parseJson } from '../../../src/platform/http/bodies/json.ts';
-import { LargeBodies } from '../../../src/platform/http/bodies/large-bodies.ts';
-import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
+import { LargeBodyQueue } from '../../../src/platform/http/bodies/large-bodies.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
 import { startServer } from '../../support/harness.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -46,17 +46,17 @@ t.test('JSON that is a part of a body is refused by the name of the part', (t) =
   ];
   for (const [text, message] of refused) {
     const refusal = { code: 'invalid_param', param: 'steps', message };
-    t.throws(() => parseJson(Buffer.from(text), sentAs('steps')), refusal, text.slice(0, 9));
+    t.throws(() => parseJson(Buffer.from(text), sentFieldAt('steps')), refusal, text.slice(0, 9));
   }
   const names = { code: 'payload_too_large', param: 'steps', message: /^steps has more than 20000/ };
-  t.throws(() => parseJson(json(named(30_000)), sentAs('steps')), names);
+  t.throws(() => parseJson(json(named(30_000)), sentFieldAt('steps')), names);
   t.end();
 });
 
 t.test(
   'a large body that is parsed in pieces is the value, or the refusal, of one that is parsed whole',
   async (t) => {
-    const bodies = new LargeBodies();
+    const bodies = new LargeBodyQueue();
     const rest = 'x'.repeat(70_000);
     const list = rows(30_000, { a: 1, b: [null, 'x,]}', {}] });
     const taken: [string, string][] = [
@@ -101,7 +101,7 @@ t.test(
 t.test(
   'large bodies are parsed one at a time, by turns of their owners, with room between them',
   async (t) => {
-    const bodies = new LargeBodies();
+    const bodies = new LargeBodyQueue();
     const large = json(rows(100_000, { a: 1 }));
     const done: string[] = [];
     let turns = 0;

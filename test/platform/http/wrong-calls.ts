@@ -1,4 +1,4 @@
-import { isObject } from '../../../src/platform/values/json.ts';
+import { isJsonObject } from '../../../src/platform/values/json.ts';
 
 /** Right calls, and mistakes in them as people make them, by a generator that repeats itself. */
 
@@ -45,12 +45,14 @@ function placesIn(call: Call): Place[] {
   const roots = [call.json, call.form].filter((root) => root !== undefined);
   const nested = roots.flatMap(({ steps = [], outputs = [], variants = [] }) =>
     [...(steps as Values[]), ...(outputs as Values[]), ...(variants as Values[])].flatMap((one) => [
-      ...(isObject(one.parameters) ? [{ fields: one.parameters, ...('op' in one && { owner: one }) }] : []),
+      ...(isJsonObject(one.parameters)
+        ? [{ fields: one.parameters, ...('op' in one && { owner: one }) }]
+        : []),
       ...((one.steps ?? []) as Values[]).map((step) => ({ fields: step.parameters as Values, owner: step })),
     ]),
   );
   const own = roots.flatMap((root): Place[] =>
-    isObject(root.parameters) ? [{ fields: root.parameters, owner: root }] : [{ fields: root }],
+    isJsonObject(root.parameters) ? [{ fields: root.parameters, owner: root }] : [{ fields: root }],
   );
   return [{ fields: call.query }, ...own, ...nested];
 }

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { nearest } from '../../../src/platform/ids/nearest.ts';
+import { nearestName } from '../../../src/platform/ids/nearest.ts';
 
 t.test('a misspelt or foreign name leads to the one that it stands for', async (t) => {
   const known = ['width', 'height', 'quality', 'maxBytes', 'format', 'background', 'enlarge', 'north'];
@@ -19,6 +19,6 @@ t.test('a misspelt or foreign name leads to the one that it stands for', async (
     ['', undefined],
     ['x'.repeat(1000), undefined],
   ];
-  for (const [wrong, right] of table) t.equal(nearest(wrong, known), right, wrong.slice(0, 20));
-  t.equal(nearest('q', ['width']), undefined, 'a foreign name of something that is not there');
+  for (const [wrong, right] of table) t.equal(nearestName(wrong, known), right, wrong.slice(0, 20));
+  t.equal(nearestName('q', ['width']), undefined, 'a foreign name of something that is not there');
 });

@@ -1,11 +1,11 @@
 // needs: nothing
 import t from 'tap';
 import {
-  freeSlug,
+  firstFreeSlug,
   isReservedSlug,
   isSlug,
   MAX_SLUG_CHARACTERS,
-  parseReference,
+  parseVersionedReference,
   slugFromName,
 } from '../../../src/platform/ids/slugs.ts';
 
@@ -35,7 +35,7 @@ t.test('no name makes a reserved slug, with a number behind it or without', asyn
   ]) {
     const slug = slugFromName(name, 'template');
     t.notOk(isReservedSlug(slug), slug);
-    t.notOk(isReservedSlug(freeSlug(slug, new Set([slug]))));
+    t.notOk(isReservedSlug(firstFreeSlug(slug, new Set([slug]))));
   }
   t.equal(slugFromName('builtins of 2024', 'template'), 'builtins-of-2024');
 });
@@ -44,16 +44,16 @@ t.test('every made slug is well formed, however long the name and however many t
   for (let length = 1; length < 250; length++) {
     const slug = slugFromName('a b'.repeat(length), 'template');
     const taken = new Set([slug, ...Array.from({ length: 1000 }, (_, index) => `${slug}-${index + 2}`)]);
-    t.ok(isSlug(freeSlug(slug, taken)), slug);
+    t.ok(isSlug(firstFreeSlug(slug, taken)), slug);
   }
 });
 
 t.test('a taken slug gets the lowest free number', async (t) => {
-  t.equal(freeSlug('card', new Set()), 'card');
-  t.equal(freeSlug('card', new Set(['card'])), 'card-2');
-  t.equal(freeSlug('card', new Set(['card', 'card-2', 'card-4'])), 'card-3');
+  t.equal(firstFreeSlug('card', new Set()), 'card');
+  t.equal(firstFreeSlug('card', new Set(['card'])), 'card-2');
+  t.equal(firstFreeSlug('card', new Set(['card', 'card-2', 'card-4'])), 'card-3');
   const longest = 'x'.repeat(MAX_SLUG_CHARACTERS);
-  t.equal(freeSlug(longest, new Set([longest])), `${'x'.repeat(MAX_SLUG_CHARACTERS - 5)}-2`);
+  t.equal(firstFreeSlug(longest, new Set([longest])), `${'x'.repeat(MAX_SLUG_CHARACTERS - 5)}-2`);
 });
 
 t.test('a slug is told from anything else', async (t) => {
@@ -64,11 +64,14 @@ t.test('a slug is told from anything else', async (t) => {
 });
 
 t.test('a reference names an id or a slug, and a version when one follows the @', async (t) => {
-  t.same(parseReference('card'), { idOrSlug: 'card' });
-  t.same(parseReference('tpl_Ab1'), { idOrSlug: 'tpl_Ab1' });
-  t.same(parseReference('card@12'), { idOrSlug: 'card', version: 12 });
-  t.same(parseReference(`card@${'9'.repeat(400)}`), { idOrSlug: 'card', version: Number.MAX_SAFE_INTEGER });
+  t.same(parseVersionedReference('card'), { idOrSlug: 'card' });
+  t.same(parseVersionedReference('tpl_Ab1'), { idOrSlug: 'tpl_Ab1' });
+  t.same(parseVersionedReference('card@12'), { idOrSlug: 'card', version: 12 });
+  t.same(parseVersionedReference(`card@${'9'.repeat(400)}`), {
+    idOrSlug: 'card',
+    version: Number.MAX_SAFE_INTEGER,
+  });
   for (const version of ['', '0', '00', '-1', '+1', '1.5', '1e3', 'x', ' 1', '1@2', '١']) {
-    t.equal(parseReference(`card@${version}`), null, JSON.stringify(version));
+    t.equal(parseVersionedReference(`card@${version}`), null, JSON.stringify(version));
   }
 });

@@ -1,7 +1,7 @@
 // needs: nothing
 import { AggregatorRegistry, Histogram, register } from 'prom-client';
 import t, { type Test } from 'tap';
-import { Durations } from '../../../src/platform/metrics/durations.ts';
+import { DurationHistogram } from '../../../src/platform/metrics/durations.ts';
 
 const BOUNDS = [0.1, 0.5, 2];
 const OBSERVED = [0, 0.1, 0.1001, 0.5, 0.7, 2, 2.5, 600];
@@ -16,7 +16,7 @@ async function both(t: Test) {
   client.observe({ way: 'home', end: 'bad' }, 1);
   const expected = { text: await register.metrics(), json: await register.getMetricsAsJSON() };
   register.clear();
-  const ours = new Durations({ ...of, bounds: BOUNDS });
+  const ours = new DurationHistogram({ ...of, bounds: BOUNDS });
   const observe = ours.observerOf({ way: 'out', end: 'good' });
   for (const seconds of OBSERVED) observe(seconds);
   ours.observerOf({ way: 'home', end: 'bad' })(1);

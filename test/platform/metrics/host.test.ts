@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { register } from 'prom-client';
 import t from 'tap';
 import { createHostMeter } from '../../../src/platform/metrics/host.ts';
-import { processTable, type TableRow } from '../../../src/platform/metrics/process-table.ts';
+import { type ProcessTableRow, readProcessTable } from '../../../src/platform/metrics/process-table.ts';
 
 const MEGABYTE = 1_048_576;
 
@@ -13,8 +13,8 @@ const seriesOf = async (name: string): Promise<Record<string, number>> => {
 };
 
 t.test('processes count by role, and CPU time never falls when one of them ends', async (t) => {
-  let rows: TableRow[] = [];
-  const row = (id: string, role: TableRow['role'], cpuSeconds: number): TableRow => ({
+  let rows: ProcessTableRow[] = [];
+  const row = (id: string, role: ProcessTableRow['role'], cpuSeconds: number): ProcessTableRow => ({
     ...{ id, role, cpuSeconds },
     residentBytes: 10 * MEGABYTE,
   });
@@ -67,7 +67,7 @@ t.test('the processes of images have the role of their priority beside that of t
       7: processFiles(7, 2, 19, '/app/workers/vector/process.ts'),
       8: processFiles(8, 0, usual, '/app/src/host/server.ts'),
     });
-    const rows = (await processTable(1, folder)).sort((one, other) => one.id.localeCompare(other.id));
+    const rows = (await readProcessTable(1, folder)).sort((one, other) => one.id.localeCompare(other.id));
     t.same(
       rows.map(({ role }) => role),
       ['primary', 'api', 'image', 'slow', 'batch', 'heavy', 'vector'],
@@ -83,11 +83,11 @@ t.test('a process and what it started are found, with memory and CPU time', asyn
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  const rows = await processTable();
+  const rows = await readProcessTable();
   const [self] = rows;
   t.match(self, { role: 'primary' });
   t.ok((self?.residentBytes ?? 0) > MEGABYTE && (self?.cpuSeconds ?? 0) > 0);
   const started = rows.find(({ id }) => id.startsWith(`${child.pid}/`));
   t.match(started, { role: 'image' });
-  t.same(await processTable(1, t.testdir({})), [], 'nothing is found where there is no /proc');
+  t.same(await readProcessTable(1, t.testdir({})), [], 'nothing is found where there is no /proc');
 });

@@ -1,10 +1,14 @@
 // needs: nothing
 import t from 'tap';
-import { StoreTime, storeTimeOfRequest, withinRequest } from '../../../src/platform/metrics/stores.ts';
+import {
+  runWithinRequest,
+  StoreWaitTime,
+  storeWaitTimeOfRequest,
+} from '../../../src/platform/metrics/stores.ts';
 
 t.test('queries side by side count once, and one that still runs counts up to now', async (t) => {
   let nowMs = 0;
-  const time = new StoreTime(() => nowMs);
+  const time = new StoreWaitTime(() => nowMs);
   t.equal(time.seconds(), 0);
   time.began();
   nowMs = 1_000;
@@ -22,16 +26,16 @@ t.test('queries side by side count once, and one that still runs counts up to no
 });
 
 t.test('code belongs to the request that it follows from, and to none elsewhere', async (t) => {
-  const [one, other] = [new StoreTime(), new StoreTime()];
+  const [one, other] = [new StoreWaitTime(), new StoreWaitTime()];
   const seen: unknown[] = [];
   const step = async () => {
     await Promise.resolve();
-    seen.push(storeTimeOfRequest());
+    seen.push(storeWaitTimeOfRequest());
   };
   await new Promise<void>((resolve) => {
-    withinRequest(one, () => void step().then(resolve));
-    withinRequest(other, () => void step());
+    runWithinRequest(one, () => void step().then(resolve));
+    runWithinRequest(other, () => void step());
   });
   t.ok(seen[0] === one && seen[1] === other);
-  t.equal(storeTimeOfRequest(), undefined);
+  t.equal(storeWaitTimeOfRequest(), undefined);
 });

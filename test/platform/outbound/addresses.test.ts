@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { isPublic } from '../../../src/platform/outbound/addresses.ts';
+import { isPublicAddress } from '../../../src/platform/outbound/addresses.ts';
 import { words } from './listener.ts';
 
 t.test('the neighbours of every special range are public', async (t) => {
@@ -11,7 +11,7 @@ t.test('the neighbours of every special range are public', async (t) => {
   203.0.114.0 223.255.255.255 2000:: 2001:200:: 2001:db7:ffff::1 2001:db9::1 2001:ffff::1 2003::1
   3ffe::1 3fff:1000::1 2606:4700:4700::1111 2a00:1450:4001:800::200e
 `);
-  for (const address of neighbours) t.equal(isPublic(address), true, address);
+  for (const address of neighbours) t.equal(isPublicAddress(address), true, address);
 });
 
 t.test('what IANA marks globally reachable inside a special range is public', async (t) => {
@@ -19,7 +19,7 @@ t.test('what IANA marks globally reachable inside a special range is public', as
   192.0.0.9 192.0.0.10 192.31.196.1 192.52.193.1 192.175.48.1 2001:1::1 2001:1::2 2001:1::3 2001:3::1
   2001:4:112::1 2001:20::1 2001:2f:ffff::1 2001:30::1 2620:4f:8000::1
 `);
-  for (const address of reachable) t.equal(isPublic(address), true, address);
+  for (const address of reachable) t.equal(isPublicAddress(address), true, address);
 });
 
 t.test('what is no address is not public', async (t) => {
@@ -33,6 +33,6 @@ t.test('what is no address is not public', async (t) => {
     '08.8.8.8',
     ' 8.8.8.8',
   ]) {
-    t.equal(isPublic(text), false, text);
+    t.equal(isPublicAddress(text), false, text);
   }
 });

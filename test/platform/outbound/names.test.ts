@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { addressesIn, resolveName } from '../../../src/platform/outbound/outbound.ts';
+import { addressesInHostsFile, resolveHostName } from '../../../src/platform/outbound/outbound.ts';
 
 const HOSTS = `
 # the host's own names
@@ -23,16 +23,16 @@ t.test('a hosts file is read as the system reads it', async (t) => {
   ];
   for (const [name, addresses] of rows) {
     t.same(
-      addressesIn(HOSTS, name).map(({ address }) => address),
+      addressesInHostsFile(HOSTS, name).map(({ address }) => address),
       addresses,
       name,
     );
   }
-  t.same(addressesIn(HOSTS, 'ip6-localhost'), [{ address: '::1', family: 6 }]);
+  t.same(addressesInHostsFile(HOSTS, 'ip6-localhost'), [{ address: '::1', family: 6 }]);
 });
 
 t.test('a name of this host resolves, and a look-up of any other ends by itself', async (t) => {
-  t.ok((await resolveName('localhost')).some(({ address }) => address === '127.0.0.1'));
-  const nowhere = await resolveName('no-such-name.invalid').catch((error: Error) => error);
+  t.ok((await resolveHostName('localhost')).some(({ address }) => address === '127.0.0.1'));
+  const nowhere = await resolveHostName('no-such-name.invalid').catch((error: Error) => error);
   t.ok(nowhere instanceof Error || nowhere.length === 0);
 });

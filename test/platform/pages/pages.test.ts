@@ -1,36 +1,42 @@
 // needs: nothing
 import t from 'tap';
-import { highlighted } from '../../../src/platform/pages/highlight.ts';
-import { htmlOf } from '../../../src/platform/pages/html.ts';
-import { markdownOf } from '../../../src/platform/pages/markdown.ts';
+import { highlightedHtml } from '../../../src/platform/pages/highlight.ts';
+import { pageHtml } from '../../../src/platform/pages/html.ts';
+import { pageMarkdown } from '../../../src/platform/pages/markdown.ts';
 import {
   type DocumentationPage,
-  describedBlocks,
-  fieldList,
-  heading,
-  link,
-  list,
-  paragraph,
-  samples,
-  shell,
-  table,
+  descriptionBlocks,
+  fieldsBlock,
+  headingBlock,
+  listBlock,
+  pageLink,
+  paragraphBlock,
+  samplesBlock,
+  shellSampleBlock,
+  tableBlock,
 } from '../../../src/platform/pages/page.ts';
 
 const PAGE: DocumentationPage = {
   title: 'A <page>',
   lead: 'It has `code & more`.',
   blocks: [
-    paragraph('See ', link('errors', '/docs/errors'), ' and ', link('the map', '/llms.txt'), '.'),
-    heading('Two & two'),
-    list('one', ['two ', link('2', '/docs/two#part')]),
-    table(
-      ['a', 'b'],
-      [['1'], [link('x', '/docs/x')]].map((cell) => [cell, ['y']]),
+    paragraphBlock(
+      'See ',
+      pageLink('errors', '/docs/errors'),
+      ' and ',
+      pageLink('the map', '/llms.txt'),
+      '.',
     ),
-    fieldList([
+    headingBlock('Two & two'),
+    listBlock('one', ['two ', pageLink('2', '/docs/two#part')]),
+    tableBlock(
+      ['a', 'b'],
+      [['1'], [pageLink('x', '/docs/x')]].map((cell) => [cell, ['y']]),
+    ),
+    fieldsBlock([
       { name: 'width', takes: 'integer 1 to 9', note: 'optional', fallback: '3', description: 'In `px`.' },
     ]),
-    samples(
+    samplesBlock(
       { label: 'curl', language: 'sh', code: 'curl "$BASE" # now' },
       { label: 'JSON', language: 'json', code: '{"a": "<b>"}' },
     ),
@@ -68,14 +74,14 @@ curl "$BASE" # now
 Others:
 - x (text)
 `;
-  t.equal(markdownOf(PAGE), expected);
-  const short = markdownOf(PAGE, { isShort: true });
+  t.equal(pageMarkdown(PAGE), expected);
+  const short = pageMarkdown(PAGE, { isShort: true });
   t.notMatch(short, '```json');
   t.match(short, 'And the others.');
 });
 
 t.test('a page as HTML: every text is escaped, and a heading can be linked', async (t) => {
-  const html = htmlOf(PAGE);
+  const html = pageHtml(PAGE);
   for (const part of [
     '<h1>A &lt;page&gt;</h1>',
     '<code>code &amp; more</code>',
@@ -91,31 +97,31 @@ t.test('a page as HTML: every text is escaped, and a heading can be linked', asy
 });
 
 t.test('groups of samples have names of their own, and a single sample has no choice', async (t) => {
-  const both = samples(
+  const both = samplesBlock(
     { label: 'curl', language: 'sh', code: 'a' },
     { label: 'Python', language: 'python', code: 'b' },
   );
-  const html = htmlOf({ title: '', lead: '', blocks: [both, both, shell('c')] });
+  const html = pageHtml({ title: '', lead: '', blocks: [both, both, shellSampleBlock('c')] });
   const ids = [...html.matchAll(/ id="(tab[^"]+)"/g)].map(([, id]) => id);
   t.equal(new Set(ids).size, 4);
   t.equal(html.match(/radiogroup/g)?.length, 2);
 });
 
 t.test('a description is paragraphs, with samples between fences', async (t) => {
-  const blocks = describedBlocks('One.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.');
+  const blocks = descriptionBlocks('One.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.');
   t.same(
     blocks.map(({ kind }) => kind),
     ['paragraph', 'paragraph', 'samples', 'paragraph'],
   );
   t.equal(
-    markdownOf({ title: 'T', lead: '', blocks }),
+    pageMarkdown({ title: 'T', lead: '', blocks }),
     '# T\n\nOne.\n\nTwo:\n\n```js\nlet a;\n\nlet b;\n```\n\nThree.\n',
   );
 });
 
 t.test('colours leave the text of a sample as it is', async (t) => {
   const code = "const a = \"x // no\" + `y`; // yes <1>\nif (a !== 2.5) throw new Error('it\\'s');";
-  const html = highlighted(code, 'ts');
+  const html = highlightedHtml(code, 'ts');
   t.match(html, '<span class="comment">// yes &lt;1&gt;</span>');
   t.match(html, '<span class="number">2.5</span>');
   const text = html

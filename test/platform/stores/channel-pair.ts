@@ -1,10 +1,10 @@
-import type { Channel, ChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
-import { channelOver } from '../../../src/platform/stores/embedded/channel-client.ts';
-import { channelHostOver } from '../../../src/platform/stores/embedded/channel-host.ts';
+import type { PrimaryChannel, PrimaryChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
+import { channelOverLink } from '../../../src/platform/stores/embedded/channel-client.ts';
+import { channelHostOverLinks } from '../../../src/platform/stores/embedded/channel-host.ts';
 
 interface ChannelPair {
-  host: ChannelHost;
-  channel: Channel;
+  host: PrimaryChannelHost;
+  channel: PrimaryChannel;
   /** Ends the link, as the death of the primary does. */
   cut(): void;
 }
@@ -23,7 +23,7 @@ export function channelPair(processId = 1): ChannelPair {
     });
   }
 
-  const host = channelHostOver({
+  const host = channelHostOverLinks({
     send: (_processId, message) =>
       deliver(message, (copy) => {
         for (const receive of toChannel) receive(copy);
@@ -31,7 +31,7 @@ export function channelPair(processId = 1): ChannelPair {
     onMessage: (listener) => toHost.push(listener),
     onGone: (listener) => whenGone.push(() => listener(processId)),
   });
-  const channel = channelOver({
+  const channel = channelOverLink({
     send: (message) =>
       deliver(message, (copy) => {
         for (const receive of toHost) receive(processId, copy);

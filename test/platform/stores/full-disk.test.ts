@@ -7,8 +7,8 @@ import sharp from 'sharp';
 import t from 'tap';
 import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
-import type { Documents } from '../../../src/platform/stores/documents/port.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
+import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { mountDisk } from '../../support/disk.ts';
 import { startServer } from '../../support/harness.ts';
@@ -105,7 +105,7 @@ function saysFull({ json }: { json: { remarks: string[] } }): boolean {
 
 /** Passes some megabytes through the log of the database and leaves nothing: a document takes 10 kB. */
 async function writeAndDelete(
-  store: Documents,
+  store: DocumentStore,
   { batches, documents }: { batches: number; documents: number },
 ): Promise<void> {
   const scraps = await store.collection<{ _id: string; text: string }>({ name: 'scraps', indexes: [] });
@@ -131,7 +131,7 @@ function restartsOf(log: string): number {
 async function storesOn(directory: string): Promise<Stores> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   const coordination = await EmbeddedCoordination.open(documents);
-  const objects = new FileObjects(join(directory, 'objects'), RESERVE_BYTES);
+  const objects = new FileObjectStore(join(directory, 'objects'), RESERVE_BYTES);
   const close = async () => {
     await coordination.close();
     await Promise.all([documents.close(), objects.close()]);

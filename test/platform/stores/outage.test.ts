@@ -7,7 +7,7 @@ import { dropDatabase, randomDatabase, startMongo } from '../../../bench/service
 import { startRedis } from '../../../bench/services/redis.ts';
 import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 import { type Proxy as CuttableProxy, startProxy } from '../../support/services/proxy.ts';
@@ -67,7 +67,7 @@ async function behindProxies(t: Test, redisUrl: string, mongoUrl: string) {
     deadlineMs: 1_000,
   });
   const documents = await connectMongoDocuments(through.href);
-  const objects = new FileObjects(join(directory, 'objects'));
+  const objects = new FileObjectStore(join(directory, 'objects'));
   const stores: Stores = { documents, coordination, objects, close: async () => undefined };
   t.teardown(async () => {
     await coordination.close();

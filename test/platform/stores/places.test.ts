@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { placesOf } from '../../../src/platform/stores/places.ts';
+import { storeAddressesOf } from '../../../src/platform/stores/places.ts';
 
-const placesWith = (settings: Record<string, string>) => placesOf(readSettings(settings).stores);
+const placesWith = (settings: Record<string, string>) => storeAddressesOf(readSettings(settings).stores);
 
 t.test('the places of stores name host, database, bucket or folder, and no secret', async (t) => {
   t.same(placesWith({ DATA_DIR: '/srv/data' }), {

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { retryUntil } from '../../../src/platform/stores/outages.ts';
+import { retryUntilLeaseEnds } from '../../../src/platform/stores/outages.ts';
 
 /** The pauses alone keep no process alive. */
 const alive = setInterval(() => {}, 1_000);
@@ -8,7 +8,7 @@ t.teardown(() => clearInterval(alive));
 
 t.test('what could not be given back is given back as soon as the store is there again', async (t) => {
   let tries = 0;
-  await retryUntil(async () => {
+  await retryUntilLeaseEnds(async () => {
     tries += 1;
     if (tries < 3) throw new Error('away');
   }, 60_000);
@@ -17,7 +17,7 @@ t.test('what could not be given back is given back as soon as the store is there
 
 t.test('it is left to its lease when that is over', async (t) => {
   let tries = 0;
-  const never = retryUntil(async () => {
+  const never = retryUntilLeaseEnds(async () => {
     tries += 1;
     throw new Error('away');
   }, 100);

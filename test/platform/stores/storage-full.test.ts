@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { StorageFullError } from '../../../src/platform/stores/documents/port.ts';
-import type { Objects } from '../../../src/platform/stores/objects/port.ts';
+import type { ObjectStore } from '../../../src/platform/stores/objects/port.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { startServer } from '../../support/harness.ts';
 
@@ -134,7 +134,7 @@ t.test('an output that finds no room is said to have found none', async (t) => {
 });
 
 /** The same objects on a disk that is filled up to its reserve. */
-function withoutRoom(objects: Objects): Objects {
+function withoutRoom(objects: ObjectStore): ObjectStore {
   const refuse = () => Promise.reject(new StorageFullError('The disk is full.'));
   return {
     put: refuse,

@@ -4,10 +4,10 @@ import { randomText } from '../../../src/platform/ids/ids.ts';
 import {
   BOOTSTRAP_CREDITS,
   type BootstrapSettings,
-  bootstrap,
+  bootstrapFirstAccount,
 } from '../../../src/product/accounts/bootstrap.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
-import { Movements } from '../../../src/product/billing/movements.ts';
+import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
 import { startServer } from '../../support/harness.ts';
 
@@ -17,13 +17,13 @@ const UNSET = { BOOTSTRAP_EMAIL: 'owner@localhost', BOOTSTRAP_PASSWORD: '', BOOT
 async function startEmpty(t: Test) {
   const server = await startServer(t);
   const store = await AccountsStore.open(server.stores.documents);
-  const movements = new Movements(await BillingStore.open(server.stores.documents), () => now);
+  const movements = new CreditMovements(await BillingStore.open(server.stores.documents), () => now);
   const grant = async (accountId: string, credits: number) => {
     await movements.move(accountId, { reference: 'bootstrap', type: 'grant', credits, heldChange: 0 });
   };
   /** A start of one host of several, each with its own name. */
   const start = (settings: BootstrapSettings, hostId = randomText(6)) =>
-    bootstrap({
+    bootstrapFirstAccount({
       store,
       settings,
       grant,

@@ -2,16 +2,16 @@
 import Fastify from 'fastify';
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { installFailures } from '../../../src/platform/http/errors/failures.ts';
-import type { AdmitRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
+import { installErrorHandler } from '../../../src/platform/http/errors/failures.ts';
+import type { AdmissionRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import type { Authentication } from '../../../src/product/accounts/authentication.ts';
-import { Gate } from '../../../src/product/accounts/gate/gate.ts';
+import { CallGate } from '../../../src/product/accounts/gate/gate.ts';
 
 /** Grants every call but those above the number of slots. */
 function slotsOnly(): Coordination {
   const taken = new Set<string>();
   const coordination = {
-    async admit({ slot, returned = [] }: AdmitRequest) {
+    async admit({ slot, returned = [] }: AdmissionRequest) {
       for (const { holder } of returned) taken.delete(holder);
       const isFree = slot === undefined || taken.has(slot.holder) || taken.size < slot.limit;
       if (slot !== undefined && isFree) taken.add(slot.holder);
@@ -30,8 +30,8 @@ async function serve() {
   const caller = { accountId: 'acc', plan: 'free', apiKeyId: 'key', sessionId: null };
   const authentication = { knownCallerOf: () => null, findCaller: async () => caller };
   const app = Fastify();
-  installFailures(app);
-  const gate = new Gate({
+  installErrorHandler(app);
+  const gate = new CallGate({
     coordination: slotsOnly(),
     authentication: authentication as unknown as Authentication,
     hostId: 'host',

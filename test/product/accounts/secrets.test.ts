@@ -12,7 +12,7 @@ import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/
 import { RedisCoordination } from '../../../src/platform/stores/coordination/redis.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import { FileObjects } from '../../../src/platform/stores/objects/files.ts';
+import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { startServer } from '../../support/harness.ts';
 import { OPERATOR } from '../../support/operator.ts';
@@ -89,7 +89,11 @@ async function embedded(t: Test): Promise<OpenBook> {
   const documents = openEmbeddedDocuments(join(directory, 'documents.sqlite'));
   const coordination = await EmbeddedCoordination.open(documents);
   return {
-    stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
+    stores: storesOf(t, {
+      documents,
+      coordination,
+      objects: new FileObjectStore(join(directory, 'objects')),
+    }),
     async contents() {
       const names = await readdir(directory, { recursive: true, withFileTypes: true });
       const files = names.filter((entry) => entry.isFile());
@@ -108,7 +112,11 @@ async function cluster(t: Test, mongodbUrl: string, redisUrl: string): Promise<O
   const documents = await connectMongoDocuments(url);
   const coordination = new RedisCoordination({ url: redisUrl, keyPrefix });
   return {
-    stores: storesOf(t, { documents, coordination, objects: new FileObjects(join(directory, 'objects')) }),
+    stores: storesOf(t, {
+      documents,
+      coordination,
+      objects: new FileObjectStore(join(directory, 'objects')),
+    }),
     contents: async () => (await mongoContents(url)) + (await redisContents(redisUrl, keyPrefix)),
   };
 }

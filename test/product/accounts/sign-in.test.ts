@@ -1,7 +1,7 @@
 // needs: server, both stores
 import { mock } from 'node:test';
 import t from 'tap';
-import { delayMsAfter } from '../../../src/product/accounts/sign-in/guesses.ts';
+import { delayMsAfterWrongGuesses } from '../../../src/product/accounts/sign-in/guesses.ts';
 import { SignInQueue } from '../../../src/product/accounts/sign-in/queue.ts';
 import { startServer } from '../../support/harness.ts';
 
@@ -59,7 +59,7 @@ t.test(
 
 t.test('the delay between guesses grows from nothing to a minute', async (t) => {
   t.same(
-    [0, 9, 10, 11, 12, 15, 16, 1_000].map(delayMsAfter),
+    [0, 9, 10, 11, 12, 15, 16, 1_000].map(delayMsAfterWrongGuesses),
     [0, 0, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000],
   );
 });

@@ -2,18 +2,18 @@
 import { EventEmitter } from 'node:events';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import t from 'tap';
-import type { AdmitRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
+import type { AdmissionRequest, Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import { CallSlots } from '../../../src/product/accounts/gate/slots.ts';
 import { manualClock } from '../../support/clock.ts';
 
 /** Notes what it is asked, and grants everything; `fails` makes the next question fail. */
 function notingCoordination() {
-  const admitted: AdmitRequest[] = [];
+  const admitted: AdmissionRequest[] = [];
   const released: string[] = [];
   const renewed: string[] = [];
   const state = { fails: false };
   const coordination = {
-    async admit(question: AdmitRequest) {
+    async admit(question: AdmissionRequest) {
       if (state.fails) throw new Error('away');
       admitted.push(question);
       return { blockedMs: 0, flagged: false, rate: null, slot: true };

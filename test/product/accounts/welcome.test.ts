@@ -1,13 +1,13 @@
 // needs: nothing
 import t from 'tap';
-import type { Bootstrapped } from '../../../src/product/accounts/bootstrap.ts';
+import type { BootstrapResult } from '../../../src/product/accounts/bootstrap.ts';
 import { welcomeText } from '../../../src/product/accounts/welcome.ts';
 
 const URL_HERE = 'http://127.0.0.1:3000';
 const SIGN_IN = `${URL_HERE}/console/sign-in#lnk_abc`;
 
 t.test('the first start ends in commands that can be copied as they stand', async (t) => {
-  const account = { email: 'owner@localhost' } as Bootstrapped['account'];
+  const account = { email: 'owner@localhost' } as BootstrapResult['account'];
   const text = welcomeText(URL_HERE, { account, password: 'secret word', key: 'drk_abc' }, SIGN_IN);
   const lines = text.split('\n');
   t.ok(

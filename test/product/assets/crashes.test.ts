@@ -5,11 +5,11 @@ import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { installBodyParsing, installBodyReading } from '../../../src/platform/http/bodies/parsing.ts';
-import { installFailures } from '../../../src/platform/http/errors/failures.ts';
+import { installErrorHandler } from '../../../src/platform/http/errors/failures.ts';
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
-import { createSignatures } from '../../../src/platform/http/signatures.ts';
+import { createLinkSigner } from '../../../src/platform/http/signatures.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
-import type { Gate } from '../../../src/product/accounts/gate/gate.ts';
+import type { CallGate } from '../../../src/product/accounts/gate/gate.ts';
 import type { AssetDocument } from '../../../src/product/assets/asset.ts';
 import { type AssetsSlice, openAssets } from '../../../src/product/assets/open.ts';
 import { smallCapacity } from '../../support/capacity.ts';
@@ -29,13 +29,13 @@ const { stores } = await startServer(t);
 const clock = { ms: Date.now() };
 
 const caller = { accountId: ACCOUNT, plan: 'free', apiKeyId: null, sessionId: null };
-const gate = { requireCaller: () => caller, callerIfAny: () => caller } as unknown as Gate;
+const gate = { requireCaller: () => caller, callerIfAny: () => caller } as unknown as CallGate;
 
 const common = {
   gate,
   imageWorkers,
   outbound: createOutbound({ allowedSubnets: [], allowsHttp: false }),
-  signatures: createSignatures(Buffer.alloc(32).toString('base64url')),
+  signatures: createLinkSigner(Buffer.alloc(32).toString('base64url')),
   capacity: smallCapacity(),
   storedAssets: () => 100,
   publicUrl: () => 'http://darkroom.test',
@@ -47,7 +47,7 @@ const common = {
 /** The routes of a slice, for one caller and without hooks. */
 async function serve(assets: AssetsSlice) {
   const app = Fastify();
-  installFailures(app);
+  installErrorHandler(app);
   installValidation(app);
   installBodyReading(app);
   installBodyParsing(app, () => 'acc_a');

@@ -2,12 +2,12 @@
 import { MongoClient, MongoServerError } from 'mongodb';
 import t from 'tap';
 import type { ImageObject } from '../../../src/imaging/images/image-object.ts';
-import { Database } from '../../../src/platform/stores/documents/embedded/database.ts';
+import { SqliteDatabase } from '../../../src/platform/stores/documents/embedded/database.ts';
 import { declareTable } from '../../../src/platform/stores/documents/embedded/declare.ts';
-import { conditionOf } from '../../../src/platform/stores/documents/embedded/filter-sql.ts';
-import { shapeOf } from '../../../src/platform/stores/documents/embedded/shape.ts';
-import { type AssetDocument, newAsset } from '../../../src/product/assets/asset.ts';
-import { candidateFilters, hashBytesOf } from '../../../src/product/assets/likeness.ts';
+import { filterCondition } from '../../../src/platform/stores/documents/embedded/filter-sql.ts';
+import { tableShapeOf } from '../../../src/platform/stores/documents/embedded/shape.ts';
+import { type AssetDocument, newAssetDocument } from '../../../src/product/assets/asset.ts';
+import { hashBytesOf, similarHashFilters } from '../../../src/product/assets/likeness.ts';
 import { ASSETS_COLLECTION, AssetsStore } from '../../../src/product/assets/store.ts';
 import { hashDistance } from '../../../workers/image/facts/perceptual-hash.ts';
 import { onEachStore } from '../billing/stores.ts';
@@ -38,7 +38,12 @@ function turned(hash: string, bits: number): string {
 function assetOf(accountId: string, hash: string, at: number): AssetDocument {
   const begin = { ...LABELS, state: 'kept', objectKey: null, expiresAt: null } as const;
   const image = { perceptualHash: hash } as ImageObject;
-  return { ...newAsset(accountId, begin, new Date(at)), image, hashBytes: hashBytesOf(hash), status: 'DONE' };
+  return {
+    ...newAssetDocument(accountId, begin, new Date(at)),
+    image,
+    hashBytes: hashBytesOf(hash),
+    status: 'DONE',
+  };
 }
 
 function manyAssets(): AssetDocument[] {
@@ -91,7 +96,7 @@ onEachStore(t, 'among thousands the nearest are found, and none is missed', asyn
   t.teardown(() => client.close());
   const inMongo = client.db().collection('assets');
   const known = (await inMongo.indexes()).map(({ name, key }) => [name, Object.keys(key)]);
-  for (const [index, candidates] of candidateFilters(hashOf(first)).entries()) {
+  for (const [index, candidates] of similarHashFilters(hashOf(first)).entries()) {
     const name = `hash-b${index}`;
     t.same(
       known.find(([found]) => found === name),
@@ -113,12 +118,12 @@ function unlessUnknown(error: unknown): null {
 }
 
 t.test('each search for candidates reads one index of the embedded store', (t) => {
-  const database = new Database(':memory:');
+  const database = new SqliteDatabase(':memory:');
   t.teardown(() => database.close());
   declareTable(database, ASSETS_COLLECTION);
-  const shape = shapeOf(ASSETS_COLLECTION);
-  for (const [index, candidates] of candidateFilters('0123456789abcdef').entries()) {
-    const { sql, params } = conditionOf({ accountId: 'acc_a', ...candidates, state: 'kept' }, shape);
+  const shape = tableShapeOf(ASSETS_COLLECTION);
+  for (const [index, candidates] of similarHashFilters('0123456789abcdef').entries()) {
+    const { sql, params } = filterCondition({ accountId: 'acc_a', ...candidates, state: 'kept' }, shape);
     const plan = Array.from(
       database.iterate(`EXPLAIN QUERY PLAN SELECT body FROM assets WHERE ${sql}`, params),
       ({ detail }) => String(detail),

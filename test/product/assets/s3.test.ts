@@ -1,7 +1,7 @@
 // needs: server, s3
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { S3Objects } from '../../../src/platform/stores/objects/s3.ts';
+import { S3ObjectStore } from '../../../src/platform/stores/objects/s3.ts';
 import { startServer } from '../../support/harness.ts';
 import { startMinio, type TestMinio } from '../../support/services/minio.ts';
 import { openGallery, picture, refused } from './gallery-harness.ts';
@@ -12,7 +12,7 @@ async function assetsInBucket(minio: TestMinio): Promise<void> {
   Object.assign(process.env, minio.credentials);
   const client = new S3Client({ region: where.region, endpoint: minio.url, forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: where.bucket }));
-  const bucket = new S3Objects({ ...where, endpoint: minio.url });
+  const bucket = new S3ObjectStore({ ...where, endpoint: minio.url });
   const { stores } = await startServer(t);
   t.teardown(async () => {
     await bucket.close();
@@ -43,7 +43,7 @@ async function assetsInBucket(minio: TestMinio): Promise<void> {
   });
 
   t.test('a bucket that does not answer is 503 for a reader, and takes no asset', async (t) => {
-    const nowhere = new S3Objects({ ...where, bucket: 'no-such-bucket', endpoint: minio.url });
+    const nowhere = new S3ObjectStore({ ...where, bucket: 'no-such-bucket', endpoint: minio.url });
     t.teardown(() => nowhere.close());
     const good = await openGallery(t, { stores: { ...stores, objects: bucket } });
     const bad = await openGallery(t, { stores: { ...stores, objects: nowhere } });

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
-import { Movements } from '../../../src/product/billing/movements.ts';
+import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
 import { startServer } from '../../support/harness.ts';
 import { hold } from './money.ts';
@@ -12,7 +12,7 @@ const store = await BillingStore.open(server.stores.documents);
 
 t.test('an account is told whole, to a key and to a session alike', async (t) => {
   const { id, email, password, key } = await server.account({ plan: 'pro', credits: 9 });
-  await new Movements(store, now).move(id, hold(2, 'hold'));
+  await new CreditMovements(store, now).move(id, hold(2, 'hold'));
   await store.change(id, {}, { $set: { 'processing.period': '2026-12', 'processing.used': 7 } });
   const { status, json } = await server.call('/account', { key });
   t.equal(status, 200);

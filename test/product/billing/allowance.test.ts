@@ -1,11 +1,11 @@
 // needs: documents, mongodb
 import t, { type Test } from 'tap';
-import type { CollectionSpec, Documents } from '../../../src/platform/stores/documents/port.ts';
-import { Allowance } from '../../../src/product/billing/allowance.ts';
-import { Movements } from '../../../src/product/billing/movements.ts';
+import type { CollectionSpec, DocumentStore } from '../../../src/platform/stores/documents/port.ts';
+import { RunAllowance } from '../../../src/product/billing/allowance.ts';
+import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
-import type { UsageDay } from '../../../src/product/billing/usage-store.ts';
+import { SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
+import type { DailyUsage } from '../../../src/product/billing/usage-store.ts';
 import { checkLedger, LIMITED, moneyOf, openAccount, planOf, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
 
@@ -17,8 +17,8 @@ const MINUTE_MS = 60_000;
 function processAt(t: Test, store: BillingStore, instant = '2026-03-31T23:59:00.000Z') {
   const clock = { nowMs: Date.parse(instant) };
   const now = () => new Date(clock.nowMs);
-  const movements = new Movements(store, now);
-  const syncRuns = new SyncRuns(store, now, (error) => {
+  const movements = new CreditMovements(store, now);
+  const syncRuns = new SyncRunCounter(store, now, (error) => {
     throw error;
   });
   t.teardown(() => syncRuns.flush());
@@ -26,17 +26,17 @@ function processAt(t: Test, store: BillingStore, instant = '2026-03-31T23:59:00.
   return {
     clock,
     syncRuns,
-    allowance: new Allowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now }),
+    allowance: new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now }),
   };
 }
 
-async function runOnce(allowance: Allowance, caller: { accountId: string; plan: string }): Promise<void> {
+async function runOnce(allowance: RunAllowance, caller: { accountId: string; plan: string }): Promise<void> {
   await (await allowance.begin(caller)).succeed(USE);
 }
 
 /** The days of an account's usage, as they lie in the store. */
-async function daysOf(documents: Documents, accountId: string): Promise<UsageDay[]> {
-  const days = await documents.collection<UsageDay>({ name: 'usageDays', indexes: [] });
+async function daysOf(documents: DocumentStore, accountId: string): Promise<DailyUsage[]> {
+  const days = await documents.collection<DailyUsage>({ name: 'usageDays', indexes: [] });
   return days.find({ accountId });
 }
 
@@ -194,7 +194,7 @@ t.test('a run on an unlimited plan waits for no write', async (t) => {
   const account = { updateOne: async () => ({ modified: 1 }) };
   const documents = {
     collection: async ({ name }: CollectionSpec) => (name === 'accounts' ? account : waiting),
-  } as unknown as Documents;
+  } as unknown as DocumentStore;
   const { allowance, syncRuns } = processAt(t, await BillingStore.open(documents));
   const run = await allowance.begin({ accountId: 'acc_1', plan: UNLIMITED.id });
   await run.succeed(USE);

@@ -1,9 +1,9 @@
 // needs: documents, mongodb
 import t from 'tap';
-import { Allowance } from '../../../src/product/billing/allowance.ts';
-import { Movements } from '../../../src/product/billing/movements.ts';
+import { RunAllowance } from '../../../src/product/billing/allowance.ts';
+import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
+import { SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
 import type { Death } from '../../support/dying.ts';
 import {
   charge,
@@ -33,8 +33,8 @@ onEachStore(
     let current = documents;
     for (const death of deaths(3)) {
       const { store, accountId } = await openAccount(current, { credits: 10 });
-      await new Movements(store, now).move(accountId, hold(4, 'hold'));
-      const dying = new Movements(await dyingStore(current, death), now);
+      await new CreditMovements(store, now).move(accountId, hold(4, 'hold'));
+      const dying = new CreditMovements(await dyingStore(current, death), now);
       await dying.move(accountId, charge(4, 'charge')).catch(() => 'killed');
 
       current = await restart();
@@ -47,7 +47,7 @@ onEachStore(
         moved ? { balance: 6, held: 0 } : { balance: 10, held: 4 },
         place,
       );
-      const again = await new Movements(after, now).move(accountId, charge(4, 'charge'));
+      const again = await new CreditMovements(after, now).move(accountId, charge(4, 'charge'));
       t.equal(again, moved ? 'already' : 'moved', `${place}: repeating it completes it`);
       t.match(await moneyOf(after, accountId), { balance: 6, held: 0 });
       t.equal((await checkLedger(t, after, accountId)).length, 3);
@@ -66,7 +66,7 @@ onEachStore(
           [first, 'one'],
           [second, 'two'],
         ] as const) {
-          const dying = new Movements(await dyingStore(documents, death), now);
+          const dying = new CreditMovements(await dyingStore(documents, death), now);
           await dying.move(accountId, grant(1, reference)).catch(() => 'killed');
         }
         const rows = await checkLedger(t, store, accountId);
@@ -78,12 +78,12 @@ onEachStore(
 
 /** The allowance of a process, which may be one that dies. */
 function allowanceOf(store: BillingStore, clock: () => Date) {
-  const movements = new Movements(store, clock);
+  const movements = new CreditMovements(store, clock);
   // A dead process writes nothing a second time.
   const never = () => new Promise<void>(() => undefined);
-  const syncRuns = new SyncRuns(store, clock, () => undefined, never);
+  const syncRuns = new SyncRunCounter(store, clock, () => undefined, never);
   const topUpUrl = () => 'http://localhost/docs';
-  return new Allowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: clock });
+  return new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: clock });
 }
 
 onEachStore(

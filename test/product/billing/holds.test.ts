@@ -1,10 +1,10 @@
 // needs: documents, mongodb
 import t from 'tap';
-import { Allowance } from '../../../src/product/billing/allowance.ts';
-import { chargeOf, Holds } from '../../../src/product/billing/holds.ts';
-import { Movements } from '../../../src/product/billing/movements.ts';
+import { RunAllowance } from '../../../src/product/billing/allowance.ts';
+import { chargeForJob, JobHolds } from '../../../src/product/billing/holds.ts';
+import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
+import { SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
 import type { Death } from '../../support/dying.ts';
 import { checkLedger, dyingStore, LIMITED, moneyOf, openAccount, planOf } from './money.ts';
 import { onEachStore } from './stores.ts';
@@ -14,7 +14,7 @@ const march = () => new Date('2026-03-04T05:06:07.890Z');
 const april = () => new Date('2026-04-01T00:00:00.000Z');
 
 function holdsOf(store: BillingStore, now = march) {
-  return new Holds({ store, movements: new Movements(store, now), plan: planOf, topUpUrl, now });
+  return new JobHolds({ store, movements: new CreditMovements(store, now), plan: planOf, topUpUrl, now });
 }
 
 onEachStore(
@@ -124,9 +124,9 @@ onEachStore(t, 'runs given back in a later month leave its count alone', async (
 onEachStore(t, 'a period that a wrong clock began is turned back', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { plan: LIMITED.id });
   await store.change(accountId, {}, { $set: { 'processing.period': '2031-01' } });
-  const movements = new Movements(store, march);
-  const syncRuns = new SyncRuns(store, march, () => undefined);
-  await new Allowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: march }).sweep();
+  const movements = new CreditMovements(store, march);
+  const syncRuns = new SyncRunCounter(store, march, () => undefined);
+  await new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now: march }).sweep();
   t.match(await moneyOf(store, accountId), { processing: { period: '2026-03' } });
 });
 
@@ -161,6 +161,6 @@ onEachStore(
 
 t.test('runs fill the allowance before they cost', async (t) => {
   const hold = { runs: 10, credits: 0, period: '2026-03', past: 4, overageCredits: 2 };
-  const overages = [0, 6, 7, 10].map((runs) => chargeOf(hold, { runs, credits: 0 }).overage);
+  const overages = [0, 6, 7, 10].map((runs) => chargeForJob(hold, { runs, credits: 0 }).overage);
   t.same(overages, [0, 0, 2, 8]);
 });

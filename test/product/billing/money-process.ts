@@ -3,10 +3,10 @@ import { newId } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { documentsOverChannel } from '../../../src/platform/stores/documents/remote.ts';
 import { channelToPrimary } from '../../../src/platform/stores/embedded/channel-client.ts';
-import { Allowance } from '../../../src/product/billing/allowance.ts';
-import { Movements } from '../../../src/product/billing/movements.ts';
+import { RunAllowance } from '../../../src/product/billing/allowance.ts';
+import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { SyncRuns } from '../../../src/product/billing/sync-runs.ts';
+import { SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
 import { dyingStore, hold, LIMITED, planOf } from './money.ts';
 
 /** An order of the primary of processes.test.ts: parallel calls that hold credits or run on the plan's monthly runs. */
@@ -34,10 +34,10 @@ const store =
           return new Promise(() => undefined);
         },
       });
-const movements = new Movements(store, now);
-const syncRuns = new SyncRuns(store, now, () => undefined);
+const movements = new CreditMovements(store, now);
+const syncRuns = new SyncRunCounter(store, now, () => undefined);
 const topUpUrl = () => 'http://localhost/docs';
-const allowance = new Allowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now });
+const allowance = new RunAllowance({ store, movements, syncRuns, plan: planOf, topUpUrl, now });
 
 async function pays({ accountId, kind }: Order): Promise<boolean> {
   if (kind === 'hold') return (await movements.move(accountId, hold(1, newId('job')))) === 'moved';

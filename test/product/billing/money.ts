@@ -1,8 +1,8 @@
 import type { Test } from 'tap';
 import { newId } from '../../../src/platform/ids/ids.ts';
-import type { Collection, Documents } from '../../../src/platform/stores/documents/port.ts';
+import type { DocumentCollection, DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import { ACCOUNTS_COLLECTION } from '../../../src/product/accounts/store.ts';
-import { type Movement, Movements } from '../../../src/product/billing/movements.ts';
+import { type CreditMovement, CreditMovements } from '../../../src/product/billing/movements.ts';
 import type { PlanTerms } from '../../../src/product/billing/plans.ts';
 import { type BillingAccount, BillingStore, type LedgerRow } from '../../../src/product/billing/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
@@ -21,13 +21,15 @@ export function planOf(id: string): PlanTerms {
 }
 
 /** The accounts of a store, as they lie in it. */
-export function accountsIn(documents: Documents): Promise<Collection<BillingAccount & { email: string }>> {
+export function accountsIn(
+  documents: DocumentStore,
+): Promise<DocumentCollection<BillingAccount & { email: string }>> {
   return documents.collection(ACCOUNTS_COLLECTION);
 }
 
 /** Makes an account with credits: what billing knows of it, and a unique e-mail address. */
 export async function openAccount(
-  documents: Documents,
+  documents: DocumentStore,
   { credits = 0, plan = UNLIMITED.id }: { credits?: number; plan?: string } = {},
 ): Promise<{ store: BillingStore; accountId: string }> {
   const store = await BillingStore.open(documents);
@@ -41,24 +43,24 @@ export async function openAccount(
     movement: null,
     processing: { period: '', used: 0, reservations: [] },
   });
-  if (credits > 0) await new Movements(store, () => new Date()).move(accountId, grant(credits));
+  if (credits > 0) await new CreditMovements(store, () => new Date()).move(accountId, grant(credits));
   return { store, accountId };
 }
 
-export function grant(credits: number, reference = 'first'): Movement {
+export function grant(credits: number, reference = 'first'): CreditMovement {
   return { reference, type: 'grant', credits, heldChange: 0 };
 }
 
-export function hold(credits: number, reference: string): Movement {
+export function hold(credits: number, reference: string): CreditMovement {
   return { reference, type: 'hold', credits: 0, heldChange: credits };
 }
 
-export function release(credits: number, reference: string): Movement {
+export function release(credits: number, reference: string): CreditMovement {
   return { reference, type: 'release', credits: 0, heldChange: -credits };
 }
 
 /** Pays with what was held. */
-export function charge(credits: number, reference: string): Movement {
+export function charge(credits: number, reference: string): CreditMovement {
   return { reference, type: 'charge', credits: -credits, heldChange: -credits };
 }
 
@@ -80,7 +82,7 @@ export async function ledgerOf(store: BillingStore, accountId: string): Promise<
 
 /** The law of the ledger: its credits sum to the balance, row by row, without a gap; answers the rows. */
 export async function checkLedger(t: Test, store: BillingStore, accountId: string): Promise<LedgerRow[]> {
-  await new Movements(store, () => new Date()).writeOut(accountId);
+  await new CreditMovements(store, () => new Date()).writeOut(accountId);
   const { balance, held } = await moneyOf(store, accountId);
   const rows = await ledgerOf(store, accountId);
   let sum = 0;
@@ -95,6 +97,6 @@ export async function checkLedger(t: Test, store: BillingStore, accountId: strin
 }
 
 /** The store as a process sees it that dies. */
-export function dyingStore(documents: Documents, death: Death): Promise<BillingStore> {
+export function dyingStore(documents: DocumentStore, death: Death): Promise<BillingStore> {
   return BillingStore.open(dyingStores({ documents }, death).documents);
 }

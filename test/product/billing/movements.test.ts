@@ -1,6 +1,6 @@
 // needs: documents, mongodb
 import t from 'tap';
-import { Movements } from '../../../src/product/billing/movements.ts';
+import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import {
   charge,
   checkLedger,
@@ -18,7 +18,7 @@ const now = () => new Date('2026-03-04T05:06:07.890Z');
 
 onEachStore(t, 'a movement is a change of the account and a row that tells it', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents);
-  const movements = new Movements(store, now);
+  const movements = new CreditMovements(store, now);
   t.equal(await movements.move(accountId, { ...grant(10), note: 'a gift' }), 'moved');
   t.equal(await movements.move(accountId, { ...hold(4, 'job/1/hold'), jobId: 'job_1' }), 'moved');
   t.equal(await movements.move(accountId, { ...charge(3, 'job/1/charge'), jobId: 'job_1' }), 'moved');
@@ -36,7 +36,7 @@ onEachStore(t, 'a movement is a change of the account and a row that tells it', 
 
 onEachStore(t, 'moving twice under one reference is one movement', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { credits: 10 });
-  const movements = new Movements(store, now);
+  const movements = new CreditMovements(store, now);
   for (const movement of [hold(5, 'hold'), charge(3, 'charge'), release(2, 'release')]) {
     t.equal(await movements.move(accountId, movement), 'moved');
     t.equal(await movements.move(accountId, movement), 'already', `${movement.type} again at once`);
@@ -50,7 +50,7 @@ onEachStore(t, 'moving twice under one reference is one movement', async (t, { d
 
 onEachStore(t, 'racing movers of one reference move once', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { credits: 10 });
-  const processes = Array.from({ length: 4 }, () => new Movements(store, now));
+  const processes = Array.from({ length: 4 }, () => new CreditMovements(store, now));
   const outcomes = await Promise.all(
     Array.from({ length: 40 }, (_, index) => processes[index % 4]?.move(accountId, hold(1, 'once'))),
   );
@@ -61,7 +61,7 @@ onEachStore(t, 'racing movers of one reference move once', async (t, { documents
 
 onEachStore(t, 'nothing is moved that is not there', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { credits: 5 });
-  const movements = new Movements(store, now);
+  const movements = new CreditMovements(store, now);
   t.equal(await movements.move(accountId, hold(6, 'too much')), 'insufficient');
   t.equal(await movements.move(accountId, hold(5, 'all')), 'moved');
   t.equal(
@@ -84,10 +84,10 @@ onEachStore(t, 'nothing is moved that is not there', async (t, { documents }) =>
 
 onEachStore(t, 'a row that cannot be written follows with the next movement', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents, { credits: 5 });
-  const failing = new Movements(await dyingStore(documents, { change: 3, moment: 'before' }), now);
+  const failing = new CreditMovements(await dyingStore(documents, { change: 3, moment: 'before' }), now);
   t.equal(await failing.move(accountId, grant(2, 'told')), 'moved', 'the movement stands');
   t.equal((await ledgerOf(store, accountId)).length, 1, 'its row is missing');
-  const movements = new Movements(store, now);
+  const movements = new CreditMovements(store, now);
   await movements.move(accountId, grant(1, 'next'));
   // Its own row is written behind it.
   await movements.writeOut(accountId);

@@ -5,15 +5,15 @@ import type { Test } from 'tap';
 import { dropDatabase, randomDatabase } from '../../../bench/services/mongodb.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
-import type { Documents } from '../../../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 
 /** Documents that a test opens, and may open again as after a restart. */
 export interface OpenedDocuments {
-  documents: Documents;
+  documents: DocumentStore;
   /** Where another process reaches them; null when they are embedded in this one. */
   url: string | null;
   /** Closes them and opens what was stored. */
-  restart(): Promise<Documents>;
+  restart(): Promise<DocumentStore>;
 }
 
 /** Runs a promise on embedded documents, and on MongoDB where MONGODB_URL names one. */
@@ -49,7 +49,7 @@ export function onEachStore(
   });
 }
 
-function reopenable(t: Test, open: () => Documents): OpenedDocuments {
+function reopenable(t: Test, open: () => DocumentStore): OpenedDocuments {
   let current = open();
   t.teardown(() => current.close());
   return {

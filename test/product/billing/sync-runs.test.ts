@@ -1,15 +1,15 @@
 // needs: documents, mongodb
 import t, { type Test } from 'tap';
 import {
-  type Collection,
   type CollectionSpec,
-  type Document,
-  type Documents,
+  type DocumentCollection,
+  type DocumentStore,
+  type DocumentWithId,
   StoreUnavailableError,
 } from '../../../src/platform/stores/documents/port.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';
-import { SyncRuns, syncUsage } from '../../../src/product/billing/sync-runs.ts';
-import { type Grouping, readUsage } from '../../../src/product/billing/usage.ts';
+import { createSyncUsageSource, SyncRunCounter } from '../../../src/product/billing/sync-runs.ts';
+import { readUsage, type UsageGrouping } from '../../../src/product/billing/usage.ts';
 import { moneyOf, openAccount, UNLIMITED } from './money.ts';
 import { onEachStore } from './stores.ts';
 
@@ -26,16 +26,16 @@ async function callsIn(
   store: BillingStore,
   accountId: string,
   [from, to]: [from: string, to: string],
-  groupBy: Grouping = 'op',
+  groupBy: UsageGrouping = 'op',
 ): Promise<Record<string, number>> {
   const window = { from: new Date(from), to: new Date(to), groupBy };
-  const { groups } = await readUsage([syncUsage(store.usage)], accountId, window);
+  const { groups } = await readUsage([createSyncUsageSource(store.usage)], accountId, window);
   return Object.fromEntries(groups.map(({ key, sync }) => [key, sync]));
 }
 
 onEachStore(t, 'a batch counts every run of every account', async (t, { documents }) => {
   const [one, other] = [await openAccount(documents), await openAccount(documents)];
-  const syncRuns = new SyncRuns(one.store, () => new Date('2026-03-04T05:06:07.890Z'), fail);
+  const syncRuns = new SyncRunCounter(one.store, () => new Date('2026-03-04T05:06:07.890Z'), fail);
   for (let index = 0; index < 600; index += 1)
     syncRuns.record(run(index % 3 === 0 ? one.accountId : other.accountId));
   await syncRuns.flush();
@@ -53,7 +53,7 @@ onEachStore(t, 'a batch counts every run of every account', async (t, { document
 onEachStore(t, 'a batch behind the end of the month begins the new count', async (t, { documents }) => {
   const { store, accountId } = await openAccount(documents);
   let now = new Date('2026-03-31T23:59:59.999Z');
-  const syncRuns = new SyncRuns(store, () => now, fail);
+  const syncRuns = new SyncRunCounter(store, () => now, fail);
   for (const instant of [
     '2026-03-31T23:59:59.999Z',
     '2026-04-01T00:00:00.000Z',
@@ -74,7 +74,7 @@ onEachStore(t, 'what is stored grows with the hours and not with the calls', asy
   const { store, accountId } = await openAccount(documents);
   const ops = ['resize', 'crop', 'blur'];
   let now = new Date(0);
-  const processes = [1, 2].map(() => new SyncRuns(store, () => now, fail));
+  const processes = [1, 2].map(() => new SyncRunCounter(store, () => now, fail));
   for (let minute = 0; minute < 24 * 60; minute += 20) {
     now = new Date(Date.parse('2026-03-04') + minute * 60_000);
     for (const op of ops) {
@@ -113,8 +113,8 @@ async function checkWindows(t: Test, store: BillingStore, accountId: string): Pr
 /**
  * A view of documents whose every collection fails at its first two calls: before it acts, then with its answer lost.
  */
-function stuttering(documents: Documents): Documents {
-  function through<T extends Document>(collection: Collection<T>): Collection<T> {
+function stuttering(documents: DocumentStore): DocumentStore {
+  function through<T extends DocumentWithId>(collection: DocumentCollection<T>): DocumentCollection<T> {
     const moments = ['before', 'after'];
     return new Proxy(collection, {
       get(target, name) {
@@ -131,7 +131,7 @@ function stuttering(documents: Documents): Documents {
     });
   }
   return {
-    collection: async <T extends Document>(spec: CollectionSpec) =>
+    collection: async <T extends DocumentWithId>(spec: CollectionSpec) =>
       through<T>(await documents.collection<T>(spec)),
     ping: () => documents.ping(),
     close: () => documents.close(),
@@ -146,7 +146,7 @@ onEachStore(
     for (let batch = 1; batch <= 3; batch += 1) {
       const now = () => new Date(`2026-0${batch > 1 ? 4 : 3}-04T05:06:07.890Z`);
       const noPause = async () => undefined;
-      const syncRuns = new SyncRuns(await BillingStore.open(stuttering(documents)), now, fail, noPause);
+      const syncRuns = new SyncRunCounter(await BillingStore.open(stuttering(documents)), now, fail, noPause);
       for (let index = 0; index < 10; index += 1) syncRuns.record(run(accountId));
       await syncRuns.flush();
       t.match(await moneyOf(store, accountId), { processing: { used: batch === 3 ? 20 : 10 } });
@@ -167,7 +167,7 @@ async function storeThatMayBeAway() {
     if (state.isAway) throw new StoreUnavailableError('away');
     return { matched: 1, modified: 1 };
   };
-  const documents = { collection: async () => ({ updateOne: answer }) } as unknown as Documents;
+  const documents = { collection: async () => ({ updateOne: answer }) } as unknown as DocumentStore;
   return { state, store: await BillingStore.open(documents) };
 }
 
@@ -175,7 +175,7 @@ t.test('a store that stays away is tried until it is back, while new counts wait
   const { state, store } = await storeThatMayBeAway();
   const errors: unknown[] = [];
   const pauses: number[] = [];
-  const syncRuns = new SyncRuns(
+  const syncRuns = new SyncRunCounter(
     store,
     () => new Date(),
     (error) => errors.push(error),
@@ -202,7 +202,7 @@ t.test('the end of a process gives up a store that stays away', async (t) => {
   const { store } = await storeThatMayBeAway();
   const errors: unknown[] = [];
   const forever = () => new Promise<void>(() => undefined);
-  const syncRuns = new SyncRuns(
+  const syncRuns = new SyncRunCounter(
     store,
     () => new Date(),
     (error) => errors.push(error),

@@ -1,16 +1,16 @@
 // needs: nothing
 import t from 'tap';
-import { cutWindow, readWindow } from '../../../src/product/billing/usage.ts';
+import { divideUsageWindow, parseUsageWindow } from '../../../src/product/billing/usage.ts';
 
 const now = new Date('2026-03-31T12:34:56.789Z');
 
 t.test('a window is the last 30 days by op unless told', async (t) => {
-  t.same(readWindow({}, now), {
+  t.same(parseUsageWindow({}, now), {
     from: new Date('2026-03-01T12:35:00.000Z'),
     to: new Date('2026-03-31T12:35:00.000Z'),
     groupBy: 'op',
   });
-  t.same(readWindow({ to: '2026-03-31' }, now), {
+  t.same(parseUsageWindow({ to: '2026-03-31' }, now), {
     from: new Date('2026-03-01T00:00:00.000Z'),
     to: new Date('2026-03-31T00:00:00.000Z'),
     groupBy: 'op',
@@ -29,7 +29,7 @@ t.test('dates and instants are read as they are meant, and rounded down to whole
   ];
   for (const [from, instant] of rows) {
     const to = new Date(Date.parse(instant) + 60_000).toISOString();
-    t.equal(readWindow({ from, to }, now).from.toISOString(), instant, from);
+    t.equal(parseUsageWindow({ from, to }, now).from.toISOString(), instant, from);
   }
 });
 
@@ -54,11 +54,11 @@ t.test('what is no date, no instant or no window is refused by name', async (t) 
   ];
   for (const text of malformed) {
     const [from, to] = [{ from: text }, { to: text }];
-    t.throws(() => readWindow(from, now), { code: 'invalid_param', param: 'from' }, `from ${text}`);
-    t.throws(() => readWindow(to, now), { code: 'invalid_param', param: 'to' }, `to ${text}`);
+    t.throws(() => parseUsageWindow(from, now), { code: 'invalid_param', param: 'from' }, `from ${text}`);
+    t.throws(() => parseUsageWindow(to, now), { code: 'invalid_param', param: 'to' }, `to ${text}`);
   }
   for (const groupBy of ['', 'OP', 'month'])
-    t.throws(() => readWindow({ groupBy }, now), { code: 'invalid_param', param: 'groupBy' }, groupBy);
+    t.throws(() => parseUsageWindow({ groupBy }, now), { code: 'invalid_param', param: 'groupBy' }, groupBy);
 });
 
 t.test('from is before to, by at most 366 days', async (t) => {
@@ -71,8 +71,12 @@ t.test('from is before to, by at most 366 days', async (t) => {
     { from: '2025-03-01', to: '2026-03-03' },
   ];
   for (const query of refused)
-    t.throws(() => readWindow(query, now), { code: 'invalid_param', param: 'from' }, JSON.stringify(query));
-  t.ok(readWindow({ from: '2025-03-01', to: '2026-03-02' }, now));
+    t.throws(
+      () => parseUsageWindow(query, now),
+      { code: 'invalid_param', param: 'from' },
+      JSON.stringify(query),
+    );
+  t.ok(parseUsageWindow({ from: '2025-03-01', to: '2026-03-02' }, now));
 });
 
 t.test('a window is taken apart into days, hours and hours that it cuts through', async (t) => {
@@ -107,5 +111,9 @@ t.test('a window is taken apart into days, hours and hours that it cuts through'
     ],
   ];
   for (const [from, to, parts] of rows)
-    t.same(cutWindow({ from: new Date(from), to: new Date(to), groupBy: 'op' }), parts, `${from} to ${to}`);
+    t.same(
+      divideUsageWindow({ from: new Date(from), to: new Date(to), groupBy: 'op' }),
+      parts,
+      `${from} to ${to}`,
+    );
 });

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
-import { createKey } from '../../../src/product/accounts/accounts.ts';
+import { createApiKey } from '../../../src/product/accounts/accounts.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
 import { readUsage } from '../../../src/product/billing/usage.ts';
 import { startServer } from '../../support/harness.ts';
@@ -16,7 +16,7 @@ async function usage(key: string, query = '') {
 
 t.test('usage counts successful synchronous calls by op, by key and by day', async (t) => {
   const { id, key, keyId, email, password } = await server.account();
-  const second = await createKey(await AccountsStore.open(server.stores.documents), id, 'second', now());
+  const second = await createApiKey(await AccountsStore.open(server.stores.documents), id, 'second', now());
   const { token } = (await server.call('/auth/sign-in', { json: { email, password } })).json.data;
   const body = await redSquare();
   const transform = async (query: string, credential: { key: string } | { session: string }) =>

@@ -2,10 +2,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
-import { checkParameters, sentBare } from '../../../src/product/catalogue/checks/check.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { checkOpParameters, sentFieldOfCall } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OPS } from '../../../src/product/catalogue/index.ts';
-import type { Given, Op } from '../../../src/product/catalogue/op.ts';
+import type { GivenParameters, Op } from '../../../src/product/catalogue/op.ts';
 import { surroundingsOf } from './surroundings.ts';
 
 /**
@@ -17,7 +17,7 @@ function refusal(name: string, given: unknown, where = ''): ApiError | undefined
   if (op === undefined) throw new Error(`no op ${name}`);
   try {
     const step = where.replace('parameters.', '');
-    checkParameters(op, given, where === '' ? sentBare : (key) => sentAs(`${step}${key}`));
+    checkOpParameters(op, given, where === '' ? sentFieldOfCall : (key) => sentFieldAt(`${step}${key}`));
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return error;
@@ -126,7 +126,7 @@ t.test('a refusal names the parameter behind the given place, and says how to me
 });
 
 t.test('parameters that do not fit each other are refused on one of them', (t) => {
-  const table: [string, Given, string | undefined][] = [
+  const table: [string, GivenParameters, string | undefined][] = [
     ['resize', {}, 'width'],
     ['resize', { height: 5 }, undefined],
     ['resize', { width: 16384, dpr: 2 }, 'dpr'],

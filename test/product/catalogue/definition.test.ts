@@ -3,12 +3,12 @@ import t from 'tap';
 import { readPlans } from '../../../src/product/billing/plans.ts';
 import { OPS } from '../../../src/product/catalogue/index.ts';
 import type { Op } from '../../../src/product/catalogue/op.ts';
-import { definitionOf, PLACEHOLDER_ASSET_ID } from '../../../src/product/catalogue/pages/definition.ts';
+import { opDefinitionOf, PLACEHOLDER_ASSET_ID } from '../../../src/product/catalogue/pages/definition.ts';
 import { findModel, readModels } from '../../../src/product/models/models.ts';
 
 const plans = readPlans();
 const models = readModels();
-const definitions = Object.values<Op>(OPS).map((op) => definitionOf(op, plans, models));
+const definitions = Object.values<Op>(OPS).map((op) => opDefinitionOf(op, plans, models));
 
 const ALWAYS = [
   'op',

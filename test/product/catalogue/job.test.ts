@@ -2,11 +2,11 @@
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkJob, refuseContradictions } from '../../../src/product/catalogue/plan/job.ts';
-import { requirePrice } from '../../../src/product/catalogue/plan/plan.ts';
+import { requireSegmentPrice } from '../../../src/product/catalogue/plan/plan.ts';
 import type { JobWork } from '../../../src/product/catalogue/plan/sent-job.ts';
-import { offeredModels, readModels } from '../../../src/product/models/models.ts';
+import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
 
-const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
 const resize = { op: 'resize', parameters: { width: 100 } };
 const edit = { op: 'edit', prompt: 'Warm light' };
 const convert = { op: 'convert', parameters: { format: 'webp' } };
@@ -44,7 +44,7 @@ t.test('an op is one segment, with everything that it takes to run and to price 
     ],
     layers: [],
   });
-  t.equal(segment && requirePrice(models, segment), 0);
+  t.equal(segment && requireSegmentPrice(models, segment), 0);
   t.end();
 });
 
@@ -65,7 +65,7 @@ t.test('an AI op keeps its model, prompt and parameters, and has a price', (t) =
     t.match(job, shape, JSON.stringify(body));
     const [segment] = job.variants[0]?.segments ?? [];
     t.match(segment, { runs: 'model', parameters: body.parameters ?? {} });
-    t.equal(segment && requirePrice(models, segment), credits);
+    t.equal(segment && requireSegmentPrice(models, segment), credits);
   }
   t.match(check({ op: 'analyze' }).variants[0]?.segments, [{ model: 'sandbox-vision', prompt: /Describe/ }]);
   t.end();
@@ -97,7 +97,7 @@ t.test('variants are merged over the parameters, and the highest price can be to
     variants: [{ parameters: { quality: 'low' } }, { parameters: { quality: 'high' } }],
   });
   t.strictSame(
-    priced.variants.map(({ segments: [segment] }) => segment && requirePrice(models, segment)),
+    priced.variants.map(({ segments: [segment] }) => segment && requireSegmentPrice(models, segment)),
     [3, 8],
   );
   t.end();

@@ -1,26 +1,28 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
-import type { Fragment, Given } from '../../../src/product/catalogue/op.ts';
-import { compile } from '../../../src/product/catalogue/plan/compile.ts';
+import type { GivenParameters, PassFragment } from '../../../src/product/catalogue/op.ts';
+import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { type CompiledPass, mergePass } from '../../../src/product/catalogue/plan/pass.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
-import { offeredModels, readModels } from '../../../src/product/models/models.ts';
+import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
 
-function compiled(name: string, given: Given): Fragment {
+function compiled(name: string, given: GivenParameters): PassFragment {
   const op = findOp(name);
   if (op?.runs !== 'pass') throw new Error(`${name} does not compile`);
-  return op.compile(checkParameters(op, given));
+  return op.compile(checkOpParameters(op, given));
 }
 
-const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
 
 /** The pass of these steps, or the refusal of the parameter that conflicts. */
-function merged(...steps: [string, Given][]): Partial<CompiledPass & Pick<ApiError, 'param' | 'message'>> {
+function merged(
+  ...steps: [string, GivenParameters][]
+): Partial<CompiledPass & Pick<ApiError, 'param' | 'message'>> {
   try {
-    const [segment] = compile(sentSteps(steps.map(([op, parameters]) => ({ op, parameters }))), models);
+    const [segment] = compileSteps(sentSteps(steps.map(([op, parameters]) => ({ op, parameters }))), models);
     if (segment?.runs !== 'pass') throw new Error('These steps are no pass.');
     return segment;
   } catch (error) {
@@ -33,7 +35,7 @@ t.test(
   'an op compiles to registry steps, with its defaults filled in and the shared parameters apart',
   (t) => {
     const background = '#fff';
-    const table: [string, Given, Partial<Fragment>][] = [
+    const table: [string, GivenParameters, Partial<PassFragment>][] = [
       [
         'resize',
         { width: 100, dpr: 2 },
@@ -135,7 +137,13 @@ t.test('adjacent steps become one pass, in order', (t) => {
 t.test(
   'a later step has the last word on the format, and settings meant for another format go with it',
   (t) => {
-    const first: Given = { format: 'webp', quality: 50, lossless: true, metadata: 'keep', background: 'red' };
+    const first: GivenParameters = {
+      format: 'webp',
+      quality: 50,
+      lossless: true,
+      metadata: 'keep',
+      background: 'red',
+    };
     t.strictSame(merged(['grayscale', first], ['negate', { format: 'jpeg' }]).pass?.encode, {
       format: 'jpeg',
       metadata: 'keep',
@@ -155,7 +163,7 @@ t.test(
 );
 
 t.test('frame, metadata and density can be said in one way only; the later step is named', (t) => {
-  const table: [[string, Given][], string | undefined][] = [
+  const table: [[string, GivenParameters][], string | undefined][] = [
     [
       [
         ['grayscale', { frame: 'first' }],
@@ -282,7 +290,7 @@ t.test('a pass that ends as jpeg cannot be lossless, unless that was meant for a
 });
 
 t.test('a conflict is said with the values, and with what to send instead', (t) => {
-  const table: [[string, Given][], string, string][] = [
+  const table: [[string, GivenParameters][], string, string][] = [
     [
       [
         ['grayscale', { density: 72 }],
@@ -337,7 +345,7 @@ t.test('a conflict is said with the values, and with what to send instead', (t) 
 
 t.test('an AI step cuts the list, adjacent deterministic steps stay together', (t) => {
   const cut = (letters: string) =>
-    compile(
+    compileSteps(
       sentSteps([...letters].map((letter) => ({ op: letter === 'a' ? 'upscale' : 'negate' }))),
       models,
     ).map((segment) => (segment.runs === 'model' ? 'a' : 'd'.repeat(segment.steps.length)));

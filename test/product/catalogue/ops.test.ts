@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OP_NAMES, OPS } from '../../../src/product/catalogue/index.ts';
 import type { Op } from '../../../src/product/catalogue/op.ts';
 import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
@@ -124,7 +124,7 @@ t.test('every number, text and list is bounded', (t) => {
 t.test('every example keeps its own contract and compiles', (t) => {
   for (const op of ALL) {
     if (op.kind === 'sync') continue;
-    const params = checkParameters(op, op.example.parameters as Record<string, unknown> | undefined);
+    const params = checkOpParameters(op, op.example.parameters as Record<string, unknown> | undefined);
     if (op.runs === 'pass') t.type(op.compile(params).steps, Array, op.op);
     t.equal(Object.hasOwn(op.example, 'prompt') || !op.requiresPrompt, true, `${op.op} shows its prompt`);
   }

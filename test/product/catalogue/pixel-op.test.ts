@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { firstViolation } from '../../../src/product/catalogue/checks/check.ts';
-import { pixelOp, step } from '../../../src/product/catalogue/pixel-op.ts';
+import { findFirstViolation } from '../../../src/product/catalogue/checks/check.ts';
+import { definePixelOp, operationStep } from '../../../src/product/catalogue/pixel-op.ts';
 import { OPERATIONS } from '../../../workers/image/operations/index.ts';
 import { integerParameter } from '../../../workers/image/operations/parameter.ts';
 
@@ -12,19 +12,22 @@ t.test(
   (t) => {
     const refused = [
       // @ts-expect-error: it is called sigma.
-      step('blur', { sigm: 3 }),
+      operationStep('blur', { sigm: 3 }),
       // @ts-expect-error: it is a number.
-      step('blur', { sigma: 'much' }),
+      operationStep('blur', { sigma: 'much' }),
       // @ts-expect-error: a rectangle has a height.
-      step('extract', { width: 3 }),
+      operationStep('extract', { width: 3 }),
       // @ts-expect-error: it is not a word of fit.
-      step('resize', { width: 3, fit: 'crop' }),
+      operationStep('resize', { width: 3, fit: 'crop' }),
     ];
     for (const { operation, params } of refused)
-      t.ok(firstViolation(OPERATIONS[operation].parameters, params, operation), JSON.stringify(params));
+      t.ok(findFirstViolation(OPERATIONS[operation].parameters, params, operation), JSON.stringify(params));
     // @ts-expect-error: webp writes the result and is not a step.
-    step('webp', {});
-    t.strictSame(step('extract', { width: 3, height: 4, left: undefined }).params, { width: 3, height: 4 });
+    operationStep('webp', {});
+    t.strictSame(operationStep('extract', { width: 3, height: 4, left: undefined }).params, {
+      width: 3,
+      height: 4,
+    });
     t.end();
   },
 );
@@ -37,13 +40,17 @@ t.test(
       description: 'Softens the picture.',
       parameters: { strength: integerParameter(1, 9, 'How much.') },
       example: { strength: 2 },
-      compile: ({ strength }: { strength: number }) => ({ steps: [step('blur', { sigma: strength })] }),
+      compile: ({ strength }: { strength: number }) => ({
+        steps: [operationStep('blur', { sigma: strength })],
+      }),
     } as const;
-    t.strictSame(pixelOp({ ...source, renamed: { sigma: ['strength'] } }).renamed, { sigma: ['strength'] });
+    t.strictSame(definePixelOp({ ...source, renamed: { sigma: ['strength'] } }).renamed, {
+      sigma: ['strength'],
+    });
     // @ts-expect-error: sigma is made of strength, and renamed does not say so.
-    pixelOp(source);
+    definePixelOp(source);
     // @ts-expect-error: the op has no parameter of that name.
-    pixelOp({ ...source, renamed: { sigma: ['power'] } });
+    definePixelOp({ ...source, renamed: { sigma: ['power'] } });
     t.end();
   },
 );

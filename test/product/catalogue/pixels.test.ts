@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { OPS } from '../../../src/product/catalogue/index.ts';
-import type { Given, Op } from '../../../src/product/catalogue/op.ts';
-import { compile } from '../../../src/product/catalogue/plan/compile.ts';
+import type { GivenParameters, Op } from '../../../src/product/catalogue/op.ts';
+import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
-import { offeredModels, readModels } from '../../../src/product/models/models.ts';
+import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
 import { performTransformTask } from '../../../workers/image/pipeline.ts';
 
 /** A gradient with a square in it: large enough for every example. */
@@ -22,10 +22,10 @@ async function photo(): Promise<Uint8Array<ArrayBuffer>> {
   ).data as Uint8Array<ArrayBuffer>;
 }
 
-const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
 
-async function run(op: string, parameters: Given) {
-  const [segment] = compile(sentSteps([{ op, parameters }]), models);
+async function run(op: string, parameters: GivenParameters) {
+  const [segment] = compileSteps(sentSteps([{ op, parameters }]), models);
   if (segment?.runs !== 'pass') throw new Error(`${op} is no pass`);
   const { pass } = segment;
   return performTransformTask({
@@ -37,7 +37,7 @@ async function run(op: string, parameters: Given) {
 }
 
 /** The colour of one pixel of the result. */
-async function pixel(name: string, given: Given, left: number, top: number): Promise<number[]> {
+async function pixel(name: string, given: GivenParameters, left: number, top: number): Promise<number[]> {
   const result = await run(name, { ...given, format: 'png' });
   if (result.kind === 'failure') throw new Error(result.message);
   const { data } = await sharp(result.data).extract({ left, top, width: 1, height: 1 }).raw().toUint8Array();
@@ -59,7 +59,7 @@ t.test('every example of an op with a sync form makes a picture of an ordinary p
 t.test('the words of the catalogue mean what they say', async (t) => {
   const red = [0xc0, 0x30, 0x30];
   const blue = [0x40, 0x80, 0xc0];
-  const table: [string, Given, [number, number], number[]][] = [
+  const table: [string, GivenParameters, [number, number], number[]][] = [
     ['flip', { axis: 'horizontal' }, [400 - 50, 40], red],
     ['flip', { axis: 'vertical' }, [50, 300 - 40], red],
     ['flip', { axis: 'both' }, [400 - 50, 300 - 40], red],
@@ -85,7 +85,7 @@ t.test('the words of the catalogue mean what they say', async (t) => {
 });
 
 t.test('sizes are those asked for', async (t) => {
-  const table: [string, Given, [number, number]][] = [
+  const table: [string, GivenParameters, [number, number]][] = [
     ['resize', { width: 200 }, [200, 150]],
     ['resize', { width: 100, dpr: 2 }, [200, 150]],
     ['resize', { width: 800 }, [400, 300]],

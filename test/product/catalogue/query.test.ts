@@ -1,14 +1,14 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
-import { parametersFromQuery } from '../../../src/product/catalogue/query.ts';
+import { parseOpParameters } from '../../../src/product/catalogue/query.ts';
 
 function read(name: string, query: Record<string, string | string[]>) {
   const op = findOp(name);
   if (op === undefined) throw new Error(`no op ${name}`);
-  const given = parametersFromQuery(op, query);
-  return { given, check: () => checkParameters(op, given) };
+  const given = parseOpParameters(op, query);
+  return { given, check: () => checkOpParameters(op, given) };
 }
 
 t.test('text becomes the declared type', (t) => {

@@ -1,23 +1,23 @@
 // needs: nothing
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
-import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { OPS } from '../../../src/product/catalogue/index.ts';
-import type { Given, Op, PixelOp } from '../../../src/product/catalogue/op.ts';
-import { compile } from '../../../src/product/catalogue/plan/compile.ts';
+import type { GivenParameters, Op, PixelOp } from '../../../src/product/catalogue/op.ts';
+import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
-import { checkRegistryStep } from '../../../src/product/catalogue/registry.ts';
-import { offeredModels, readModels } from '../../../src/product/models/models.ts';
+import { compileRegistryStep } from '../../../src/product/catalogue/registry.ts';
+import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
 import { layersOf, OPERATIONS } from '../../../workers/image/operations/index.ts';
 import { surroundingsOf } from './surroundings.ts';
 
 const pixelOps = Object.values<Op>(OPS).filter((op) => op.runs === 'pass');
 
 /** Compiles, and holds every step against the registry. */
-function compiledFor(op: PixelOp, given: Given) {
-  const fragment = op.compile(checkParameters(op, given));
-  for (const { operation, params } of fragment.steps) checkRegistryStep(operation, params);
+function compiledFor(op: PixelOp, given: GivenParameters) {
+  const fragment = op.compile(checkOpParameters(op, given));
+  for (const { operation, params } of fragment.steps) compileRegistryStep(operation, params);
   return fragment;
 }
 
@@ -54,8 +54,9 @@ t.test('a default of an op never contradicts what the registry takes', (t) => {
   for (const op of pixelOps) {
     const required: string[] = op.parameters.required ?? [];
     const needed = Object.entries(op.example.parameters).filter(([name]) => required.includes(name));
-    const sizes: Given = op.op === 'resize' || op.op === 'crop' ? { width: 5, height: 5 } : {};
-    const rest: Given = op.op === 'pad' ? { all: 5 } : op.op === 'compress' ? { maxBytes: 5000 } : sizes;
+    const sizes: GivenParameters = op.op === 'resize' || op.op === 'crop' ? { width: 5, height: 5 } : {};
+    const rest: GivenParameters =
+      op.op === 'pad' ? { all: 5 } : op.op === 'compress' ? { maxBytes: 5000 } : sizes;
     t.doesNotThrow(() => compiledFor(op, { ...rest, ...Object.fromEntries(needed) }), op.op);
   }
   t.end();
@@ -101,13 +102,13 @@ t.test(
       ],
     ];
     for (const [operation, params, param, message] of refused) {
-      t.throws(() => checkRegistryStep(operation, params, (key) => sentAs(`steps[4].${key}`)), {
+      t.throws(() => compileRegistryStep(operation, params, (key) => sentFieldAt(`steps[4].${key}`)), {
         code: 'invalid_param',
         param,
         message,
       });
     }
-    t.throws(() => checkRegistryStep('zoom'), {
+    t.throws(() => compileRegistryStep('zoom'), {
       details: { allowed: Object.keys(OPERATIONS) },
       code: 'invalid_param',
     });
@@ -116,21 +117,21 @@ t.test(
 );
 
 t.test('registry steps join a pass like ops: pixels as steps, formats and decoding as settings', (t) => {
-  const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+  const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
   const steps = [
     { operation: 'decode', params: { frame: 'all' } },
     { operation: 'greyscale' },
     { operation: 'keepMetadata', params: { metadata: 'keep' } },
     { operation: 'webp', params: { quality: 50 } },
   ];
-  const [segment, ...others] = compile(sentSteps(steps), models);
+  const [segment, ...others] = compileSteps(sentSteps(steps), models);
   t.strictSame(segment?.runs === 'pass' && segment.pass, {
     decode: { frame: 'all' },
     steps: [{ operation: 'greyscale', params: {} }],
     encode: { metadata: 'keep', quality: 50, format: 'webp' },
   });
   t.strictSame(others, []);
-  t.throws(() => compile(sentSteps([...steps, { operation: 'png' }]), models), {
+  t.throws(() => compileSteps(sentSteps([...steps, { operation: 'png' }]), models), {
     param: 'steps[0].params',
     message: /^frame is all, but the pass writes png/,
   });

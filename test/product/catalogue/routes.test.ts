@@ -1,7 +1,7 @@
 // needs: nothing
 import Fastify from 'fastify';
 import t from 'tap';
-import { installFailures } from '../../../src/platform/http/errors/failures.ts';
+import { installErrorHandler } from '../../../src/platform/http/errors/failures.ts';
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
 import { readPlans } from '../../../src/product/billing/plans.ts';
 import { OP_NAMES } from '../../../src/product/catalogue/index.ts';
@@ -13,7 +13,7 @@ const INSTALLED_AT = new Date('2026-01-02T03:04:05.000Z');
 
 async function ask(path: string) {
   const app = Fastify();
-  installFailures(app);
+  installErrorHandler(app);
   installValidation(app);
   const options = {
     plans: readPlans(),

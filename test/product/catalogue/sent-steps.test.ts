@@ -1,26 +1,26 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { sentBare } from '../../../src/product/catalogue/checks/check.ts';
+import { sentFieldOfCall } from '../../../src/product/catalogue/checks/check.ts';
 import {
-  compile,
   compilePass,
   compilePreset,
+  compileSteps,
   type Obstacle,
 } from '../../../src/product/catalogue/plan/compile.ts';
-import { sentParamOf } from '../../../src/product/catalogue/plan/pass.ts';
+import { sentParameterOf } from '../../../src/product/catalogue/plan/pass.ts';
 import { findJobOp } from '../../../src/product/catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../../../src/product/catalogue/plan/step.ts';
-import { offeredModels, readModels } from '../../../src/product/models/models.ts';
+import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
 
-const models = offeredModels(readModels(), (provider) => provider === 'sandbox');
+const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
 const flip = { op: 'flip' };
 
 /** The refusal of a list that is made and compiled. */
 function refusal(list: () => readonly SentStep[]): ApiError | undefined {
   try {
-    compile(list(), models);
+    compileSteps(list(), models);
     return undefined;
   } catch (error) {
     if (error instanceof ApiError) return error;
@@ -51,7 +51,7 @@ t.test('a refusal of a step names its field as each form of work sent it', (t) =
     t.match(saved, { param: 'preset', details: { step: `steps[1].${key}` } });
     t.match(saved?.message, /^The preset has a step that is no longer accepted, save it again: /);
   }
-  const alone: SentStep = { op: 'resize', parameters: { width: 0 }, at: sentBare };
+  const alone: SentStep = { op: 'resize', parameters: { width: 0 }, at: sentFieldOfCall };
   t.equal(refusal(() => [alone])?.param, 'width', 'in a query');
   t.equal(refusal(() => sentSteps([{}]))?.param, 'steps[0]');
   t.end();
@@ -72,13 +72,17 @@ t.test('a refusal of a worker is translated by the same names', (t) => {
     [sentSteps(steps), 'quality', 'steps[3].params.quality'],
     [sentSteps(steps), 'density', 'steps'],
     [sentSteps([flip]), 'density', 'steps[0].parameters.density'],
-    [[{ ...flip, at: sentBare }], 'density', 'density'],
-    [[{ op: 'crop', parameters: { x: 5, width: 5, height: 5 }, at: sentBare }], 'steps[0].params.left', 'x'],
-    [[{ ...flip, at: sentBare }], 'target', 'op'],
+    [[{ ...flip, at: sentFieldOfCall }], 'density', 'density'],
+    [
+      [{ op: 'crop', parameters: { x: 5, width: 5, height: 5 }, at: sentFieldOfCall }],
+      'steps[0].params.left',
+      'x',
+    ],
+    [[{ ...flip, at: sentFieldOfCall }], 'target', 'op'],
   ];
   for (const [sent, passParam, param] of table) {
     const compiled = compilePass(sent, models, () => new Error('It is one pass.'));
-    t.equal(sentParamOf(compiled.steps, passParam), param, `${passParam} of ${sent.length}`);
+    t.equal(sentParameterOf(compiled.steps, passParam), param, `${passParam} of ${sent.length}`);
   }
   t.end();
 });

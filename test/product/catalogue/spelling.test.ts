@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
-import { stepInOwnSpelling } from '../../../src/product/catalogue/checks/spelling.ts';
+import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { normalizeStepSpelling } from '../../../src/product/catalogue/checks/spelling.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
 import type { Op } from '../../../src/product/catalogue/op.ts';
-import { parametersFromQuery } from '../../../src/product/catalogue/query.ts';
+import { parseOpParameters } from '../../../src/product/catalogue/query.ts';
 
 function op(name: string): Op {
   const found = findOp(name);
@@ -35,14 +35,14 @@ t.test('formats, places, colours and flags are read by their usual names, and ke
     ['resize', { width: 5, enlarge: 'FALSE' }, { width: 5, enlarge: false }],
   ];
   for (const [name, given, own] of table) {
-    t.strictSame(checkParameters(op(name), given), own, JSON.stringify(given));
+    t.strictSame(checkOpParameters(op(name), given), own, JSON.stringify(given));
     const text = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, String(value)]));
-    t.strictSame(checkParameters(op(name), parametersFromQuery(op(name), text)), own, 'from a query');
+    t.strictSame(checkOpParameters(op(name), parseOpParameters(op(name), text)), own, 'from a query');
   }
 });
 
 t.test('steps are brought into the spelling that is stored; those of the registry stay', async (t) => {
-  t.strictSame(stepInOwnSpelling({ op: 'convert', parameters: { format: 'JPG' } }), {
+  t.strictSame(normalizeStepSpelling({ op: 'convert', parameters: { format: 'JPG' } }), {
     op: 'convert',
     parameters: { format: 'jpeg' },
   });
@@ -52,7 +52,7 @@ t.test('steps are brought into the spelling that is stored; those of the registr
     { op: 'unknown', parameters: { format: 'JPG' } },
     { op: 'generate', parameters: { format: 'JPG' } },
   ];
-  for (const step of kept) t.strictSame(stepInOwnSpelling(step), step);
+  for (const step of kept) t.strictSame(normalizeStepSpelling(step), step);
 });
 
 t.test('what is no other spelling is refused, and the nearest word is named', async (t) => {
@@ -69,7 +69,7 @@ t.test('what is no other spelling is refused, and the nearest word is named', as
     ['redact', { regions: [[1, 2, 3, 4]] }, 'regions', /regions\[0\] .*an object, such as \{"x":10/],
   ];
   for (const [name, given, param, message] of table)
-    t.throws(() => checkParameters(op(name), given), { code: 'invalid_param', param, message });
+    t.throws(() => checkOpParameters(op(name), given), { code: 'invalid_param', param, message });
 });
 
 t.test('a name or a value of other services leads to the one here, and to no other op', async (t) => {
@@ -100,7 +100,7 @@ t.test('a name or a value of other services leads to the one here, and to no oth
     ['compress', { effort: 3, maxWidth: 5 }, /^maxWidth is not a parameter of compress/],
   ];
   for (const [name, given, says] of table)
-    t.throws(() => checkParameters(op(name), given), { message: says }, JSON.stringify(given));
+    t.throws(() => checkOpParameters(op(name), given), { message: says }, JSON.stringify(given));
 });
 
 t.test('a share is never read as pixels, and a number with a unit leads to the plain one', async (t) => {
@@ -118,5 +118,5 @@ t.test('a share is never read as pixels, and a number with a unit leads to the p
     ['resize', { width: 5, density: '300dpi' }, /Send 300 without the unit\.$/],
   ];
   for (const [name, given, says] of table)
-    t.throws(() => checkParameters(op(name), given), { message: says }, JSON.stringify(given));
+    t.throws(() => checkOpParameters(op(name), given), { message: says }, JSON.stringify(given));
 });

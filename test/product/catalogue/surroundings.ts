@@ -1,7 +1,7 @@
-import type { Given, Op } from '../../../src/product/catalogue/op.ts';
+import type { GivenParameters, Op } from '../../../src/product/catalogue/op.ts';
 
 /** Other parameters that one needs to be valid, where the example of its op does not give them. */
-const OTHER_PARAMETERS: Record<string, Given> = {
+const OTHER_PARAMETERS: Record<string, GivenParameters> = {
   'resize.dpr': { width: 100 },
   'resize.focalX': { width: 100 },
   'resize.focalY': { width: 100 },
@@ -26,8 +26,8 @@ const OTHER_PARAMETERS: Record<string, Given> = {
 };
 
 /** Parameters of an op that are valid together with any valid value of `name`. */
-export function surroundingsOf(op: Op, name: string): Given {
-  const example = 'example' in op ? (op.example.parameters as Given | undefined) : undefined;
+export function surroundingsOf(op: Op, name: string): GivenParameters {
+  const example = 'example' in op ? (op.example.parameters as GivenParameters | undefined) : undefined;
   const others = OTHER_PARAMETERS[`${op.op}.${name}`] ?? example ?? {};
   // WebP is the only format that can be animated and lossless.
   return name === 'frame' || name === 'lossless' ? { ...others, format: 'webp' } : others;

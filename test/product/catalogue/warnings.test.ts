@@ -1,34 +1,37 @@
 // needs: nothing
 import t from 'tap';
-import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
-import { checkParameters } from '../../../src/product/catalogue/checks/check.ts';
-import { WARNING_CODES, warningsOf } from '../../../src/product/catalogue/checks/warnings.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { STEP_WARNING_CODES, stepWarningsOf } from '../../../src/product/catalogue/checks/warnings.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
-import type { Given } from '../../../src/product/catalogue/op.ts';
+import type { GivenParameters } from '../../../src/product/catalogue/op.ts';
 import {
   type CompiledSegment,
   type CompiledStep,
   segmentsOf,
 } from '../../../src/product/catalogue/plan/pass.ts';
 
-type Written = [string, Given?];
+type Written = [string, GivenParameters?];
 
 function compiled(steps: readonly Written[]): CompiledSegment[] {
   const compiledSteps = steps.map(([name, given], index): CompiledStep => {
     const op = findOp(name);
-    const place = { index, at: sentAs };
+    const place = { index, at: sentFieldAt };
     if (op?.runs === 'model') return { runs: 'model', ...place, op, model: 'any', parameters: {} };
     if (op?.runs !== 'pass') throw new Error(`${name} is no step`);
-    const parameters = checkParameters(op, given);
+    const parameters = checkOpParameters(op, given);
     return { runs: 'pass', ...place, op, parameters, fragment: op.compile(parameters) };
   });
   return segmentsOf(compiledSteps);
 }
 
 const found = (steps: readonly Written[]) =>
-  warningsOf(compiled(steps)).map(({ code, steps }) => `${code} ${steps}`);
+  stepWarningsOf(compiled(steps)).map(({ code, steps }) => `${code} ${steps}`);
 
-const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][]; silent: Written[][] }> = {
+const TABLE: Record<
+  (typeof STEP_WARNING_CODES)[number],
+  { said: [Written[], string][]; silent: Written[][] }
+> = {
   format_shadowed: {
     said: [
       [
@@ -246,7 +249,7 @@ const TABLE: Record<(typeof WARNING_CODES)[number], { said: [Written[], string][
   },
 };
 
-for (const code of WARNING_CODES) {
+for (const code of STEP_WARNING_CODES) {
   t.test(code, (t) => {
     for (const [steps, warning] of TABLE[code].said)
       t.ok(found(steps).includes(warning), JSON.stringify(steps));
@@ -267,11 +270,11 @@ t.test('a warning names its steps by their place in the whole list, in one sente
     ['convert', { format: 'webp' }],
     ['adjust'],
   ];
-  t.match(warningsOf(compiled(steps)), [
+  t.match(stepWarningsOf(compiled(steps)), [
     { code: 'format_shadowed', steps: [1, 2], message: /^Step 1 sets the format png, but step 2 .*\.$/ },
     { code: 'no_effect', steps: [3], message: /^Step 3 changes nothing/ },
   ]);
-  t.strictSame(warningsOf([]), []);
+  t.strictSame(stepWarningsOf([]), []);
   t.strictSame(found([['resize', { width: 800, format: 'webp' }]]), []);
   t.end();
 });

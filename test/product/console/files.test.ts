@@ -3,14 +3,19 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import t from 'tap';
-import { ENTRY_MODULE, openFiles, STYLE_SHEET, screenModuleOf } from '../../../src/product/console/files.ts';
-import { shellOf } from '../../../src/product/console/shell.ts';
+import {
+  ENTRY_MODULE,
+  openConsoleFiles,
+  STYLE_SHEET,
+  screenModuleOf,
+} from '../../../src/product/console/files.ts';
+import { consoleDocument } from '../../../src/product/console/shell.ts';
 
 const MAX_FIRST_SCREEN_BYTES = 60_000;
 const MAX_FIRST_SCREEN_FILES = 10;
 const PREFIX = '/console/static/';
-const files = openFiles('/console/static');
-const shell = shellOf(files, screenModuleOf('/console/playground'));
+const files = openConsoleFiles('/console/static');
+const shell = consoleDocument(files, screenModuleOf('/console/playground'));
 
 function textAt(address: string): string {
   const body = files.find(address.replace(PREFIX, ''))?.body;
@@ -69,7 +74,7 @@ t.test(
       ['/console/sign-in', []],
       ['/console/nothing', []],
     ] as const) {
-      const shell = shellOf(files, screenModuleOf(path));
+      const shell = consoleDocument(files, screenModuleOf(path));
       const named = [...shell.matchAll(/modulepreload" href="([^"]+)"/g)].map(([, address]) => address);
       const loaded = [ENTRY_MODULE, ...own].flatMap((name) => files.addressesFor(name));
       t.same(new Set(named), new Set(loaded), path);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { wrapMethods } from '../../../src/platform/stores/wrapped.ts';
-import { Operator } from '../../../src/product/accounts/operator.ts';
+import { AccountAdministration } from '../../../src/product/accounts/operator.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
 import { startServer, type TestAccount, type TestServer } from '../../support/harness.ts';
 import { until } from '../../support/whole-service.ts';
@@ -84,7 +84,7 @@ const isKept = (shown: Shown, directory: string) => until(async () => (await kep
 const isForgotten = (shown: Shown) => until(async () => (await keptOf(shown, here)) === 0);
 
 const operator = async () =>
-  new Operator({
+  new AccountAdministration({
     store: await AccountsStore.open(stores.documents),
     coordination: stores.coordination,
     now,

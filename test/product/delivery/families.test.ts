@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { DEFAULT_LADDER, widthOn } from '../../../src/product/delivery/recipes.ts';
+import { allowedWidthFor, DEFAULT_WIDTHS } from '../../../src/product/delivery/recipes.ts';
 import { openDelivering } from './delivering.ts';
 
 const { server, account, assetId, rung, get, runs } = await openDelivering(t);
@@ -37,7 +37,7 @@ t.test('a width with a density is their exact product', async (t) => {
       const product = (width * hundredths) / 100;
       const dpr = hundredths / 100;
       const rung = Math.ceil(product);
-      if (widthOn([rung - 1, rung, rung + 1], { width, dpr }) !== rung) wrong.push(`${width}@${dpr}`);
+      if (allowedWidthFor([rung - 1, rung, rung + 1], { width, dpr }) !== rung) wrong.push(`${width}@${dpr}`);
     }
   t.same(wrong.slice(0, 5), []);
 });
@@ -56,7 +56,7 @@ t.test('all widths, in any order, make no more pictures than the ladder has rung
   }
   t.same(Object.keys(statuses), ['200', '404']);
   const made = (await runs()) - before;
-  t.ok(made > 0 && made <= DEFAULT_LADDER.length, `${made} pictures`);
+  t.ok(made > 0 && made <= DEFAULT_WIDTHS.length, `${made} pictures`);
 });
 
 t.test('widths are a part of a version', async (t) => {

@@ -1,7 +1,7 @@
 // needs: nothing
 import { mock } from 'node:test';
 import t from 'tap';
-import { ApiError, temporarilyUnavailable } from '../../../src/platform/http/errors/errors.ts';
+import { ApiError, temporarilyUnavailableError } from '../../../src/platform/http/errors/errors.ts';
 import { Leases } from '../../../src/product/delivery/leases.ts';
 
 /** The leases and messages of processes with one store. */
@@ -166,7 +166,7 @@ t.test('what every process would refuse fails for all that wait, and is tried an
     param: 'url',
     details: { reason: 'format' },
   });
-  for (const failure of [refusal, temporarilyUnavailable('url_unavailable', 'The host is away.', 2)]) {
+  for (const failure of [refusal, temporarilyUnavailableError('url_unavailable', 'The host is away.', 2)]) {
     const [one, other] = [openWork(), openWork()];
     const asked = [first.hold('a', one.run), second.hold('a', other.run)];
     one.reject(failure);
@@ -193,7 +193,7 @@ t.test('what one process cannot do is tried by another one', async (t) => {
   const [one, other] = [openWork(), openWork()];
   other.resolve();
   const asked = [first.hold('a', one.run), second.hold('a', other.run)];
-  one.reject(temporarilyUnavailable('capacity', 'There is no place.', 1));
+  one.reject(temporarilyUnavailableError('capacity', 'There is no place.', 1));
   const ends = await Promise.allSettled(asked);
   t.same(
     ends.map(({ status }) => status),

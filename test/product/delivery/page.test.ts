@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright';
 import t from 'tap';
-import { findExecutable } from '../../../workers/render/executable.ts';
+import { findBrowser } from '../../../workers/render/executable.ts';
 import { serve } from '../../support/loopback.ts';
 import { until } from '../../support/whole-service.ts';
 import { openDelivering } from './delivering.ts';
@@ -16,7 +16,7 @@ t.teardown(() => browser.close());
 
 async function openBrowser(): Promise<Browser> {
   const folder = join(tmpdir(), 'darkroom-test-browser');
-  const { path } = await findExecutable(process.env.BROWSER_PATH ?? '', folder);
+  const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', folder);
   return chromium.launch({ executablePath: path, chromiumSandbox: false });
 }
 

@@ -6,7 +6,7 @@ import { packFile } from '../../../src/platform/file-cache/cached-file.ts';
 import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { pictureReserve } from '../../../src/product/delivery/cache.ts';
-import { Pictures } from '../../../src/product/delivery/pictures.ts';
+import { DeliveredPictures } from '../../../src/product/delivery/pictures.ts';
 
 // Each holder of pictures declares its metrics.
 t.beforeEach(() => register.clear());
@@ -29,7 +29,7 @@ t.test('a picture is answered before it is kept, and is one making until then', 
   };
   const cache = new FileCache({ storage, maxBytes: 100_000_000, log: { warn: () => undefined } });
   let held = 0;
-  const pictures = new Pictures({
+  const pictures = new DeliveredPictures({
     cache,
     leases: {
       async hold(_name, work) {
@@ -80,7 +80,11 @@ t.test('a picture that is read from the cache twice is in memory', async (t) => 
     list: async () => [],
   };
   const cache = new FileCache({ storage, maxBytes: 100_000, log: { warn: () => undefined } });
-  const pictures = new Pictures({ cache, leases: { hold: (_name, work) => work() }, now: () => new Date() });
+  const pictures = new DeliveredPictures({
+    cache,
+    leases: { hold: (_name, work) => work() },
+    now: () => new Date(),
+  });
   const request = (name: string) => ({
     path: `acc_1/ast_1/${name}`,
     ...{ freshMs: null, staleMs: 0 },
@@ -105,7 +109,7 @@ t.test('a source that fails is tried once in ten seconds while its last picture 
   const clock = { nowMs: Date.parse('2026-03-04T05:06:00.000Z') };
   const cache = new FileCache({ storage, maxBytes: 100_000, log: { warn: () => undefined } });
   const leases = { hold: (_name: string, work: () => Promise<void>) => work() };
-  const pictures = new Pictures({ cache, leases, now: () => new Date(clock.nowMs) });
+  const pictures = new DeliveredPictures({ cache, leases, now: () => new Date(clock.nowMs) });
   const source = { isAway: false, tries: 0 };
   const request = {
     path: 'acc_1/url-1/a',

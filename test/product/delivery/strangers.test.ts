@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import sharp from 'sharp';
 import t from 'tap';
-import { present } from '../../../src/platform/values/present.ts';
+import { withoutAbsentFields } from '../../../src/platform/values/present.ts';
 import { serve } from '../../support/loopback.ts';
 import { openDelivering, signed } from './delivering.ts';
 
@@ -22,7 +22,7 @@ function sendRaw(path: string, accept = '*/*'): Promise<{ status: number; text: 
     const call = request({ hostname, port, path, headers }, async (answer) => {
       const text = Buffer.concat(await answer.toArray()).toString('latin1');
       const { statusCode: status = 0, headers: sent } = answer;
-      resolve({ status, text, ...present({ caching: sent['cache-control'] }) });
+      resolve({ status, text, ...withoutAbsentFields({ caching: sent['cache-control'] }) });
     });
     call.on('error', reject).end();
   });

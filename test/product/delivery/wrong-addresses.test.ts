@@ -1,6 +1,6 @@
 // needs: server
 import t, { type Test } from 'tap';
-import { Signers } from '../../../src/product/delivery/keys/signers.ts';
+import { SigningKeyCache } from '../../../src/product/delivery/keys/signers.ts';
 import { signatureOf } from '../../../src/product/delivery/keys/signing.ts';
 import { openDelivering, signed } from './delivering.ts';
 
@@ -71,7 +71,7 @@ t.test('wrong, expired, revoked and unknown addresses cost the same reads', asyn
   const nowMs = Date.parse('2026-03-04T05:06:00.000Z');
   const reads = { keys: 0, accounts: 0 };
   const key = { _id: unknownKey(1), accountId: 'acc_1', slot: 0, name: '', secret: 'sgs_a', createdAt: '' };
-  const signers = await Signers.open({
+  const signers = await SigningKeyCache.open({
     keys: {
       async findAnyKey(keyId) {
         reads.keys += 1;

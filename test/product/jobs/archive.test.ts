@@ -10,7 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { type ArchiveEntry, openArchive } from '../../../src/platform/archive.ts';
+import { openZipArchive, type ZipArchiveEntry } from '../../../src/platform/archive.ts';
 
 const run = promisify(execFile);
 const MODIFIED_AT = new Date('2026-03-04T05:06:07.000Z');
@@ -20,7 +20,7 @@ const MAX_READ_BYTES = 64 * 1024;
 /** Entries of these texts, and how many bytes of them were read. */
 function entriesOf(texts: ReadonlyMap<string, string>) {
   const read = { bytes: 0 };
-  const entries = Array.from(texts, ([name, text]): ArchiveEntry => {
+  const entries = Array.from(texts, ([name, text]): ZipArchiveEntry => {
     const bytes = Buffer.from(text);
     return {
       name,
@@ -58,7 +58,7 @@ const TEXTS = new Map([
 t.test('an archive is accepted by other programs, with its names, times and modes', async (t) => {
   const { entries } = entriesOf(TEXTS);
   const file = join(await folderOf(t), 'a.zip');
-  const archive = await openArchive(entries, MODIFIED_AT);
+  const archive = await openZipArchive(entries, MODIFIED_AT);
   await writeFile(file, await buffer(archive.stream(null)));
   await run('unzip', ['-tqq', file]);
   t.equal(await python(file, 'z.testzip()'), 'None');
@@ -69,7 +69,7 @@ t.test('an archive is accepted by other programs, with its names, times and mode
 });
 
 t.test('ranges put together are the whole, wherever it is cut', async (t) => {
-  const archive = await openArchive(entriesOf(TEXTS).entries, MODIFIED_AT);
+  const archive = await openZipArchive(entriesOf(TEXTS).entries, MODIFIED_AT);
   const whole = await buffer(archive.stream(null));
   t.equal(whole.length, archive.sizeBytes);
   for (const step of [1, 7, 64, 1_000, 4_999]) {
@@ -86,7 +86,7 @@ t.test('a range reads only what it covers: a byte of either end of 1 GB reads no
   const read = { bytes: 0 };
   const entries = Array.from(
     { length: 80 },
-    (_, index): ArchiveEntry => ({
+    (_, index): ZipArchiveEntry => ({
       name: `${index}.tif`,
       sizeBytes: GIGABYTE / 80,
       digest: `${index}`,
@@ -97,7 +97,7 @@ t.test('a range reads only what it covers: a byte of either end of 1 GB reads no
       },
     }),
   );
-  const archive = await openArchive(entries, MODIFIED_AT);
+  const archive = await openZipArchive(entries, MODIFIED_AT);
   const { sizeBytes } = archive;
   for (const [start, end] of [
     [0, 0],
@@ -121,7 +121,7 @@ t.test('more than 65,535 files are in one archive', async (t) => {
     Array.from({ length: 66_000 }, (_, index) => [`${index}`, index === 65_999 ? 'last' : '']),
   );
   const file = join(await folderOf(t), 'many.zip');
-  const archive = await openArchive(entriesOf(texts).entries, MODIFIED_AT);
+  const archive = await openZipArchive(entriesOf(texts).entries, MODIFIED_AT);
   await writeFile(file, await buffer(archive.stream(null)));
   await run('unzip', ['-tqq', file]);
   t.equal(await python(file, "(len(z.namelist()), z.read('65999').decode())"), "(66000, 'last')");
@@ -129,14 +129,14 @@ t.test('more than 65,535 files are in one archive', async (t) => {
 
 t.test('an archive, and a file in it, may have more than 4 GB', async (t) => {
   const { entries } = entriesOf(new Map([['small.txt', 'behind']]));
-  const large: ArchiveEntry = {
+  const large: ZipArchiveEntry = {
     name: 'large.tif',
     sizeBytes: 5 * GIGABYTE,
     digest: 'large',
     checksum: 1,
     open: () => Promise.reject(new Error('The large file is not read.')),
   };
-  const archive = await openArchive([large, ...entries], MODIFIED_AT);
+  const archive = await openZipArchive([large, ...entries], MODIFIED_AT);
   // A file with a hole in the place of the large one.
   const file = join(await folderOf(t), 'large.zip');
   await writeFile(file, '');
@@ -157,14 +157,14 @@ t.test('an archive, and a file in it, may have more than 4 GB', async (t) => {
 
 t.test('a reader that goes away ends the reading at once', async (t) => {
   const body = new Readable({ read() {} });
-  const entry: ArchiveEntry = {
+  const entry: ZipArchiveEntry = {
     name: 'endless.tif',
     sizeBytes: GIGABYTE,
     digest: 'endless',
     checksum: 1,
     open: async () => body,
   };
-  const stream = (await openArchive([entry], MODIFIED_AT)).stream(null);
+  const stream = (await openZipArchive([entry], MODIFIED_AT)).stream(null);
   await new Promise((resolve) => stream.once('data', resolve));
   await turn();
   t.notOk(body.destroyed);
@@ -177,15 +177,15 @@ t.test('a stored file that is shorter than it should be breaks the download off'
   const { entries } = entriesOf(new Map([['a.txt', 'whole']]));
   const [entry] = entries;
   if (entry === undefined) throw new Error('There is an entry.');
-  const short: ArchiveEntry = { ...entry, open: async () => Readable.from([Buffer.from('who')]) };
-  const archive = await openArchive([short], MODIFIED_AT);
+  const short: ZipArchiveEntry = { ...entry, open: async () => Readable.from([Buffer.from('who')]) };
+  const archive = await openZipArchive([short], MODIFIED_AT);
   await t.rejects(buffer(archive.stream(null)), /has not the size/);
 });
 
 t.test('the tag tells archives apart, and is the same for the same files', async (t) => {
   const { entries } = entriesOf(TEXTS);
-  const { etag } = await openArchive(entries, MODIFIED_AT);
-  t.equal((await openArchive(entriesOf(TEXTS).entries, MODIFIED_AT)).etag, etag);
-  t.not((await openArchive(entries.slice(1), MODIFIED_AT)).etag, etag);
-  t.not((await openArchive(entries, new Date(0))).etag, etag);
+  const { etag } = await openZipArchive(entries, MODIFIED_AT);
+  t.equal((await openZipArchive(entriesOf(TEXTS).entries, MODIFIED_AT)).etag, etag);
+  t.not((await openZipArchive(entries.slice(1), MODIFIED_AT)).etag, etag);
+  t.not((await openZipArchive(entries, new Date(0))).etag, etag);
 });

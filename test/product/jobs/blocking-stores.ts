@@ -1,4 +1,4 @@
-import type { Documents } from '../../../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { DOCUMENT_CHANGES } from '../../support/dying.ts';
 
@@ -12,7 +12,7 @@ export interface HeldWrite {
 export function holdableStores(stores: Stores) {
   const holds: Array<{ collection: string; pattern: RegExp; block: () => Promise<void> }> = [];
 
-  const documents: Documents = {
+  const documents: DocumentStore = {
     async collection(spec) {
       return new Proxy(await stores.documents.collection<never>(spec), {
         get(target, name) {
@@ -52,7 +52,7 @@ export function holdableStores(stores: Stores) {
 
 /** The stores of a process that finds no item to claim: it only reads. */
 export function storesOfReader(stores: Stores): Stores {
-  const documents: Documents = {
+  const documents: DocumentStore = {
     async collection(spec) {
       const collection = await stores.documents.collection<never>(spec);
       if (spec.name !== 'jobItems') return collection;

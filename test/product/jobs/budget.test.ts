@@ -1,7 +1,7 @@
 // needs: server, both stores
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
-import type { Documents } from '../../../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import { DOCUMENT_CHANGES } from '../../support/dying.ts';
 import { startServer } from '../../support/harness.ts';
@@ -30,7 +30,7 @@ function countingChanges(counting: Stores): Stores {
         };
       },
     });
-  const documents: Documents = {
+  const documents: DocumentStore = {
     collection: async (spec) =>
       noted(spec.name, await counting.documents.collection<never>(spec), (name) =>
         DOCUMENT_CHANGES.has(name),

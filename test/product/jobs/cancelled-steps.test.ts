@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import type { Documents, UpdateResult } from '../../../src/platform/stores/documents/port.ts';
+import type { DocumentStore, UpdateResult } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 import { openSharedClockStores } from './shared-clock-stores.ts';
@@ -19,7 +19,7 @@ let claims = 0;
 let isCancelling = false;
 
 /** Notes how many items each update changes, and the claims of items once the job is being cancelled. */
-const documents: Documents = {
+const documents: DocumentStore = {
   async collection(spec) {
     const collection = await stores.documents.collection<never>(spec);
     if (spec.name !== 'jobItems') return collection;

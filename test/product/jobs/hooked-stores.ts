@@ -1,4 +1,4 @@
-import type { Documents } from '../../../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 
 /** A call to a store, before it is made. */
@@ -29,7 +29,7 @@ export function hookedStores(stores: Stores, hook: Hook): Stores {
       },
     });
   }
-  const documents: Documents = {
+  const documents: DocumentStore = {
     collection: async (spec) => hooked(spec.name, await stores.documents.collection<never>(spec)),
     ping: () => stores.documents.ping(),
     close: () => stores.documents.close(),

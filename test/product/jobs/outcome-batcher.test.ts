@@ -3,12 +3,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { OutcomeBatcher } from '../../../src/product/jobs/engine/outcome-batcher.ts';
 import type { Decided } from '../../../src/product/jobs/engine/outcomes.ts';
-import type { Claimed, JobDocument, Outcome } from '../../../src/product/jobs/job.ts';
+import type { ClaimedItem, ItemOutcome, JobDocument } from '../../../src/product/jobs/job.ts';
 import { manualClock } from '../../support/clock.ts';
 
 const GATHER_MS = 250;
 const JOB = { _id: 'job_1', phase: 'open', settlement: null } as JobDocument;
-const DONE = { status: 'COMPLETED' } as Outcome;
+const DONE = { status: 'COMPLETED' } as ItemOutcome;
 
 /** A batcher over stores that agree at once, and what it does. */
 function batcherAtHand() {
@@ -28,7 +28,7 @@ function batcherAtHand() {
     clock,
   });
   async function settle(index: number, hasMore: boolean): Promise<void> {
-    const item = { _id: `job_1/${index}`, index } as Claimed;
+    const item = { _id: `job_1/${index}`, index } as ClaimedItem;
     const slot = { release: () => void left.push(index), hasSiblings: () => hasMore };
     const { signal } = new AbortController();
     void batcher.record({ job: JOB, item, outcome: DONE, slot, signal });

@@ -2,13 +2,13 @@
 import t from 'tap';
 import { jobEventOf } from '../../../src/product/jobs/engine/outcomes.ts';
 import type { EndedJob, JobDocument } from '../../../src/product/jobs/job.ts';
-import { outcomeOf } from '../../../src/product/jobs/rules.ts';
+import { jobOutcomeOf } from '../../../src/product/jobs/rules.ts';
 
 t.test(
   'the outcome of a job says whether all, some or none of its items completed, once it ended',
   async (t) => {
     const of = (phase: JobDocument['phase'], completedItems: number) =>
-      outcomeOf({ phase, totalItems: 3, completedItems } as JobDocument);
+      jobOutcomeOf({ phase, totalItems: 3, completedItems } as JobDocument);
     for (const phase of ['ended', 'done', 'leaving'] as const) {
       t.equal(of(phase, 3), 'all');
       t.equal(of(phase, 2), 'some');

@@ -1,20 +1,20 @@
 // needs: nothing
 import t from 'tap';
 import { ActiveJob } from '../../../src/product/jobs/engine/active-job.ts';
-import { Prefetch } from '../../../src/product/jobs/engine/prefetch.ts';
+import { ItemPrefetch } from '../../../src/product/jobs/engine/prefetch.ts';
 import type { JobDocument } from '../../../src/product/jobs/job.ts';
 
 const SEEN = 60;
 
 /** A prefetch that saw items of one length end, one after the other, so many milliseconds apart. */
-function prefetchAfter(durationMs: number, apartMs: number, most = () => 1_000): Prefetch {
-  const prefetch = new Prefetch(() => 1, most);
+function prefetchAfter(durationMs: number, apartMs: number, most = () => 1_000): ItemPrefetch {
+  const prefetch = new ItemPrefetch(() => 1, most);
   for (let item = 1; item <= SEEN; item += 1) prefetch.took(item * apartMs - durationMs, item * apartMs);
   return prefetch;
 }
 
 /** A large job whose items are claimed ahead as this prefetch says. */
-function activeJobOn(prefetch: Prefetch): ActiveJob {
+function activeJobOn(prefetch: ItemPrefetch): ActiveJob {
   return new ActiveJob({ _id: 'job_1', type: 'process', totalItems: 500 } as JobDocument, prefetch);
 }
 

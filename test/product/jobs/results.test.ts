@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { fileName } from '../../../src/product/jobs/results/results.ts';
+import { resultFileName } from '../../../src/product/jobs/results/results.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { ended, submit } from './jobs.ts';
 
@@ -80,8 +80,8 @@ t.test('files are named by their variant too, safely', async (t) => {
     '4-sky.large-.._m_1.webp',
     '5-sky.large-2.webp',
   ]);
-  t.equal(fileName('0', [null, '\u202e\n/'], 'png'), '0-___.png');
-  t.ok(fileName('0', ['a'.repeat(500), 'b'.repeat(500)], 'png').length < 255);
+  t.equal(resultFileName('0', [null, '\u202e\n/'], 'png'), '0-___.png');
+  t.ok(resultFileName('0', ['a'.repeat(500), 'b'.repeat(500)], 'png').length < 255);
 });
 
 t.test('attempts=all is every completed item of a job and its resumes, by its first index', async (t) => {
@@ -216,6 +216,7 @@ t.test(
       ['\u202Egnp.exe', '7-_gnp.jpg'],
       ['x'.repeat(300), `7-${'x'.repeat(100)}.jpg`],
     ];
-    for (const [sourceName, name] of names) t.equal(fileName('7', [sourceName, undefined], 'jpeg'), name);
+    for (const [sourceName, name] of names)
+      t.equal(resultFileName('7', [sourceName, undefined], 'jpeg'), name);
   },
 );

@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import type { Documents } from '../../../src/platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import { startServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 import { openSharedClockStores } from './shared-clock-stores.ts';
@@ -34,7 +34,7 @@ t.test('a resume reads and writes its items in slices', async (t) => {
 });
 
 /** Notes how many items each call reads or writes. */
-function measured(documents: Documents): Documents {
+function measured(documents: DocumentStore): DocumentStore {
   return new Proxy(documents, {
     get(target, name) {
       const method = Reflect.get(target, name) as unknown;

@@ -3,12 +3,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import type { JobsContext } from '../../../src/product/jobs/context.ts';
 import { JobMetrics } from '../../../src/product/jobs/engine/metrics.ts';
-import { Runner } from '../../../src/product/jobs/engine/runner.ts';
+import { JobRunner } from '../../../src/product/jobs/engine/runner.ts';
 import { JobSweeps } from '../../../src/product/jobs/engine/sweeps.ts';
-import type { Claimed, JobDocument } from '../../../src/product/jobs/job.ts';
+import type { ClaimedItem, JobDocument } from '../../../src/product/jobs/job.ts';
 import { manualClock } from '../../support/clock.ts';
 
-type RunnerOptions = ConstructorParameters<typeof Runner>[1];
+type RunnerOptions = ConstructorParameters<typeof JobRunner>[1];
 
 const NOW = new Date('2026-03-04T05:06:07.890Z');
 const FINISH_MS = 8_000;
@@ -17,10 +17,13 @@ const JOB = {
   ...{ _id: 'job_1', accountId: 'acc_1', type: 'process', totalItems: 2 },
   ...{ phase: 'open', status: 'PROCESSING' },
 } as JobDocument;
-const ITEM = { _id: 'job_1/0', jobId: 'job_1', index: 0, epoch: 1 } as Claimed;
+const ITEM = { _id: 'job_1/0', jobId: 'job_1', index: 0, epoch: 1 } as ClaimedItem;
 
 /** A runner over items that are as the test says; work on them never ends. */
-function runnerOver(items: { claim: () => Promise<Claimed[] | null>; giveBack?: () => Promise<boolean> }) {
+function runnerOver(items: {
+  claim: () => Promise<ClaimedItem[] | null>;
+  giveBack?: () => Promise<boolean>;
+}) {
   const clock = manualClock();
   const warnings: unknown[] = [];
   const width = () => 1;
@@ -33,7 +36,7 @@ function runnerOver(items: { claim: () => Promise<Claimed[] | null>; giveBack?: 
     now: () => NOW,
     log: { warn: (_data: unknown, message: string) => void warnings.push(message) },
   } as unknown as JobsContext;
-  const runner = new Runner(context, {
+  const runner = new JobRunner(context, {
     perform: () => new Promise(() => undefined),
     metrics: new JobMetrics({ jobs: context.jobs, itemsAtWork: () => ({}), now: () => NOW }),
     clock,
@@ -42,7 +45,7 @@ function runnerOver(items: { claim: () => Promise<Claimed[] | null>; giveBack?: 
 }
 
 t.test('a wake-up that comes while a claim is under way has the job claimed from again', async (t) => {
-  const claims: Array<(claimed: Claimed[] | null) => void> = [];
+  const claims: Array<(claimed: ClaimedItem[] | null) => void> = [];
   const { runner } = runnerOver({ claim: () => new Promise((resolve) => claims.push(resolve)) });
   runner.start(JOB);
   t.equal(claims.length, 1);

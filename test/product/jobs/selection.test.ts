@@ -1,7 +1,7 @@
 // needs: server, both stores
 import sharp from 'sharp';
 import t from 'tap';
-import { selectAssets } from '../../../src/product/jobs/submit/checking.ts';
+import { selectJobAssets } from '../../../src/product/jobs/submit/checking.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { ended, submit } from './jobs.ts';
 
@@ -111,9 +111,9 @@ t.test('more than 10,000 images are refused without a limit, and as many are tak
     select: async (_account: string, _selection: object, limit: number) =>
       Array.from({ length: Math.min(count, limit) }, (_, index) => `ast_${index}`),
   });
-  t.equal((await selectAssets('acc_1', {}, assets(10_000))).length, 10_000);
-  t.equal((await selectAssets('acc_1', { limit: 7 }, assets(20_000))).length, 7);
-  await t.rejects(selectAssets('acc_1', {}, assets(10_001)), {
+  t.equal((await selectJobAssets('acc_1', {}, assets(10_000))).length, 10_000);
+  t.equal((await selectJobAssets('acc_1', { limit: 7 }, assets(20_000))).length, 7);
+  await t.rejects(selectJobAssets('acc_1', {}, assets(10_001)), {
     code: 'invalid_param',
     param: 'from',
     details: { limit: 10_000 },

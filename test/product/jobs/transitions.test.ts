@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import {
-  filterOf,
   ITEM_TRANSITIONS,
   JOB_TRANSITIONS,
-  updateOf,
+  transitionFilter,
+  transitionUpdate,
 } from '../../../src/product/jobs/transitions.ts';
 import { NEW_ITEM, NEW_JOB, reachableFrom, type Standing } from '../../chaos/transitions.ts';
 
@@ -46,12 +46,18 @@ t.test('the drawings name every row', async (t) => {
 t.test(
   'an update takes the filter and the change of its row, and removes what the row says null of',
   async (t) => {
-    t.same(filterOf(JOB_TRANSITIONS.cancel), { phase: 'open', status: { $in: ['PENDING', 'PROCESSING'] } });
-    t.same(updateOf(JOB_TRANSITIONS.cancel), { $set: { status: 'CANCELLING' } });
-    t.same(updateOf(ITEM_TRANSITIONS.complete, { $set: { a: 1 }, $unset: { b: '' }, $inc: { c: 1 } }), {
-      $set: { status: 'COMPLETED', a: 1 },
-      $unset: { queue: '', b: '' },
-      $inc: { c: 1 },
+    t.same(transitionFilter(JOB_TRANSITIONS.cancel), {
+      phase: 'open',
+      status: { $in: ['PENDING', 'PROCESSING'] },
     });
+    t.same(transitionUpdate(JOB_TRANSITIONS.cancel), { $set: { status: 'CANCELLING' } });
+    t.same(
+      transitionUpdate(ITEM_TRANSITIONS.complete, { $set: { a: 1 }, $unset: { b: '' }, $inc: { c: 1 } }),
+      {
+        $set: { status: 'COMPLETED', a: 1 },
+        $unset: { queue: '', b: '' },
+        $inc: { c: 1 },
+      },
+    );
   },
 );

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { countTokens } from 'gpt-tokenizer';
 import t from 'tap';
-import { INSTRUCTIONS } from '../../../src/product/mcp/instructions.ts';
+import { MCP_INSTRUCTIONS } from '../../../src/product/mcp/instructions.ts';
 import { TOOLS } from '../../../src/product/mcp/tools/index.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -33,7 +33,7 @@ t.test('no start of the service loads the SDK of the protocol', async (t) => {
 t.test('what every conversation begins with is short', async (t) => {
   const tools = TOOLS.map(({ definition }) => definition);
   const list = countTokens(JSON.stringify({ tools }));
-  const instructions = countTokens(INSTRUCTIONS);
+  const instructions = countTokens(MCP_INSTRUCTIONS);
   t.comment(`${list} tokens of tools, ${instructions} of instructions`);
   t.ok(tools.length <= 9);
   t.ok(list <= MAX_LIST_TOKENS, `${list} tokens`);

@@ -1,7 +1,7 @@
 // needs: server
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { MAX_JOB_WAITS } from '../../../src/product/accounts/gate/gate.ts';
+import { MAX_WAITING_JOB_CALLS } from '../../../src/product/accounts/gate/gate.ts';
 import { startServer } from '../../support/harness.ts';
 import { call, connectedTo, REVISIONS } from './client.ts';
 
@@ -177,7 +177,7 @@ for (const revision of REVISIONS) {
       const answer = await call(client, 'job', args, cancel.signal).catch(() => null);
       return answer === null ? 'cancelled' : answer.isError ? sleep(20).then(wait) : 'ended';
     };
-    const waiting = Array.from({ length: MAX_JOB_WAITS }, wait);
+    const waiting = Array.from({ length: MAX_WAITING_JOB_CALLS }, wait);
     t.ok(await eventually(async () => (await direct()) === 429), 'all waits of the account are open');
     const other = await connectedTo(t, server.url, caller.key);
     const refused = await call(other, 'job', { action: 'get', id, wait: 1 });

@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { GUIDES } from '../../../src/product/reference/guides/index.ts';
+import { GUIDE_PAGES } from '../../../src/product/reference/guides/index.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { connectedTo, REVISIONS } from './client.ts';
 
@@ -14,7 +14,7 @@ for (const revision of REVISIONS)
     const { resources } = await client.listResources();
     t.same(
       resources.map(({ name }) => name),
-      ['guidelines', 'errors', ...Object.keys(GUIDES)],
+      ['guidelines', 'errors', ...Object.keys(GUIDE_PAGES)],
     );
     for (const { uri, name, title, mimeType } of resources) {
       t.match([title, mimeType], [/\S/, 'text/markdown'], name);

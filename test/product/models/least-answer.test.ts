@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { leastAnswerProblem } from '../../../src/product/models/schema-bounds.ts';
+import { findSmallestAnswerProblem } from '../../../src/product/models/schema-bounds.ts';
 
 /** Lists within lists, each of at least so many entries. */
 function lists(levels: number, minItems: number): object {
@@ -26,7 +26,7 @@ t.test('a schema whose smallest answer is too large is known before any model is
   ];
   for (const schema of refused)
     t.match(
-      leastAnswerProblem(schema as Record<string, unknown>),
+      findSmallestAnswerProblem(schema as Record<string, unknown>),
       /more than 10000 values/,
       JSON.stringify(schema).slice(0, 80),
     );
@@ -54,6 +54,6 @@ t.test('one that can be answered is none of these, whatever it refers to', (t) =
     requiring({ $id: 'https://example.test/a', $defs: { a: { type: 'string' } }, $ref: '#/$defs/a' }),
   ];
   for (const schema of taken)
-    t.equal(leastAnswerProblem(schema as Record<string, unknown>), undefined, JSON.stringify(schema));
+    t.equal(findSmallestAnswerProblem(schema as Record<string, unknown>), undefined, JSON.stringify(schema));
   t.end();
 });

@@ -1,22 +1,22 @@
 // needs: nothing
 import t from 'tap';
-import { sentAs } from '../../../src/platform/http/errors/sent-field.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
 import {
-  chosenModel,
+  chooseModel,
   defaultModelFor,
   findModel,
   type Model,
-  type Models,
-  modelsFor,
-  modelsOf,
-  offeredModels,
+  type ModelBook,
+  modelsOfCategory,
+  modelsOfMode,
   readModels,
+  withOfferedModels,
 } from '../../../src/product/models/models.ts';
-import { creditsPerItem, imageModelPrice, lowestCredits } from '../../../src/product/models/prices.ts';
-import { modelOf } from '../../../src/product/models/routes.ts';
+import { creditsPerItem, imageModelPrice, lowestCreditsPerItem } from '../../../src/product/models/prices.ts';
+import { modelDataOf } from '../../../src/product/models/routes.ts';
 
 const models = readModels();
-const sandbox = offeredModels(models, (provider) => provider === 'sandbox');
+const sandbox = withOfferedModels(models, (provider) => provider === 'sandbox');
 const draft = modelNamed('sandbox-image-draft');
 
 function modelNamed(id: string): Model {
@@ -26,28 +26,31 @@ function modelNamed(id: string): Model {
 }
 
 t.test('models are listed by mode and found by id', (t) => {
-  t.ok(modelsOf(models, 'ai_image').length > 1);
-  t.equal(modelsOf(models, 'ai_image').length + modelsOf(models, 'analyze').length, models.models.length);
+  t.ok(modelsOfMode(models, 'ai_image').length > 1);
+  t.equal(
+    modelsOfMode(models, 'ai_image').length + modelsOfMode(models, 'analyze').length,
+    models.models.length,
+  );
   t.equal(findModel(models, 'none'), undefined);
   t.end();
 });
 
 t.test('every category has a model, and naming one that does not carry it is refused', (t) => {
   for (const category of ['generate', 'edit', 'upscale', 'remove_background', 'expand', 'analyze']) {
-    const fitting = modelsFor(sandbox, category).map(({ id }) => id);
-    t.equal(chosenModel(sandbox, fitting.at(-1), category, sentAs('model')).id, fitting.at(-1));
+    const fitting = modelsOfCategory(sandbox, category).map(({ id }) => id);
+    t.equal(chooseModel(sandbox, fitting.at(-1), category, sentFieldAt('model')).id, fitting.at(-1));
     t.equal(
-      chosenModel(sandbox, undefined, category, sentAs('model')).id,
+      chooseModel(sandbox, undefined, category, sentFieldAt('model')).id,
       fitting[0],
       'the first is the default',
     );
-    t.throws(() => chosenModel(sandbox, 'nobody', category, sentAs('steps[2].model')), {
+    t.throws(() => chooseModel(sandbox, 'nobody', category, sentFieldAt('steps[2].model')), {
       code: 'invalid_param',
       param: 'steps[2].model',
       details: { received: 'nobody', allowed: fitting },
     });
   }
-  t.throws(() => chosenModel(sandbox, 'sandbox-vision', 'generate', sentAs('model')), {
+  t.throws(() => chooseModel(sandbox, 'sandbox-vision', 'generate', sentFieldAt('model')), {
     message: /is not offered/,
     param: 'model',
   });
@@ -55,9 +58,9 @@ t.test('every category has a model, and naming one that does not carry it is ref
 });
 
 t.test('what is not offered has no default, and leaving the model out is refused too', (t) => {
-  const none = offeredModels(models, () => false);
+  const none = withOfferedModels(models, () => false);
   t.equal(defaultModelFor(none, 'edit'), undefined);
-  t.throws(() => chosenModel(none, undefined, 'edit', sentAs('model')), {
+  t.throws(() => chooseModel(none, undefined, 'edit', sentFieldAt('model')), {
     param: 'model',
     details: { allowed: [] },
     message: /the operator of this service has configured no provider/,
@@ -92,10 +95,10 @@ t.test('a price is the provider price with the markup, exact in decimals, and wh
   for (const [low, high, markup, creditsPerUsd, { credits, ...price }] of table) {
     const rows = [low, high].map((usd, index) => ({ when: { tier: index }, usd }));
     const model = { ...draft, price: { ...draft.price, by: ['tier'], rows } };
-    const book: Models = { ...models, markup, creditsPerUsd };
+    const book: ModelBook = { ...models, markup, creditsPerUsd };
     t.match(imageModelPrice(book, model), { ...price, providerPrice: low });
     t.equal(imageModelPrice(book, model).providerPriceRange, low === high ? undefined : `$${low} - $${high}`);
-    t.equal(lowestCredits(book, model), credits);
+    t.equal(lowestCreditsPerItem(book, model), credits);
   }
   t.end();
 });
@@ -131,7 +134,7 @@ t.test('parameters decide a price: by default, as sent, and at its highest for w
 });
 
 t.test('a model is shown with the fields that it has', (t) => {
-  t.match(modelOf(models, modelNamed('sandbox-image')), {
+  t.match(modelDataOf(models, modelNamed('sandbox-image')), {
     mode: 'ai_image',
     image_price_range: '$0.012',
     provider_price: '0.01',
@@ -139,11 +142,11 @@ t.test('a model is shown with the fields that it has', (t) => {
     max_input_images: 5,
     image_required: false,
   });
-  const shown = modelOf(models, draft);
+  const shown = modelDataOf(models, draft);
   t.match(shown, { image_required: null, max_input_images: null, provider_price_range: '$0.002 - $0.006' });
   t.notOk(Object.hasOwn(shown, 'prompt_price'));
   t.notOk(Object.hasOwn(shown, 'max_input_edge'), 'it takes no image');
-  t.match(modelOf(models, modelNamed('sandbox-vision')), { support_structured_output: true });
+  t.match(modelDataOf(models, modelNamed('sandbox-vision')), { support_structured_output: true });
   t.end();
 });
 

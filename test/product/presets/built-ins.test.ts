@@ -1,7 +1,7 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { BUILT_INS } from '../../../src/product/presets/builtins.ts';
+import { BUILT_IN_PRESETS } from '../../../src/product/presets/builtins.ts';
 import { image, needsImages, typeOf } from '../../support/images.ts';
 import { start } from './harness.ts';
 
@@ -18,7 +18,7 @@ t.test('every built-in runs on photos', needsImages(t), async (t) => {
     'builtin-print-ready': 'image/jpeg',
   };
   for (const name of ['photos/kodak-1.png', 'photos/apple-iphone-4s.jpg']) {
-    for (const { _id } of BUILT_INS) {
+    for (const { _id } of BUILT_IN_PRESETS) {
       const answer = await transform(`preset=${_id}`, image(name), typeOf(name));
       t.equal(answer.status, 200, `${_id} of ${name}: ${answer.json?.error?.message}`);
       t.equal(answer.headers.get('content-type'), formats[_id] ?? typeOf(name));

@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
-import { BUILT_INS } from '../../../src/product/presets/builtins.ts';
+import { BUILT_IN_PRESETS } from '../../../src/product/presets/builtins.ts';
 import type { Answer } from '../../support/harness.ts';
 import { numbered, preset, refused, start } from './harness.ts';
 
@@ -157,7 +157,7 @@ t.test('the list has the built-ins first, then the latest update, unpaged and wi
   await call('PUT', `/presets/${made[3]?.id}`, { steps: numbered(200) });
   const ids = (answer: Answer) => answer.json.data.map(({ id }: { id: string }) => id);
   const own = [made[3], ...made.filter((_, index) => index !== 3).reverse()].map((one) => one?.id);
-  const builtIns = BUILT_INS.map(({ _id }) => _id);
+  const builtIns = BUILT_IN_PRESETS.map(({ _id }) => _id);
 
   const whole = await call('GET', '/presets');
   t.equal(whole.json.success, true);

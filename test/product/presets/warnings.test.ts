@@ -1,10 +1,10 @@
 // needs: server
 import t from 'tap';
-import { WARNING_CODES } from '../../../src/product/catalogue/checks/warnings.ts';
-import { BUILT_INS } from '../../../src/product/presets/builtins.ts';
+import { STEP_WARNING_CODES } from '../../../src/product/catalogue/checks/warnings.ts';
+import { BUILT_IN_PRESETS } from '../../../src/product/presets/builtins.ts';
 import { preset, start } from './harness.ts';
 
-const FINDINGS: Record<(typeof WARNING_CODES)[number], { steps: unknown[]; indexes: number[] }> = {
+const FINDINGS: Record<(typeof STEP_WARNING_CODES)[number], { steps: unknown[]; indexes: number[] }> = {
   format_shadowed: {
     steps: [
       { op: 'sepia', parameters: { format: 'png' } },
@@ -51,7 +51,7 @@ t.test('a cutout that is written as a JPEG loses what was cut', async (t) => {
 
 t.test('each finding is answered on create, on PUT and on import, the redundant step first', async (t) => {
   const { call } = await start();
-  for (const code of WARNING_CODES) {
+  for (const code of STEP_WARNING_CODES) {
     const { steps, indexes } = FINDINGS[code];
     const sent = { ...preset, name: code, steps };
     const answers = [
@@ -69,7 +69,7 @@ t.test('each finding is answered on create, on PUT and on import, the redundant 
 
 t.test('clean presets, and every built-in saved as one, have no finding', async (t) => {
   const { call } = await start();
-  for (const { steps } of [preset, ...BUILT_INS]) {
+  for (const { steps } of [preset, ...BUILT_IN_PRESETS]) {
     t.same((await call('POST', '/presets', { ...preset, steps })).json.data.warnings, []);
   }
 });

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { schemaProblem } from '../../../src/product/models/schema-bounds.ts';
+import { findSchemaProblem } from '../../../src/product/models/schema-bounds.ts';
 import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 
 const schemas = new AnswerSchemas();
@@ -9,7 +9,7 @@ const ACCOUNT = 'acc_a';
 
 /** The problem of a schema, by its bounds and then by the thread. */
 async function problemOf(schema: unknown): Promise<string | undefined> {
-  const problem = schemaProblem(schema);
+  const problem = findSchemaProblem(schema);
   if (problem !== undefined) return problem;
   return schemas.check(ACCOUNT, [{ schema: schema as object, param: 'parameters.schema' }]).then(
     () => undefined,

@@ -4,14 +4,19 @@ import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { Readers } from '../../../src/imaging/readers/readers.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type {
-  AdmitRequest,
+  AdmissionRequest,
   Coordination,
-  SharedSlotTerms,
+  SharedSlotRequest,
 } from '../../../src/platform/stores/coordination/port.ts';
-import { findModel, type Models, offeredModels, readModels } from '../../../src/product/models/models.ts';
+import {
+  findModel,
+  type ModelBook,
+  readModels,
+  withOfferedModels,
+} from '../../../src/product/models/models.ts';
 import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 import { type ModelCall, type ModelOutcome, ModelProviders } from '../../../src/product/providers/open.ts';
-import { offeredBy } from '../../../src/product/providers/registry.ts';
+import { createIsOffered } from '../../../src/product/providers/registry.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
 /** A call with its pictures as bytes. */
@@ -21,7 +26,7 @@ export type TestCall = Partial<Omit<ModelCall, 'pictures'>> & {
 };
 
 export interface TestProviders {
-  models: Models;
+  models: ModelBook;
   /** One try. The default of the fields is an edit of the first item. */
   run(call: TestCall, signal?: AbortSignal): Promise<ModelOutcome>;
   /** The lines of the log, as text. */
@@ -31,7 +36,7 @@ export interface TestProviders {
 /** The providers with the settings of a test, real pixels, and slots in memory. */
 export function openTestProviders(t: Test, environment: Record<string, string> = {}): TestProviders {
   const settings = readSettings(environment);
-  const models = offeredModels(readModels(), offeredBy(settings.providers));
+  const models = withOfferedModels(readModels(), createIsOffered(settings.providers));
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
     capacity: smallCapacity(),
@@ -84,8 +89,8 @@ function slotsInMemory(): Coordination {
   const held = new Map<string, Set<string>>();
   const slotsOf = (key: string) => held.get(key) ?? held.set(key, new Set()).get(key) ?? new Set<string>();
   const part = {
-    takeShared: async (slot: SharedSlotTerms) => (await part.admit({ slot })).slot,
-    async admit({ slot }: AdmitRequest) {
+    takeShared: async (slot: SharedSlotRequest) => (await part.admit({ slot })).slot,
+    async admit({ slot }: AdmissionRequest) {
       const slots = slotsOf(slot?.key ?? '');
       const isFree = slot !== undefined && slots.size < slot.limit;
       if (isFree) slots.add(slot.holder);

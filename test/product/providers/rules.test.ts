@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { endpointUrl, retryAfterMsOf } from '../../../src/product/providers/exchange.ts';
-import { nextTryMs } from '../../../src/product/providers/open.ts';
-import { faultOf, redactSecrets } from '../../../src/product/providers/provider.ts';
-import { offeredBy } from '../../../src/product/providers/registry.ts';
+import { completeBaseUrl, parseRetryAfterMs } from '../../../src/product/providers/exchange.ts';
+import { nextAttemptDelayMs } from '../../../src/product/providers/open.ts';
+import { faultOfProviderRefusal, redactSecrets } from '../../../src/product/providers/provider.ts';
+import { createIsOffered } from '../../../src/product/providers/registry.ts';
 
 t.test(
   'a failed item is tried after each planned wait, later when the provider says so, and not past five minutes',
@@ -21,20 +21,20 @@ t.test(
       [3, 1_000, undefined],
     ];
     for (const [attempt, asked, expected] of table)
-      t.equal(nextTryMs(attempt, waits, asked), expected, `${attempt} ${asked}`);
-    t.equal(nextTryMs(1, [], undefined), undefined);
+      t.equal(nextAttemptDelayMs(attempt, waits, asked), expected, `${attempt} ${asked}`);
+    t.equal(nextAttemptDelayMs(1, [], undefined), undefined);
     t.end();
   },
 );
 
 t.test('Retry-After is seconds or a date', (t) => {
   const now = Date.parse('2026-01-01T00:00:00Z');
-  t.equal(retryAfterMsOf('7', now), 7_000);
-  t.equal(retryAfterMsOf('0.5', now), 500);
-  t.equal(retryAfterMsOf('Thu, 01 Jan 2026 00:01:00 GMT', now), 60_000);
-  t.equal(retryAfterMsOf('Wed, 31 Dec 2025 00:01:00 GMT', now), 0);
-  t.equal(retryAfterMsOf('soon', now), undefined);
-  t.equal(retryAfterMsOf(null, now), undefined);
+  t.equal(parseRetryAfterMs('7', now), 7_000);
+  t.equal(parseRetryAfterMs('0.5', now), 500);
+  t.equal(parseRetryAfterMs('Thu, 01 Jan 2026 00:01:00 GMT', now), 60_000);
+  t.equal(parseRetryAfterMs('Wed, 31 Dec 2025 00:01:00 GMT', now), 0);
+  t.equal(parseRetryAfterMs('soon', now), undefined);
+  t.equal(parseRetryAfterMs(null, now), undefined);
   t.end();
 });
 
@@ -58,7 +58,7 @@ t.test('a status and the kind of its error say whose fault it is', (t) => {
     [529, '', 'unavailable'],
   ];
   for (const [status, kind, verdict] of rows)
-    t.equal(faultOf({ status, kind, message: 'x' }).errorClass, verdict, `${status} ${kind}`);
+    t.equal(faultOfProviderRefusal({ status, kind, message: 'x' }).errorClass, verdict, `${status} ${kind}`);
   t.end();
 });
 
@@ -74,16 +74,16 @@ t.test('what a provider says is shown without keys and within bounds', (t) => {
 
 t.test('a base URL that is a host alone gets the path of the provider', (t) => {
   const own = 'https://api.openai.com/v1';
-  t.equal(endpointUrl('', own), own);
-  t.equal(endpointUrl('http://localhost:11434', own), 'http://localhost:11434/v1');
-  t.equal(endpointUrl('http://localhost:11434/', own), 'http://localhost:11434/v1');
-  t.equal(endpointUrl('https://proxy.test/openai/v2/', own), 'https://proxy.test/openai/v2');
+  t.equal(completeBaseUrl('', own), own);
+  t.equal(completeBaseUrl('http://localhost:11434', own), 'http://localhost:11434/v1');
+  t.equal(completeBaseUrl('http://localhost:11434/', own), 'http://localhost:11434/v1');
+  t.equal(completeBaseUrl('https://proxy.test/openai/v2/', own), 'https://proxy.test/openai/v2');
   t.end();
 });
 
 t.test('a provider is offered by its key or its base URL, the sandbox unless it is off', (t) => {
   const offered = (environment: Record<string, string>) => {
-    const isOffered = offeredBy(readSettings(environment).providers);
+    const isOffered = createIsOffered(readSettings(environment).providers);
     return (['openai', 'gemini', 'replicate', 'sandbox'] as const).filter(isOffered);
   };
   t.strictSame(offered({}), ['sandbox']);

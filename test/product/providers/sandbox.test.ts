@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
 import { sandboxAnswer } from '../../../src/product/providers/sandbox/answer.ts';
-import { directivesIn } from '../../../src/product/providers/sandbox/sandbox.ts';
+import { parseSandboxDirectives } from '../../../src/product/providers/sandbox/sandbox.ts';
 import { openTestProviders, type TestCall } from './harness.ts';
 
 const { run, logged } = openTestProviders(t);
@@ -228,8 +228,8 @@ t.test('words in the prompt steer an item', async (t) => {
     schema: { type: 'object' },
   });
   t.match(garbled, { code: 'provider_unavailable', message: /not a JSON object/ });
-  t.equal(directivesIn('[sandbox:wait=99999999] A [sandbox:fail@0] boat', 1, 1).waitMs, 60_000);
-  t.match(directivesIn('[sandbox:wait=5] A [sandbox:fail@0] boat', 1, 1), {
+  t.equal(parseSandboxDirectives('[sandbox:wait=99999999] A [sandbox:fail@0] boat', 1, 1).waitMs, 60_000);
+  t.match(parseSandboxDirectives('[sandbox:wait=5] A [sandbox:fail@0] boat', 1, 1), {
     text: 'A boat',
     fails: false,
     waitMs: 5,

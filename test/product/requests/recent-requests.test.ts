@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import type { KeptRequest } from '../../../src/product/requests/kept-request.ts';
 import { RecentRequests } from '../../../src/product/requests/recent-requests.ts';
-import { answerSearches, RequestSearch } from '../../../src/product/requests/search.ts';
+import { answerRequestSearches, RequestSearch } from '../../../src/product/requests/search.ts';
 import { pathWithoutSecrets, textWithoutSecrets } from '../../../src/product/requests/secrets.ts';
 
 const START_MS = Date.parse('2026-01-31T12:00:00Z');
@@ -108,7 +108,7 @@ t.test('a page far behind the first one costs no longer messages between process
   const all: string[] = [];
   for (const name of ['host/1', 'host/2']) {
     const requests = new RecentRequests();
-    await answerSearches(channels, requests, name, now);
+    await answerRequestSearches(channels, requests, name, now);
     for (let number = 0; number < 900; number += 1) {
       const id = `${name}-${number}`;
       requests.add('acc_1', request(id, START_MS + number, { path: `/${'x'.repeat(300)}` }));

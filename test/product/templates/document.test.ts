@@ -1,12 +1,12 @@
 // needs: nothing
 import t from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { fill } from '../../../src/product/templates/document.ts';
+import { fillTemplate } from '../../../src/product/templates/document.ts';
 
 t.test(
   'a page is a whole document with the css in its head and the html in its body, both filled',
   async (t) => {
-    const page = fill(
+    const page = fillTemplate(
       { html: '<p>{{ title }}</p>', css: 'p{color:{{ ink }}}' },
       { title: 'A & B', ink: 'red' },
     );
@@ -17,7 +17,7 @@ t.test(
 );
 
 t.test('an escaped value in the css cannot end the style element', async (t) => {
-  const page = fill({ html: '', css: 'p::before{content:"{{ a }}"}' }, { a: '</style><img src=x>' });
+  const page = fillTemplate({ html: '', css: 'p::before{content:"{{ a }}"}' }, { a: '</style><img src=x>' });
   t.equal(page.match(/<\/style>/g)?.length, 2);
   t.notMatch(page, '<img');
 });
@@ -25,7 +25,7 @@ t.test('an escaped value in the css cannot end the style element', async (t) => 
 t.test('data that would make a page too large are refused', async (t) => {
   const template = { html: '{{ a }}'.repeat(1000), css: '' };
   try {
-    fill(template, { a: 'x'.repeat(1_000_000) });
+    fillTemplate(template, { a: 'x'.repeat(1_000_000) });
     t.fail('it was filled');
   } catch (error) {
     t.ok(error instanceof ApiError);

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import {
-  blockedWarnings,
+  blockedUrlWarnings,
   escapedInCssWarnings,
   variableWarnings,
 } from '../../../src/product/templates/findings.ts';
@@ -101,7 +101,7 @@ t.test('what a page names and may not load is found by its scheme', async (t) =>
   ];
   for (const [html, schemes] of table)
     t.same(
-      blockedWarnings(html).map(({ name }) => name),
+      blockedUrlWarnings(html).map(({ name }) => name),
       schemes,
       html,
     );
@@ -109,7 +109,7 @@ t.test('what a page names and may not load is found by its scheme', async (t) =>
 
 t.test('a page without an end is looked through once', async (t) => {
   const page = `${'<a '.repeat(300_000)}${'url("'.repeat(100_000)}`;
-  t.ok(blockedWarnings(page).length <= 1);
+  t.ok(blockedUrlWarnings(page).length <= 1);
   for (const part of ['<style ', '<style>', '<p style="', '<p style='])
     t.same(escapedInCssWarnings({ html: part.repeat(100_000), css: '' }, {}), [], part);
 });

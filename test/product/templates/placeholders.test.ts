@@ -5,9 +5,9 @@ import {
   FilledTooLargeError,
   fillPlaceholders,
   type TemplateRow,
-  variablesOf,
+  variableNamesIn,
 } from '../../../src/product/templates/placeholders.ts';
-import { seeded } from '../../../workers/models/random.ts';
+import { seededRandom } from '../../../workers/models/random.ts';
 
 const fill = (text: string, row: TemplateRow) => fillPlaceholders(text, row, 100_000);
 
@@ -91,8 +91,12 @@ t.test('a page that would grow past its bound is refused before it is built', as
 });
 
 t.test('variables are the names of html and css, each once, in order', async (t) => {
-  t.same(variablesOf('{{ b }} {{{ a.c }}} {{ b }}', 'i{color:{{ ink }};top:{{ b }}px}'), ['b', 'a.c', 'ink']);
-  t.same(variablesOf('{{#if x}} { y } {{ }}', ''), []);
+  t.same(variableNamesIn('{{ b }} {{{ a.c }}} {{ b }}', 'i{color:{{ ink }};top:{{ b }}px}'), [
+    'b',
+    'a.c',
+    'ink',
+  ]);
+  t.same(variableNamesIn('{{#if x}} { y } {{ }}', ''), []);
 });
 
 t.test('long runs of braces and spaces are read in linear time', async (t) => {
@@ -103,7 +107,7 @@ t.test('long runs of braces and spaces are read in linear time', async (t) => {
     `{{${'a.'.repeat(120_000)}`,
   ]) {
     t.equal(fillPlaceholders(text, {}, 1_000_000), text);
-    t.same(variablesOf(text, text), []);
+    t.same(variableNamesIn(text, text), []);
   }
 });
 
@@ -132,7 +136,7 @@ t.test(
       '😀',
       '\ud800',
     ];
-    const random = seeded(20_240_229);
+    const random = seededRandom(20_240_229);
     for (let run = 0; run < 2000; run++) {
       const length = 1 + Math.floor(random() * 20);
       const value = Array.from({ length }, () => pieces[Math.floor(random() * pieces.length)]).join('');

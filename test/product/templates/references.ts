@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
-import { BUILT_INS } from '../../../src/product/templates/builtins/index.ts';
+import { BUILT_IN_TEMPLATES } from '../../../src/product/templates/builtins/index.ts';
 import { type Comparison, comparePictures } from '../../support/comparison.ts';
 import { PICTURES } from './pictures.ts';
 
@@ -54,7 +54,9 @@ function fontsHere(): Fonts {
 
 /** Every family that a style sheet of the pictures names, in order. */
 function families(): string[] {
-  const sheets = [...BUILT_INS, ...PICTURES.flatMap(({ template }) => template ?? [])].map(({ css }) => css);
+  const sheets = [...BUILT_IN_TEMPLATES, ...PICTURES.flatMap(({ template }) => template ?? [])].map(
+    ({ css }) => css,
+  );
   const lists = sheets.flatMap((css) =>
     [...css.matchAll(/font-family:([^;}]+)/g)].map(([, list]) => list ?? ''),
   );

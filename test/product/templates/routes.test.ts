@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t, { type Test } from 'tap';
-import { BUILT_INS } from '../../../src/product/templates/builtins/index.ts';
+import { BUILT_IN_TEMPLATES } from '../../../src/product/templates/builtins/index.ts';
 import { type Answer, startServer } from '../../support/harness.ts';
 
 const card = { name: 'Card', html: '<p>{{ title }}</p>', width: 600, height: 300 };
@@ -189,7 +189,11 @@ t.test('a built-in is read like any other, and never written', async (t) => {
   t.equal((await call('DELETE', `/templates/${BUILT_IN}`)).json.error.code, 'forbidden');
   const { data } = (await call('GET', `/templates/${BUILT_IN}/versions`)).json;
   t.equal(data.length, 1);
-  t.match(data[0], { builtIn: true, version: 1, html: BUILT_INS.find(({ _id }) => _id === BUILT_IN)?.html });
+  t.match(data[0], {
+    builtIn: true,
+    version: 1,
+    html: BUILT_IN_TEMPLATES.find(({ _id }) => _id === BUILT_IN)?.html,
+  });
 });
 
 t.test('PUT merges over the current version and keeps the one before', async (t) => {
@@ -287,15 +291,15 @@ t.test('the listing has the built-ins first, then the latest update, in pages an
   const { call, create } = await start();
   const made = [await create({ name: 'A' }), await create({ name: 'B' }), await create({ name: 'C' })];
   await call('PUT', `/templates/${made[0]?.id}`, { name: 'A again' });
-  const order = [...BUILT_INS.map(({ _id }) => _id), ...[0, 2, 1].map((index) => made[index]?.id)];
+  const order = [...BUILT_IN_TEMPLATES.map(({ _id }) => _id), ...[0, 2, 1].map((index) => made[index]?.id)];
   const ids = (answer: Answer) => answer.json.data.map(({ id }: { id: string }) => id);
 
   const whole = await call('GET', '/templates');
   t.same(ids(whole), order);
   t.same(whole.json.meta, { total: order.length, page: 0, perPage: 100, hasMore: false, nextCursor: null });
   t.notOk(whole.json.data.some((row: object) => 'html' in row || 'css' in row));
-  t.same(ids(await call('GET', '/templates?filter=builtin')), order.slice(0, BUILT_INS.length));
-  t.same(ids(await call('GET', '/templates?filter=user')), order.slice(BUILT_INS.length));
+  t.same(ids(await call('GET', '/templates?filter=builtin')), order.slice(0, BUILT_IN_TEMPLATES.length));
+  t.same(ids(await call('GET', '/templates?filter=user')), order.slice(BUILT_IN_TEMPLATES.length));
 
   for (const perPage of [1, 2, 3, 5]) {
     const paged: string[] = [];

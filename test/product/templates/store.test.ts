@@ -1,12 +1,12 @@
 // needs: documents
 import t, { type Test } from 'tap';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { newContent } from '../../../src/product/templates/rules.ts';
+import { checkNewTemplate } from '../../../src/product/templates/rules.ts';
 import { MAX_TEMPLATES_PER_ACCOUNT, TemplatesStore } from '../../../src/product/templates/store.ts';
 import type { Template } from '../../../src/product/templates/template.ts';
 import { dyingAtUpdate, openDocuments } from '../../support/documents.ts';
 
-const content = newContent({ name: 'Card', html: '<p>0</p>', width: 10, height: 20 });
+const content = checkNewTemplate({ name: 'Card', html: '<p>0</p>', width: 10, height: 20 });
 const at = (second: number) => new Date(Date.UTC(2025, 0, 1, 0, 0, second));
 
 const openStore = async (t: Test) => TemplatesStore.open(await openDocuments(t));

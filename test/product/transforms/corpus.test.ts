@@ -1,7 +1,7 @@
 // needs: server, alone
 import sharp from 'sharp';
 import t from 'tap';
-import { seeded } from '../../../workers/models/random.ts';
+import { seededRandom } from '../../../workers/models/random.ts';
 import { image, imagesIn, needsImages, typeOf } from '../../support/images.ts';
 import { openCalls } from './calls.ts';
 
@@ -72,7 +72,7 @@ t.test('files that end too early are never half a picture', corpus, async (t) =>
 });
 
 t.test('files with flipped bits are pictures or refused', corpus, async (t) => {
-  const roll = seeded(20_260_701);
+  const roll = seededRandom(20_260_701);
   for (const name of SAMPLES) {
     for (let round = 0; round < 8; round += 1) {
       const file = image(name);

@@ -1,8 +1,8 @@
 // needs: both stores
 import t, { type Test } from 'tap';
-import { MAX_ATTEMPTS } from '../../../src/product/webhooks/deliveries/attempt.ts';
+import { MAX_DELIVERY_ATTEMPTS } from '../../../src/product/webhooks/deliveries/attempt.ts';
 import { newDelivery } from '../../../src/product/webhooks/deliveries/delivery.ts';
-import { redeliverFailed } from '../../../src/product/webhooks/deliveries/redelivering.ts';
+import { redeliverFailedEvents } from '../../../src/product/webhooks/deliveries/redelivering.ts';
 import { releaseEndpointsByHolder } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
 import type { EndpointDocument } from '../../../src/product/webhooks/endpoints/endpoint.ts';
@@ -80,7 +80,7 @@ t.test(
       const { _id } = endpoint;
       for (let n = 1; n < MAX_CONSECUTIVE_FAILURES; n += 1)
         await endpoints.countFailure(accountId, _id, `whd_${n}`);
-      const atItsLast = { ...queued(endpoint), attempts: MAX_ATTEMPTS - 1, error: 'HTTP 500' };
+      const atItsLast = { ...queued(endpoint), attempts: MAX_DELIVERY_ATTEMPTS - 1, error: 'HTTP 500' };
       await deliveries.insert([atItsLast, queued(endpoint)]);
 
       const mortal = dyingStores(stores, death);
@@ -120,7 +120,7 @@ t.test('a process that dies while it sends failed events again has scheduled wha
   });
   await deliveries.insert(failed);
   const send = async ({ documents, coordination }: typeof stores) =>
-    redeliverFailed(endpoint, new Date(0), {
+    redeliverFailedEvents(endpoint, new Date(0), {
       deliveries: await DeliveriesStore.open(documents),
       coordination,
       now: () => new Date(),

@@ -1,7 +1,10 @@
 // needs: both stores
 import t from 'tap';
 import { EmbeddedCoordination } from '../../../src/platform/stores/coordination/embedded.ts';
-import { SCHEDULE_KEY, WAKE_CHANNEL } from '../../../src/product/webhooks/deliveries/schedule.ts';
+import {
+  DISPATCHER_WAKE_CHANNEL,
+  ENDPOINT_SCHEDULE_KEY,
+} from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
 import { openTestStores } from '../../support/harness.ts';
 import { addEndpoint, newAccountId, startProcess } from './processes.ts';
@@ -97,10 +100,10 @@ t.test('a lost schedule comes back from the documents, with what is due and what
   status = 200;
   clock.ms = Date.parse(queued.dueAt ?? '') - 1;
   await later.sweep();
-  const next = await coordination.claimDue(SCHEDULE_KEY, 1, 1, 'who looks on');
+  const next = await coordination.claimDue(ENDPOINT_SCHEDULE_KEY, 1, 1, 'who looks on');
   t.same(next, { members: [], nextInMs: 1 }, 'scheduled for its instant, and not before');
   clock.ms += 1;
-  await coordination.publish(WAKE_CHANNEL, '');
+  await coordination.publish(DISPATCHER_WAKE_CHANNEL, '');
   await receiver.until(2);
   t.same(idsOf(receiver), [event.id, event.id]);
 });

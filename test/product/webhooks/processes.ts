@@ -5,10 +5,10 @@ import { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.t
 import { newId } from '../../../src/platform/ids/ids.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
-import type { Documents } from '../../../src/platform/stores/documents/port.ts';
-import type { Gate } from '../../../src/product/accounts/gate/gate.ts';
-import { OpenEvents } from '../../../src/product/events/open.ts';
-import { newSecret } from '../../../src/product/webhooks/endpoints/signing.ts';
+import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
+import type { CallGate } from '../../../src/product/accounts/gate/gate.ts';
+import { StoredEventOutbox } from '../../../src/product/events/open.ts';
+import { newSigningSecret } from '../../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../../src/product/webhooks/endpoints/store.ts';
 import { openWebhooks } from '../../../src/product/webhooks/open.ts';
 
@@ -17,7 +17,7 @@ const settings = readSettings({});
 let processes = 0;
 
 export interface ProcessStores {
-  documents: Documents;
+  documents: DocumentStore;
   coordination: Coordination;
 }
 
@@ -33,7 +33,7 @@ export async function startProcess(
   register.clear();
   const prefix = `${hostId}/${processes}/`;
   const draining = new AbortController();
-  const events = await OpenEvents.open(stores);
+  const events = await StoredEventOutbox.open(stores);
   const webhooks = await openWebhooks({
     ...stores,
     capacity: new ChangeableCapacity({
@@ -43,7 +43,7 @@ export async function startProcess(
     events,
     outbound,
     sendMail: async () => undefined,
-    gate: {} as Gate,
+    gate: {} as CallGate,
     findEmail: async () => null,
     settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     hostId,
@@ -70,10 +70,10 @@ export async function startProcess(
 }
 
 /** An enabled endpoint for every kind of event, registered a minute ago. */
-export async function addEndpoint(documents: Documents, accountId: string, url: string) {
+export async function addEndpoint(documents: DocumentStore, accountId: string, url: string) {
   const endpoints = await EndpointsStore.open(documents);
   const events = ['job.completed' as const, 'job.item.completed' as const];
-  const endpoint = { url, description: '', events, enabled: true, secret: newSecret() };
+  const endpoint = { url, description: '', events, enabled: true, secret: newSigningSecret() };
   return endpoints.insert(accountId, endpoint, new Date(Date.now() - 60_000));
 }
 

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { nextAttempt } from '../../../src/product/webhooks/deliveries/attempt.ts';
+import { nextAttemptAt } from '../../../src/product/webhooks/deliveries/attempt.ts';
 
 const QUEUED = new Date('2026-05-04T03:02:01.000Z');
 const MINUTE_MS = 60_000;
@@ -11,7 +11,7 @@ function offsets(attemptMs: number): number[] {
   let at: Date | null = QUEUED;
   while (at !== null) {
     begins.push((at.getTime() - QUEUED.getTime()) / MINUTE_MS);
-    at = nextAttempt(begins.length, new Date(at.getTime() + attemptMs), QUEUED);
+    at = nextAttemptAt(begins.length, new Date(at.getTime() + attemptMs), QUEUED);
   }
   return begins;
 }
@@ -31,8 +31,8 @@ t.test('no attempt begins later than 24 h after queueing, nor after the twelfth'
   const dayMs = 24 * 60 * MINUTE_MS;
   const sixHoursMs = 6 * 60 * MINUTE_MS;
   const last = new Date(QUEUED.getTime() + dayMs - sixHoursMs);
-  t.same(nextAttempt(11, last, QUEUED), new Date(QUEUED.getTime() + dayMs), 'at 24 h exactly, yes');
-  t.equal(nextAttempt(11, new Date(last.getTime() + 1), QUEUED), null, 'a millisecond later, no');
-  t.equal(nextAttempt(12, QUEUED, QUEUED), null);
+  t.same(nextAttemptAt(11, last, QUEUED), new Date(QUEUED.getTime() + dayMs), 'at 24 h exactly, yes');
+  t.equal(nextAttemptAt(11, new Date(last.getTime() + 1), QUEUED), null, 'a millisecond later, no');
+  t.equal(nextAttemptAt(12, QUEUED, QUEUED), null);
   t.ok(offsets(50 * MINUTE_MS).every((minutes) => minutes <= 24 * 60));
 });

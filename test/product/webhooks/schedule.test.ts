@@ -1,7 +1,7 @@
 // needs: server, both stores
 import t from 'tap';
-import { Outbox } from '../../../src/product/events/open.ts';
-import { WAKE_CHANNEL } from '../../../src/product/webhooks/deliveries/schedule.ts';
+import { OutboxStore } from '../../../src/product/events/open.ts';
+import { DISPATCHER_WAKE_CHANNEL } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { startServer } from '../../support/harness.ts';
 import {
   eventually,
@@ -24,12 +24,12 @@ const server = await startServer(t, {
 });
 const owner = await server.account();
 const { key } = owner;
-const outbox = await Outbox.open(server.stores.documents);
+const outbox = await OutboxStore.open(server.stores.documents);
 
 /** Moves the clock; what is due then is looked for at once. */
 async function elapse(minutes: number): Promise<void> {
   clock.ms += minutes * MINUTE_MS;
-  await server.stores.coordination.publish(WAKE_CHANNEL, '');
+  await server.stores.coordination.publish(DISPATCHER_WAKE_CHANNEL, '');
 }
 
 /** Instants are those of the server's clock. */

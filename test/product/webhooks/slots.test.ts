@@ -1,13 +1,13 @@
 // needs: nothing
 import t from 'tap';
-import { AttemptSlots, type Turn } from '../../../src/product/webhooks/deliveries/slots.ts';
+import { AttemptSlots, type WorkerSlot } from '../../../src/product/webhooks/deliveries/slots.ts';
 
 function open(slots: number) {
   const clock = { ms: 0 };
   const shared = new AttemptSlots({ slots: () => slots, slotsOfAccount: () => slots, now: () => clock.ms });
   /** A turn with one attempt, which makes the endpoint slow or good. */
   const attempt = (member: string, hasFailed: boolean, tookMs: number) => {
-    const turn = shared.begin('a', member) as Turn;
+    const turn = shared.begin('a', member) as WorkerSlot;
     turn.attempted(hasFailed, tookMs);
     turn.release();
   };
@@ -38,7 +38,7 @@ t.test('an endpoint that answers quickly is good again', async (t) => {
 
 t.test('a turn ends after a failed attempt, and when others that are slow hold their half', async (t) => {
   const { slots } = open(4);
-  const turns = ['a/1', 'a/2', 'a/3'].map((member) => slots.begin('a', member) as Turn);
+  const turns = ['a/1', 'a/2', 'a/3'].map((member) => slots.begin('a', member) as WorkerSlot);
   turns[0]?.attempted(true, 10);
   t.equal(turns[0]?.mayGoOn(), false);
   turns[1]?.attempted(false, 3_000);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { isoBoxes } from '../../../workers/formats/boxes.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
 import { gifBlocks } from '../../../workers/formats/gif.ts';
@@ -174,7 +174,7 @@ function targetOf<P>(
     })),
     holds(file) {
       holds(file);
-      const format = readHeader(file)?.format;
+      const format = readImageHeader(file)?.format;
       if (format !== undefined && format !== 'svg') isBareFile(file, format === 'heif' ? 'avif' : format);
       withoutBulkyTags(file);
     },

@@ -1,8 +1,8 @@
 // needs: pixels
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import { hintOf } from '../../../src/imaging/images/header/readings.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import { inputHeaderHintOf } from '../../../src/imaging/images/header/readings.ts';
 import { findIsoBox, isoBoxes } from '../../../workers/formats/boxes.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
 import {
@@ -76,14 +76,14 @@ interface Expected {
 async function check(t: Test, name: string, file: Buffer, { orientation, artist }: Expected): Promise<void> {
   const isSideways = orientation > 4;
   const size = isSideways ? [HEIGHT, WIDTH] : [WIDTH, HEIGHT];
-  const header = readHeader(file);
+  const header = readImageHeader(file);
   t.equal(header?.orientation, orientation, `${name}: the header`);
   const told = await describeImage(new Uint8Array(file));
   if (told.kind === 'failure') throw new Error(`${name}: ${told.message}`);
   t.match(told.image, { width: size[0], height: size[1], orientation }, `${name}: facts`);
   t.match(told.metadata.xmp, { creator: ['Jane'], Rating: '5' }, `${name}: tags`);
   if (artist !== undefined) t.equal(told.metadata.exif?.Artist, artist, `${name}: EXIF`);
-  const hint = header === null ? {} : hintOf(header);
+  const hint = header === null ? {} : inputHeaderHintOf(header);
   const plain = await made(file, passOf([], { format: 'png' }), hint);
   t.same([plain.width, plain.height], size, `${name}: turned`);
   // The red quarter lies at the top left as stored.

@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import type { InputHeader } from '../../../workers/protocol.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { drawn, made, passOf, refused, run, type StepText } from './passes.ts';
@@ -103,7 +103,7 @@ t.test('no refusal rests on the sender’s word about the header alone', corpus,
 t.test('what the sender reads from a header is what the thread would read', corpus, async (t) => {
   for (const folder of ['photos', 'orientation', 'pngsuite', 'modern']) {
     for (const name of imagesIn(folder).filter((file) => /\.(jpg|png|webp)$/.test(file))) {
-      const header = readHeader(image(name));
+      const header = readImageHeader(image(name));
       const read = await sharp(image(name), { failOn: 'error' })
         .metadata()
         .catch(() => undefined);

@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
 import { readAvifColours } from '../../../workers/formats/heif.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
@@ -127,7 +127,7 @@ t.test('what a file of HDR photographs is measured as is what it is shown as', c
 
 t.test('tiles of a grid are no pictures', corpus, async (t) => {
   const file = image('modern/sofa_grid1x5_420.avif');
-  t.match(readHeader(file), { frames: 1, pixels: 1024 * 770 });
+  t.match(readImageHeader(file), { frames: 1, pixels: 1024 * 770 });
   const described = await describeImage(file, undefined, { pictures: 1 });
   t.match(described, { image: { frames: 1, width: 1024, height: 770 } });
 });

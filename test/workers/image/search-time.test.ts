@@ -4,10 +4,10 @@ import t from 'tap';
 import { defaultSearchEffort } from '../../../workers/image/encode/effort.ts';
 import { DeadlineError } from '../../../workers/image/failure.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
-import { rehearse, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
-import { reachTarget, type Search } from '../../../workers/image/search/target.ts';
+import { searchOnSample, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
+import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
 import { TrialTime } from '../../../workers/image/search/time.ts';
-import { tryOut } from '../../../workers/image/search/trials.ts';
+import { tryNextSetting } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat } from '../../../workers/protocol.ts';
 
 const DEADLINE_MS = 10_000;
@@ -16,7 +16,7 @@ const DEADLINE_MS = 10_000;
 async function rehearsed(slowness: number) {
   let now = 0;
   const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
-  const result = await rehearse({
+  const result = await searchOnSample({
     format: 'webp',
     usualEffort: undefined,
     row: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
@@ -129,7 +129,7 @@ t.test('a search through an animation begins with the effort that two trials hav
 t.test('a setting that is sure to fail by its expectation is not tried', async (t) => {
   const tried = async (margin: number | undefined, target: number) => {
     const indices: number[] = [];
-    await tryOut({
+    await tryNextSetting({
       ...{ count: 9, pick: 'last', target, tolerance: 0.01, expected: (index) => index, hasTime: () => true },
       ...(margin !== undefined && { margin }),
       async attempt(index) {
@@ -178,7 +178,7 @@ function searchOf(
   maxBytes: number,
   trialMs: (trial: number) => number,
   format: OutputFormat = 'jpeg',
-): Search {
+): TargetSearch {
   const side = 64;
   const data = Uint8Array.from({ length: side * side * 3 }, (_, at) => (at * 7919 + ((at * at) >> 5)) & 255);
   const pixels: Pixels = { data, width: side, height: side, channels: 3, frames: 1 };
@@ -207,11 +207,11 @@ function searchOf(
 t.test('a search answers the best that it has when a trial would not end in time', async (t) => {
   let wasHurried = 0;
   for (const maxBytes of [1_500, 3_000, 4_500, 6_000]) {
-    const thorough = await reachTarget(searchOf(maxBytes, () => 1, 'png'));
+    const thorough = await searchTarget(searchOf(maxBytes, () => 1, 'png'));
     t.same(thorough.warnings, []);
     const unhurried = thorough.achieved;
     // The last trial of it does not end any more.
-    const { achieved, warnings } = await reachTarget(
+    const { achieved, warnings } = await searchTarget(
       searchOf(maxBytes, (trial) => (trial < unhurried.trials ? 100 : 60_000), 'png'),
     ).catch(({ failure }) => ({
       achieved: { bytes: failure?.details.reached as number, trials: 0 },
@@ -238,14 +238,14 @@ t.test(
       { format: 'jpeg', quality: Number, bytes: reached, trials: 1 },
       'the only file, with its settings',
     );
-    const refusal = await reachTarget(searchOf(150, () => 1)).catch((error) => error.failure);
+    const refusal = await searchTarget(searchOf(150, () => 1)).catch((error) => error.failure);
     t.match(refusal, {
       code: 'invalid_param',
       param: 'maxBytes',
       details: { achieved: { quality: 1, bytes: refusal.details.reached } },
     });
     t.match(refusal.message, /was reached has \d+ bytes/);
-    await t.rejects(reachTarget(searchOf(150, () => 60_000)), { name: 'DeadlineError', details: undefined });
+    await t.rejects(searchTarget(searchOf(150, () => 60_000)), { name: 'DeadlineError', details: undefined });
   },
 );
 
@@ -255,13 +255,13 @@ t.test(
     const cutAfter = (trials: number) => (trial: number) => (trial <= trials ? 4_800 : 60_000);
     const likeness = searchOf(0, cutAfter(1), 'webp');
     const alike = { ...likeness, encode: { format: 'webp', target: { minSsim: 1 }, quality: 40 } as const };
-    const late = await reachTarget(alike).catch((error) => error);
+    const late = await searchTarget(alike).catch((error) => error);
     t.match(late, {
       name: 'DeadlineError',
       details: { achieved: { format: 'webp', quality: Number, bytes: Number } },
     });
     t.equal(late.details.achieved.ssim, late.details.reached);
-    const palette = await reachTarget(searchOf(150, cutAfter(1), 'png')).catch((error) => error);
+    const palette = await searchTarget(searchOf(150, cutAfter(1), 'png')).catch((error) => error);
     t.match(palette, { details: { achieved: { format: 'png', colors: 2, bytes: palette.details.reached } } });
   },
 );

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import t from 'tap';
 import { encodeWith } from '../../../workers/image/encode/encoder.ts';
-import { settingsFor } from '../../../workers/image/search/settings.ts';
-import { assertReachable } from '../../../workers/image/search/smallest-file.ts';
+import { encoderSettingsFor } from '../../../workers/image/search/settings.ts';
+import { assertByteLimitReachable } from '../../../workers/image/search/smallest-file.ts';
 import type { OutputFormat } from '../../../workers/protocol.ts';
 
 interface Flat {
@@ -21,7 +21,7 @@ async function writtenBytes({ format, lossless, width, height, grey, alpha }: Fl
   const background = { r: grey, g: grey, b: 255 - grey, alpha: alpha / 255 };
   const pixels = sharp({ create: { width, height, channels: 4, background } });
   const encode = { format, lossless };
-  const smallest = { ...encode, ...settingsFor(encode, 'size', 1)[0] };
+  const smallest = { ...encode, ...encoderSettingsFor(encode, 'size', 1)[0] };
   const { length } = await encodeWith(pixels, smallest, {}, { width, height, frames: 1 }).toBuffer();
   return length;
 }
@@ -38,13 +38,13 @@ t.test('no size is refused that a picture of one colour has', async (t) => {
     ),
   );
   const property = fc.asyncProperty(flat, async (one) => {
-    assertReachable(await writtenBytes(one), one, { ...one, frames: 1 });
+    assertByteLimitReachable(await writtenBytes(one), one, { ...one, frames: 1 });
   });
   await fc.assert(property, { numRuns: 40 });
   for (const format of ['avif', 'webp', 'gif', 'png', 'jpeg', 'tiff'] as const) {
     for (const edgePx of [1, 300]) {
       const one = { format, lossless: false, width: edgePx, height: edgePx, grey: 0, alpha: 0 };
-      assertReachable(await writtenBytes(one), one, { ...one, frames: 1 });
+      assertByteLimitReachable(await writtenBytes(one), one, { ...one, frames: 1 });
     }
   }
   t.pass('whatever its format and its size');
@@ -53,7 +53,7 @@ t.test('no size is refused that a picture of one colour has', async (t) => {
 t.test('a size below any file is refused with the least that such a file has', async (t) => {
   const of = (format: OutputFormat, maxBytes: number, frames = 1) => {
     try {
-      assertReachable(maxBytes, { format }, { width: 1_000, height: 1_000, frames });
+      assertByteLimitReachable(maxBytes, { format }, { width: 1_000, height: 1_000, frames });
     } catch (error) {
       return error;
     }

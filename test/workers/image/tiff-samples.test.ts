@@ -1,8 +1,8 @@
 // needs: pixels
 import sharp from 'sharp';
 import t from 'tap';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import { readable } from '../../../src/imaging/images/source.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import { requireReadableHeader } from '../../../src/imaging/images/source.ts';
 import { TIFF_PAGE_TAGS } from '../../../workers/formats/tiff-page.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
@@ -103,7 +103,7 @@ const ROWS: [name: string, stored: Stored, expected: number[]][] = [
 t.test('samples of a TIFF that the decoder takes for others are what they mean', async (t) => {
   for (const [name, stored, expected] of ROWS) {
     const file = tiffWith(stored);
-    t.match(readable(file), { format: 'tiff', rewritten: true }, name);
+    t.match(requireReadableHeader(file), { format: 'tiff', rewritten: true }, name);
     for (const steps of [
       [],
       [['flip'], ['flop']],
@@ -195,7 +195,7 @@ t.test('what is not read is refused by its name, with what to send instead', asy
   ];
   for (const [tags, perPixel, photometric, message] of rows) {
     const file = tiffWith(even(Array(perPixel).fill(1), photometric, { tags: tags ?? {} }));
-    t.throws(() => readable(file), { code: 'unsupported_format', message }, String(message));
+    t.throws(() => requireReadableHeader(file), { code: 'unsupported_format', message }, String(message));
   }
 });
 
@@ -206,9 +206,9 @@ t.test('ordinary TIFFs are not written anew', async (t) => {
     { compression: 'jpeg' },
     { compression: 'deflate', predictor: 'horizontal' },
   ] as const)
-    t.notOk(readHeader(await sharp(rgba).tiff(options).toBuffer())?.rewritten);
+    t.notOk(readImageHeader(await sharp(rgba).tiff(options).toBuffer())?.rewritten);
   const cmyk = tiffWith(even([10, 20, 30, 40], CMYK));
-  t.notOk(readHeader(cmyk)?.rewritten);
+  t.notOk(readImageHeader(cmyk)?.rewritten);
 });
 
 t.test('the shared cases come out right', cases, async (t) => {

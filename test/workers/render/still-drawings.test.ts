@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { stillAsset, withStillDrawings } from '../../../workers/render/still-drawings.ts';
+import { withoutAnimation, withoutDrawingAnimation } from '../../../workers/render/still-drawings.ts';
 
 const STYLE =
   '<style>*{animation-duration:0s!important;animation-delay:0s!important;transition:none!important}</style>';
@@ -33,8 +33,8 @@ t.test('the motion of a drawing in a data: URL is ended, however the URL is spel
     ],
   ];
   for (const [name, page, still] of table) {
-    t.equal(withStillDrawings(page), still, name);
-    t.equal(withStillDrawings(`${page}x${page}`), `${still}x${still}`, `${name}, twice`);
+    t.equal(withoutDrawingAnimation(page), still, name);
+    t.equal(withoutDrawingAnimation(`${page}x${page}`), `${still}x${still}`, `${name}, twice`);
   }
 });
 
@@ -47,19 +47,19 @@ t.test('a page without such a drawing stays as it is', async (t) => {
     '<img src="data:image/svg+xml,animation">',
     '<img src="data:image/svg+xml;base64,">',
   ])
-    t.equal(withStillDrawings(page), page, page);
+    t.equal(withoutDrawingAnimation(page), page, page);
 });
 
 t.test('a page is read once, however many drawings it begins', async (t) => {
   for (const part of ['data:image/svg+xml,', 'data:image/svg+xml;base64,', 'data:image/svg+xml']) {
     const page = part.repeat(500_000);
-    t.equal(withStillDrawings(page), page, part);
+    t.equal(withoutDrawingAnimation(page), page, part);
   }
 });
 
 t.test('an asset is changed only where it is a drawing that moves', async (t) => {
   const still = (contentType: string, text: string) =>
-    Buffer.from(stillAsset({ contentType, data: Buffer.from(text) })).toString();
+    Buffer.from(withoutAnimation({ contentType, data: Buffer.from(text) })).toString();
   t.equal(still('image/svg+xml', MOVING), STILL);
   t.equal(still('image/svg+xml', '<svg></svg>'), '<svg></svg>');
   t.equal(still('image/png', MOVING), MOVING);

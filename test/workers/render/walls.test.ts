@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { findExecutable } from '../../../workers/render/executable.ts';
-import { killGroup } from '../../../workers/render/process-group.ts';
+import { findBrowser } from '../../../workers/render/executable.ts';
+import { killProcessGroup } from '../../../workers/render/process-group.ts';
 import { ATTACKS, framed } from './attacks.ts';
 import { type Canary, isMagenta, openCanary, openNameServer } from './canary.ts';
 import { openTestRenderer, swatchAsset, type TestRenderer } from './test-renderer.ts';
 
 const run = promisify(execFile);
 const executable = (
-  await findExecutable(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'))
+  await findBrowser(process.env.BROWSER_PATH ?? '', join(tmpdir(), 'darkroom-test-browser'))
 ).path;
 const directory = await mkdtemp(join(tmpdir(), 'darkroom-walls-'));
 t.teardown(() => rm(directory, { recursive: true }));
@@ -110,7 +110,7 @@ async function openBareBrowser(
   for (let turn = 0; turn < 300 && missing().length > 0; turn += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  killGroup(child.pid ?? Number.NaN);
+  killProcessGroup(child.pid ?? Number.NaN);
   await ended;
 }
 

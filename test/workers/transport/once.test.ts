@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
-import { shareOnce } from '../../../workers/transport/once.ts';
+import { shareOncePerProcess } from '../../../workers/transport/once.ts';
 
 const DOOR = new URL('../../../workers/transport/once.ts', import.meta.url).href;
 const THREADS = 6;
@@ -25,10 +25,10 @@ async function ask(name: string, count: Int32Array): Promise<number> {
 
 t.test('threads that start together and later run an action once, and go on when it is done', async (t) => {
   const count = new Int32Array(new SharedArrayBuffer(8));
-  shareOnce('shared');
+  shareOncePerProcess('shared');
   const together = await Promise.all(Array.from({ length: THREADS }, () => ask('shared', count)));
   t.same(together, Array(THREADS).fill(1));
-  shareOnce('shared');
+  shareOncePerProcess('shared');
   t.equal(await ask('shared', count), 1, 'a later thread finds it done');
 });
 

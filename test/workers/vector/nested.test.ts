@@ -2,8 +2,8 @@
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import t from 'tap';
-import { rasterize } from '../../../workers/vector/rasterize.ts';
-import { sanitize } from '../../../workers/vector/sanitize.ts';
+import { rasterizeSvg } from '../../../workers/vector/rasterize.ts';
+import { sanitizeSvg } from '../../../workers/vector/sanitize.ts';
 
 const ROOT = 'xmlns="http://www.w3.org/2000/svg" width="9" height="9"';
 const svg = (content: string) => `<svg ${ROOT}>${content}</svg>`;
@@ -15,7 +15,11 @@ const filtered = (address: string) =>
 
 /** Whether a drawing is drawn and green. */
 async function isGreen(text: string): Promise<boolean> {
-  const made = await rasterize({ input: Buffer.from(text), size: { density: 96 }, limitPixels: 1_000_000 });
+  const made = await rasterizeSvg({
+    input: Buffer.from(text),
+    size: { density: 96 },
+    limitPixels: 1_000_000,
+  });
   if (!('pixels' in made)) throw new Error(made.message);
   const middle = (4 * made.reply.width + 4) * 4;
   return [0, 255, 0, 255].every((value, channel) => made.pixels[middle + channel] === value);
@@ -85,7 +89,7 @@ t.test('a packed drawing inside is drawn, and what it unpacks to is bounded', as
   ] as const)
     t.ok(await isGreen(svg(`${image(`data:image/svg+xml;base64,${content}`).repeat(times)}${around}`)));
   const trap = packed(svg('<image href="file:///etc/passwd"/>'));
-  const written = sanitize(Buffer.from(svg(image(`data:image/svg+xml;base64,${trap}`)))).text();
+  const written = sanitizeSvg(Buffer.from(svg(image(`data:image/svg+xml;base64,${trap}`)))).text();
   t.notMatch(Buffer.from(/base64,([^"]*)/.exec(written)?.[1] ?? '', 'base64').toString(), /passwd/);
 });
 
@@ -135,7 +139,7 @@ t.test('a drawing inside is cleaned by the same rules', async (t) => {
       `data:image/svg+xml,${encodeURIComponent(svg(content))}`,
       `data:;base64,${base64(`\ufeff${svg(content)}`)}`,
     ]) {
-      let written = sanitize(Buffer.from(svg(image(address)))).text();
+      let written = sanitizeSvg(Buffer.from(svg(image(address)))).text();
       const inner = /base64,([^"]*)/.exec(written)?.[1] ?? '';
       written += Buffer.from(inner, 'base64').toString();
       t.notMatch(written, /127\.0\.0\.1|passwd|include/, content);
@@ -186,7 +190,7 @@ t.test('what is no drawing inside is left out, and the rest is drawn', async (t)
 t.test('entities of all drawings inside unfold together to no more than those of one', async (t) => {
   const laugh = `<!DOCTYPE svg [<!ENTITY a "${'x'.repeat(100_000)}">]>${svg(`<desc>${'&a;'.repeat(100)}</desc>`)}`;
   const address = `data:image/svg+xml;base64,${base64(laugh)}`;
-  const { length } = sanitize(Buffer.from(svg(image(address).repeat(50)))).text();
+  const { length } = sanitizeSvg(Buffer.from(svg(image(address).repeat(50)))).text();
   t.ok(length < 30_000_000, `${length} characters`);
 });
 
@@ -206,7 +210,7 @@ t.test('a text or an attribute may be as large as the file', async (t) => {
   const green = '<rect width="9" height="9" fill="#0f0"/>';
   for (const content of [`<desc>${large}</desc>`, `<desc id="${large}"/>`, `<style>/*${large}*/</style>`])
     t.ok(await isGreen(svg(`${content}${green}`)), content.slice(0, 12));
-  const made = await rasterize({
+  const made = await rasterizeSvg({
     input: Buffer.from(svg(image(`data:image/png;base64,${png.toString('base64')}`))),
     size: { density: 96 },
     limitPixels: 4_000_000,

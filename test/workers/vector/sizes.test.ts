@@ -1,8 +1,8 @@
 // needs: nothing, alone
 import t from 'tap';
-import { readHeader } from '../../../src/imaging/images/header/header.ts';
-import type { DrawingSize } from '../../../workers/vector/protocol.ts';
-import { rasterize } from '../../../workers/vector/rasterize.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
+import { rasterizeSvg } from '../../../workers/vector/rasterize.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 
 const FULL = '<rect width="100%" height="100%" fill="#f00"/>';
@@ -10,8 +10,8 @@ const svg = (root: string, content = FULL) =>
   new TextEncoder().encode(`<svg xmlns="http://www.w3.org/2000/svg" ${root}>${content}</svg>`);
 
 /** A drawing as pixels, with the count of opaque ones. */
-async function drawn(input: Uint8Array, size: DrawingSize = { density: 96 }) {
-  const made = await rasterize({ input, size, limitPixels: 50_000_000 });
+async function drawn(input: Uint8Array, size: RequestedDrawingSize = { density: 96 }) {
+  const made = await rasterizeSvg({ input, size, limitPixels: 50_000_000 });
   if (!('pixels' in made)) throw new Error(made.message);
   const { width, height, naturalWidth, naturalHeight } = made.reply;
   let opaque = 0;
@@ -24,7 +24,7 @@ const INCHES = ['1in', '2.54cm', '25.4mm', '101.6Q', '72pt', '6pc', '6em', '12ex
 t.test('an inch is 96 pixels in every unit, for the size and inside, at any density once', async (t) => {
   for (const inch of INCHES) {
     const root = svg(`width="${inch}" height="${inch}"`);
-    t.match(readHeader(root), { width: 96, height: 96 }, inch);
+    t.match(readImageHeader(root), { width: 96, height: 96 }, inch);
     for (const density of [1, 48, 72, 96, 150, 300]) {
       const whole = { size: [density, density], natural: [96, 96], opaque: 1 };
       t.same(await drawn(root, { density }), whole, `${inch} at ${density}`);
@@ -96,7 +96,7 @@ t.test('the size of a root is read as a renderer reads it', async (t) => {
     ['width="0.3" height="0.2" viewBox="0 0 3 2"', 1, 1],
   ];
   for (const [root, width, height] of sizes) {
-    t.match(readHeader(svg(root)), { width, height }, root);
+    t.match(readImageHeader(svg(root)), { width, height }, root);
     t.same(await drawn(svg(root)), { size: [width, height], natural: [width, height], opaque: 1 }, root);
   }
   const byContent: [root: string, content: string, width: number, height: number][] = [
@@ -107,7 +107,7 @@ t.test('the size of a root is read as a renderer reads it', async (t) => {
   ];
   for (const [root, content, width, height] of byContent) {
     const file = svg(root, content);
-    t.match(readHeader(file), { width: 0, height: 0 });
+    t.match(readImageHeader(file), { width: 0, height: 0 });
     t.same((await drawn(file)).size, [width, height], content);
     t.same((await drawn(file, { density: 192 })).size, [2 * width, 2 * height], content);
   }
@@ -179,7 +179,7 @@ t.test('the size of a drawing cannot be declared past the one that is drawn', as
 t.test('a long number is read once', async (t) => {
   const digits = '1'.repeat(60_000);
   for (const width of [digits, `.${digits}`, `1e${digits}`, ' '.repeat(60_000), `${digits}.${digits}x`]) {
-    readHeader(svg(`width="${width}" style="width:${width}"`));
+    readImageHeader(svg(`width="${width}" style="width:${width}"`));
     await drawn(svg('width="9" height="9"', `<rect width="${width.repeat(20)}" height="9"/>${FULL}`));
   }
   t.pass('within the time that the test has');

@@ -1,9 +1,9 @@
 import type { OutputFormat } from '../../protocol.ts';
 import { DeadlineError } from '../failure.ts';
 import { joinFrames, type Pixels, splitFrames } from '../pixels/pixels.ts';
-import type { Quantity } from './settings.ts';
-import { LAST_CALL_MS } from './time.ts';
-import { type SettingSequence, type Trial, type TriedSetting, tryOut } from './trials.ts';
+import type { SearchedQuantity } from './settings.ts';
+import { MIN_TRIAL_TIME_MS } from './time.ts';
+import { type EncodingTrial, type SettingSequence, type TriedSetting, tryNextSetting } from './trials.ts';
 
 /** A picture with fewer pixels is tried as a whole, because a sample would hardly be faster. */
 const SAMPLED_FROM_PX = 1_000_000;
@@ -54,7 +54,7 @@ interface RehearsalInput {
   /** Milliseconds left for trials. */
   leftMs(): number;
   /** Tries a setting on the sample. */
-  attempt(index: number, effort: number | undefined): Promise<Trial>;
+  attempt(index: number, effort: number | undefined): Promise<EncodingTrial>;
 }
 
 /** A sample of a picture. */
@@ -77,13 +77,13 @@ const RUNS = 3;
 const MAX_SAMPLED_PX = 1_500_000;
 
 /** A sample of a large picture by which a quantity is estimated. Undefined for a picture that is tried as a whole. */
-export function takeTrialSample(pixels: Pixels, quantity: Quantity): TrialSample | undefined {
+export function takeTrialSample(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
   if (pixels.frames > 1) return framesSampleOf(pixels, quantity);
   const tiles = tilesSampleOf(pixels);
   return tiles && { pixels: tiles };
 }
 
-function framesSampleOf(pixels: Pixels, quantity: Quantity): TrialSample | undefined {
+function framesSampleOf(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
   const { width, height, frames } = pixels;
   const isSmall = width * height * frames < SAMPLED_FROM_PX;
   if (isSmall || frames < FRAMES_PER_SAMPLED * MIN_SAMPLED_FRAMES) return undefined;
@@ -130,14 +130,14 @@ function placeOf(tile: number, sidePx: number): number {
  * @throws DeadlineError if even the lowest effort is far too slow, so that the caller is refused early and not after
  *   ten seconds.
  */
-export async function rehearse(rehearsal: RehearsalInput): Promise<SampleEstimates> {
+export async function searchOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
   const efforts = effortsDownFrom(rehearsal.usualEffort, rehearsal.format);
   let found: TriedSetting[] = [];
   let trials = 0;
   let level = 0;
   let wholeMs = 0;
-  await tryOut({
+  await tryNextSetting({
     ...row,
     hasTime: () => trials < MAX_TRIALS,
     async attempt(index) {
@@ -156,7 +156,7 @@ export async function rehearse(rehearsal: RehearsalInput): Promise<SampleEstimat
       }
     },
   });
-  if (wholeMs > MAX_TIME_RATIO * (leftMs() + LAST_CALL_MS)) throw new DeadlineError();
+  if (wholeMs > MAX_TIME_RATIO * (leftMs() + MIN_TRIAL_TIME_MS)) throw new DeadlineError();
   return {
     expected: expectationOf(found, row.expected),
     effort: efforts[level],

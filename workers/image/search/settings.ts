@@ -2,7 +2,7 @@ import type { OutputFormat } from '../../protocol.ts';
 import { defaultQuality, type EncodeSettings } from '../encode/encoder.ts';
 
 /** The encoder settings that every trial has in common. */
-export type CommonSettings = EncodeSettings & { format: OutputFormat };
+export type CommonEncoderSettings = EncodeSettings & { format: OutputFormat };
 
 /** One of the settings of an encoder that a search tries. */
 export interface EncoderSetting extends EncodeSettings {
@@ -42,7 +42,11 @@ const MOVING_GIF = [
  * The settings of an encoder, ordered from the smallest file to the largest. The requested or default quality is the
  * last one.
  */
-export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: number): EncoderSetting[] {
+export function encoderSettingsFor(
+  encode: CommonEncoderSettings,
+  quantity: SearchedQuantity,
+  frames: number,
+): EncoderSetting[] {
   const { format, quality, lossless, colors = 256 } = encode;
   if (format === 'gif') return (frames > 1 ? MOVING_GIF : STILL_GIF).filter((one) => one.colors <= colors);
   if (format === 'png') {
@@ -65,16 +69,16 @@ export function settingsFor(encode: CommonSettings, quantity: Quantity, frames: 
  * two, so two trials are enough to place it.
  */
 
-export type CurvedFormat = 'jpeg' | 'webp' | 'avif';
+export type FormatWithCurves = 'jpeg' | 'webp' | 'avif';
 /**
  * The quantity of a curve: the natural logarithm of bytes per pixel, the negative logarithm of 1 - SSIM, or SSIMULACRA
  * 2. On these scales the curves of different pictures run in parallel.
  */
-export type Quantity = 'size' | 'likeness' | 'score';
+export type SearchedQuantity = 'size' | 'likeness' | 'score';
 
 const QUALITIES = [5, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 93, 96, 98, 100];
 
-const CURVES: Record<CurvedFormat, Record<Quantity, readonly number[]>> = {
+const CURVES: Record<FormatWithCurves, Record<SearchedQuantity, readonly number[]>> = {
   jpeg: {
     size: [
       -4.05, -3.55, -3.04, -2.75, -2.57, -2.42, -2.28, -2.1, -2, -1.86, -1.69, -1.26, -1.07, -0.74, -0.46,
@@ -102,7 +106,11 @@ const CURVES: Record<CurvedFormat, Record<Quantity, readonly number[]>> = {
 };
 
 /** The value of a curve at a quality; below the first quality it is extrapolated. */
-export function typicalQuantityAt(format: CurvedFormat, quantity: Quantity, quality: number): number {
+export function typicalQuantityAt(
+  format: FormatWithCurves,
+  quantity: SearchedQuantity,
+  quality: number,
+): number {
   const curve = CURVES[format][quantity];
   const above = QUALITIES.findIndex((one) => one >= quality);
   const right = Math.max(1, above === -1 ? QUALITIES.length - 1 : above);

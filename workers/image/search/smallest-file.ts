@@ -33,7 +33,7 @@ const MIN_FILE: Record<OutputFormat, Least> = {
  * @throws PassRefusal invalid_param on `maxBytes` if even a picture of one colour needs more bytes in that format and
  *   size.
  */
-export function assertReachable(
+export function assertByteLimitReachable(
   maxBytes: number,
   encode: EncodeOptions & { format: OutputFormat },
   shape: PictureShape,

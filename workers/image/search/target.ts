@@ -13,28 +13,28 @@ import { DeadlineError } from '../failure.ts';
 import { achievedLikenessOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalidArgument } from '../refusal.ts';
-import { rehearse, type SampleEstimates, type TrialSample, takeTrialSample } from './rehearsal.ts';
+import { type SampleEstimates, searchOnSample, type TrialSample, takeTrialSample } from './rehearsal.ts';
 import {
-  type CommonSettings,
-  type CurvedFormat,
+  type CommonEncoderSettings,
   type EncoderSetting,
-  type Quantity,
-  settingsFor,
+  encoderSettingsFor,
+  type FormatWithCurves,
+  type SearchedQuantity,
   typicalQuantityAt,
 } from './settings.ts';
-import { assertReachable } from './smallest-file.ts';
-import { LAST_CALL_MS, TrialTime } from './time.ts';
-import { type SettingSequence, type Trial, tryOut } from './trials.ts';
+import { assertByteLimitReachable } from './smallest-file.ts';
+import { MIN_TRIAL_TIME_MS, TrialTime } from './time.ts';
+import { type EncodingTrial, type SettingSequence, tryNextSetting } from './trials.ts';
 
 /** An encoded file. Its height is that of all frames together. */
-export interface Written {
+export interface WrittenFile {
   data: Uint8Array<ArrayBuffer>;
   info: Pick<OutputInfo, 'width' | 'height' | 'size'>;
 }
 
 /** A file, and the values that it reaches. */
 interface Reached {
-  written: Written;
+  written: WrittenFile;
   achieved: TargetSearchResult;
   /**
    * Warnings of the search, such as that the time did not allow every trial: the same call may reach a better file with
@@ -44,18 +44,18 @@ interface Reached {
 }
 
 /** The input file, if the pass writes the same picture in the same format. */
-export interface Original {
+export interface OriginalFile {
   bytes: number;
   /** The input itself, if it may be the answer. */
-  file?: Written;
+  file?: WrittenFile;
 }
 
 /** The input of a search. */
-export interface Search {
+export interface TargetSearch {
   pixels: Pixels;
-  encode: CommonSettings & { target: NonNullable<EncodeOptions['target']> };
+  encode: CommonEncoderSettings & { target: NonNullable<EncodeOptions['target']> };
   motion: AnimationPlayback;
-  original: Original | undefined;
+  original: OriginalFile | undefined;
   deadlineMs: number;
   /** The current time in epoch milliseconds. */
   nowMs(): number;
@@ -67,23 +67,23 @@ export interface Search {
   /** Returns a pipeline over the pixels of a sample, without metadata or a profile. */
   prepareSample(sample: Pixels): Sharp;
   /** Adds the metadata that the encoder cannot write to a file. */
-  finish(written: Written): Promise<Written>;
+  finish(written: WrittenFile): Promise<WrittenFile>;
 }
 
 /** A file that was tried, and the settings that made it. */
 interface TriedFile {
-  written: Written;
+  written: WrittenFile;
   setting: EncoderSetting;
   /** The effort that the search chose; absent for the default one. */
   effort: number | undefined;
 }
 
 /** The aim of a search, and how it judges a file. */
-interface Goal<J extends Trial> {
-  quantity: Quantity;
+interface Goal<J extends EncodingTrial> {
+  quantity: SearchedQuantity;
   row: Omit<SettingSequence, 'hasTime' | 'attempt'>;
   /** Judges a file of the whole picture, or a file of a sample whose whole picture is estimated to take `bytes`. */
-  judge(file: Written, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
+  judge(file: WrittenFile, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
 }
 
 /** A file that is below the limit by at most this difference of natural logarithms (3 %) ends the search. */
@@ -109,19 +109,19 @@ const RUSHED_TOLERANCE_FACTOR = 10;
  * DeadlineError when the time was over before one was found, or before it was sure that there is none. Both have the
  * nearest file.
  */
-export async function reachTarget(search: Search): Promise<Reached> {
+export async function searchTarget(search: TargetSearch): Promise<Reached> {
   const { target } = search.encode;
   return 'maxBytes' in target ? withinBytes(target.maxBytes, search) : likeOriginal(target, search);
 }
 
 /** Finds the best picture: the largest file that is small enough, and no larger than the original. */
-async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
+async function withinBytes(maxBytes: number, search: TargetSearch): Promise<Reached> {
   const { encode, original, pixels } = search;
   const { width, height, frames } = pixels;
   if (original?.file !== undefined && original.bytes <= maxBytes) return untouched(original.file, 0);
-  assertReachable(maxBytes, encode, pixels);
+  assertByteLimitReachable(maxBytes, encode, pixels);
   const limitBytes = Math.min(maxBytes, original?.bytes ?? maxBytes);
-  const settings = settingsFor(encode, 'size', frames);
+  const settings = encoderSettingsFor(encode, 'size', frames);
   const { best, nearest, trials, isThorough } = await tried(search, settings, {
     quantity: 'size',
     row: {
@@ -145,12 +145,12 @@ async function withinBytes(maxBytes: number, search: Search): Promise<Reached> {
 }
 
 /** Finds the smallest file that reaches the likeness. */
-async function likeOriginal(target: LikenessTarget, search: Search): Promise<Reached> {
+async function likeOriginal(target: LikenessTarget, search: TargetSearch): Promise<Reached> {
   const { pixels, original } = search;
   const metric = similarityMeter(pixels, target);
   const { param, least, quantity, tolerance, evenly, rounded } = metric;
-  const encode: Search['encode'] = { ...metric.settings, ...search.encode };
-  const settings = settingsFor(encode, quantity, pixels.frames);
+  const encode: TargetSearch['encode'] = { ...metric.settings, ...search.encode };
+  const settings = encoderSettingsFor(encode, quantity, pixels.frames);
   let ofSample: ReturnType<typeof similarityMeter> | undefined;
   const { best, nearest, trials, isThorough } = await tried({ ...search, encode }, settings, {
     quantity,
@@ -186,7 +186,11 @@ async function likeOriginal(target: LikenessTarget, search: Search): Promise<Rea
  *   and `isThorough`: whether the search ended by itself at the default effort, so that a missed target cannot be
  *   reached.
  */
-async function tried<J extends Trial>(search: Search, settings: readonly EncoderSetting[], goal: Goal<J>) {
+async function tried<J extends EncodingTrial>(
+  search: TargetSearch,
+  settings: readonly EncoderSetting[],
+  goal: Goal<J>,
+) {
   const { row, judge } = goal;
   const found = await rehearsed(search, settings, goal);
   const effort = found?.effort;
@@ -199,7 +203,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
     row.pick === 'last' ? one.value < other.value : one.value > other.value;
   const time = new TrialTime(search, () => best !== undefined);
   const isSettled = await time.within(() =>
-    tryOut({
+    tryNextSetting({
       ...row,
       ...(found && { expected: found.expected, margin: SAMPLE_MARGIN }),
       ...(found?.isRushed && { tolerance: row.tolerance * RUSHED_TOLERANCE_FACTOR }),
@@ -226,7 +230,7 @@ async function tried<J extends Trial>(search: Search, settings: readonly Encoder
  * the caller chose.
  */
 async function rehearsed(
-  { pixels, encode, deadlineMs, nowMs, prepareSample }: Search,
+  { pixels, encode, deadlineMs, nowMs, prepareSample }: TargetSearch,
   settings: readonly EncoderSetting[],
   { quantity, row, judge }: Goal<Trial>,
 ): Promise<(SampleEstimates & { judgingMs: number }) | undefined> {
@@ -241,7 +245,7 @@ async function rehearsed(
     row,
     ratio,
     nowMs,
-    leftMs: () => deadlineMs - LAST_CALL_MS - nowMs(),
+    leftMs: () => deadlineMs - MIN_TRIAL_TIME_MS - nowMs(),
     async attempt(index, effort) {
       const tried = effort === undefined ? usual : { effort };
       const write = (part: Pixels) =>
@@ -268,7 +272,12 @@ async function rehearsed(
  * Estimates the bytes of the whole picture from a file of its sample. In an animation, one frame is stored completely,
  * and of all others only what changes.
  */
-function wholeBytes(whole: Pixels, { pixels, heads }: TrialSample, file: Written, ofHeads?: Written): number {
+function wholeBytes(
+  whole: Pixels,
+  { pixels, heads }: TrialSample,
+  file: WrittenFile,
+  ofHeads?: WrittenFile,
+): number {
   if (heads === undefined || ofHeads === undefined) return (file.info.size * sizeOf(whole)) / sizeOf(pixels);
   const headBytes = ofHeads.info.size / heads.frames;
   const changeBytes = (file.info.size - ofHeads.info.size) / (pixels.frames - heads.frames);
@@ -280,10 +289,10 @@ function sizeOf({ width, height, frames }: Pixels): number {
 }
 
 async function encoded(
-  { pixels, encode, motion }: Pick<Search, 'pixels' | 'encode' | 'motion'>,
+  { pixels, encode, motion }: Pick<TargetSearch, 'pixels' | 'encode' | 'motion'>,
   opened: Sharp,
   { paletteQuality, ...settings }: EncoderSetting,
-): Promise<Written> {
+): Promise<WrittenFile> {
   const pipeline = paletteQuality === undefined ? opened : await withPalette(opened, paletteQuality);
   const options = { ...encode, ...effortOf(encode, pixels), ...settings };
   return encodeOutput(encodeWith(pipeline, options, motion, pixels));
@@ -297,7 +306,7 @@ async function withPalette(pipeline: Sharp, quality: number): Promise<Sharp> {
 
 /** The effort of a search: the caller's, or a default. */
 function effortOf(
-  { format, effort: asked }: CommonSettings,
+  { format, effort: asked }: CommonEncoderSettings,
   { width, height, frames }: Pixels,
 ): EncodeOptions {
   const effort =
@@ -305,13 +314,13 @@ function effortOf(
   return effort === undefined ? {} : { effort };
 }
 
-function untouched(file: Written, trials: number, likeness: Partial<TargetSearchResult> = {}): Reached {
+function untouched(file: WrittenFile, trials: number, likeness: Partial<TargetSearchResult> = {}): Reached {
   return { written: file, achieved: { ...likeness, bytes: file.info.size, trials }, warnings: [] };
 }
 
 function reachedBy(
   tried: TriedFile,
-  encode: CommonSettings,
+  encode: CommonEncoderSettings,
   { trials, isThorough }: { trials: number; isThorough: boolean },
   likeness?: Partial<TargetSearchResult>,
 ): Reached {
@@ -324,7 +333,7 @@ function reachedBy(
 
 function achievedBy(
   { written, setting }: TriedFile,
-  { quality, lossless }: CommonSettings,
+  { quality, lossless }: CommonEncoderSettings,
   trials: number,
   likeness: Partial<TargetSearchResult> = {},
 ): TargetSearchResult {
@@ -342,7 +351,7 @@ function achievedBy(
 function nearestDetails(
   reached: number,
   { setting, effort = setting.effort }: TriedFile,
-  { format, lossless }: CommonSettings,
+  { format, lossless }: CommonEncoderSettings,
   achieved: TargetSearchResult,
 ): SearchDetails {
   const { colors } = setting;
@@ -361,8 +370,8 @@ function nearestDetails(
 
 /** The expected values of settings that are one quality each; empty for other settings. */
 function expectedOf(
-  quantity: Quantity,
-  { encode: { format }, pixels }: Search,
+  quantity: SearchedQuantity,
+  { encode: { format }, pixels }: TargetSearch,
   settings: EncoderSetting[],
   ofLossless = Number.POSITIVE_INFINITY,
 ): { expected?: (index: number) => number } {
@@ -378,6 +387,6 @@ function expectedOf(
   };
 }
 
-function isCurved(format: OutputFormat): format is CurvedFormat {
+function isCurved(format: OutputFormat): format is FormatWithCurves {
   return format === 'jpeg' || format === 'webp' || format === 'avif';
 }

@@ -1,7 +1,7 @@
 import { DeadlineError, isDeadlineError } from '../failure.ts';
 
 /** Time that is kept for the response once the target is reached. A search for a better file ends before it. */
-export const LAST_CALL_MS = 2_000;
+export const MIN_TRIAL_TIME_MS = 2_000;
 /** Time that is kept for the response by a search that has not reached its target yet. */
 const ANSWER_MS = 500;
 
@@ -59,6 +59,6 @@ export class TrialTime {
   }
 
   #endMs(): number {
-    return this.#deadlineMs - (this.#isKept() ? LAST_CALL_MS : ANSWER_MS);
+    return this.#deadlineMs - (this.#isKept() ? MIN_TRIAL_TIME_MS : ANSWER_MS);
   }
 }

@@ -1,5 +1,5 @@
 /** The result of a trial. */
-export interface Trial {
+export interface EncodingTrial {
   /** The measured value, on a scale that is about linear in the logarithm of the file size. */
   value: number;
   reaches: boolean;
@@ -30,7 +30,7 @@ export interface SettingSequence {
   isDoubtful?: boolean;
   /** Whether there is time for another trial. */
   hasTime(): boolean;
-  attempt(index: number): Promise<Trial>;
+  attempt(index: number): Promise<EncodingTrial>;
 }
 
 /** A setting that was tried. */
@@ -49,7 +49,7 @@ const GUIDED_TRIALS = 5;
  * expected to fail, or when time is up. If even the setting that reaches the target most easily (the first of the row)
  * is expected to fail, it is the next trial, so that a target out of reach costs one trial or two.
  */
-export async function tryOut(row: SettingSequence): Promise<void> {
+export async function tryNextSetting(row: SettingSequence): Promise<void> {
   const { count, pick, target, tolerance } = row;
   const found: TriedSetting[] = [];
   let [low, high] = [-1, count];

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { QueryOf } from '../../calls.ts';
-import type { Command } from '../context.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 
 const OPTIONS = {
@@ -10,7 +10,7 @@ const OPTIONS = {
   limit: { type: 'string', default: '100' },
 } as const;
 
-export const assetsCommand: Command = {
+export const assetsCommand: CliCommand = {
   usage: `darkroom assets [--collection NAME] [--limit N]
 darkroom assets --similar-to ID [--distance 0…7]
 

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import { configurationPath, readConfiguration, writeConfiguration } from '../configuration.ts';
-import type { Command } from '../context.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { readSecret } from '../secret.ts';
 
 const EXPECTED = 'Call darkroom config set url ADDRESS, darkroom config set key, or darkroom config show.';
 
-export const configCommand: Command = {
+export const configCommand: CliCommand = {
   usage: `darkroom config set url ADDRESS     keeps the address of the service
 darkroom config set key             keeps the key, which is asked for, or read from stdin
 darkroom config show                shows both, the key masked

@@ -4,10 +4,10 @@ import { parseArgs } from 'node:util';
 import type { ImageBytes } from '../../bodies.ts';
 import type { Darkroom } from '../../client.ts';
 import type { Job, JobRequest, JobSummary, PresetStep } from '../../schema.ts';
-import type { Command, Context } from '../context.ts';
+import type { CliCommand, CliContext } from '../context.ts';
 import { EXIT_CODES, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
-import { type ParsedOp, parseOp, readList, requireOne } from '../parameters.ts';
+import { type ParsedOp, parseOp, readListOption, requireOneWorkOption } from '../parameters.ts';
 import type { Terminal } from '../terminal.ts';
 
 const RUN_OPTIONS = {
@@ -26,7 +26,7 @@ const RUN_OPTIONS = {
 /** Parameters of an op that are sent as fields of the job itself. */
 const JOB_FIELDS = ['prompt', 'count', 'templateId', 'items'];
 
-type Action = (args: readonly string[], context: Context) => Promise<number>;
+type Action = (args: readonly string[], context: CliContext) => Promise<number>;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   run: runJob,
@@ -40,7 +40,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   results: downloadResults,
 };
 
-export const jobCommand: Command = {
+export const jobCommand: CliCommand = {
   usage: `darkroom job run [IMAGE …] --op NAME [--PARAMETER VALUE …] | --preset SLUG | --steps FILE.json | --steps '[…]'
 darkroom job get|wait|cancel|resume ID
 darkroom job list [--status STATUS]
@@ -65,7 +65,7 @@ run uploads the images, submits a job over them, waits for its end, and saves it
   },
 };
 
-async function runJob(args: readonly string[], context: Context): Promise<number> {
+async function runJob(args: readonly string[], context: CliContext): Promise<number> {
   const parsed = await parseOp(args, RUN_OPTIONS, () => context.client());
   const { values, positionals } = parsed;
   const request = await readRequest(parsed);
@@ -89,7 +89,7 @@ async function runJob(args: readonly string[], context: Context): Promise<number
 
 async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobRequest> {
   const { preset, steps, variants, from, collection, model } = values as Record<string, string | undefined>;
-  requireOne([op, preset, steps]);
+  requireOneWorkOption([op, preset, steps]);
   const entries = Object.entries(parameters);
   const isField = ([name]: [string, unknown]) => JOB_FIELDS.includes(name);
   const own = Object.fromEntries(entries.filter((entry) => !isField(entry)));
@@ -98,8 +98,8 @@ async function readRequest({ values, op, parameters }: ParsedOp): Promise<JobReq
   return {
     ...(op !== undefined && { op: op.op }),
     ...(preset !== undefined && { presetId: preset }),
-    ...(steps !== undefined && { steps: (await readList('steps', steps)) as PresetStep[] }),
-    ...(variants !== undefined && { variants: await readList('variants', variants) }),
+    ...(steps !== undefined && { steps: (await readListOption('steps', steps)) as PresetStep[] }),
+    ...(variants !== undefined && { variants: await readListOption('variants', variants) }),
     ...(from !== undefined && { from: { collection: from } }),
     ...Object.fromEntries(entries.filter(isField)),
     ...(Object.keys(own).length > 0 && { parameters: own }),
@@ -185,7 +185,7 @@ function withJob(act: (client: Darkroom, jobId: string, terminal: Terminal) => P
   };
 }
 
-async function listJobs(args: readonly string[], context: Context): Promise<number> {
+async function listJobs(args: readonly string[], context: CliContext): Promise<number> {
   const options = { status: { type: 'string' }, limit: { type: 'string', default: '100' } } as const;
   const { status, limit } = parseArgs({ args: [...args], options }).values;
   const { jobs } = await context.client();
@@ -194,7 +194,7 @@ async function listJobs(args: readonly string[], context: Context): Promise<numb
   return EXIT_CODES.done;
 }
 
-async function downloadResults(args: readonly string[], context: Context): Promise<number> {
+async function downloadResults(args: readonly string[], context: CliContext): Promise<number> {
   const options = { output: { type: 'string', short: 'o' } } as const;
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   const [jobId] = positionals;

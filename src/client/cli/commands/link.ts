@@ -1,9 +1,9 @@
-import { type ImageBytes, isReference, referenceFields } from '../../bodies.ts';
+import { type ImageBytes, isImageReference, referenceFields } from '../../bodies.ts';
 import type { NewDeliveryLink } from '../../schema.ts';
-import type { Command } from '../context.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
-import { parseOp, readList, requireOne } from '../parameters.ts';
+import { parseOp, readListOption, requireOneWorkOption } from '../parameters.ts';
 
 const OPTIONS = {
   preset: { type: 'string' },
@@ -12,7 +12,7 @@ const OPTIONS = {
   'expires-in': { type: 'string' },
 } as const;
 
-export const linkCommand: Command = {
+export const linkCommand: CliCommand = {
   usage: `darkroom link IMAGE --op NAME [--PARAMETER VALUE …]
 darkroom link IMAGE --preset SLUG | --steps FILE.json | --steps '[…]'
 
@@ -25,19 +25,19 @@ address; a file is uploaded, and kept.
   async run(args, context) {
     const { positionals, values, op, parameters } = await parseOp(args, OPTIONS, () => context.client());
     const { preset, steps, widths, 'expires-in': expiresIn } = values as Record<string, string | undefined>;
-    requireOne([op, preset, steps]);
+    requireOneWorkOption([op, preset, steps]);
     const [input, second] = (await findInputs(positionals, process.stdin)).inputs;
     if (input === undefined || second !== undefined) throw new UsageError('Name one image.');
     const client = await context.client();
     const image = await input.open();
-    const named = isReference(image)
+    const named = isImageReference(image)
       ? referenceFields(image)
       : { assetId: (await client.assets.upload(image as ImageBytes)).id };
     const body = {
       ...named,
       ...(op && { op: op.op, parameters }),
       preset,
-      steps: steps && (await readList('steps', steps)),
+      steps: steps && (await readListOption('steps', steps)),
       widths: widths?.split(',').map(Number),
       expiresInSeconds: expiresIn && Number(expiresIn),
     } as NewDeliveryLink;

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../clock.ts';
-import type { Command } from '../context.ts';
-import { eventOf, newSecret, signedHeaders } from '../events.ts';
+import type { CliCommand } from '../context.ts';
+import { jobEndEventOf, newWebhookSecret, signedDeliveryHeaders } from '../events.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { JobWatch } from '../watch.ts';
 
@@ -12,7 +12,7 @@ const OPTIONS = {
 
 const MAX_ANSWER_MS = 10_000;
 
-export const listenCommand: Command = {
+export const listenCommand: CliCommand = {
   usage: `darkroom listen --forward-to ADDRESS [--events job.completed,job.failed]
 
 Sends what jobs of the account announce to an address of this machine, so that a receiver of webhooks can be written where the
@@ -27,17 +27,17 @@ sent again.
       throw new UsageError('Name the address with --forward-to, such as http://localhost:4000/hook.');
     const types = values.events.split(',');
     const { terminal, environment } = context;
-    const secret = environment.DARKROOM_WEBHOOK_SECRET || newSecret();
+    const secret = environment.DARKROOM_WEBHOOK_SECRET || newWebhookSecret();
     const stopped = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort());
     try {
       const watch = await JobWatch.open(await context.client(), systemClock, stopped.signal);
       terminal.note(`Forwarding to ${address}, signed with ${secret}`);
       for await (const job of watch.ended(stopped.signal)) {
-        const event = eventOf(job);
+        const event = jobEndEventOf(job);
         if (!types.includes(event.type)) continue;
         const body = JSON.stringify(event);
-        const headers = signedHeaders(event, body, secret, Date.now());
+        const headers = signedDeliveryHeaders(event, body, secret, Date.now());
         const outcome = await deliver(address, headers, body);
         terminal.result(
           { event, ...outcome },

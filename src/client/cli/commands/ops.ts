@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import type { OpDefinition, OpParameter } from '../../schema.ts';
-import type { Command } from '../context.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 
-export const opsCommand: Command = {
+export const opsCommand: CliCommand = {
   usage: `darkroom ops [NAME]
 
 Lists the ops of the service, or the parameters of one. Needs no key.

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ImageInput } from '../../bodies.ts';
 import type { Images } from '../../nouns/images.ts';
-import type { Command } from '../context.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 
@@ -15,7 +15,7 @@ function reading<T extends object>(
   option: string | undefined,
   read: (images: Images, input: ImageInput, value: string | undefined) => Promise<T>,
   textOf: (answer: T) => string,
-): Command {
+): CliCommand {
   return {
     usage,
     async run(args, context) {
@@ -68,7 +68,7 @@ Reads the QR and bar codes of images.
   ({ codes }) => codes.map(({ format, text }) => `${format}: ${text}`).join('\n'),
 );
 
-export const compareCommand: Command = {
+export const compareCommand: CliCommand = {
   usage: `darkroom compare ONE OTHER [--ssimulacra2]
 
 Tells how two images of one size differ: two files, or two addresses or assets. --ssimulacra2 adds that score.

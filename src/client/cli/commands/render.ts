@@ -2,9 +2,9 @@ import { extname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import type { RenderRequest } from '../../schema.ts';
-import type { Command } from '../context.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
-import { readJson, readNamed } from '../parameters.ts';
+import { parseJsonOption, readNamedFile } from '../parameters.ts';
 import { estimateText } from '../terminal.ts';
 
 const OPTIONS = {
@@ -25,7 +25,7 @@ const OPTIONS = {
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS }).values;
 type RenderValues = ReturnType<typeof parse>;
 
-export const renderCommand: Command = {
+export const renderCommand: CliCommand = {
   usage: `darkroom render --template ID [--set NAME=VALUE …] [--data FILE.json|-] -o FILE
 darkroom render --html FILE [--css FILE] --width PX --height PX [--set NAME=VALUE …] -o FILE
 
@@ -69,8 +69,8 @@ async function readRequest(values: RenderValues): Promise<RenderRequest> {
     throw new UsageError('Say what to draw by one of --template and --html.');
   const fields = {
     templateId: template,
-    html: html === undefined ? undefined : await readNamed('html', html),
-    css: css === undefined ? undefined : await readNamed('css', css),
+    html: html === undefined ? undefined : await readNamedFile('html', html),
+    css: css === undefined ? undefined : await readNamedFile('css', css),
     width: numberIn(values, 'width'),
     height: numberIn(values, 'height'),
     quality: numberIn(values, 'quality'),
@@ -94,7 +94,7 @@ async function readData({ data, set = [] }: RenderValues): Promise<Record<string
   const row =
     data === undefined
       ? {}
-      : readJson('data', data === '-' ? await text(process.stdin) : await readNamed('data', data));
+      : parseJsonOption('data', data === '-' ? await text(process.stdin) : await readNamedFile('data', data));
   if (typeof row !== 'object' || row === null || Array.isArray(row))
     throw new UsageError('--data must hold one JSON object.');
   const pairs = set.map((pair) => {

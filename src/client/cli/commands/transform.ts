@@ -9,14 +9,14 @@ import {
   UnauthorizedError,
 } from '../../errors.ts';
 import type { Picture } from '../../picture.ts';
-import type { Command, Context } from '../context.ts';
+import type { CliCommand, CliContext } from '../context.ts';
 import { EXIT_CODES, exitCodeOf, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
-import { Journal } from '../journal.ts';
+import { OutputJournal } from '../journal.ts';
 import { inParallel } from '../parallel.ts';
 import { type ParsedOp, parseOp } from '../parameters.ts';
 import { estimateText, failureObject, type Terminal } from '../terminal.ts';
-import { type ImageWork, readWork } from '../work.ts';
+import { type ImageWork, readImageWork } from '../work.ts';
 
 const OPTIONS = {
   output: { type: 'string', short: 'o' },
@@ -42,7 +42,7 @@ interface FolderTarget {
   again: boolean;
 }
 
-export const transformCommand: Command = {
+export const transformCommand: CliCommand = {
   usage: `darkroom transform IMAGE … --op NAME [--PARAMETER VALUE …] [-o OUTPUT]
 darkroom transform IMAGE … --preset SLUG | --steps FILE.json | --steps '[…]' [-o OUTPUT]
 darkroom transform IMAGE … --outputs NAME=OP:PARAMETER=VALUE,… --outputs … -o FOLDER
@@ -68,7 +68,7 @@ IMAGE is a file, a folder, an address, the id of an asset, or - for stdin. Param
     const isOne =
       inputs.length === 1 && !hasFolder && values.outputs === undefined && !(await isFolder(output));
     const client = await context.client();
-    const imageWork = await readWork(parsed, client, isOne ? extname(output ?? '').slice(1) : '');
+    const imageWork = await readImageWork(parsed, client, isOne ? extname(output ?? '').slice(1) : '');
     if (values['dry-run'] === true) return estimateAll(client, context.terminal, inputs, imageWork);
     if (only !== undefined && isOne) return transformOne(context, only, imageWork, output);
     return transformAll(context, inputs, imageWork, readTarget(parsed, inputs.length), layer);
@@ -114,7 +114,7 @@ async function make(
 }
 
 async function transformOne(
-  context: Context,
+  context: CliContext,
   input: InputImage,
   imageWork: ImageWork,
   output = '-',
@@ -141,7 +141,7 @@ async function transformOne(
  * @returns the highest exit code.
  */
 async function transformAll(
-  context: Context,
+  context: CliContext,
   inputs: readonly InputImage[],
   imageWork: ImageWork,
   { folder, names, concurrency, again }: FolderTarget,
@@ -149,7 +149,10 @@ async function transformAll(
 ): Promise<number> {
   const { terminal } = context;
   const client = await context.client();
-  const journal = await Journal.open(folder, layer === undefined ? imageWork.work : [imageWork.work, layer]);
+  const journal = await OutputJournal.open(
+    folder,
+    layer === undefined ? imageWork.work : [imageWork.work, layer],
+  );
   const left = again ? [...inputs] : inputs.filter((input) => !journal.has(input));
   let [done, code, isOver] = [inputs.length - left.length, EXIT_CODES.done as number, false];
   if (done > 0) terminal.note(`${done} of ${inputs.length} are there already (--again makes them again).`);

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import type { ImageBytes } from '../../bodies.ts';
-import type { Command } from '../context.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import { findInputs } from '../inputs.ts';
 
 const OPTIONS = { collection: { type: 'string', short: 'c' } } as const;
 
-export const uploadCommand: Command = {
+export const uploadCommand: CliCommand = {
   usage: `darkroom upload FILE|FOLDER|URL|- … [--collection NAME]
 
 Keeps images in the account, and prints the id of each. Equal bytes are one asset.

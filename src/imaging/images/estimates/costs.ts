@@ -9,16 +9,16 @@ import {
   USUAL_EFFORT,
 } from '../../../../workers/image/operations/parameter.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
-import { MEGABYTE } from '../../../platform/values/units.ts';
-import type { Header } from '../header/header.ts';
+import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
+import type { ImageHeader } from '../header/header.ts';
 import {
+  batchesWithSkippedFrames,
   displayedSizeOf,
-  encodeOf,
-  framesOf,
+  frameCountOf,
   type LayerHeaders,
   layerHeadersOf,
-  sizesOf,
-  skippingBatches,
+  resolvedEncodeOf,
+  sizesAfterSteps,
 } from './following.ts';
 
 /*
@@ -92,7 +92,11 @@ function byEffort(costsMs: Readonly<Record<number, number>>): EffortTime[] {
  * for all passes that read the same pixels.
  * @param layers the second pictures. Each is decoded for each step that reads it.
  */
-export function estimatedMs(header: Header, passes: readonly ImagePass[], layers: LayerHeaders = {}): number {
+export function estimatedMs(
+  header: ImageHeader,
+  passes: readonly ImagePass[],
+  layers: LayerHeaders = {},
+): number {
   if (passes.length === 0) return decodingMs(header, 1) + (header.pixels / 1e6) * DESCRIBE_MS;
   // One pass shares its decoding with none.
   const readings =
@@ -105,16 +109,16 @@ export function estimatedMs(header: Header, passes: readonly ImagePass[], layers
 }
 
 /** Estimated CPU milliseconds of a SSIMULACRA 2 score. */
-export function scoringMs({ width, height }: Pick<Header, 'width' | 'height'>): number {
+export function estimatedScoringMs({ width, height }: Pick<ImageHeader, 'width' | 'height'>): number {
   return ((width * height) / 1e6) * SCORE_MS;
 }
 
 /** A value that is equal for passes that read the same pixels; see workers/image/branches.ts. */
-function readingOf(header: Header, pass: ImagePass): unknown {
-  const { metadata, format } = encodeOf(header, pass);
+function readingOf(header: ImageHeader, pass: ImagePass): unknown {
+  const { metadata, format } = resolvedEncodeOf(header, pass);
   const keepsFile =
     (metadata === 'keep' && header.format !== 'jpeg') || (header.format === 'gif' && format === 'gif');
-  if (keepsFile || skippingBatches(header, pass) !== undefined) return pass;
+  if (keepsFile || batchesWithSkippedFrames(header, pass) !== undefined) return pass;
   const [first] = pass.steps;
   const scaled = first && stepNamed(first.operation)?.scalesTo(displayedSizeOf(header), first.params);
   const file = { ...header, ...displayedSizeOf(header) };
@@ -122,10 +126,10 @@ function readingOf(header: Header, pass: ImagePass): unknown {
 }
 
 /** CPU time of a pass after its decoding. */
-function changingMs(header: Header, pass: ImagePass): number {
+function changingMs(header: ImageHeader, pass: ImagePass): number {
   const megapixels = megapixelsOf(header, pass);
-  const written = { frames: framesOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
-  return stepsMs(pass, megapixels, ofResult) + encodingMs(encodeOf(header, pass), written);
+  const written = { frames: frameCountOf(header, pass), megapixels: megapixels.at(-1) ?? 0 };
+  return stepsMs(pass, megapixels, ofResult) + encodingMs(resolvedEncodeOf(header, pass), written);
 }
 
 function sumOf(values: readonly number[]): number {
@@ -136,19 +140,19 @@ function sumOf(values: readonly number[]): number {
  * The number of frames that are decoded. A frame of a GIF or WebP is drawn over all frames before it, so decoding
  * always starts at the first frame.
  */
-function readFrames(header: Header, pass: ImagePass): number {
+function readFrames(header: ImageHeader, pass: ImagePass): number {
   const { frame, frames } = pass.decode;
   if (isAnimationFormat(header.format) && typeof frame === 'number')
     return Math.min(frame + 1, header.frames);
-  const batches = skippingBatches(header, pass);
+  const batches = batchesWithSkippedFrames(header, pass);
   if (batches !== undefined) return batches.reduce((sum, { first, count }) => sum + first + count, 0);
   const [before] = parseFrameRange(frames) ?? [0];
-  return before + framesOf(header, pass);
+  return before + frameCountOf(header, pass);
 }
 
 /** CPU milliseconds of decoding. A description reads the whole file, and so does a pass over all frames. */
 function decodingMs(
-  { format, progressive, bitDepth, pixels, frames, rewritten }: Header,
+  { format, progressive, bitDepth, pixels, frames, rewritten }: ImageHeader,
   framesRead: number,
 ): number {
   const once = rewritten ? REWRITE_MS : (DECODE_MS[format] ?? 0);
@@ -160,15 +164,15 @@ function decodingMs(
  * CPU milliseconds of the steps of a pass that libvips can divide among threads. A picture that shrinks is mostly
  * shrunk by its decoder, which is one thread.
  */
-export function divisibleMs(header: Header, pass: ImagePass): number {
+export function estimatedDivisibleMs(header: ImageHeader, pass: ImagePass): number {
   const ofSmaller: StepCost = (perMegapixel, before, after) => perMegapixel * Math.min(before, after);
   return stepsMs(pass, megapixelsOf(header, pass), ofSmaller);
 }
 
 /** Megapixels of all frames, before the first step and after each. */
-function megapixelsOf(header: Header, pass: ImagePass): number[] {
-  const frames = framesOf(header, pass);
-  return sizesOf(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
+function megapixelsOf(header: ImageHeader, pass: ImagePass): number[] {
+  const frames = frameCountOf(header, pass);
+  return sizesAfterSteps(header, pass).map(({ width, height }) => (width * height * frames) / 1e6);
 }
 
 /** Milliseconds of a step, computed from its cost and the megapixels before and after it. */
@@ -244,7 +248,7 @@ function scaleOf({ format, lossless, palette, colors, target }: ResolvedEncode):
  * streams and takes next to nothing; of an AVIF 18, of a progressive JPEG or interlaced PNG 3; a rotation by any angle
  * 15, every other operation that reads more than a line 3; and each encoder keeps its whole picture.
  */
-const BASE_BYTES = 16 * MEGABYTE;
+const BASE_BYTES = 16 * MEGABYTE_BYTES;
 const AVIF_DECODE_BYTES_PER_PIXEL = 18;
 const DESCRIBE_BYTES_PER_PIXEL = 4;
 /** Size of a finished file. Most encoders stay below it. */
@@ -267,7 +271,7 @@ const LAYER_BYTES_PER_PIXEL = 4;
  * @param layers the second pictures that they read.
  */
 export function estimatedBytes(
-  header: Header,
+  header: ImageHeader,
   passes: readonly ImagePass[],
   layers: LayerHeaders = {},
 ): number {
@@ -277,22 +281,22 @@ export function estimatedBytes(
 }
 
 /** The bytes that several passes hold besides the running one: the shared picture, and the finished files. */
-function sharedBytes(header: Header, passes: readonly ImagePass[]): number {
+function sharedBytes(header: ImageHeader, passes: readonly ImagePass[]): number {
   const files = passes.map((pass) => {
-    const { width, height } = sizesOf(header, pass).at(-1) ?? header;
-    return width * height * framesOf(header, pass) * FILE_BYTES_PER_PIXEL;
+    const { width, height } = sizesAfterSteps(header, pass).at(-1) ?? header;
+    return width * height * frameCountOf(header, pass) * FILE_BYTES_PER_PIXEL;
   });
-  const frames = Math.max(...passes.map((pass) => framesOf(header, pass)));
+  const frames = Math.max(...passes.map((pass) => frameCountOf(header, pass)));
   const shared = header.width * header.height * frames * bytesPerPixel(header);
   return shared + files.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-function peakBytes(header: Header, pass: ImagePass): number {
+function peakBytes(header: ImageHeader, pass: ImagePass): number {
   const decode = BASE_BYTES + decodeBytes(header);
   const skipping = skippingBytes(header, pass);
-  const sizes = sizesOf(header, pass);
+  const sizes = sizesAfterSteps(header, pass);
   const last = sizes.at(-1) ?? header;
-  const encode = last.width * last.height * ENCODE_BYTES_PER_PIXEL[encodeOf(header, pass).format];
+  const encode = last.width * last.height * ENCODE_BYTES_PER_PIXEL[resolvedEncodeOf(header, pass).format];
   return decode + skipping + largestCopies(header, pass, sizes) + encode;
 }
 
@@ -304,7 +308,7 @@ function layerBytes(pass: ImagePass, layers: LayerHeaders): number {
   return Math.max(0, ...each);
 }
 
-function decodeBytes(header: Header): number {
+function decodeBytes(header: ImageHeader): number {
   if (header.format === 'avif') return header.pixels * AVIF_DECODE_BYTES_PER_PIXEL;
   // A page that is rewritten is held three times: as its samples, as its pixels, and as a file.
   if (header.rewritten) return 3 * header.pixels * bytesPerPixel(header);
@@ -315,22 +319,22 @@ function decodeBytes(header: Header): number {
  * The bytes of the kept frames, twice while they are joined, and of the batch that is decoded if frames in between are
  * dropped.
  */
-function skippingBytes(header: Header, pass: ImagePass): number {
-  const batches = skippingBatches(header, pass);
+function skippingBytes(header: ImageHeader, pass: ImagePass): number {
+  const batches = batchesWithSkippedFrames(header, pass);
   if (batches === undefined) return 0;
   const largest = Math.max(...batches.map(({ count }) => count));
-  return header.width * header.height * bytesPerPixel(header) * (2 * framesOf(header, pass) + largest);
+  return header.width * header.height * bytesPerPixel(header) * (2 * frameCountOf(header, pass) + largest);
 }
 
-function bytesPerPixel({ channels, bitDepth }: Header): number {
+function bytesPerPixel({ channels, bitDepth }: ImageHeader): number {
   return Math.max(3, channels) * Math.max(1, bitDepth / 8);
 }
 
 /** The most bytes of pixel copies that exist at the same time between decoding and encoding. */
-function largestCopies(header: Header, pass: ImagePass, sizes: readonly Size[]): number {
+function largestCopies(header: ImageHeader, pass: ImagePass, sizes: readonly Size[]): number {
   const { steps } = pass;
   // A page of a document is rewritten while the others are in memory.
-  const frames = header.animated ? framesOf(header, pass) : header.frames;
+  const frames = header.animated ? frameCountOf(header, pass) : header.frames;
   const bytesOf = ({ width, height }: Size, copies: number) =>
     copies * width * height * frames * bytesPerPixel(header);
   const ofSteps = steps.map(({ operation: name, params }, index) => {
@@ -343,8 +347,8 @@ function largestCopies(header: Header, pass: ImagePass, sizes: readonly Size[]):
  * The number of copies needed to turn the picture upright. A still picture can be shrunk before it is turned. An
  * animation is taken apart, turned frame by frame, and joined again.
  */
-function turnedCopies(header: Header, pass: ImagePass): number {
+function turnedCopies(header: ImageHeader, pass: ImagePass): number {
   if (header.orientation === 1) return 0;
-  if (framesOf(header, pass) > 1) return 3;
+  if (frameCountOf(header, pass) > 1) return 3;
   return pass.steps[0]?.operation === 'resize' ? 0 : 1;
 }

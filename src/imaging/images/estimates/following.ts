@@ -15,9 +15,9 @@ import {
 } from '../../../../workers/image/frames.ts';
 import { layersOf, stepNamed } from '../../../../workers/image/operations/index.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
-import { refusalOf } from '../failures.ts';
-import type { Header } from '../header/header.ts';
-import { hintOf, readingsOf } from '../header/readings.ts';
+import { apiErrorOfFailure } from '../failures.ts';
+import type { ImageHeader } from '../header/header.ts';
+import { headerReadingsOf, inputHeaderHintOf } from '../header/readings.ts';
 
 /*
  * Predicts a pass from the header of its file, before a pixel is read: what its worker would refuse, and what the
@@ -25,15 +25,15 @@ import { hintOf, readingsOf } from '../header/readings.ts';
  */
 
 /** The headers of second pictures, by the id in the steps. */
-export type LayerHeaders = Readonly<Record<string, Header>>;
+export type LayerHeaders = Readonly<Record<string, ImageHeader>>;
 
 /** The second pictures that the steps of a pass read, one for each such step. */
-export function layerHeadersOf({ steps }: ImagePass, layers: LayerHeaders): Header[] {
+export function layerHeadersOf({ steps }: ImagePass, layers: LayerHeaders): ImageHeader[] {
   return layersOf(steps).flatMap(({ assetId }) => layers[assetId] ?? []);
 }
 
 /** The size of a frame, as displayed, before the first step and after each step. */
-export function sizesOf(header: Header, { steps }: ImagePass): Size[] {
+export function sizesAfterSteps(header: ImageHeader, { steps }: ImagePass): Size[] {
   const sizes = [displayedSizeOf(header)];
   for (const { operation: name, params } of steps) {
     const size = sizes.at(-1) as Size;
@@ -43,7 +43,10 @@ export function sizesOf(header: Header, { steps }: ImagePass): Size[] {
 }
 
 /** How the result is written, in the format of the file if the pass names none. */
-export function encodeOf(header: Header, { encode }: ImagePass): EncodeOptions & { format: OutputFormat } {
+export function resolvedEncodeOf(
+  header: ImageHeader,
+  { encode }: ImagePass,
+): EncodeOptions & { format: OutputFormat } {
   return { ...encode, format: encode.format ?? ownFormat(header) };
 }
 
@@ -51,28 +54,28 @@ export function encodeOf(header: Header, { encode }: ImagePass): EncodeOptions &
  * The number of frames that the pass keeps. There are several only if the result is an animation and every step keeps
  * it one.
  */
-export function framesOf(header: Header, pass: ImagePass): number {
+export function frameCountOf(header: ImageHeader, pass: ImagePass): number {
   const { frame = 'all' } = pass.decode;
-  const moves = isAnimationFormat(encodeOf(header, pass).format) && frame === 'all';
+  const moves = isAnimationFormat(resolvedEncodeOf(header, pass).format) && frame === 'all';
   if (!moves || pass.steps.some(({ operation }) => stepNamed(operation)?.frames === 'first')) return 1;
   if (!selectsFrames(pass.decode)) return header.frames;
   return Math.max(1, selectFrames(pass.decode, header).kept.length);
 }
 
 /** The batches in which the file is decoded if the pass drops frames in between; undefined for any other pass. */
-export function skippingBatches(header: Header, pass: ImagePass): FrameBatch[] | undefined {
-  if (!selectsFrames(pass.decode) || framesOf(header, pass) === 1) return undefined;
+export function batchesWithSkippedFrames(header: ImageHeader, pass: ImagePass): FrameBatch[] | undefined {
+  if (!selectsFrames(pass.decode) || frameCountOf(header, pass) === 1) return undefined;
   const { kept } = selectFrames(pass.decode, header);
   return areConsecutive(kept) ? undefined : frameBatchesOf(kept, header.width * header.height);
 }
 
 /** The size of a frame as displayed. */
-export function displayedSizeOf({ width, height, orientation }: Header): Size {
+export function displayedSizeOf({ width, height, orientation }: ImageHeader): Size {
   return orientation >= 5 ? { width: height, height: width } : { width, height };
 }
 
 /** The input's own format, if it can be written. */
-function ownFormat({ format }: Header): OutputFormat {
+function ownFormat({ format }: ImageHeader): OutputFormat {
   return format === 'svg' || format === 'heif' ? 'png' : format;
 }
 
@@ -81,12 +84,12 @@ type ParamOf = (passParam: string) => string;
 
 /** What is known of the file of a pass before it is decoded. */
 interface File {
-  header: Header;
+  header: ImageHeader;
   fileBytes: number;
 }
 
 /** The predicted result of a pass, as far as the header of its file tells. */
-export type Foreseen = Exclude<PassPrediction, { failure: object }>;
+export type SuccessfulPrediction = Exclude<PassPrediction, { failure: object }>;
 
 /**
  * Predicts the result of a pass. It applies the rules by which the worker would refuse the frames, the size or the
@@ -95,20 +98,24 @@ export type Foreseen = Exclude<PassPrediction, { failure: object }>;
  *   stay.
  * @throws ApiError invalid_param.
  */
-export function foresee({ header, fileBytes }: File, pass: ImagePass, paramOf?: ParamOf): Foreseen | null {
+export function predictSuccess(
+  { header, fileBytes }: File,
+  pass: ImagePass,
+  paramOf?: ParamOf,
+): SuccessfulPrediction | null {
   const { format, frames, delays } = header;
   if (pass.decode.maxFps !== undefined && frames > 1 && delays === undefined) return null;
   const input = {
     ...displayedSizeOf(header),
     format,
-    frames: readingsOf(header).pictures ?? frames,
+    frames: headerReadingsOf(header).pictures ?? frames,
     delays,
     // Without this hint it is unknown: the decoder may add an alpha channel that the header does not declare.
-    hasAlpha: format === 'svg' || hintOf(header).header?.hasAlpha,
+    hasAlpha: format === 'svg' || inputHeaderHintOf(header).header?.hasAlpha,
     fileBytes,
   };
-  const outlook = predictPass(input, pass, encodeOf(header, pass));
-  if (outlook.failure !== undefined) throw refusalOf(outlook.failure, paramOf);
+  const outlook = predictPass(input, pass, resolvedEncodeOf(header, pass));
+  if (outlook.failure !== undefined) throw apiErrorOfFailure(outlook.failure, paramOf);
   return outlook;
 }
 
@@ -116,16 +123,16 @@ export function foresee({ header, fileBytes }: File, pass: ImagePass, paramOf?: 
  * Refuses a score for pictures that are too small or too large.
  * @throws ApiError invalid_param.
  */
-export function assertScorable(header: Header): void {
+export function assertScorable(header: ImageHeader): void {
   const failure = scoreSizeFailure(displayedSizeOf(header));
-  if (failure !== undefined) throw refusalOf(failure);
+  if (failure !== undefined) throw apiErrorOfFailure(failure);
 }
 
 /**
  * Refuses a comparison of two pictures of different sizes, as the worker would.
  * @throws ApiError invalid_param.
  */
-export function assertSameSize(one: Header, other: Header, paramOf?: ParamOf): void {
+export function assertSameSize(one: ImageHeader, other: ImageHeader, paramOf?: ParamOf): void {
   const failure = sizeMismatchFailure(displayedSizeOf(one), displayedSizeOf(other));
-  if (failure !== undefined) throw refusalOf(failure, paramOf);
+  if (failure !== undefined) throw apiErrorOfFailure(failure, paramOf);
 }

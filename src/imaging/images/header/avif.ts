@@ -14,7 +14,7 @@ import {
   heifReferences,
   primaryItemId,
 } from '../../../../workers/formats/heif.ts';
-import { type Header, headerOf } from './facts.ts';
+import { type ImageHeader, imageHeaderOf } from './facts.ts';
 
 const AVIF_BRANDS = ['avif', 'avis'];
 /** The brands of pictures that are not coded as AV1. */
@@ -29,7 +29,7 @@ const IMAGE_TYPES = ['av01', 'hvc1', 'grid', 'iden', 'iovl', 'jpeg', 'avc1', 'j2
  * Reads the header of an AVIF. A still picture is the primary item and its properties. A sequence is a track whose
  * samples are the frames.
  */
-export function readAvif(bytes: ByteReader): Header | null {
+export function readAvifHeader(bytes: ByteReader): ImageHeader | null {
   const format = readBrand(bytes);
   if (format === null) return null;
   const meta = findHeifMetaBox(bytes);
@@ -39,7 +39,7 @@ export function readAvif(bytes: ByteReader): Header | null {
   const size = still ?? sequence;
   if (size === null) return null;
   const hasAlpha = items?.properties.some((property) => isAlpha(bytes, property)) ?? false;
-  return headerOf({
+  return imageHeaderOf({
     format,
     width: size.width,
     height: size.height,

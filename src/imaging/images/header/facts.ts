@@ -9,7 +9,7 @@ import {
 const ORIENTATION_TAG = 0x0112;
 
 /** The header of a file, read without decoding a pixel. */
-export interface Header {
+export interface ImageHeader {
   format: 'jpeg' | 'png' | 'webp' | 'gif' | 'avif' | 'heif' | 'tiff' | 'svg';
   mimeType: string;
   /** Width as stored, of the canvas or of the first page; 0 when a drawing has no size. */
@@ -39,10 +39,10 @@ export interface Header {
   rewritten?: true;
 }
 
-type KnownFacts = Pick<Header, 'format' | 'width' | 'height' | 'channels'> & Partial<Header>;
+type KnownFacts = Pick<ImageHeader, 'format' | 'width' | 'height' | 'channels'> & Partial<ImageHeader>;
 
 /** A header with these facts. All other facts are those of one upright, opaque picture with 8 bits per channel. */
-export function headerOf(facts: KnownFacts): Header {
+export function imageHeaderOf(facts: KnownFacts): ImageHeader {
   const { format, width, height, frames = 1 } = facts;
   return {
     mimeType: `image/${format}`,
@@ -61,15 +61,15 @@ export function headerOf(facts: KnownFacts): Header {
  * The orientation in an EXIF block, or 1 when it has none. The block is a TIFF structure, with or without the "Exif"
  * prefix.
  */
-export function exifOrientation(block: Uint8Array): number {
+export function readExifOrientation(block: Uint8Array): number {
   const bytes = new ByteReader(withoutExifPrefix(block));
   const [directory] = exifDirectories(bytes);
   const entry = directory?.entries.find(({ tag }) => tag === ORIENTATION_TAG);
   if (directory === undefined || entry?.type !== TIFF_TYPE_SHORT) return 1;
-  return validOrientation(firstEntryValue(bytes, directory, entry) ?? 1);
+  return orientationOrDefault(firstEntryValue(bytes, directory, entry) ?? 1);
 }
 
 /** A valid orientation, 1 to 8. Any other value becomes 1, because decoders ignore it. */
-export function validOrientation(value: number): number {
+export function orientationOrDefault(value: number): number {
   return value >= 1 && value <= 8 ? value : 1;
 }

@@ -1,6 +1,6 @@
 import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { type GifBlock, gifBlocks } from '../../../../workers/formats/gif.ts';
-import { type Header, headerOf } from './facts.ts';
+import { type ImageHeader, imageHeaderOf } from './facts.ts';
 
 const GRAPHIC_CONTROL = 0xf9;
 /** The transparency bit in the flags of a graphic control, which follow the length of its sub-block. */
@@ -19,7 +19,7 @@ const BROKEN_SCREENS = ['640x480', '640x512', '800x600', '1024x768', '1280x1024'
 const MAX_TRUSTED_SIDE = 2048;
 
 /** Reads the header of a GIF by walking its blocks. A frame counts when its data ends inside the file. */
-export function readGif(bytes: ByteReader): Header | null {
+export function readGifHeader(bytes: ByteReader): ImageHeader | null {
   let frames = 0;
   /** Where the first frame ends on the screen. */
   let [right, bottom] = [0, 0];
@@ -45,7 +45,7 @@ export function readGif(bytes: ByteReader): Header | null {
   }
   if (frames === 0) return null;
   const screen = trustedScreen(bytes.u16(SCREEN_AT, true), bytes.u16(SCREEN_AT + 2, true));
-  return headerOf({
+  return imageHeaderOf({
     format: 'gif',
     width: Math.max(screen.width, right),
     height: Math.max(screen.height, bottom),

@@ -1,34 +1,34 @@
 import { ByteReader } from '../../../../workers/formats/bytes.ts';
-import { readAvif } from './avif.ts';
-import type { Header } from './facts.ts';
-import { readGif } from './gif.ts';
-import { readJpeg } from './jpeg.ts';
-import { readPng } from './png.ts';
-import { readSvg } from './svg.ts';
-import { readTiff } from './tiff.ts';
-import { readWebp } from './webp.ts';
+import { readAvifHeader } from './avif.ts';
+import type { ImageHeader } from './facts.ts';
+import { readGifHeader } from './gif.ts';
+import { readJpegHeader } from './jpeg.ts';
+import { readPngHeader } from './png.ts';
+import { readSvgHeader } from './svg.ts';
+import { readTiffHeader } from './tiff.ts';
+import { readWebpHeader } from './webp.ts';
 
-export type { Header };
+export type { ImageHeader };
 
 /**
  * The readers of each format. A reader returns null for a file of another format. It may read past the end of the file,
  * which ends the reading.
  */
-const READERS: readonly ((bytes: ByteReader) => Header | null)[] = [
-  readJpeg,
-  readPng,
-  readWebp,
-  readGif,
-  readAvif,
-  readTiff,
-  readSvg,
+const READERS: readonly ((bytes: ByteReader) => ImageHeader | null)[] = [
+  readJpegHeader,
+  readPngHeader,
+  readWebpHeader,
+  readGifHeader,
+  readAvifHeader,
+  readTiffHeader,
+  readSvgHeader,
 ];
 
 /**
  * The header of an image file, or null for a file of no known format. It never throws, and costs at most one walk over
  * the file's blocks.
  */
-export function readHeader(file: Uint8Array): Header | null {
+export function readImageHeader(file: Uint8Array): ImageHeader | null {
   const bytes = new ByteReader(file);
   for (const read of READERS) {
     try {
@@ -41,7 +41,7 @@ export function readHeader(file: Uint8Array): Header | null {
   return null;
 }
 
-function isPlausible(header: Header): boolean {
+function isPlausible(header: ImageHeader): boolean {
   if (header.format === 'svg') return true;
   return header.width > 0 && header.height > 0 && header.frames > 0;
 }

@@ -6,7 +6,7 @@ import {
   START_OF_SCAN_MARKER,
 } from '../../../../workers/formats/jpeg.ts';
 import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
-import { exifOrientation, type Header, headerOf } from './facts.ts';
+import { type ImageHeader, imageHeaderOf, readExifOrientation } from './facts.ts';
 
 /** Whether a marker starts a frame: C0 to CF, except the tables DHT, JPG and DAC. */
 const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
@@ -14,8 +14,8 @@ const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 
 const isProgressive = (marker: number) => marker % 4 === 2;
 
 /** Walks the segments up to the first scan. */
-export function readJpeg(bytes: ByteReader): Header | null {
-  let header: Header | null = null;
+export function readJpegHeader(bytes: ByteReader): ImageHeader | null {
+  let header: ImageHeader | null = null;
   let orientation: number | undefined;
   let firstScanChannels = 0;
   for (const segment of jpegSegments(bytes)) {
@@ -26,7 +26,7 @@ export function readJpeg(bytes: ByteReader): Header | null {
     }
     if (marker === APP1_MARKER && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
       // The decoder reads the first block of several.
-      orientation ??= exifOrientation(bytes.slice(start, end));
+      orientation ??= readExifOrientation(bytes.slice(start, end));
     } else if (isFrame(marker) && header === null) {
       header = readFrame(bytes, segment);
     }
@@ -37,8 +37,8 @@ export function readJpeg(bytes: ByteReader): Header | null {
 }
 
 /** Reads bits per sample, height, width and the number of components. */
-function readFrame(bytes: ByteReader, { marker, start }: JpegSegment): Header {
-  return headerOf({
+function readFrame(bytes: ByteReader, { marker, start }: JpegSegment): ImageHeader {
+  return imageHeaderOf({
     format: 'jpeg',
     width: bytes.u16(start + 3),
     height: bytes.u16(start + 1),

@@ -1,6 +1,6 @@
 import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
-import { exifOrientation, type Header, headerOf } from './facts.ts';
+import { type ImageHeader, imageHeaderOf, readExifOrientation } from './facts.ts';
 
 /** Channels by colour type; a palette decodes to three. */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
@@ -10,7 +10,7 @@ const PALETTE = 3;
  * Reads the header of a PNG: IHDR comes first, transparency and EXIF are later chunks. An animated PNG is read as its
  * still picture.
  */
-export function readPng(bytes: ByteReader): Header | null {
+export function readPngHeader(bytes: ByteReader): ImageHeader | null {
   const [head, ...others] = pngChunks(bytes);
   if (head?.type !== 'IHDR') return null;
   const { start } = head;
@@ -19,7 +19,7 @@ export function readPng(bytes: ByteReader): Header | null {
   if (channels === undefined) return null;
   const isPalette = colourType === PALETTE;
   const { orientation, isKeyed } = readAncillaryChunks(bytes, others);
-  return headerOf({
+  return imageHeaderOf({
     format: 'png',
     width: bytes.u32(start),
     height: bytes.u32(start + 4),
@@ -38,7 +38,7 @@ function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
   for (const { type, start, end } of chunks) {
     if (type === 'tRNS') isKeyed = true;
     // The first block of several counts, as in workers/image/metadata/png-order.ts.
-    if (type === 'eXIf') orientation ??= exifOrientation(bytes.slice(start, end));
+    if (type === 'eXIf') orientation ??= readExifOrientation(bytes.slice(start, end));
   }
   return { orientation: orientation ?? 1, isKeyed };
 }

@@ -1,14 +1,14 @@
 import type { HeaderReadings, InputHeader } from '../../../../workers/protocol.ts';
-import type { Header } from './facts.ts';
+import type { ImageHeader } from './facts.ts';
 
 /** Facts that the codec reports wrongly. */
-export function readingsOf({ format, frames, animated }: Header): HeaderReadings {
+export function headerReadingsOf({ format, frames, animated }: ImageHeader): HeaderReadings {
   // An AVIF animation is read as its still picture.
   return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
 }
 
 /** The header of a still picture for the thread, which then need not read it. */
-export function hintOf(header: Header): { header?: InputHeader } {
+export function inputHeaderHintOf(header: ImageHeader): { header?: InputHeader } {
   const {
     format,
     width,

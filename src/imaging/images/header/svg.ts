@@ -1,6 +1,6 @@
 import { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { naturalSvgSizeOf, wholePixels } from '../../../../workers/formats/svg.ts';
-import { type Header, headerOf } from './facts.ts';
+import { type ImageHeader, imageHeaderOf } from './facts.ts';
 
 /** The most bytes that are searched for the root element. Comments and a DOCTYPE may come before it. */
 const MAX_PROLOGUE_BYTES = 65_536;
@@ -15,11 +15,11 @@ const ROOT = /^<(?:[\w.-]+:)?svg(?=[\s/>])(?:[^"'>]|"[^"]*"|'[^']*')*>/;
  * Reads the header of an SVG. Its natural size is in its root element; 0 if it depends on the content. Text is UTF-8 or
  * UTF-16.
  */
-export function readSvg(bytes: ByteReader): Header | null {
+export function readSvgHeader(bytes: ByteReader): ImageHeader | null {
   const root = rootOf(bytes);
   if (root === undefined) return null;
   const size = sizeIn(root);
-  return headerOf({
+  return imageHeaderOf({
     format: 'svg',
     mimeType: 'image/svg+xml',
     ...(size === null ? { width: 0, height: 0 } : wholePixels(size)),
@@ -29,7 +29,7 @@ export function readSvg(bytes: ByteReader): Header | null {
 }
 
 /** The natural size of a drawing in CSS pixels, not rounded; null if it depends on the content. */
-export function naturalSizeIn(file: Uint8Array): { width: number; height: number } | null {
+export function readNaturalSvgSize(file: Uint8Array): { width: number; height: number } | null {
   const root = rootOf(new ByteReader(file));
   return root === undefined ? null : sizeIn(root);
 }

@@ -9,12 +9,12 @@ import {
   TIFF_PAGE_TAGS,
   type TiffPage,
 } from '../../../../workers/formats/tiff-page.ts';
-import { present } from '../../../platform/values/present.ts';
-import { type Header, headerOf, validOrientation } from './facts.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { type ImageHeader, imageHeaderOf, orientationOrDefault } from './facts.ts';
 
 /** Reads the header of a TIFF. Null when the directory of a page is truncated, because its size is then unknown. */
-export function readTiff(bytes: ByteReader): Header | null {
-  let first: Header | null = null;
+export function readTiffHeader(bytes: ByteReader): ImageHeader | null {
+  let first: ImageHeader | null = null;
   let frames = 0;
   let pixels = 0;
   for (const directory of tiffPageDirectories(bytes)) {
@@ -27,16 +27,16 @@ export function readTiff(bytes: ByteReader): Header | null {
   return first === null ? null : { ...first, frames, pixels };
 }
 
-function headerOfPage(page: TiffPage): Header {
-  return headerOf({
+function headerOfPage(page: TiffPage): ImageHeader {
+  return imageHeaderOf({
     format: 'tiff',
     width: page.width,
     height: page.height,
-    orientation: validOrientation(page.orientation),
+    orientation: orientationOrDefault(page.orientation),
     bitDepth: page.bits,
     channels: page.samples,
     hasAlpha: page.entries.has(TIFF_PAGE_TAGS.extraSamples),
-    ...present({ unread: unreadTiff(page) }),
+    ...withoutAbsentFields({ unread: unreadTiff(page) }),
     ...(needsSampleConversion(page) && { rewritten: true }),
   });
 }

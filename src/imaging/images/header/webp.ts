@@ -1,6 +1,6 @@
 import type { ByteReader } from '../../../../workers/formats/bytes.ts';
 import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
-import { exifOrientation, type Header, headerOf } from './facts.ts';
+import { type ImageHeader, imageHeaderOf, readExifOrientation } from './facts.ts';
 
 const ALPHA_FLAG = 0x10;
 const ANIMATION_FLAG = 0x02;
@@ -19,7 +19,7 @@ interface Canvas {
 /**
  * Reads the header of a WebP. The first chunk has the canvas. In the extended form, frames and EXIF are later chunks.
  */
-export function readWebp(bytes: ByteReader): Header | null {
+export function readWebpHeader(bytes: ByteReader): ImageHeader | null {
   const chunks = [...webpChunks(bytes)];
   const canvas = readCanvas(bytes, chunks[0]);
   if (canvas === null) return null;
@@ -27,12 +27,12 @@ export function readWebp(bytes: ByteReader): Header | null {
   const { hasExif, ...facts } = canvas;
   // The decoder reads the first block of several, and none without the flag.
   const exif = hasExif ? chunks.find(({ type }) => type === 'EXIF') : undefined;
-  return headerOf({
+  return imageHeaderOf({
     format: 'webp',
     ...facts,
     frames: canvas.animated ? pictures.length : 1,
     ...(pictures.length > 1 && { delays: pictures.map((picture) => durationMs(bytes, picture)) }),
-    orientation: exif === undefined ? 1 : exifOrientation(bytes.slice(exif.start, exif.end)),
+    orientation: exif === undefined ? 1 : readExifOrientation(bytes.slice(exif.start, exif.end)),
     channels: canvas.hasAlpha ? 4 : 3,
   });
 }

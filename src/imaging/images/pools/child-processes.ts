@@ -1,8 +1,8 @@
 import type { Clock } from '../../../platform/clock.ts';
-import { MEGABYTE } from '../../../platform/values/units.ts';
-import { workerUnreachable } from '../failures.ts';
-import type { Finished, PoolWorkers } from './pool.ts';
-import { ProcessDeath, type TaskFiles, TaskProcess, type TaskProcessOptions } from './task-process.ts';
+import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
+import { workerUnreachableError } from '../failures.ts';
+import type { FinishedTask, PoolWorkers } from './pool.ts';
+import { ProcessDeathError, type TaskFiles, TaskProcess, type TaskProcessOptions } from './task-process.ts';
 
 interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
   clock: Clock;
@@ -18,9 +18,9 @@ interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
  * A process is replaced after a task that took more memory, because memory that it has not freed would count against
  * the next task.
  */
-const LARGE_BYTES = 256 * MEGABYTE;
+const LARGE_BYTES = 256 * MEGABYTE_BYTES;
 /** A process is also replaced after a larger result. */
-const LARGE_RESULT_BYTES = 64 * MEGABYTE;
+const LARGE_RESULT_BYTES = 64 * MEGABYTE_BYTES;
 /** How long a process may be idle before it is ended. */
 const IDLE_MS = 60_000;
 
@@ -37,7 +37,7 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Po
     this.#options = options;
   }
 
-  async run(task: Task, signal: AbortSignal, bytes: number): Promise<Finished<Result>> {
+  async run(task: Task, signal: AbortSignal, bytes: number): Promise<FinishedTask<Result>> {
     const { clock, resultOf } = this.#options;
     const process = this.#take();
     const begunMs = clock.elapsedMs();
@@ -51,12 +51,13 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Po
       return { busyMs: cpuMs, result: resultOf(reply, data) };
     } catch (error) {
       await process.kill();
-      const knownMs = error instanceof ProcessDeath ? error.cpuMs : null;
+      const knownMs = error instanceof ProcessDeathError ? error.cpuMs : null;
       const busyMs = knownMs ?? clock.elapsedMs() - begunMs;
       if (signal.aborted) return { busyMs, error: signal.reason };
       this.#options.onLost(error as Error);
-      if (error instanceof ProcessDeath && error.byTask) return { busyMs, result: this.#options.deathResult };
-      return { busyMs, error: error instanceof ProcessDeath ? workerUnreachable(error) : error };
+      if (error instanceof ProcessDeathError && error.byTask)
+        return { busyMs, result: this.#options.deathResult };
+      return { busyMs, error: error instanceof ProcessDeathError ? workerUnreachableError(error) : error };
     } finally {
       signal.removeEventListener('abort', kill);
     }

@@ -1,17 +1,17 @@
-import { Admission } from '../admission.ts';
-import type { Deadline } from '../deadline.ts';
-import type { AdmissionOptions, AdmissionStats, IncomingCall, SlotRequest } from '../slots.ts';
+import { AdmissionQueue } from '../admission.ts';
+import type { CallDeadline } from '../deadline.ts';
+import type { AdmissionOptions, AdmissionStats, IncomingCall, PoolSlotRequest } from '../slots.ts';
 
 /** A call to a pool: the facts that its queue needs, and its deadline. */
-export interface PoolCall extends Omit<SlotRequest, 'signal'> {
-  deadline: Pick<Deadline, 'signal' | 'waiting' | 'deadlineMs'>;
+export interface PoolCall extends Omit<PoolSlotRequest, 'signal'> {
+  deadline: Pick<CallDeadline, 'signal' | 'waiting' | 'deadlineMs'>;
 }
 
 /**
  * How work ended. `done`: with a result. `failed`: with an error or a lost worker. `abandoned`: after its deadline, or
  * after its client had gone.
  */
-export type WorkEnding = 'done' | 'failed' | 'abandoned';
+export type WorkOutcome = 'done' | 'failed' | 'abandoned';
 
 /** Work that has its slot. */
 export interface StartedWork<Result> {
@@ -24,13 +24,13 @@ export interface StartedWork<Result> {
    */
   result: Promise<Result>;
   /** Resolves when no worker works for the call any more, and its slot is free. Never rejects. */
-  ended: Promise<WorkEnding>;
+  ended: Promise<WorkOutcome>;
   /** CPU milliseconds of the worker, known when the work has ended; null if no work began. Never rejects. */
   busyMs: Promise<number | null>;
 }
 
 /** The result of a task, or the error with which its worker was lost, and the CPU milliseconds until then. */
-export type Finished<Result> = { busyMs: number | null } & ({ result: Result } | { error: unknown });
+export type FinishedTask<Result> = { busyMs: number | null } & ({ result: Result } | { error: unknown });
 
 /** The workers that run the tasks of a pool: threads of this process, or child processes. */
 export interface PoolWorkers<Task, Result> {
@@ -39,7 +39,7 @@ export interface PoolWorkers<Task, Result> {
    * @param signal ends the work, if the worker can be stopped.
    * @param bytes estimated memory of the work.
    */
-  run(task: Task, signal: AbortSignal, bytes: number): Promise<Finished<Result>>;
+  run(task: Task, signal: AbortSignal, bytes: number): Promise<FinishedTask<Result>>;
   /** Changes how many tasks run at once. No task fails. */
   resize(count: number): void;
   close(): Promise<void>;
@@ -52,12 +52,12 @@ interface WorkerAnswer {
 }
 
 /** A pool of workers whose slots are given to the accounts in turn. */
-export class Pool<Task, Result extends WorkerAnswer> {
-  readonly #admission: Admission;
+export class WorkerPool<Task, Result extends WorkerAnswer> {
+  readonly #admission: AdmissionQueue;
   readonly #workers: PoolWorkers<Task, Result>;
 
   constructor(options: AdmissionOptions, workers: PoolWorkers<Task, Result>) {
-    this.#admission = new Admission(options);
+    this.#admission = new AdmissionQueue(options);
     this.#workers = workers;
   }
 
@@ -114,7 +114,7 @@ export class Pool<Task, Result extends WorkerAnswer> {
   async #work(
     { deadline, bytes }: PoolCall,
     makeTask: (deadlineMs: number) => Task | Promise<Task>,
-  ): Promise<Finished<Result>> {
+  ): Promise<FinishedTask<Result>> {
     try {
       const task = await makeTask(deadline.deadlineMs());
       deadline.signal.throwIfAborted();
@@ -125,12 +125,12 @@ export class Pool<Task, Result extends WorkerAnswer> {
   }
 }
 
-function takeResult<Result>(work: Finished<Result>): Result {
+function takeResult<Result>(work: FinishedTask<Result>): Result {
   if ('error' in work) throw work.error;
   return work.result;
 }
 
-function endingOf(work: Finished<WorkerAnswer>, { aborted }: AbortSignal): WorkEnding {
+function endingOf(work: FinishedTask<WorkerAnswer>, { aborted }: AbortSignal): WorkOutcome {
   if (aborted) return 'abandoned';
   if ('result' in work && work.result.kind !== 'failure') return 'done';
   // A worker may notice the deadline before this process does.

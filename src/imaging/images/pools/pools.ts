@@ -9,33 +9,38 @@ import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../../platform/metrics/pools.ts';
 import type { SettingsOf } from '../../../platform/setting.ts';
-import type { Log } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/log.ts';
 import { imageMemoryBudgets } from '../budgets.ts';
 import type { imagesSettings } from '../config.ts';
-import type { Deadline } from '../deadline.ts';
-import { divisibleMs, estimatedBytes, estimatedMs } from '../estimates/costs.ts';
-import { encodeOf, type LayerHeaders } from '../estimates/following.ts';
+import type { CallDeadline } from '../deadline.ts';
+import { estimatedBytes, estimatedDivisibleMs, estimatedMs } from '../estimates/costs.ts';
+import { type LayerHeaders, resolvedEncodeOf } from '../estimates/following.ts';
 import {
-  type Alternatives,
-  noPlaceForLongWork,
-  poolIsFull,
-  tookTooLong,
-  tookTooLongBefore,
+  type CallAlternatives,
+  likelyTooLongError,
+  longWorkFullError,
+  poolFullError,
+  tookTooLongError,
 } from '../failures.ts';
-import type { Header } from '../header/header.ts';
+import type { ImageHeader } from '../header/header.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
 import { ChildProcesses } from './child-processes.ts';
-import { Pool, type PoolCall, type StartedWork, type WorkEnding } from './pool.ts';
+import { type PoolCall, type StartedWork, WorkerPool, type WorkOutcome } from './pool.ts';
 import type { TaskProcessOptions } from './task-process.ts';
 import { ImageThreads } from './threads.ts';
-import { LATE_SECONDS, type LateWork, Pace, type WorkerTime } from './work-history.ts';
+import {
+  type AccountWorkerTime,
+  EstimateCorrection,
+  LATE_WORK_MEMORY_SECONDS,
+  type LateWork,
+} from './work-history.ts';
 
 /**
  * `quick` runs passes that take a moment. `slow` runs longer passes, which yield the CPU to quick ones. `heavy` runs
  * passes that may take seconds, and those of accounts past their budget. `batch` runs items of large jobs that take at
  * most as long as slow passes.
  */
-export type PoolName = 'quick' | 'slow' | 'heavy' | 'batch';
+export type ImagePoolName = 'quick' | 'slow' | 'heavy' | 'batch';
 
 /**
  * Why work gets the lowest priority: its estimate is long, its account has used up its budget of worker time, or the
@@ -46,7 +51,7 @@ type LowReason = 'estimate' | 'budget' | 'deadline';
 /** A call to the pools, as one object. */
 export interface PassCall extends Omit<PoolCall, 'bytes'> {
   kind: ImageTask['kind'];
-  header: Header;
+  header: ImageHeader;
   /** None for a description and a comparison. */
   passes: readonly ImagePass[];
   /** CPU time that is not told by the passes. */
@@ -55,14 +60,14 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   layers?: LayerHeaders;
   /** Whether it is an item of a large job. */
   inBatch: boolean;
-  deadline: Deadline;
+  deadline: CallDeadline;
   /** What to send instead if the work takes too long. */
-  alternatives(): Alternatives;
+  alternatives(): CallAlternatives;
 }
 
 /** The pool of a call, and the reasons for this choice. */
 interface Choice {
-  name: PoolName;
+  name: ImagePoolName;
   /** Present in the pool `heavy`. */
   reason: LowReason | undefined;
   /** A text that names work with about the same ratio of real time to estimate. */
@@ -70,12 +75,12 @@ interface Choice {
   estimateMs: number;
 }
 
-export interface PoolsOptions {
+export interface ImagePoolsOptions {
   settings: SettingsOf<typeof imagesSettings>;
   capacity: Capacity;
   clock: Clock;
-  log: Log;
-  workerTime: WorkerTime;
+  log: EventLog;
+  workerTime: AccountWorkerTime;
   lateWork: LateWork;
   onLost: (error: Error) => void;
   /** Measures work that has ended. In the metrics, the pool of quick passes is named `image`. */
@@ -86,7 +91,7 @@ export interface PoolsOptions {
   processCpuMs?: TaskProcessOptions['processCpuMs'];
 }
 
-type ImagePool = Pool<ImageTask, ImageTaskResult>;
+type ImagePool = WorkerPool<ImageTask, ImageTaskResult>;
 
 /**
  * From this estimate a pass is slow. A quick pass of another account waits at most about this long for a free thread.
@@ -124,13 +129,13 @@ const PROCESS_DIED_MESSAGE =
  * killed and has a lower priority, and no account's pass holds up the calls of others. A call does not wait for a job's
  * item in a thread or in a process of long work: both run at the same time, as far as memory allows.
  */
-export class Pools {
-  readonly #options: PoolsOptions;
-  readonly #pools: Record<PoolName, ImagePool>;
-  readonly #pace = new Pace();
-  #sizes: Record<PoolName, { slots: number; budgetBytes: number }>;
+export class ImagePools {
+  readonly #options: ImagePoolsOptions;
+  readonly #pools: Record<ImagePoolName, ImagePool>;
+  readonly #pace = new EstimateCorrection();
+  #sizes: Record<ImagePoolName, { slots: number; budgetBytes: number }>;
 
-  constructor(options: PoolsOptions) {
+  constructor(options: ImagePoolsOptions) {
     this.#options = options;
     this.#sizes = this.#sizesNow();
     const isIsolated = options.settings.IMAGE_ISOLATION === 'process';
@@ -159,7 +164,7 @@ export class Pools {
     if (wasLate && work !== 'job') {
       call.incoming?.end();
       const holdMs = lateWork.holdMs(accountId);
-      throw tookTooLongBefore({ retryAfterSeconds, holdMs }, call.alternatives());
+      throw likelyTooLongError({ retryAfterSeconds, holdMs }, call.alternatives());
     }
     const choice = this.#choose(call, wasLate);
     const askedMs = clock.nowMs();
@@ -168,7 +173,7 @@ export class Pools {
       { ...call, bytes: estimatedBytes(header, passes, layers) },
       makeTask,
     );
-    deadline.begin(() => tookTooLong(LATE_SECONDS, call.alternatives()));
+    deadline.begin(() => tookTooLongError(LATE_WORK_MEMORY_SECONDS, call.alternatives()));
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
     const ended = this.#recorded(call, choice, run, allowedMs);
@@ -179,12 +184,12 @@ export class Pools {
    * The number of libvips threads for a pass that begins now: two if the pass is alone in this process and gains from a
    * second one.
    */
-  threadsFor(header: Header, passes: readonly ImagePass[]): number {
+  threadsFor(header: ImageHeader, passes: readonly ImagePass[]): number {
     const { capacity } = this.#options;
     const granted = capacity.processes() * capacity.imageThreads();
     // The bytes that the AVIF encoder writes depend on its number of threads.
-    const writesAvif = passes.some((pass) => encodeOf(header, pass).format === 'avif');
-    const gains = !writesAvif && passes.some((pass) => divisibleMs(header, pass) >= DIVIDED_FROM_MS);
+    const writesAvif = passes.some((pass) => resolvedEncodeOf(header, pass).format === 'avif');
+    const gains = !writesAvif && passes.some((pass) => estimatedDivisibleMs(header, pass) >= DIVIDED_FROM_MS);
     return granted > 1 && gains && this.#isAlone() ? 2 : 1;
   }
 
@@ -198,7 +203,7 @@ export class Pools {
     return this.#pools.quick.retryAfterSeconds();
   }
 
-  stats(): Record<PoolName, AdmissionStats> {
+  stats(): Record<ImagePoolName, AdmissionStats> {
     const { quick, slow, heavy, batch } = this.#pools;
     return { quick: quick.stats(), slow: slow.stats(), heavy: heavy.stats(), batch: batch.stats() };
   }
@@ -212,7 +217,7 @@ export class Pools {
    * capacity.
    */
   async #startIn(
-    name: PoolName,
+    name: ImagePoolName,
     call: PoolCall,
     makeTask: (deadlineMs: number) => ImageTask | Promise<ImageTask>,
   ): Promise<StartedWork<ImageTaskResult>> {
@@ -223,7 +228,7 @@ export class Pools {
       const isInProcess = name !== 'quick' || this.#options.settings.IMAGE_ISOLATION === 'process';
       const isLate = error instanceof ApiError && error.details?.reason === 'deadline_exceeded';
       if (!isInProcess || !isLate) throw error;
-      throw (name === 'heavy' ? noPlaceForLongWork : poolIsFull)(pool.retryAfterSeconds());
+      throw (name === 'heavy' ? longWorkFullError : poolFullError)(pool.retryAfterSeconds());
     }
   }
 
@@ -249,7 +254,7 @@ export class Pools {
     choice: Choice,
     started: StartedWork<ImageTaskResult>,
     allowedMs: number,
-  ): Promise<WorkEnding> {
+  ): Promise<WorkOutcome> {
     const { accountId, header, inBatch, work } = call;
     const { name: pool, reason, paceKind, estimateMs } = choice;
     const { log, meter, workerTime, lateWork } = this.#options;
@@ -281,10 +286,10 @@ export class Pools {
     const { threadFile = IMAGE_THREAD } = this.#options;
     const { quick } = this.#sizes;
     const threads = new ImageThreads({ ...this.#options, threads: quick.slots, threadFile });
-    return new Pool({ ...this.#admissionOf('quick'), callsBesideJobs: true }, threads);
+    return new WorkerPool({ ...this.#admissionOf('quick'), callsBesideJobs: true }, threads);
   }
 
-  #processPool(name: PoolName, niceness: number): ImagePool {
+  #processPool(name: ImagePoolName, niceness: number): ImagePool {
     const { processFile: file = IMAGE_PROCESS, settings, clock, onLost, processCpuMs } = this.#options;
     const processes = new ChildProcesses<ImageTask, ImageTaskResult, ImageTaskResult>({
       ...{ file, niceness, clock, onLost, processCpuMs },
@@ -293,10 +298,10 @@ export class Pools {
       resultOf: withBytes,
     });
     // An item of a job may take a minute there, for which no call can wait.
-    return new Pool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
+    return new WorkerPool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
   }
 
-  #admissionOf(name: PoolName) {
+  #admissionOf(name: ImagePoolName) {
     const { capacity, clock, workerTime } = this.#options;
     const limits = () => ({
       calls: capacity.imageQueue(),
@@ -306,7 +311,7 @@ export class Pools {
     return { ...this.#sizes[name], limits, clock, givesWay: workerTime.isSpent };
   }
 
-  #sizesNow(): Record<PoolName, { slots: number; budgetBytes: number }> {
+  #sizesNow(): Record<ImagePoolName, { slots: number; budgetBytes: number }> {
     const { settings, capacity } = this.#options;
     const budgets = imageMemoryBudgets(settings.IMAGE_MEMORY_MEGABYTES, capacity.processes());
     const slots = capacity.imageThreads();
@@ -345,7 +350,7 @@ function withFiles(
   return { ...reply, outputs: filled };
 }
 
-const POOL_NAMES: readonly PoolName[] = ['quick', 'slow', 'heavy', 'batch'];
+const POOL_NAMES: readonly ImagePoolName[] = ['quick', 'slow', 'heavy', 'batch'];
 
 /** A text that is the same for the same work on other files. */
 function lateNameOf({ kind, header, passes }: PassCall): string {
@@ -360,7 +365,7 @@ function paceKindOf({ kind, header, passes, measuringMs = 0 }: PassCall): string
   const [pass, ...others] = passes;
   if (pass === undefined || others.length > 0)
     return `${kind}${measuringMs > 0 ? ' scored' : ''} ${header.format}`;
-  const { format, lossless, target } = encodeOf(header, pass);
+  const { format, lossless, target } = resolvedEncodeOf(header, pass);
   const steps = pass.steps.map(({ operation }) => operation);
   const how = [...(lossless ? ['lossless'] : []), ...(target ? ['search'] : [])];
   return [header.format, ...steps, ...how, format].join(' ');

@@ -5,10 +5,10 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcessAnswer, ChildProcessTask, RasterInput } from '../../../../workers/protocol.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/oom-score.ts';
-import { DATA_PIPE, freeNow, readBytes } from '../../../../workers/transport/pipe.ts';
+import { DATA_PIPE_INDEX, freeBytes, readBytesFromPipe } from '../../../../workers/transport/pipe.ts';
 
 /** A process ended before its answer. */
-export class ProcessDeath extends Error {
+export class ProcessDeathError extends Error {
   override readonly name = 'ProcessDeath';
   /** Whether the task itself ended the process: the memory limit and native crashes abort a process from inside. */
   readonly byTask: boolean;
@@ -82,11 +82,11 @@ export class TaskProcess {
     this.#processCpuMs = options.processCpuMs ?? cpuMsOf;
     this.#child = forkLimited(options);
     if (this.#child.pid !== undefined) endFirstWithoutMemory(this.#child.pid);
-    this.#pipe = this.#child.stdio[DATA_PIPE] as Duplex;
+    this.#pipe = this.#child.stdio[DATA_PIPE_INDEX] as Duplex;
     // A write to a dead process fails here. The death itself is reported by its exit.
     this.#pipe.on('error', () => {});
     this.gone = waitForEnding(this.#child).then((ending) =>
-      this.#died.abort(new ProcessDeath(ending, this.#killedAfterMs)),
+      this.#died.abort(new ProcessDeathError(ending, this.#killedAfterMs)),
     );
   }
 
@@ -102,10 +102,10 @@ export class TaskProcess {
       const message: ChildProcessTask<Task> = { task, sizeBytes: input.length, layers: sizesOf(layers) };
       this.#child.send(message, (error) => error !== null && this.#child.kill('SIGKILL'));
       for (const file of [input, ...Object.values(layers).map((layer) => layer.input)])
-        this.#pipe.write(file, (error) => (error ? undefined : freeNow(file)));
+        this.#pipe.write(file, (error) => (error ? undefined : freeBytes(file)));
       const [answer] = (await once(this.#child, 'message', { signal })) as [ChildProcessAnswer<Reply>];
       const { reply, sizeBytes, cpuMs } = answer;
-      return { reply, data: await readBytes(this.#pipe, sizeBytes, signal), cpuMs };
+      return { reply, data: await readBytesFromPipe(this.#pipe, sizeBytes, signal), cpuMs };
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     }

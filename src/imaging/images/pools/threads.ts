@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { ImageTask, ImageTaskResult } from '../../../../workers/protocol.ts';
-import { shareOnce } from '../../../../workers/transport/once.ts';
+import { shareOncePerProcess } from '../../../../workers/transport/once.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { workerUnreachable } from '../failures.ts';
-import type { Finished, PoolWorkers } from './pool.ts';
+import { workerUnreachableError } from '../failures.ts';
+import type { FinishedTask, PoolWorkers } from './pool.ts';
 
 /**
  * A thread runs a call and an item of a job at the same time. sharp works on threads of libuv, so neither holds up the
@@ -34,7 +34,7 @@ type ThreadPool = Piscina<ImageTask, ImageTaskResult>;
  */
 export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
   readonly #options: ThreadsOptions;
-  readonly #cpuMeter: CpuMeter;
+  readonly #cpuMeter: PassCpuMeter;
   readonly #running = new WeakMap<ThreadPool, Set<Promise<unknown>>>();
   /** The ends of pools of a former size, each until its last task has ended. */
   readonly #retiring = new Set<Promise<void>>();
@@ -44,12 +44,12 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
 
   constructor(options: ThreadsOptions) {
     this.#options = options;
-    this.#cpuMeter = new CpuMeter(options.workersCpuMs);
+    this.#cpuMeter = new PassCpuMeter(options.workersCpuMs);
     this.#count = options.threads;
-    shareOnce('closeOtherLoaders');
+    shareOncePerProcess('closeOtherLoaders');
   }
 
-  async run(task: ImageTask): Promise<Finished<ImageTaskResult>> {
+  async run(task: ImageTask): Promise<FinishedTask<ImageTaskResult>> {
     const { clock, onLost } = this.#options;
     const begunMs = clock.elapsedMs();
     const cpuMs = this.#cpuMeter.begin();
@@ -60,7 +60,7 @@ export class ImageThreads implements PoolWorkers<ImageTask, ImageTaskResult> {
       return { busyMs: busyMs(), result };
     } catch (error) {
       onLost(error as Error);
-      return { busyMs: busyMs(), error: workerUnreachable(error) };
+      return { busyMs: busyMs(), error: workerUnreachableError(error) };
     }
   }
 
@@ -135,7 +135,7 @@ function vipsThreadsOf(task: ImageTask): number {
  * the process spends CPU time on passes and little else. So this time is divided evenly among the passes that run. It
  * is exact for a pass that runs alone, and passes that run together have about the right sum.
  */
-export class CpuMeter {
+export class PassCpuMeter {
   readonly #workersMs: () => number;
   #running = 0;
   /** The CPU time that each running pass got since the process started, in milliseconds. */

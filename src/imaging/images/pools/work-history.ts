@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/clock.ts';
-import { SpacedTimes } from '../spaced-times.ts';
+import { SpacedCallTimes } from '../spaced-times.ts';
 
 /** Shorter passes are not recorded, because most of their time is not spent on pixels. */
 const MIN_MEASURED_MS = 25;
@@ -17,7 +17,7 @@ const MAX_KINDS = 1_000;
  * depending on decoder, steps and encoder. Without this correction most large ones would wait for the few processes of
  * long work.
  */
-export class Pace {
+export class EstimateCorrection {
   /** The least recently recorded kind first. */
   readonly #factors = new Map<string, number>();
 
@@ -53,7 +53,7 @@ const PRESENT_MS = 1_000;
  * instead of money: a refused, failed or late pass costs the caller nothing, but costs the host as much as any other.
  * Items of jobs are not counted, because jobs yield anyway.
  */
-export class WorkerTime {
+export class AccountWorkerTime {
   readonly #clock: Clock;
   readonly #budgetMs: () => number;
   /** Milliseconds of each account, by the number of the time slice. */
@@ -112,8 +112,8 @@ export class WorkerTime {
 }
 
 /** How long late work is not started again. */
-export const LATE_SECONDS = 60;
-const LATE_MS = LATE_SECONDS * 1_000;
+export const LATE_WORK_MEMORY_SECONDS = 60;
+const LATE_MS = LATE_WORK_MEMORY_SECONDS * 1_000;
 /** Work that is estimated at less than this share of late work may be in time. */
 const AS_MUCH = 0.8;
 /**
@@ -137,11 +137,11 @@ export class LateWork {
    * first.
    */
   readonly #late = new Map<string, { sinceMs: number; size: number }>();
-  readonly #refusals: SpacedTimes;
+  readonly #refusals: SpacedCallTimes;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#refusals = new SpacedTimes(clock, MAX_HOLD_MS);
+    this.#refusals = new SpacedCallTimes(clock, MAX_HOLD_MS);
   }
 
   /**

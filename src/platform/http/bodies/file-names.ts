@@ -12,17 +12,17 @@ const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
  * Makes the parser read the full name of a file: `filename*` (RFC 8187) wins over `filename` in either order, and
  * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone would take the first or the last name.
  */
-export function readFullNames(parser: BusboyInstance): void {
+export function readFullFileNames(parser: BusboyInstance): void {
   partParserOf(parser).on('part', (part) => {
     part.prependListener('header', (headers) => {
       const [disposition] = headers['content-disposition'] ?? [];
-      if (disposition !== undefined) headers['content-disposition'] = [withFullName(disposition)];
+      if (disposition !== undefined) headers['content-disposition'] = [withFullFileName(disposition)];
     });
   });
 }
 
 /** A Content-Disposition with one file name: the full name, if there are several. */
-export function withFullName(disposition: string): string {
+export function withFullFileName(disposition: string): string {
   const isCandidate = disposition.length <= MAX_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
   if (!isCandidate) return disposition;
   const given = (wanted: string) =>

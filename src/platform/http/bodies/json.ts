@@ -3,17 +3,17 @@ import { randomInt } from 'node:crypto';
 import { parsedJson } from '../../values/json.ts';
 import { MEGABYTE } from '../../values/units.ts';
 import { ApiError } from '../errors/errors.ts';
-import { type SentField, sentAs } from '../errors/sent-field.ts';
+import { type SentField, sentFieldAt } from '../errors/sent-field.ts';
 
 /** Largest JSON body, in bytes. */
-export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE;
+export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE_BYTES;
 /** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
 const MAX_JSON_DEPTH = 200;
 /**
  * From this size on, the values of a body are counted before it is parsed. A smaller body is parsed within a few
  * milliseconds.
  */
-export const LARGE_JSON_BYTES = 256 * 1024;
+export const LARGE_JSON_BODY_BYTES = 256 * 1024;
 /**
  * The most names and values of a large body. A list or an object counts as a value too, so a row with two fields counts
  * as five. Parsing this many takes 50 ms.
@@ -25,10 +25,10 @@ const MAX_NAMES = 20_000;
 const formatted = (count: number) => count.toLocaleString('en');
 
 /** The limits of a JSON body, as text for the documentation. */
-export const JSON_BOUNDS = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatted(MAX_VALUES)} names and values (${formatted(MAX_VALUES / 5)} rows of two fields) and ${formatted(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
+export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatted(MAX_VALUES)} names and values (${formatted(MAX_VALUES / 5)} rows of two fields) and ${formatted(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
 /** A body of JSON, as refusals name it. */
-const BODY: SentField = { ...sentAs('body'), name: 'The body' };
+const BODY: SentField = { ...sentFieldAt('body'), name: 'The body' };
 
 /**
  * Parses a JSON text.
@@ -37,11 +37,11 @@ const BODY: SentField = { ...sentAs('body'), name: 'The body' };
  *   one of too many values.
  */
 export function parseJson(raw: Buffer, sent = BODY): unknown {
-  const checking = checkInSlices(raw, sent);
+  const checking = checkJsonInSlices(raw, sent);
   while (checking.next().done !== true);
   const text = withoutByteOrderMark(raw.toString('utf8'));
-  if (text.trim() === '') throw emptyBody(undefined, sent);
-  return parseText(text, undefined, sent);
+  if (text.trim() === '') throw emptyBodyError(undefined, sent);
+  return parseJsonText(text, undefined, sent);
 }
 
 /** Number of bytes that are counted before the event loop serves other calls. */
@@ -51,9 +51,9 @@ const COUNTED_SLICE_BYTES = 512 * 1024;
  * Refuses a body that is too costly to parse, before it is parsed. It yields after each slice of bytes.
  * @throws ApiError as `parseJson`, except for errors that only the parser finds.
  */
-export function* checkInSlices(raw: Buffer, sent = BODY): Generator<void, void> {
+export function* checkJsonInSlices(raw: Buffer, sent = BODY): Generator<void, void> {
   if (!isUtf8(raw)) throw sent.refuse(`${sent.name} is not valid UTF-8: encode its text so.`);
-  const countUpTo = createJsonCount(raw, raw.length > LARGE_JSON_BYTES);
+  const countUpTo = createJsonCount(raw, raw.length > LARGE_JSON_BODY_BYTES);
   for (let to = COUNTED_SLICE_BYTES; ; to += COUNTED_SLICE_BYTES) {
     const { deepest, values, names } = countUpTo(Math.min(to, raw.length));
     if (deepest > MAX_JSON_DEPTH) {
@@ -72,7 +72,7 @@ export function* checkInSlices(raw: Buffer, sent = BODY): Generator<void, void> 
  * @param startsAt the byte offset of the text in its body, if it is a piece.
  * @throws ApiError invalid_param for malformed text, and for values that are not allowed in a call.
  */
-export function parseText(text: string, startsAt?: number, sent = BODY): unknown {
+export function parseJsonText(text: string, startsAt?: number, sent = BODY): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -178,7 +178,7 @@ function tooMuch(what: string, limit: number, { name, param }: SentField): ApiEr
   return new ApiError('payload_too_large', message, { param, details: { limit } });
 }
 
-export function emptyBody(schema?: unknown, { name, refuse } = BODY): ApiError {
+export function emptyBodyError(schema?: unknown, { name, refuse } = BODY): ApiError {
   const [example] = (schema as { examples?: unknown[] } | undefined)?.examples ?? [];
   const suchAs = example === undefined ? '' : `, such as ${JSON.stringify(example)}`;
   return refuse(`${name} is empty: send a JSON document${suchAs}.`);

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { OneAtATime } from '../../queues/one-at-a-time.ts';
+import { FairMutex } from '../../queues/one-at-a-time.ts';
 import {
   BACKSLASH,
   CLOSE_LIST,
   CLOSE_OBJECT,
   COMMA,
-  checkInSlices,
-  emptyBody,
-  malformedJson,
+  checkJsonInSlices,
+  emptyBodyError,
+  malformedJsonError,
   OPEN_LIST,
   OPEN_OBJECT,
-  parseText,
+  parseJsonText,
   QUOTE,
 } from './json.ts';
 
@@ -28,15 +28,15 @@ const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, MAX_PAUS
  * slices. A pause of twice its length follows each slice, which leaves two thirds of the event loop to small calls. A
  * thread would not help: copying its result takes longer than parsing, and cannot be done in slices.
  */
-export class LargeBodies {
-  readonly #turns = new OneAtATime();
+export class LargeBodyQueue {
+  readonly #turns = new FairMutex();
 
   /** @throws ApiError as `parseJson` does. */
   async parse(owner: string, raw: Buffer): Promise<unknown> {
     await this.#turns.takeTurn(owner);
     const startedMs = performance.now();
     try {
-      await inSlices(checkInSlices(raw));
+      await inSlices(checkJsonInSlices(raw));
       return await inSlices(parseInSlices(raw));
     } finally {
       // The turn ends after the validation and the first checks of the handler, whose time counts as well.
@@ -131,7 +131,7 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
       }
     }
   }
-  if (open.length > 0) throw malformedJson('Unexpected end of JSON input');
+  if (open.length > 0) throw malformedJsonError('Unexpected end of JSON input');
   if (root === undefined) return parseWhole(raw, startsAt);
   if (!isBlank(raw, root.endsAt, raw.length)) throw unexpected(raw, root.endsAt);
   return root.value;
@@ -147,8 +147,8 @@ function opened(isList: boolean, openedAt: number): Open {
 
 /** Parses a text without a large list or object. */
 function parseWhole(raw: Buffer, startsAt: number): unknown {
-  if (isBlank(raw, startsAt, raw.length)) throw emptyBody();
-  return parseText(raw.toString('utf8', startsAt));
+  if (isBlank(raw, startsAt, raw.length)) throw emptyBodyError();
+  return parseJsonText(raw.toString('utf8', startsAt));
 }
 
 /** Adds the entries between `pieceAt` and the comma or end after them. */
@@ -160,8 +160,8 @@ function takePiece(raw: Buffer, into: Open, to: number): void {
   if (isEmpty) return;
   const text = raw.toString('utf8', from, to);
   if (into.isList) {
-    for (const entry of parseText(`[${text}]`, from - 1) as unknown[]) into.list.push(entry);
-  } else Object.assign(into.object, parseText(`{${text}}`, from - 1));
+    for (const entry of parseJsonText(`[${text}]`, from - 1) as unknown[]) into.list.push(entry);
+  } else Object.assign(into.object, parseJsonText(`{${text}}`, from - 1));
 }
 
 /** Adds the last entries before the end of a list or object. */
@@ -179,7 +179,7 @@ function takeEntry(raw: Buffer, into: Open, from: number, to: number, value: unk
     into.list.push(value);
   } else {
     const before = raw.toString('utf8', into.entryAt, from);
-    const [name] = Object.keys(parseText(`{${before}null}`, into.entryAt - 1) as object);
+    const [name] = Object.keys(parseJsonText(`{${before}null}`, into.entryAt - 1) as object);
     if (name === undefined) throw unexpected(raw, from);
     into.object[name] = value;
   }
@@ -202,5 +202,5 @@ function unexpected(raw: Buffer, from: number): Error {
   let index = from;
   while (BLANKS.includes(raw[index] as number)) index += 1;
   const [character] = raw.toString('utf8', index, index + 4);
-  return malformedJson(`Unexpected token '${character}' in JSON at byte ${index}`);
+  return malformedJsonError(`Unexpected token '${character}' in JSON at byte ${index}`);
 }

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
-import { type ApiError, invalidParam } from '../errors/errors.ts';
-import { readFullNames } from './file-names.ts';
-import { LARGE_JSON_BYTES } from './json.ts';
+import { type ApiError, invalidParamError } from '../errors/errors.ts';
+import { readFullFileNames } from './file-names.ts';
+import { LARGE_JSON_BODY_BYTES } from './json.ts';
 import { stopParsing } from './part-parser.ts';
-import { announcedBytes, bodyTooLarge, dropBody, limitBody } from './streamed-body.ts';
+import { announcedBytes, bodyTooLargeError, discardBody, limitBody } from './streamed-body.ts';
 
 /** The most bytes of a text field: JSON of this size is parsed within a few milliseconds. */
-const MAX_FIELD_BYTES = LARGE_JSON_BYTES;
+const MAX_FIELD_BYTES = LARGE_JSON_BODY_BYTES;
 const MAX_FIELDS = 64;
 /** The headers of a part are its name, its file name and its type: these are far more than they take. */
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -17,7 +17,7 @@ const MAX_HEADERS = 32;
 const MAX_OTHER_FILES = 31;
 
 /** The stream of a `file` part. Disposing of it early reads and drops the rest of the part. */
-export interface FilePart extends Disposable {
+export interface MultipartFile extends Disposable {
   bytes: AsyncIterable<Buffer>;
   /** The Content-Type of the part in lower case; null if it is not an image type. */
   declaredType: string | null;
@@ -62,10 +62,10 @@ export class Multipart implements Disposable {
   readonly #kept: (Omit<AdditionalFile, 'bytes'> & { chunks: Promise<Buffer[]> })[] = [];
   /** The parts named `file`. */
   readonly #parts: Readable[] = [];
-  readonly #found = Promise.withResolvers<FilePart>();
+  readonly #found = Promise.withResolvers<MultipartFile>();
   readonly #otherFiles = new Readable({ objectMode: true, read: () => undefined });
   readonly #ended = Promise.withResolvers<void>();
-  #file: FilePart | undefined;
+  #file: MultipartFile | undefined;
   #hasFailed = false;
   #received = 0;
 
@@ -89,7 +89,7 @@ export class Multipart implements Disposable {
   static async open(request: FastifyRequest, body: Readable, options: MultipartOptions): Promise<Multipart> {
     const { maxFiles = 1, bodyLimitBytes } = options;
     if ((announcedBytes(request) ?? 0) > maxFiles * bodyLimitBytes)
-      throw bodyTooLarge('body', bodyLimitBytes);
+      throw bodyTooLargeError('body', bodyLimitBytes);
     const multipart = new Multipart(request, body, options);
     multipart.#parse();
     multipart.#file = await multipart.#found.promise;
@@ -97,13 +97,13 @@ export class Multipart implements Disposable {
   }
 
   /** The first part named `file`. */
-  get file(): FilePart {
+  get file(): MultipartFile {
     if (this.#file === undefined) throw new Error('A multipart body is opened when its file begins.');
     return this.#file;
   }
 
   /** The further parts named `file`. Each must be read, or disposed of, before the next one arrives. */
-  get otherFiles(): AsyncIterable<FilePart> {
+  get otherFiles(): AsyncIterable<MultipartFile> {
     return this.#otherFiles;
   }
 
@@ -124,7 +124,8 @@ export class Multipart implements Disposable {
   async further(): Promise<AdditionalFile[]> {
     await this.#ended.promise;
     const files: AdditionalFile[] = [];
-    for (const { chunks, ...file } of this.#kept) files.push({ ...file, bytes: concatenated(await chunks) });
+    for (const { chunks, ...file } of this.#kept)
+      files.push({ ...file, bytes: concatenateBytes(await chunks) });
     return files;
   }
 
@@ -153,9 +154,9 @@ export class Multipart implements Disposable {
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
       parser.on(limit, () => this.#fail(tooManyParts()));
     parser.on('field', (name, value, _nameIsCut, isCut) => {
-      if (isCut) this.#fail(bodyTooLarge(`field ${name}`, MAX_FIELD_BYTES, name));
+      if (isCut) this.#fail(bodyTooLargeError(`field ${name}`, MAX_FIELD_BYTES, name));
       if (name in this.#fields)
-        this.#fail(invalidParam(name, `${name} is given more than once: send it once.`));
+        this.#fail(invalidParamError(name, `${name} is given more than once: send it once.`));
       this.#fields[name] = value;
     });
     parser.on('error', () => this.#fail(malformed()));
@@ -202,7 +203,7 @@ export class Multipart implements Disposable {
 
   #checkSize(files: number): void {
     const { bodyLimitBytes } = this.#options;
-    if (this.#received > files * bodyLimitBytes) this.#fail(bodyTooLarge('body', bodyLimitBytes));
+    if (this.#received > files * bodyLimitBytes) this.#fail(bodyTooLargeError('body', bodyLimitBytes));
   }
 
   #fail(error: ApiError): void {
@@ -216,14 +217,14 @@ export class Multipart implements Disposable {
   #leave(error?: Error): void {
     this.#body.unpipe(this.#parser);
     stopParsing(this.#parser);
-    dropBody(this.#body);
+    discardBody(this.#body);
     for (const part of this.#parts) part.destroy(error);
     this.#otherFiles.destroy(error);
   }
 }
 
 /** Joins chunks to one array with its own memory. */
-export function concatenated(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function concatenateBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
   for (const chunk of chunks) {
@@ -250,7 +251,7 @@ function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: n
         parts: files + MAX_FIELDS,
       },
     });
-    readFullNames(parser);
+    readFullFileNames(parser);
     return parser;
   } catch {
     throw malformed();
@@ -266,7 +267,7 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   const found = isText
     ? 'a part named "file" that is text, not a file'
     : `no part named "file"${other === undefined ? '' : `, but one named ${JSON.stringify(other)}`}`;
-  return invalidParam(
+  return invalidParamError(
     'file',
     `The multipart body has ${found}: send the image as one, with a file name (curl: -F file=@photo.jpg).`,
     { missing: ['file'], received: other },
@@ -275,21 +276,21 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
 }
 
 function secondFile(remedy = 'send one image per call'): ApiError {
-  return invalidParam('file', `The multipart body has more than one part named "file": ${remedy}.`);
+  return invalidParamError('file', `The multipart body has more than one part named "file": ${remedy}.`);
 }
 
 function tooManyFiles(limit: number): ApiError {
   const message = `The multipart body has more than ${limit} parts named "file": send the others in another call.`;
-  return invalidParam('file', message, { limit });
+  return invalidParamError('file', message, { limit });
 }
 
 function tooManyParts(): ApiError {
   const message = `The multipart body has too many parts: send at most ${MAX_FIELDS} fields, and ${MAX_OTHER_FILES} files besides file.`;
-  return invalidParam('body', message, { limit: MAX_FIELDS });
+  return invalidParamError('body', message, { limit: MAX_FIELDS });
 }
 
 function malformed(): ApiError {
-  return invalidParam(
+  return invalidParamError(
     'body',
     'The multipart body is malformed or was cut off: send it whole, with its boundary in Content-Type.',
   );

@@ -93,14 +93,14 @@ const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8
  * @throws ApiError invalid_param on `body` for malformed JSON; payload_too_large for a body with too many values.
  */
 export function installBodyParsing(app: FastifyInstance, ownerOf: (request: FastifyRequest) => string): void {
-  const large = new LargeBodies();
+  const large = new LargeBodyQueue();
   app.decorateRequest('readJson', async function readJson() {
     const raw = await collectBody(this.body as Readable, this, MAX_JSON_BODY_BYTES, 'body');
-    return raw.length > LARGE_JSON_BYTES ? large.parse(ownerOf(this), raw) : parseJson(raw);
+    return raw.length > LARGE_JSON_BODY_BYTES ? large.parse(ownerOf(this), raw) : parseJson(raw);
   });
   app.addHook('preValidation', (request, _reply, done) => {
     const raw = rawBodies.get(request);
-    if (raw !== undefined && raw.length > LARGE_JSON_BYTES) {
+    if (raw !== undefined && raw.length > LARGE_JSON_BODY_BYTES) {
       return large.parse(ownerOf(request), raw).then((body) => {
         request.body = body;
       });
@@ -116,7 +116,7 @@ export function installBodyParsing(app: FastifyInstance, ownerOf: (request: Fast
 function setMissingBody(request: FastifyRequest): void {
   const { config, schema } = request.routeOptions;
   if (config.body === 'stream' || schema?.body === undefined) return;
-  if (config.body !== 'optional') throw emptyBody(schema.body);
+  if (config.body !== 'optional') throw emptyBodyError(schema.body);
   request.body = {};
 }
 

@@ -1,6 +1,6 @@
 import { finished, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { ApiError, invalidParam } from '../errors/errors.ts';
+import { ApiError, invalidParamError } from '../errors/errors.ts';
 
 /**
  * Streams a body up to a limit. If reading stops early, the connection stays open, so that the client can receive a
@@ -18,7 +18,7 @@ export async function* limitBody(
   try {
     for await (const chunk of chunks) {
       sizeBytes += chunk.length;
-      if (sizeBytes > limitBytes) throw bodyTooLarge(param, limitBytes);
+      if (sizeBytes > limitBytes) throw bodyTooLargeError(param, limitBytes);
       yield chunk;
     }
   } catch (error) {
@@ -39,11 +39,11 @@ export async function collectBody(
   param: string,
 ): Promise<Buffer<ArrayBuffer>> {
   const announced = announcedBytes(request);
-  if (announced !== null && announced > limitBytes) throw bodyTooLarge(param, limitBytes);
+  if (announced !== null && announced > limitBytes) throw bodyTooLargeError(param, limitBytes);
   let buffer = Buffer.allocUnsafeSlow(announced ?? 64 * 1024);
   let length = 0;
   await eachChunk(stream, (chunk) => {
-    if (length + chunk.length > limitBytes) throw bodyTooLarge(param, limitBytes);
+    if (length + chunk.length > limitBytes) throw bodyTooLargeError(param, limitBytes);
     if (length + chunk.length > buffer.length) buffer = grown(buffer, length, length + chunk.length);
     chunk.copy(buffer, length);
     length += chunk.length;
@@ -82,7 +82,7 @@ function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void>
 }
 
 /** Reads the rest of an unwanted body and drops it. */
-export function dropBody(body: Readable): void {
+export function discardBody(body: Readable): void {
   body.on('data', freeNow);
   body.resume();
 }
@@ -98,7 +98,7 @@ export function announcedBytes({ headers }: FastifyRequest): number | null {
  * @param part what is too large: the file, another part by its name, or the body.
  * @param param the field of the call that holds the part, if its name differs.
  */
-export function bodyTooLarge(part: string, limitBytes: number, param = part): ApiError {
+export function bodyTooLargeError(part: string, limitBytes: number, param = part): ApiError {
   return new ApiError('payload_too_large', `The ${part} is over ${limitBytes} bytes: send a smaller one.`, {
     param,
     details: { limit: limitBytes },
@@ -106,7 +106,7 @@ export function bodyTooLarge(part: string, limitBytes: number, param = part): Ap
 }
 
 function cutOff(cause: unknown): ApiError {
-  const refusal = invalidParam('body', 'The body was cut off: send it whole.');
+  const refusal = invalidParamError('body', 'The body was cut off: send it whole.');
   refusal.cause = cause;
   return refusal;
 }

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify';
-import { invalidParam } from '../errors/errors.ts';
+import { invalidParamError } from '../errors/errors.ts';
 
 /** A signal that aborts when the client disconnects before its response. */
 export function clientGoneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   const end = () => {
     if (reply.raw.writableFinished) return;
-    gone.abort(invalidParam('body', 'The client closed the connection before its answer.'));
+    gone.abort(invalidParamError('body', 'The client closed the connection before its answer.'));
   };
   // A client that has already disconnected triggers no further event.
   if (reply.raw.destroyed) end();

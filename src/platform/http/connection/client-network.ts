@@ -12,7 +12,7 @@ const UNTRUSTED_PROXY_WARNING =
  * The network of an address, for rate windows that count by address: an IPv4 address itself, and the /64 of an IPv6
  * address, such as `2001:db8:0:1::/64`. An IPv4-mapped IPv6 address is the IPv4 address.
  */
-export function networkOf(address: string): string {
+export function clientNetworkOf(address: string): string {
   if (!address.includes(':')) return address;
   const mapped = MAPPED_IPV4.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

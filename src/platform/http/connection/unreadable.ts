@@ -8,8 +8,8 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { ApiError, invalidParam } from '../errors/errors.ts';
-import { failureBody, failureHeaders } from '../errors/failures.ts';
+import { ApiError, invalidParamError } from '../errors/errors.ts';
+import { apiErrorBody, failureHeaders } from '../errors/failures.ts';
 import { closeAfterResponse } from './closing.ts';
 
 /** The errors of Node's parser and of its timers for a connection. */
@@ -29,27 +29,27 @@ export function answerUnparsableRequest(error: SocketError, socket: Socket): voi
 }
 
 /** Refuses two Host headers, because a proxy may use the first of them and the service the second. */
-export function refuseSecondHost(app: FastifyInstance): void {
+export function refuseSecondHostHeader(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { rawHeaders } }, _reply, done) => {
     let hosts = 0;
     for (let index = 0; index < rawHeaders.length; index += 2) {
       if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
     }
-    if (hosts > 1) throw invalidParam('Host', 'The header Host was sent more than once: send it once.');
+    if (hosts > 1) throw invalidParamError('Host', 'The header Host was sent more than once: send it once.');
     done();
   });
 }
 
 /** Refuses an unsupported Expect header, like any other unreadable request. */
-export function refuseExpectations(server: Server): void {
+export function refuseExpectHeaders(server: Server): void {
   server.on('checkExpectation', ({ headers, socket }: IncomingMessage) => {
     const message = `"Expect: ${headers.expect}" is not supported here: leave it out.`;
-    answerAndClose(socket, invalidParam('Expect', message));
+    answerAndClose(socket, invalidParamError('Expect', message));
   });
 }
 
 /** Refuses CONNECT requests. Node would close their connection without a response. */
-export function refuseTunnels(server: Server): void {
+export function refuseConnectRequests(server: Server): void {
   server.on('connect', (_request, socket) => {
     const message = 'CONNECT is not a method of this server, which is not a proxy: call its paths directly.';
     const context = { param: 'request', details: { allowed: [] } };
@@ -66,18 +66,21 @@ function refusalOf({ code = '' }: SocketError): ApiError {
     });
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return invalidParam('body', 'The request did not arrive in time: send it without pauses.');
+    return invalidParamError('body', 'The request did not arrive in time: send it without pauses.');
   }
   if (code === 'HPE_INVALID_EOF_STATE') {
-    return invalidParam('body', 'The request ended before all of it had arrived: send all of it again.');
+    return invalidParamError('body', 'The request ended before all of it had arrived: send all of it again.');
   }
   const why = code.startsWith('HPE_') ? ` (${code.slice(4).toLowerCase().replaceAll('_', ' ')})` : '';
-  return invalidParam('request', `What was sent is not an HTTP request${why}: the client must send one.`);
+  return invalidParamError(
+    'request',
+    `What was sent is not an HTTP request${why}: the client must send one.`,
+  );
 }
 
 function answerAndClose(socket: Socket, refusal: ApiError): void {
   const requestId = randomUUID();
-  const body = JSON.stringify(failureBody(refusal, requestId));
+  const body = JSON.stringify(apiErrorBody(refusal, requestId));
   const lines = [
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
     ...Object.entries(failureHeaders(refusal, requestId)).map(([name, value]) => `${name}: ${value}`),

@@ -1,4 +1,4 @@
-import type { Mend } from './mends.ts';
+import type { CallMend } from './mends.ts';
 
 /**
  * The closed set of error codes, each with its HTTP status and whether the same call may be repeated.
@@ -43,7 +43,7 @@ export interface ApiErrorContext {
    * Changes that certainly correct this fault. `details.fix` contains them if they can be proven, together with those
    * for all other faults.
    */
-  mends?: readonly Mend[] | undefined;
+  mends?: readonly CallMend[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */
   retryAfterSeconds?: number | undefined;
   /** How long the response is held back, in milliseconds. The call takes no slot of its account meanwhile. */
@@ -65,7 +65,7 @@ export class ApiError extends Error {
   readonly retryable: boolean;
   readonly param: string | undefined;
   readonly details: Record<string, unknown> | undefined;
-  readonly mends: readonly Mend[];
+  readonly mends: readonly CallMend[];
   readonly retryAfterSeconds: number | undefined;
   readonly holdMs: number | undefined;
   readonly headers: Record<string, string> | undefined;
@@ -87,18 +87,18 @@ export class ApiError extends Error {
   }
 
   /** The same error with the changes that make the call pass, unless they are too long for its details. */
-  withFix(fix: readonly Mend[]): ApiError {
+  withFix(fix: readonly CallMend[]): ApiError {
     if (JSON.stringify(fix).length > MAX_DETAIL_CHARACTERS) return this;
     return new ApiError(this.code, this.message, { ...this, details: { ...this.details, fix } });
   }
 }
 
 /** 400 invalid_param on one parameter. */
-export function invalidParam(
+export function invalidParamError(
   param: string,
   message: string,
   details?: Record<string, unknown>,
-  mends?: readonly Mend[],
+  mends?: readonly CallMend[],
 ): ApiError {
   return new ApiError('invalid_param', message, { param, details, mends });
 }
@@ -109,7 +109,7 @@ export function exclusive(param: string, message: string, fields: readonly strin
 }
 
 /** An error with a temporary reason: the same call may succeed after the given time. */
-export function temporarilyUnavailable(
+export function temporarilyUnavailableError(
   reason: string,
   message: string,
   retryAfterSeconds: number,

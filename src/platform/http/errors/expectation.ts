@@ -4,16 +4,19 @@ import type { TSchema } from '@sinclair/typebox';
  * Descriptions of the values that the formats of a slice's schemas accept, such as `css-color`, in the style of
  * expectationOf.
  */
-export type FormatWords = Readonly<Record<string, string>>;
+export type FormatDescriptions = Readonly<Record<string, string>>;
 
 /** Describes the values that a schema accepts, for the sentence "… is expected". */
-export function expectationOf(schema: TSchema, formats: FormatWords = {}): string {
+export function describeExpectedValue(schema: TSchema, formats: FormatDescriptions = {}): string {
   const alternatives: TSchema[] | undefined = schema.anyOf ?? schema.oneOf;
-  if (alternatives !== undefined) return alternatives.map((one) => expectationOf(one, formats)).join(' or ');
+  if (alternatives !== undefined)
+    return alternatives.map((one) => describeExpectedValue(one, formats)).join(' or ');
   if (schema.const !== undefined) return String(schema.const);
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
   if (Array.isArray(schema.type)) {
-    return schema.type.map((type: string) => expectationOf({ ...schema, type }, formats)).join(' or ');
+    return schema.type
+      .map((type: string) => describeExpectedValue({ ...schema, type }, formats))
+      .join(' or ');
   }
   switch (schema.type) {
     case 'integer':
@@ -33,7 +36,7 @@ export function expectationOf(schema: TSchema, formats: FormatWords = {}): strin
   }
 }
 
-function textExpectation(schema: TSchema, formats: FormatWords): string {
+function textExpectation(schema: TSchema, formats: FormatDescriptions): string {
   const words = formats[schema.format ?? ''];
   if (words !== undefined) return words;
   if (schema.examples !== undefined) return `text such as ${schema.examples.join(', ')}`;

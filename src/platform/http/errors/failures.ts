@@ -2,11 +2,11 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DuplicateKeyError, StorageFullError, StoreUnavailableError } from '../../stores/documents/port.ts';
-import { MEGABYTE } from '../../values/units.ts';
-import { dropBody } from '../bodies/streamed-body.ts';
+import { MEGABYTE_BYTES } from '../../values/units.ts';
+import { discardBody } from '../bodies/streamed-body.ts';
 import { closeAfterResponse } from '../connection/closing.ts';
 import { ApiError, type ApiErrorContext, type ErrorCode } from './errors.ts';
-import { withFix } from './fix.ts';
+import { withFixDetails } from './fix.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { validationFailure } from './validation.ts';
 
@@ -14,15 +14,15 @@ import { validationFailure } from './validation.ts';
  * Maps every thrown error to a response. An ApiError already contains its response. Errors of Fastify and of the stores
  * get a code from the closed set here.
  */
-export function installFailures(app: FastifyInstance): void {
+export function installErrorHandler(app: FastifyInstance): void {
   const refusalLog = new RefusalLog(app.log);
   app.addHook('onClose', async () => refusalLog.close());
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
-    const failure = await withFix(asApiError(error), request);
+    const failure = await withFixDetails(asApiError(error), request);
     if (!refusalLog.counts(request, failure) && failure.status >= 500)
       request.log.error({ err: error }, failure.message);
     if (failure.holdMs !== undefined) await pauseUnlessGone(reply.raw, failure.holdMs);
-    return sendFailure(request, reply, failure);
+    return sendApiError(request, reply, failure);
   });
 }
 
@@ -39,22 +39,22 @@ async function pauseUnlessGone(response: ServerResponse, timeMs: number): Promis
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
  */
 const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
-const MAX_DROPPED_BYTES = 64 * MEGABYTE;
+const MAX_DROPPED_BYTES = 64 * MEGABYTE_BYTES;
 /** The Retry-After for a full disk. It is long, because an operator has to free space. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusals = new WeakMap<FastifyRequest, ApiError>();
 
 /** The error with which a request was refused, for the log and the metrics; undefined when it was not refused. */
-export function refusalOf(request: FastifyRequest): ApiError | undefined {
+export function recordedErrorOf(request: FastifyRequest): ApiError | undefined {
   return refusals.get(request);
 }
 
 /** Sends an error in the envelope, with its headers. */
-export function sendFailure(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
+export function sendApiError(request: FastifyRequest, reply: FastifyReply, failure: ApiError): FastifyReply {
   refusals.set(request, failure);
   // The rest of a refused body is read and dropped. The connection of a long body is closed after the response.
   if (!request.raw.complete) {
-    dropBody(request.raw);
+    discardBody(request.raw);
     closeAfterResponse(request.socket);
   }
   if (hasEndlessBody(request)) reply.header('connection', 'close');
@@ -62,7 +62,7 @@ export function sendFailure(request: FastifyRequest, reply: FastifyReply, failur
     .code(failure.status)
     .headers(failureHeaders(failure, request.id))
     .serializer(JSON.stringify)
-    .send(failureBody(failure, request.id));
+    .send(apiErrorBody(failure, request.id));
 }
 
 /**
@@ -86,7 +86,7 @@ export function failureHeaders(
 }
 
 /** The envelope of a refusal. */
-export function failureBody(failure: ApiError, requestId: string) {
+export function apiErrorBody(failure: ApiError, requestId: string) {
   const { code, message, retryable, param, details } = failure;
   return {
     success: false,

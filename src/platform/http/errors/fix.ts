@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { isObject, startOfJson } from '../../values/json.ts';
+import { isJsonObject, truncatedJson } from '../../values/json.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
 import { ApiError } from './errors.ts';
 import { isOfEnvelope, type Mend, mendedCall, type SentCall } from './mends.ts';
@@ -14,7 +14,7 @@ declare module 'fastify' {
      * schemas.
      * @throws ApiError as the route refuses the call.
      */
-    recheck?: (request: FastifyRequest, call: SentCall) => unknown;
+    recheck?: (request: FastifyRequest, call: MendableCall) => unknown;
   }
 }
 
@@ -27,12 +27,12 @@ const MAX_CHARACTERS = 65_536;
  * checks of the route itself prove them: each change is made in a copy of the call, until nothing is refused. Without a
  * proven list the error stays as it is.
  */
-export async function withFix(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
+export async function withFixDetails(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck } = request.routeOptions.config;
   if (refusal.mends.length === 0) return refusal;
   if (refusal.mends.every(isOfEnvelope)) return refusal.withFix(refusal.mends);
   const call = sentCallOf(request);
-  if (startOfJson([call.query, call.body], MAX_CHARACTERS + 1).length > MAX_CHARACTERS) return refusal;
+  if (truncatedJson([call.query, call.body], MAX_CHARACTERS + 1).length > MAX_CHARACTERS) return refusal;
   const fix = await findFix(refusal, call, async (mended) => {
     checkInput(request, mended);
     await recheck?.(request, mended);
@@ -43,11 +43,11 @@ export async function withFix(refusal: ApiError, request: FastifyRequest): Promi
   return fix === null ? refusal : refusal.withFix(fix);
 }
 
-function sentCallOf(request: FastifyRequest): SentCall {
+function sentCallOf(request: FastifyRequest): MendableCall {
   const { query, body } = request;
   return {
     query: query as Record<string, unknown>,
-    body: isObject(body) && !(body instanceof Readable) ? body : undefined,
+    body: isJsonObject(body) && !(body instanceof Readable) ? body : undefined,
     isForm: mediaTypeOf(request) === 'multipart/form-data',
   };
 }
@@ -55,17 +55,17 @@ function sentCallOf(request: FastifyRequest): SentCall {
 /** The changes after which the check passes; null if one of its errors cannot be corrected with certainty. */
 async function findFix(
   first: ApiError,
-  sent: SentCall,
-  check: (call: SentCall) => Promise<void>,
-): Promise<Mend[] | null> {
-  const fix: Mend[] = [];
+  sent: MendableCall,
+  check: (call: MendableCall) => Promise<void>,
+): Promise<CallMend[] | null> {
+  const fix: CallMend[] = [];
   /** The fields that a change has renamed. If a later change renames one back, one of the two was wrong. */
   const named = new Set<string>();
   let call = sent;
   for (let refusal: ApiError | null = first; refusal !== null; refusal = await refusalBy(check, call)) {
     if (refusal.mends.length === 0 || fix.length + refusal.mends.length > MAX_MENDS) return null;
     for (const mend of refusal.mends) {
-      const mended = mendedCall(call, mend);
+      const mended = applyMend(call, mend);
       if (mended === null || (!('replace' in mend) && named.has(mend.param))) return null;
       call = mended;
       fix.push(mend);
@@ -76,7 +76,10 @@ async function findFix(
 }
 
 /** The error of a call about one of its parameters. Null for a call that passes, or fails for another reason. */
-async function refusalBy(check: (call: SentCall) => Promise<void>, call: SentCall): Promise<ApiError | null> {
+async function refusalBy(
+  check: (call: MendableCall) => Promise<void>,
+  call: MendableCall,
+): Promise<ApiError | null> {
   try {
     await check(call);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { isObject, parsedJson } from '../../values/json.ts';
+import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
 
 /**
  * One change of a call as it was sent. `param` and `rename` are paths such as `steps[2].parameters.width`. They may
@@ -13,7 +13,7 @@ export type Mend = { param: string; in?: 'query' | 'body' | 'header' | 'part' } 
 );
 
 /** A call as it was sent. */
-export interface SentCall {
+export interface MendableCall {
   query: Readonly<Record<string, unknown>>;
   /** JSON, or the text of form fields by name; undefined without either. */
   body: unknown;
@@ -41,18 +41,18 @@ export function isOfEnvelope({ in: place }: Mend): boolean {
 }
 
 /** The path of a sibling field: `steps[2].parameters.width` for `width` beside `steps[2].parameters.widht`. */
-export function besideIn(path: string, name: string): string {
+export function siblingPath(path: string, name: string): string {
   const dot = path.lastIndexOf('.');
   return dot === -1 ? name : `${path.slice(0, dot)}.${name}`;
 }
 
 /** The call with the change; null if it lacks the field, or already has a field with the new name. */
-export function mendedCall(call: SentCall, mend: Mend): SentCall | null {
+export function applyMend(call: MendableCall, mend: CallMend): MendableCall | null {
   const [root = ''] = partsOf(mend.param);
   const { in: part = Object.hasOwn(call.query, root) ? 'query' : 'body' } = mend;
   if (part === 'query') {
     const query = changed(call.query, mend, true);
-    return isObject(query) ? { ...call, query } : null;
+    return isJsonObject(query) ? { ...call, query } : null;
   }
   const body = changed(call.body ?? {}, mend, call.isForm);
   return body === null ? null : { ...call, body };
@@ -62,7 +62,7 @@ export function mendedCall(call: SentCall, mend: Mend): SentCall | null {
  * The container with the change.
  * @param isText whether the values of the container are text, as in a query.
  */
-function changed(container: unknown, mend: Mend, isText: boolean): unknown {
+function changed(container: unknown, mend: CallMend, isText: boolean): unknown {
   const path = partsOf(mend.param);
   const sent = valueAt(container, path);
   if ((sent === undefined) !== 'add' in mend) return null;
@@ -81,7 +81,7 @@ function partsOf(path: string): string[] {
 
 function valueAt(container: unknown, [name, ...rest]: readonly string[]): unknown {
   if (name === undefined) return container;
-  const opened = typeof container === 'string' ? parsedJson(container) : container;
+  const opened = typeof container === 'string' ? parseJsonOrUndefined(container) : container;
   if (typeof opened !== 'object' || opened === null || !Object.hasOwn(opened, name)) return undefined;
   return valueAt((opened as Record<string, unknown>)[name], rest);
 }
@@ -95,7 +95,7 @@ function withValue(
 ): unknown {
   if (name === undefined) return isText ? textOf(value) : value;
   if (typeof container === 'string')
-    return JSON.stringify(withValue(parsedJson(container), [name, ...rest], value, false));
+    return JSON.stringify(withValue(parseJsonOrUndefined(container), [name, ...rest], value, false));
   if (Array.isArray(container)) {
     const entry = withValue(container[Number(name)], rest, value, isText);
     return container.toSpliced(Number(name), 1, ...(entry === undefined ? [] : [entry]));

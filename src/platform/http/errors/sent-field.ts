@@ -1,5 +1,5 @@
-import { type ApiError, invalidParam } from './errors.ts';
-import type { Mend } from './mends.ts';
+import { type ApiError, invalidParamError } from './errors.ts';
+import type { CallMend } from './mends.ts';
 
 /** A field of a call: its name, and where it was sent. */
 export interface SentField {
@@ -9,17 +9,17 @@ export interface SentField {
   name: string;
   /** Where it was sent, for its mends. */
   path: string;
-  refuse(message: string, details?: Record<string, unknown>, mends?: readonly Mend[]): ApiError;
+  refuse(message: string, details?: Record<string, unknown>, mends?: readonly CallMend[]): ApiError;
 }
 
 /**
  * A field of the call itself, by its full name, such as `steps[1].model`.
  * @param path where it was sent, if that differs from its name.
  */
-export function sentAs(param: string, path = param): SentField {
+export function sentFieldAt(param: string, path = param): SentField {
   return {
     ...{ param, name: param, path },
-    refuse: (message, details, mends) => invalidParam(param, message, details, mends),
+    refuse: (message, details, mends) => invalidParamError(param, message, details, mends),
   };
 }
 
@@ -28,7 +28,7 @@ export function sentAs(param: string, path = param): SentField {
  * old one was sent.
  * @param at finds a field of the part.
  */
-export function mendsAt(mends: readonly Mend[], at: (param: string) => SentField): Mend[] {
+export function mendsAtSentFields(mends: readonly CallMend[], at: (param: string) => SentField): CallMend[] {
   return mends.map((mend) => {
     const param = at(mend.param).path;
     if (!('rename' in mend)) return { ...mend, param };

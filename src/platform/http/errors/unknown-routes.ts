@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { nearest } from '../../ids/nearest.ts';
+import { nearestName } from '../../ids/nearest.ts';
 import { ApiError } from './errors.ts';
 
 declare module 'fastify' {
@@ -123,8 +123,8 @@ function createRouteTable() {
       const urls = routes.map(({ url }) => url).filter((url) => !url.includes('*'));
       const similar =
         siblings.size > 0
-          ? siblings.get(nearest(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
-          : nearest(`/api/v1${tail}`, urls);
+          ? siblings.get(nearestName(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
+          : nearestName(`/api/v1${tail}`, urls);
       const known = served?.url ?? similar;
       const meantUrls = known === undefined ? withWordsOf(tail, urls) : [known];
       if (meantUrls.length > 0) {

@@ -1,17 +1,17 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import type { FastifyInstance, FastifyRequest, FastifySchemaValidationError } from 'fastify';
-import { isObject } from '../../values/json.ts';
-import { present } from '../../values/present.ts';
+import { isJsonObject } from '../../values/json.ts';
+import { withoutAbsentFields } from '../../values/present.ts';
 import { lazy } from '../lazy.ts';
-import { type ApiError, invalidParam } from './errors.ts';
+import { type ApiError, invalidParamError } from './errors.ts';
 import {
   type Diagnosis,
-  mismatchedValue,
-  missingField,
+  mismatchedValueDiagnosis,
+  missingFieldDiagnosis,
   pathOf,
-  spell,
-  undeclaredFields,
+  spellPath,
+  undeclaredFieldsDiagnosis,
   type ViolationSubject,
 } from './violations.ts';
 
@@ -82,7 +82,7 @@ export function checkInput(request: FastifyRequest, { query, body }: { query: ob
     ['body', body],
   ] as const) {
     const result: unknown = request.getValidationFunction(part)?.(value as object);
-    if (isObject(result) && Array.isArray(result.error)) throw validationFailure(result.error, part);
+    if (isJsonObject(result) && Array.isArray(result.error)) throw validationFailure(result.error, part);
   }
 }
 
@@ -104,11 +104,14 @@ export function validationFailure(
 function diagnosed(param: string, path: string, error: ErrorObject): Diagnosis {
   const { data: sent, parentSchema = {}, params } = error;
   const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
-  if (missingProperty !== undefined) return missingField(param, sent, parentSchema, CALL_SUBJECT);
+  if (missingProperty !== undefined) return missingFieldDiagnosis(param, sent, parentSchema, CALL_SUBJECT);
   if (additionalProperty !== undefined)
-    return undeclaredFields({ param, names: [additionalProperty], sent, schema: parentSchema }, CALL_SUBJECT);
+    return undeclaredFieldsDiagnosis(
+      { param, names: [additionalProperty], sent, schema: parentSchema },
+      CALL_SUBJECT,
+    );
   const name = param === 'body' ? 'The body' : param;
-  return mismatchedValue({ path, name }, sent, parentSchema as TSchema, CALL_SUBJECT);
+  return mismatchedValueDiagnosis({ path, name }, sent, parentSchema as TSchema, CALL_SUBJECT);
 }
 
 function detailsOf(

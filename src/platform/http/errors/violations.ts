@@ -28,11 +28,11 @@ export interface ViolationSubject {
   /** `this call`, or the name of an op or an operation. */
   owner: string;
   noun: 'field' | 'parameter';
-  formats?: FormatWords;
+  formats?: FormatDescriptions;
 }
 
 /** Where fields of another level belong, for the `within` of a schema. */
-export interface Within {
+export interface ViolationContext {
   /** The field that takes them. */
   field: string;
   /** The field names that belong there, depending on the other fields of the object. */
@@ -57,7 +57,7 @@ export function pathOf({ instancePath, params }: ErrorObject): string[] {
 }
 
 /** Writes a path as text: `['regions', '0', 'x']` becomes `regions[0].x`. */
-export function spell(path: readonly string[]): string {
+export function spellPath(path: readonly string[]): string {
   return path.reduce((text, part) => {
     if (/^\d+$/.test(part) && text !== '') return `${text}[${part}]`;
     return text === '' ? part : `${text}.${part}`;
@@ -69,7 +69,7 @@ export function spell(path: readonly string[]): string {
  * @param param the path of the missing field.
  * @param sent the object that lacks it, and its schema.
  */
-export function missingField(
+export function missingFieldDiagnosis(
   param: string,
   sent: unknown,
   { properties = {} }: Partial<TSchema>,
@@ -78,16 +78,18 @@ export function missingField(
   const name = param.split('.').at(-1) ?? param;
   const schema: TSchema | undefined = properties[name];
   const expected =
-    schema === undefined ? 'it' : `${expectationOf(schema, contract.formats)}${descriptionHint(schema)}`;
+    schema === undefined
+      ? 'it'
+      : `${describeExpectedValue(schema, contract.formats)}${descriptionHint(schema)}`;
   const message = `${param} is missing, and ${contract.owner} needs it: send ${expected}.`;
-  const unknown = isObject(sent)
+  const unknown = isJsonObject(sent)
     ? Object.keys(sent).find((key) => !Object.hasOwn(properties, key))
     : undefined;
   if (unknown === undefined) return { message };
-  const isMeant = nearest(unknown, Object.keys(properties)) === name;
+  const isMeant = nearestName(unknown, Object.keys(properties)) === name;
   return {
     message: `${message} ${unknown} was sent, which is not a field here.`,
-    ...(isMeant && { mends: [{ param: besideIn(param, unknown), rename: param }] }),
+    ...(isMeant && { mends: [{ param: siblingPath(param, unknown), rename: param }] }),
   };
 }
 
@@ -100,7 +102,7 @@ function descriptionHint({ type, enum: words, pattern, examples, format, descrip
 }
 
 /** Fields of an object that its schema does not have. */
-export interface Undeclared {
+export interface UndeclaredField {
   /** The path of the first. */
   param: string;
   /** Their names, at least one. */
@@ -117,14 +119,14 @@ export interface Undeclared {
 /** The most wrong names for which others are looked for: a call with more of them was not meant for this route. */
 const MAX_MEANT_NAMES = 20;
 
-export function undeclaredFields(
-  { param, names, sent, schema }: Undeclared,
+export function undeclaredFieldsDiagnosis(
+  { param, names, sent, schema }: UndeclaredField,
   contract: ViolationSubject,
 ): Diagnosis {
   const [name, ...others] = names;
   const declared = Object.keys(schema.properties ?? {});
   if (name === '') return { message: `A ${contract.noun} has no name: write name=value, or leave it out.` };
-  const instead: Instead | undefined = Object.hasOwn(schema.instead ?? {}, name)
+  const instead: FieldReplacement | undefined = Object.hasOwn(schema.instead ?? {}, name)
     ? schema.instead[name]
     : undefined;
   if (instead !== undefined) return replacedBy(param, instead);
@@ -134,10 +136,10 @@ export function undeclaredFields(
   const mends = meant.flatMap(({ wrong, words: [word, ...more] }) =>
     word === undefined || more.length > 0
       ? []
-      : [{ param: besideIn(param, wrong), rename: besideIn(param, word) }],
+      : [{ param: siblingPath(param, wrong), rename: siblingPath(param, word) }],
   );
   const [first] = meant;
-  const hint = others.length === 0 ? meantWords(first?.words ?? []) : replacements(meant);
+  const hint = others.length === 0 ? meantWordHint(first?.words ?? []) : replacements(meant);
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
   const message =
     typeof schema.elsewhere === 'string'
@@ -147,7 +149,7 @@ export function undeclaredFields(
   return { message: hintFirst(hint, message), mends, ...(suggest.length > 1 && { suggest }) };
 }
 
-function replacedBy(param: string, instead: Instead): Diagnosis {
+function replacedBy(param: string, instead: FieldReplacement): Diagnosis {
   if (typeof instead === 'string') return { message: `${param} is not a field here: ${instead}.` };
   const message = `${param} is not a field here: ${instead.says}.`;
   if ('suggest' in instead) return { message, suggest: instead.suggest };
@@ -159,8 +161,8 @@ function replacedBy(param: string, instead: Instead): Diagnosis {
  * itself.
  */
 function wordsFor(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
-  const within: Within | undefined = schema.within;
-  if (within !== undefined && isObject(sent)) {
+  const within: ViolationContext | undefined = schema.within;
+  if (within !== undefined && isJsonObject(sent)) {
     const words = likelyNames(wrong, within.names(sent));
     if (words.length > 0) return words.map((word) => `${within.field}.${word}`);
   }
@@ -179,7 +181,7 @@ function replacements(meant: readonly { wrong: string; words: readonly string[] 
  * The diagnosis of a value that does not match its schema.
  * @param path of the value, '' for the whole checked value, which the sentence calls `name`.
  */
-export function mismatchedValue(
+export function mismatchedValueDiagnosis(
   { path, name = path }: { path: string; name?: string },
   value: unknown,
   schema: TSchema,
@@ -197,7 +199,7 @@ export function mismatchedValue(
   };
 }
 
-function mendsBy(param: string, value: unknown, replace: unknown): Mend[] {
+function mendsBy(param: string, value: unknown, replace: unknown): CallMend[] {
   if (param === '') return [];
   if (value === null) return [{ param, remove: true }];
   return replace === undefined ? [] : [{ param, replace }];

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Level, Logger } from 'pino';
 import { announcedBytes } from '../bodies/streamed-body.ts';
-import { refusalOf } from '../errors/failures.ts';
+import { recordedErrorOf } from '../errors/failures.ts';
 import { summedReasonOf } from '../errors/refusal-log.ts';
 
 /** Probes, which monitoring systems call every few seconds. */
@@ -23,7 +23,7 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
 
   function write(request: FastifyRequest, reply: FastifyReply, highest: Level): void {
     const route = request.routeOptions.url ?? null;
-    const refusal = refusalOf(request);
+    const refusal = recordedErrorOf(request);
     const isSummed = refusal !== undefined && summedReasonOf(refusal) !== undefined;
     const isProbe = highest === 'info' && PROBES.includes(route ?? '');
     const level = isSummed || isProbe ? 'debug' : highest;
@@ -46,7 +46,7 @@ function queryOf({ query }: FastifyRequest): string | undefined {
 }
 
 function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | null) {
-  const refusal = refusalOf(request);
+  const refusal = recordedErrorOf(request);
   return {
     requestId: request.id,
     method: request.method,

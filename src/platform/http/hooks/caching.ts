@@ -42,7 +42,7 @@ const withoutLength: onSendHookHandler = (_request, reply, payload, done) => {
 };
 
 /** Whether an If-None-Match header contains this ETag, by weak comparison. */
-export function isFresh(header: string | undefined, etag: string): boolean {
+export function isEtagMatch(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const plain = etag.replace(/^W\//, '');
   return header.split(',').some((tag) => ['*', plain].includes(tag.trim().replace(/^W\//, '')));

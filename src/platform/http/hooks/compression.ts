@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify';
 import Negotiator from 'negotiator';
-import { isFresh } from './caching.ts';
+import { isEtagMatch } from './caching.ts';
 import { varyBy } from './cors.ts';
 
 declare module 'fastify' {
@@ -41,7 +41,7 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
   const isText = typeof payload === 'string';
   if (isText) varyBy(reply, 'accept-encoding');
   const etag = reply.getHeader('etag')?.toString();
-  if (etag !== undefined && isFresh(request.headers['if-none-match'], etag)) {
+  if (etag !== undefined && isEtagMatch(request.headers['if-none-match'], etag)) {
     reply.code(304).removeHeader('content-length');
     // Fastify's own hook for HEAD fails on null.
     return request.method === 'HEAD' ? '' : null;
@@ -59,7 +59,7 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
  * @param cacheControl how long a cache may keep it. Without it, a cache asks each time whether the content has
  *   changed.
  */
-export function sendStatic(
+export function sendStaticContent(
   reply: FastifyReply,
   type: string,
   content: string | Buffer,
@@ -74,7 +74,7 @@ function tagOf(content: string | Buffer): string {
 }
 
 /** The ETag of an envelope's data, without its timestamp. */
-export function tagOfData(data: unknown): string {
+export function etagOfData(data: unknown): string {
   return `W/${tagOf(JSON.stringify(data))}`;
 }
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Coordination, StoredResponse } from '../../stores/coordination/port.ts';
-import { DAY_MS, MEGABYTE } from '../../values/units.ts';
+import type { Coordination, StoredHttpResponse } from '../../stores/coordination/port.ts';
+import { DAY_MS, MEGABYTE_BYTES } from '../../values/units.ts';
 import { rawBodyOf } from '../bodies/parsing.ts';
-import { ApiError, invalidParam } from '../errors/errors.ts';
+import { ApiError, invalidParamError } from '../errors/errors.ts';
 
 const KEEP_MS = DAY_MS;
 const UNANSWERED_MS = 5 * 60 * 1000;
-const MAX_FINGERPRINTED_BYTES = MEGABYTE;
+const MAX_FINGERPRINTED_BYTES = MEGABYTE_BYTES;
 const MAX_STORED_BYTES = 512 * 1024;
 const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
@@ -24,7 +24,7 @@ declare module 'fastify' {
      */
     idempotency?: ResponseKeeping | ((request: FastifyRequest) => ResponseKeeping | undefined);
     /** Updates a stored response that is replayed with what has changed since it was stored. */
-    replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredResponse) => Promise<unknown>;
+    replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredHttpResponse) => Promise<unknown>;
   }
 }
 
@@ -81,9 +81,9 @@ export function installIdempotency(
       case 'replay':
         return replay(request, reply, answer.response);
       case 'running':
-        throw inProgress();
+        throw requestInProgressError();
       case 'reused':
-        throw keyReused();
+        throw keyReusedError();
     }
   }
 
@@ -102,14 +102,16 @@ export function installIdempotency(
 }
 
 /** The key and the fingerprint of a request; null without a key, or when it is ignored. */
-export function keyOf(request: FastifyRequest): { key: string; fingerprint: string | null } | null {
+export function idempotencyKeyOf(
+  request: FastifyRequest,
+): { key: string; fingerprint: string | null } | null {
   const sent = request.headers['idempotency-key'];
   if (sent === undefined || keepingOf(request) === undefined) return null;
   return { key: checkedKey(sent), fingerprint: fingerprintOf(request) };
 }
 
 /** The errors of repeats that cannot be replayed. Calls that store their key in a document use them too. */
-export function inProgress(): ApiError {
+export function requestInProgressError(): ApiError {
   return new ApiError(
     'request_in_progress',
     'The first request under this Idempotency-Key has not answered: repeat the same call after a moment.',
@@ -117,7 +119,7 @@ export function inProgress(): ApiError {
   );
 }
 
-export function keyReused(): ApiError {
+export function keyReusedError(): ApiError {
   return new ApiError(
     'idempotency_key_reuse',
     'This Idempotency-Key was used for another request, or its answer could not be kept: send a new key.',
@@ -127,7 +129,7 @@ export function keyReused(): ApiError {
 
 function checkedKey(sent: string | string[]): string {
   if (typeof sent === 'string' && WELL_FORMED.test(sent)) return sent;
-  throw invalidParam('Idempotency-Key', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
+  throw invalidParamError('Idempotency-Key', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
 }
 
 /** The fingerprint of a request: method, path, query string and raw body. Null when the body is too large. */
@@ -139,7 +141,7 @@ function fingerprintOf(request: FastifyRequest): string | null {
   return hash.digest('base64url');
 }
 
-function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown): StoredResponse | null {
+function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown): StoredHttpResponse | null {
   if (keepingOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
   if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_BYTES) return null;
@@ -160,7 +162,7 @@ function keepingOf(request: FastifyRequest): ResponseKeeping | undefined {
 async function replay(
   request: FastifyRequest,
   reply: FastifyReply,
-  response: StoredResponse,
+  response: StoredHttpResponse,
 ): Promise<FastifyReply> {
   reply.header('idempotency-replayed', 'true');
   const repeated = await request.routeOptions.config.replayed?.(request, reply, response);

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { register } from 'prom-client';
-import { NO_ROUTE, type RequestMeter } from '../../metrics/requests.ts';
-import { StoreTime, withinRequest } from '../../metrics/stores.ts';
+import { NO_ROUTE_LABEL, type RequestMeter } from '../../metrics/requests.ts';
+import { runWithinRequest, StoreWaitTime } from '../../metrics/stores.ts';
 import { ApiError } from '../errors/errors.ts';
-import { refusalOf } from '../errors/failures.ts';
+import { recordedErrorOf } from '../errors/failures.ts';
 
 interface HttpMetricsOptions {
   requests: RequestMeter;
@@ -19,27 +19,27 @@ interface HttpMetricsOptions {
 }
 
 /** Measures every answer by route and status, and serves /metrics for Prometheus unless it has its own port. */
-export function installMetrics(
+export function installRequestMetrics(
   app: FastifyInstance,
   { requests, collect, port, token }: HttpMetricsOptions,
 ): void {
-  const storeTimes = new WeakMap<FastifyRequest, StoreTime>();
+  const storeTimes = new WeakMap<FastifyRequest, StoreWaitTime>();
   app.addHook('onRequest', (request, _reply, done) => {
-    const time = new StoreTime();
+    const time = new StoreWaitTime();
     storeTimes.set(request, time);
-    withinRequest(time, done);
+    runWithinRequest(time, done);
   });
   // The body is read by events of the connection, which belong to no request.
   app.addHook('preValidation', (request, _reply, done) => {
     const time = storeTimes.get(request);
     if (time === undefined) done();
-    else withinRequest(time, done);
+    else runWithinRequest(time, done);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    const refusal = refusalOf(request);
+    const refusal = recordedErrorOf(request);
     requests.answered({
       method: request.method,
-      route: request.routeOptions.url ?? NO_ROUTE,
+      route: request.routeOptions.url ?? NO_ROUTE_LABEL,
       status: reply.statusCode,
       seconds: reply.elapsedTime / 1000,
       storeSeconds: storeTimes.get(request)?.seconds() ?? 0,

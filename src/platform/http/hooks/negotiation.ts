@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { ApiError } from '../errors/errors.ts';
-import type { Warning } from './warnings.ts';
+import type { CallWarning } from './warnings.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -48,7 +48,7 @@ function refuseUnacceptable(accept: string, { responseType, ignoresAccept }: Fas
  * Warns that the type of the response is not in the Accept header, though another type of the endpoint is. The call
  * alone decides the type.
  */
-export function acceptWarnings(request: FastifyRequest, contentType: string): Warning[] {
+export function acceptWarnings(request: FastifyRequest, contentType: string): CallWarning[] {
   const { accept = '' } = request.headers;
   if (ALWAYS_ACCEPTED.has(accept) || preferredType(accept, [contentType]) !== undefined) return [];
   // Reading the options of a route copies them.

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
 import { nearest } from '../../ids/nearest.ts';
 
 /** A warning for the caller of a call that succeeded. */
-export interface Warning {
+export interface CallWarning {
   code: string;
   /** Its subject: a variable, an asset, a scheme. */
   name?: string;
@@ -17,10 +17,10 @@ const MAX_HEADER_CHARACTERS = 1_000;
 const ROOM_FOR_MORE = 16;
 
 /** The warnings of an answer so far. */
-const added = new WeakMap<FastifyReply, readonly Warning[]>();
+const added = new WeakMap<FastifyReply, readonly CallWarning[]>();
 
 /** Adds warnings to an answer, in the header `X-Service-Warnings`. */
-export function addWarnings(reply: FastifyReply, warnings: readonly Warning[]): void {
+export function addWarnings(reply: FastifyReply, warnings: readonly CallWarning[]): void {
   if (warnings.length === 0) return;
   const all = [...(added.get(reply) ?? []), ...warnings];
   added.set(reply, all);
@@ -31,7 +31,7 @@ export function addWarnings(reply: FastifyReply, warnings: readonly Warning[]): 
  * Warnings as a comma-separated list of `code`, `code:name` or `code:name=value`, each once. Names and values are
  * percent-encoded. Entries beyond 1,000 characters are replaced by a last entry `more:<count>`.
  */
-export function warningsText(warnings: readonly Warning[]): string {
+export function warningsText(warnings: readonly CallWarning[]): string {
   const entries = [...new Set(warnings.map(entryOf))];
   let text = '';
   for (const [index, entry] of entries.entries()) {
@@ -46,7 +46,7 @@ export function warningsText(warnings: readonly Warning[]): string {
   return text;
 }
 
-function entryOf({ code, name, value }: Warning): string {
+function entryOf({ code, name, value }: CallWarning): string {
   if (name === undefined) return code;
   return `${code}:${unreserved(name)}${value === undefined ? '' : `=${unreserved(value)}`}`;
 }
@@ -63,9 +63,9 @@ function unreserved(name: string): string {
  * The smallest and the largest value of a field with the schema keyword `clamped`. Values outside are replaced by the
  * nearer bound.
  */
-export type Clamped = readonly [min: number, max: number];
+export type ClampBounds = readonly [min: number, max: number];
 
-export function clampedTo([min, max]: Clamped, value: number): number {
+export function clamp([min, max]: ClampBounds, value: number): number {
   return Math.min(Math.max(value, min), max);
 }
 
@@ -85,20 +85,20 @@ export function installClampedFields(app: FastifyInstance): void {
   });
 }
 
-type ClampedField = [name: string, bounds: Clamped];
+type ClampedField = [name: string, bounds: ClampBounds];
 
 function clampedIn(schema: unknown): ClampedField[] {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, TSchema> };
   return Object.entries(properties).flatMap(([name, { clamped }]): ClampedField[] =>
-    clamped === undefined ? [] : [[name, clamped as Clamped]],
+    clamped === undefined ? [] : [[name, clamped as ClampBounds]],
   );
 }
 
-function warningsAbout(sent: unknown, fields: readonly ClampedField[]): Warning[] {
+function warningsAbout(sent: unknown, fields: readonly ClampedField[]): CallWarning[] {
   if (typeof sent !== 'object' || sent === null) return [];
   return fields.flatMap(([name, bounds]) => {
     const value = (sent as Record<string, unknown>)[name];
-    if (typeof value !== 'number' || clampedTo(bounds, value) === value) return [];
+    if (typeof value !== 'number' || clamp(bounds, value) === value) return [];
     return [{ code: 'clamped', name }];
   });
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Coordination } from '../../stores/coordination/port.ts';
-import { networkOf } from '../connection/client-network.ts';
+import { clientNetworkOf } from '../connection/client-network.ts';
 import { ApiError } from '../errors/errors.ts';
 
 declare module 'fastify' {
@@ -27,7 +27,7 @@ interface OpenPathsOptions {
  * Counts public reads outside the interface (documentation, metrics, signed results) in the rate window of the address,
  * like anonymous calls of the interface, which the gate counts.
  */
-export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions): void {
+export function countOpenPathCalls(app: FastifyInstance, options: OpenPathsOptions): void {
   const { coordination, hostId, requestsPerMinute } = options;
   app.addHook('onRequest', (request, _reply, done) => {
     const { url = '', config } = request.routeOptions;
@@ -37,7 +37,7 @@ export function countOpenPaths(app: FastifyInstance, options: OpenPathsOptions):
   });
 
   async function count(request: FastifyRequest): Promise<void> {
-    const key = `${hostId}/${networkOf(request.ip)}`;
+    const key = `${hostId}/${clientNetworkOf(request.ip)}`;
     const question = { rate: { key, limit: requestsPerMinute, windowMs: WINDOW_MS } };
     // The metrics must be readable while a store is unavailable.
     const answer = await coordination.admit(question).catch(() => null);

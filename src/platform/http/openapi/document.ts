@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox';
-import { JSON_BOUNDS } from '../bodies/json.ts';
+import { JSON_BOUNDS_TEXT } from '../bodies/json.ts';
 import { ERROR_CODES } from '../errors/errors.ts';
 
 /** A part of the document as plain JSON. */
-export type Node = { [key: string]: unknown };
+export type DocumentNode = { [key: string]: unknown };
 
 /** The schema of bytes in OpenAPI 3.1. */
 export const BYTES_SCHEMA = { contentMediaType: 'application/octet-stream' };
 
 /** The part of a route's config that its description needs. It passes through the generator and is then removed. */
-export const ROUTE_NOTES = 'x-route';
+export const ROUTE_TRAITS_KEY = 'x-route';
 export interface RouteTraits {
   idempotency: boolean;
   isImageCall: boolean;
@@ -19,7 +19,7 @@ export interface RouteTraits {
 const header = (description: string, type = 'string') => ({ description, schema: { type } });
 
 /** The headers of answers. */
-export const RESPONSE_HEADERS: Node = {
+export const RESPONSE_HEADERS: DocumentNode = {
   'X-Request-Id': header("The caller's own, when it sent one, else a UUID."),
   'RateLimit-Limit': header('Requests per minute on this host.', 'integer'),
   'RateLimit-Remaining': header('Requests left in this window.', 'integer'),
@@ -67,7 +67,7 @@ const RESPONSES = {
   InvalidBody: failure(
     '`error.param` names the field to fix, or `body` for JSON that is empty, malformed, not UTF-8 or nested too deeply.',
   ),
-  BodyTooLarge: failure(`\`payload_too_large\`: \`error.details.limit\` is the bound. ${JSON_BOUNDS}`),
+  BodyTooLarge: failure(`\`payload_too_large\`: \`error.details.limit\` is the bound. ${JSON_BOUNDS_TEXT}`),
 };
 
 const responseOf = (name: keyof typeof RESPONSES) => ({ $ref: `#/components/responses/${name}` });
@@ -86,14 +86,14 @@ const IDEMPOTENCY_KEY = {
  * @param document is modified.
  * @param webhooks the calls that the service makes.
  */
-export function completeDocument(document: Node, webhooks: Node): Node {
+export function completeOpenApiDocument(document: DocumentNode, webhooks: DocumentNode): DocumentNode {
   for (const { method, operation } of operationsOf(document)) {
     completeOperation(operation);
     exemplify(method, operation);
   }
-  const components = (document.components ?? {}) as Node;
-  const schemas: Node = {};
-  document.paths = hoisted(callsFirst(document.paths as Node), schemas);
+  const components = (document.components ?? {}) as DocumentNode;
+  const schemas: DocumentNode = {};
+  document.paths = hoisted(callsFirst(document.paths as DocumentNode), schemas);
   document.webhooks = hoisted(webhooks, schemas);
   const { Failure, ...others } = { ...schemas, ...failureSchemas() };
   document.components = {
@@ -107,15 +107,15 @@ export function completeDocument(document: Node, webhooks: Node): Node {
 }
 
 /** Puts /api/ paths before the paths of links and probes. Each group keeps the order of its declarations. */
-function callsFirst(paths: Node): Node {
+function callsFirst(paths: DocumentNode): DocumentNode {
   const isCall = ([path]: [string, unknown]) => path.startsWith('/api/');
   const entries = Object.entries(paths);
   return Object.fromEntries([...entries.filter(isCall), ...entries.filter((entry) => !isCall(entry))]);
 }
 
-function completeOperation(operation: Node): void {
-  const facts = operation[ROUTE_NOTES] as RouteTraits | undefined;
-  delete operation[ROUTE_NOTES];
+function completeOperation(operation: DocumentNode): void {
+  const facts = operation[ROUTE_TRAITS_KEY] as RouteTraits | undefined;
+  delete operation[ROUTE_TRAITS_KEY];
   if (facts?.idempotency) {
     const parameters = (operation.parameters ?? []) as unknown[];
     operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }];
@@ -126,7 +126,7 @@ function completeOperation(operation: Node): void {
     ...(facts?.isImageCall ? IMAGE_HEADERS : []),
     ...(facts?.idempotency ? ['Idempotency-Replayed'] : []),
   ];
-  const responses = (operation.responses ?? {}) as Record<string, Node>;
+  const responses = (operation.responses ?? {}) as Record<string, DocumentNode>;
   for (const [status, response] of Object.entries(responses)) {
     if (/^2/.test(status)) response.headers = refs(status === '201' ? [...names, 'Location'] : names);
   }
@@ -138,22 +138,24 @@ function completeOperation(operation: Node): void {
   };
 }
 
-function takesJson({ requestBody }: Node): boolean {
-  const { content = {} } = (requestBody ?? {}) as { content?: Node };
+function takesJson({ requestBody }: DocumentNode): boolean {
+  const { content = {} } = (requestBody ?? {}) as { content?: DocumentNode };
   return 'application/json' in content;
 }
 
 /** Adds an example to each path parameter, so that the call can be sent from the documentation page without input. */
-function exemplify(method: string, operation: Node): void {
-  for (const parameter of (operation.parameters ?? []) as Node[]) {
+function exemplify(method: string, operation: DocumentNode): void {
+  for (const parameter of (operation.parameters ?? []) as DocumentNode[]) {
     const example = parameter.in === 'path' ? pathExampleOf(method, String(parameter.name)) : undefined;
     if (example !== undefined) parameter.example = example;
   }
 }
 
 /** The operations of a document, in its order. */
-export function operationsOf({ paths = {} }: Node): Array<{ path: string; method: string; operation: Node }> {
-  return Object.entries(paths as Record<string, Record<string, Node>>).flatMap(([path, methods]) =>
+export function operationsOf({
+  paths = {},
+}: DocumentNode): Array<{ path: string; method: string; operation: DocumentNode }> {
+  return Object.entries(paths as Record<string, Record<string, DocumentNode>>).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 }
@@ -162,18 +164,26 @@ export function operationsOf({ paths = {} }: Node): Array<{ path: string; method
  * Replaces schemas that have a title by references to components of that name, and merges `documented` into each
  * schema: constraints that only code checks.
  */
-function hoisted(value: unknown, schemas: Node): unknown {
+function hoisted(value: unknown, schemas: DocumentNode): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
-  const { title, elsewhere: _1, instead: _2, within: _3, clamped: _4, documented, ...plain } = value as Node;
-  const rest: Node = { ...plain, ...(documented as Node | undefined) };
+  const {
+    title,
+    elsewhere: _1,
+    instead: _2,
+    within: _3,
+    clamped: _4,
+    documented,
+    ...plain
+  } = value as DocumentNode;
+  const rest: DocumentNode = { ...plain, ...(documented as DocumentNode | undefined) };
   const inner = Object.fromEntries(
     Object.entries(rest).map(([key, entry]) => [key, hoisted(entry, schemas)]),
   );
   if (typeof title !== 'string' || !('type' in rest || 'anyOf' in rest || 'oneOf' in rest)) {
     return title === undefined ? inner : { title: hoisted(title, schemas), ...inner };
   }
-  const known = schemas[title] as Node | undefined;
+  const known = schemas[title] as DocumentNode | undefined;
   // A schema whose title is already used by a different one stays inline.
   if (known !== undefined && contractOf(known) !== contractOf(inner)) return inner;
   schemas[title] = { ...known, ...inner };
@@ -181,12 +191,12 @@ function hoisted(value: unknown, schemas: Node): unknown {
 }
 
 /** A schema without its examples, which the generator moves from a body to its media type. */
-function contractOf({ examples: _, ...contract }: Node): string {
+function contractOf({ examples: _, ...contract }: DocumentNode): string {
   return JSON.stringify(contract);
 }
 
 /** The envelope of a refusal, once for all operations. */
-function failureSchemas(): Node {
+function failureSchemas(): DocumentNode {
   const text = (description: string) => Type.String({ description });
   return {
     ErrorCode: Type.String({
@@ -217,11 +227,11 @@ function failureSchemas(): Node {
   };
 }
 
-function refs(names: readonly string[]): Node {
+function refs(names: readonly string[]): DocumentNode {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function sorted(schemas: Node): Node {
+function sorted(schemas: DocumentNode): DocumentNode {
   return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 

@@ -1,6 +1,6 @@
-import { didYouMean } from '../../ids/nearest.ts';
-import { invalidParam } from '../errors/errors.ts';
-import { type BYTES_SCHEMA, type Node, operationsOf } from './document.ts';
+import { didYouMeanHint } from '../../ids/nearest.ts';
+import { invalidParamError } from '../errors/errors.ts';
+import { type BYTES_SCHEMA, type DocumentNode, operationsOf } from './document.ts';
 
 type MediaTypes = Record<string, { schema: unknown }>;
 
@@ -12,7 +12,7 @@ const BINARY = { type: 'string', format: 'binary' };
  * multipart, and pictures are returned as bytes. JSON alternatives and unused components are left out. So is the
  * default response, which such generators take for the response of a success.
  */
-export function multipartForm(document: Node): Node {
+export function multipartDocument(document: DocumentNode): DocumentNode {
   const copy = structuredClone(document);
   for (const { operation } of operationsOf(copy)) {
     const { requestBody, responses } = operation as {
@@ -29,8 +29,8 @@ export function multipartForm(document: Node): Node {
     const { default: failure, ...others } = responses;
     operation.responses = { ...others, '5XX': failure };
   }
-  const { components, ...rest } = withBinary(copy) as Node;
-  return { ...rest, components: componentsOf(rest, components as Record<string, Node>) };
+  const { components, ...rest } = withBinary(copy) as DocumentNode;
+  return { ...rest, components: componentsOf(rest, components as Record<string, DocumentNode>) };
 }
 
 /** A part of the document with bytes in the form of OpenAPI 3.0. */
@@ -56,7 +56,7 @@ const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;
  * @param ids operationIds, comma-separated.
  * @throws ApiError invalid_param on `ops` when it names no operation, or one that does not exist.
  */
-export function onlyOperations(document: Node, ids: string): Node {
+export function documentWithOperations(document: DocumentNode, ids: string): DocumentNode {
   const requested = ids
     .split(',')
     .map((id) => id.trim())
@@ -65,27 +65,27 @@ export function onlyOperations(document: Node, ids: string): Node {
   const all = operations.map(({ operation }) => String(operation.operationId));
   if (requested.length === 0) {
     const message = 'ops is empty: name operationIds, such as ops=createJob,getJob, or leave it out.';
-    throw invalidParam('ops', message, { received: ids, allowed: all });
+    throw invalidParamError('ops', message, { received: ids, allowed: all });
   }
   const unknown = requested.filter((id) => !all.includes(id));
   if (unknown.length > 0) {
-    const hint = didYouMean(unknown[0] ?? '', all);
+    const hint = didYouMeanHint(unknown[0] ?? '', all);
     const message = `ops names no operation with ${unknown.join(', ')}: send operationIds of /openapi.json, such as ops=createJob,getJob.${hint}`;
-    throw invalidParam('ops', message, { received: unknown, allowed: all });
+    throw invalidParamError('ops', message, { received: unknown, allowed: all });
   }
-  const paths: Record<string, Node> = {};
+  const paths: Record<string, DocumentNode> = {};
   for (const { path, method, operation } of operations) {
     if (requested.includes(String(operation.operationId)))
       paths[path] = { ...paths[path], [method]: operation };
   }
   const { webhooks: _, ...rest } = document;
   const part = { ...rest, paths };
-  return { ...part, components: componentsOf(part, document.components as Record<string, Node>) };
+  return { ...part, components: componentsOf(part, document.components as Record<string, DocumentNode>) };
 }
 
 /** The components that the operations of a document refer to, directly or through other components. */
-function componentsOf({ paths, webhooks }: Node, all: Record<string, Node>): Node {
-  const kept: Record<string, Node> = { securitySchemes: all.securitySchemes as Node };
+function componentsOf({ paths, webhooks }: DocumentNode, all: Record<string, DocumentNode>): DocumentNode {
+  const kept: Record<string, DocumentNode> = { securitySchemes: all.securitySchemes as DocumentNode };
   const collect = (value: unknown): void => {
     for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(COMPONENT)) {
       const found = all[kind]?.[name];

@@ -1,9 +1,15 @@
 import swagger from '@fastify/swagger';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { sendStatic } from '../hooks/compression.ts';
-import { BYTES_SCHEMA, completeDocument, type Node, ROUTE_NOTES, type RouteTraits } from './document.ts';
-import { multipartForm, onlyOperations } from './forms.ts';
+import { sendStaticContent } from '../hooks/compression.ts';
+import {
+  BYTES_SCHEMA,
+  completeOpenApiDocument,
+  type DocumentNode,
+  ROUTE_TRAITS_KEY,
+  type RouteTraits,
+} from './document.ts';
+import { documentWithOperations, multipartDocument } from './forms.ts';
 import { operationIdOf } from './names.ts';
 
 interface OpenApiOptions {
@@ -99,8 +105,8 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
     },
     transform: ({ schema, url, route }) => ({ schema: { ...schema, ...describe(route, url) }, url }),
     transformObject: (found) =>
-      completeDocument(
-        ('openapiObject' in found ? found.openapiObject : found.swaggerObject) as Node,
+      completeOpenApiDocument(
+        ('openapiObject' in found ? found.openapiObject : found.swaggerObject) as DocumentNode,
         webhooksOf(options.webhookPayloads),
       ),
   });
@@ -109,8 +115,8 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
   function textOf(form: string | undefined): string {
     const known = documentTexts.get(form);
     if (known !== undefined) return known;
-    const document: Node = { ...app.swagger(), servers: [{ url: options.publicUrl() }] };
-    const text = JSON.stringify(form === 'multipart' ? multipartForm(document) : document);
+    const document: DocumentNode = { ...app.swagger(), servers: [{ url: options.publicUrl() }] };
+    const text = JSON.stringify(form === 'multipart' ? multipartDocument(document) : document);
     documentTexts.set(form, text);
     return text;
   }
@@ -120,14 +126,14 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
     { config: { compress: true }, schema: { hide: true, querystring: OpenApiQuery } },
     async ({ query: { form, ops } }, reply) => {
       const full = textOf(form);
-      const text = ops === undefined ? full : JSON.stringify(onlyOperations(JSON.parse(full), ops));
-      return sendStatic(reply, 'application/json; charset=utf-8', text);
+      const text = ops === undefined ? full : JSON.stringify(documentWithOperations(JSON.parse(full), ops));
+      return sendStaticContent(reply, 'application/json; charset=utf-8', text);
     },
   );
 }
 
 /** The config of a route, as parts of its description. */
-function describe(route: RouteOptions, url: string): Node {
+function describe(route: RouteOptions, url: string): DocumentNode {
   const { config = {} } = route;
   const isOpen = config.access === 'public' || !url.startsWith('/api/');
   const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;
@@ -143,14 +149,14 @@ function describe(route: RouteOptions, url: string): Node {
     ...(security !== undefined && route.schema?.security === undefined && { security }),
     ...bodyOf(route),
     response: responsesOf(route),
-    [ROUTE_NOTES]: facts,
+    [ROUTE_TRAITS_KEY]: facts,
   };
 }
 
 const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
 
 /** The forms of a body that a route accepts, if the route reads the body itself. */
-function bodyOf({ config = {} }: RouteOptions): Node {
+function bodyOf({ config = {} }: RouteOptions): DocumentNode {
   if (config.body !== 'stream') return {};
   const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES_SCHEMA }]));
   const { reference, formFields, secondFile, furtherFiles = [] } = config;
@@ -202,7 +208,7 @@ const HEADERS = [
  * The calls that the service makes: one operation for each type of event.
  * @param payloads the schemas of the bodies, by type.
  */
-function webhooksOf(payloads: Readonly<Record<string, object>>): Node {
+function webhooksOf(payloads: Readonly<Record<string, object>>): DocumentNode {
   return Object.fromEntries(
     Object.entries(payloads).map(([type, schema]) => {
       const name = type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());

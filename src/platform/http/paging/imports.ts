@@ -6,7 +6,7 @@ import { sendCreated } from '../created.ts';
  * The schema of an import's response: the imported entries, and one line per refused entry.
  * @param title the title of the schema.
  */
-export function importResultOf<T extends TSchema>(title: string, entry: T) {
+export function importResultSchema<T extends TSchema>(title: string, entry: T) {
   return Type.Object(
     {
       data: Type.Array(entry, { description: 'As saved, in the order sent.' }),
@@ -25,7 +25,7 @@ export function importResultOf<T extends TSchema>(title: string, entry: T) {
  * @param sent the number of sent entries.
  * @param of their plural name, which is also their path: 'presets'.
  */
-export function sendImported(
+export function sendImportResult(
   reply: FastifyReply,
   data: readonly unknown[],
   errors: readonly string[],

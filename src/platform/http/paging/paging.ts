@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto';
 import { type Static, type TObject, Type } from '@sinclair/typebox';
-import type { Collection, Document, Filter, Sort } from '../../stores/documents/port.ts';
+import type {
+  DocumentCollection,
+  DocumentFilter,
+  DocumentWithId,
+  SortOrder,
+} from '../../stores/documents/port.ts';
 import { CURSOR_PATTERN } from '../documented.ts';
-import type { ListMeta } from '../envelope.ts';
-import { invalidParam } from '../errors/errors.ts';
-import { type Clamped, clampedTo } from '../hooks/warnings.ts';
+import type { ListPageMeta } from '../envelope.ts';
+import { invalidParamError } from '../errors/errors.ts';
+import { type ClampBounds, clamp } from '../hooks/warnings.ts';
 
 const MAX_PAGE_SIZE = 100;
 /** The most rows that are counted exactly. */
 const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
-const PAGES: Clamped = [0, FARTHEST_PAGE];
-const PAGE_SIZES: Clamped = [1, MAX_PAGE_SIZE];
+const PAGES: ClampBounds = [0, FARTHEST_PAGE];
+const PAGE_SIZES: ClampBounds = [1, MAX_PAGE_SIZE];
 
 /** The query of every paged listing, whose properties are spread into the schemas of the routes. */
 export const PagingQuery = {
@@ -31,16 +36,16 @@ export type PagingQuery = Static<TObject<typeof PagingQuery>>;
  * A listing: its name, its account and its filters, and its total order, whose last field is unique. A cursor is bound
  * to name, account and filters.
  */
-export interface Listing {
+export interface ListingScope {
   name: string;
   accountId: string;
   filters: Record<string, unknown>;
-  sort: Sort;
+  sort: SortOrder;
 }
 
 export interface ListPage<T> {
   rows: T[];
-  meta: ListMeta;
+  meta: ListPageMeta;
 }
 
 /**
@@ -48,39 +53,39 @@ export interface ListPage<T> {
  * @throws ApiError invalid_param on `cursor` that is sent with page, is not of this service, or is of another
  *   listing, account or filter.
  */
-export async function readPage<T extends Document>(
-  collection: Collection<T>,
-  filter: Filter,
-  listing: Listing,
+export async function readListPage<T extends DocumentWithId>(
+  collection: DocumentCollection<T>,
+  filter: DocumentFilter,
+  listing: ListingScope,
   query: PagingQuery,
 ): Promise<ListPage<T>> {
-  const perPage = pageSize(query);
+  const perPage = requestedPageSize(query);
   if (query.cursor !== undefined) {
     const after = afterCursor(query.cursor, listing, query.page);
     const options = { sort: listing.sort, limit: perPage + 1 };
     const found = await collection.find({ $and: [filter, after] }, options);
-    return cut(found, listing, perPage, {});
+    return cutListPage(found, listing, perPage, {});
   }
-  const page = pageNumber(query);
+  const page = requestedPageNumber(query);
   const [found, total] = await Promise.all([
     collection.find(filter, { sort: listing.sort, skip: page * perPage, limit: perPage + 1 }),
     collection.count(filter),
   ]);
-  return cut(found, listing, perPage, { total, page });
+  return cutListPage(found, listing, perPage, { total, page });
 }
 
 /** The size of the page: default 100, clamped to 1 to 100. */
-export function pageSize(query: PagingQuery): number {
-  return clampedTo(PAGE_SIZES, query.perPage ?? MAX_PAGE_SIZE);
+export function requestedPageSize(query: PagingQuery): number {
+  return clamp(PAGE_SIZES, query.perPage ?? MAX_PAGE_SIZE);
 }
 
 /** The number of the requested page, limited to pages that can be reached by skipping rows. */
-export function pageNumber(query: PagingQuery): number {
-  return clampedTo(PAGES, query.page ?? 0);
+export function requestedPageNumber(query: PagingQuery): number {
+  return clamp(PAGES, query.page ?? 0);
 }
 
 /** A cursor that continues after a row. It holds the row's sort values, and is bound to the listing. */
-function cursorAfter(row: object, listing: Listing): string {
+function cursorAfter(row: object, listing: ListingScope): string {
   const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
   return Buffer.from(JSON.stringify([fingerprint(listing), ...values])).toString('base64url');
 }
@@ -89,14 +94,17 @@ function cursorAfter(row: object, listing: Listing): string {
  * The sort values that a cursor carries.
  * @throws ApiError invalid_param on `cursor`.
  */
-export function readCursor(cursor: string, listing: Listing, page: number | undefined): unknown[] {
+export function parseCursor(cursor: string, listing: ListingScope, page: number | undefined): unknown[] {
   if (page !== undefined) {
-    throw invalidParam('cursor', 'cursor and page exclude each other: send nextCursor back as cursor alone.');
+    throw invalidParamError(
+      'cursor',
+      'cursor and page exclude each other: send nextCursor back as cursor alone.',
+    );
   }
   const [bound, ...values] = decode(cursor);
   const isOurs = bound === fingerprint(listing) && values.length === listing.sort.length;
   if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
-    throw invalidParam(
+    throw invalidParamError(
       'cursor',
       'This cursor belongs to another list: send back the nextCursor that this path answered with the same filters and account.',
     );
@@ -108,9 +116,9 @@ export function readCursor(cursor: string, listing: Listing, page: number | unde
  * One page of rows, with its paging fields.
  * @param found up to one row more than a page. The extra row shows that there is a next page.
  */
-export function cut<T extends object>(
+export function cutListPage<T extends object>(
   found: T[],
-  listing: Listing,
+  listing: ListingScope,
   perPage: number,
   counted: { total?: number; page?: number },
 ): ListPage<T> {
@@ -122,8 +130,8 @@ export function cut<T extends object>(
 }
 
 /** Keyset condition: rows strictly after the cursor's values in the listing's order. */
-function afterCursor(cursor: string, listing: Listing, page: number | undefined): Filter {
-  const values = readCursor(cursor, listing, page);
+function afterCursor(cursor: string, listing: ListingScope, page: number | undefined): DocumentFilter {
+  const values = parseCursor(cursor, listing, page);
   const alternatives = listing.sort.map(([field, direction], position) => {
     const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);
     return {
@@ -145,7 +153,7 @@ function decode(cursor: string): unknown[] {
 }
 
 /** The text to which a cursor is bound: the listing's name, its account and its filters, in any order. */
-function fingerprint({ name, accountId, ...listing }: Listing): string {
+function fingerprint({ name, accountId, ...listing }: ListingScope): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
-import { sendStatic } from '../hooks/compression.ts';
+import { sendStaticContent } from '../hooks/compression.ts';
 import type { StaticFile } from './files.ts';
 
 interface StaticOptions {
@@ -25,7 +25,7 @@ export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions
             param: 'file',
           },
         );
-      return sendStatic(reply, file.type, file.body, FOR_EVER);
+      return sendStaticContent(reply, file.type, file.body, FOR_EVER);
     },
   );
 }

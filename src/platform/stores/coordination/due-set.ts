@@ -15,7 +15,7 @@ interface HeapEntry {
 }
 
 /** Members with their due times, as Coordination.schedule and the methods after it promise. */
-export class DueSet {
+export class DueMemberSet {
   readonly #now: () => number;
   readonly #entries = new Map<string, DueEntry>();
   /** It may contain outdated entries of rescheduled members, which are dropped when they reach its front. */

@@ -1,18 +1,18 @@
-import type { Documents } from '../documents/port.ts';
-import type { Channel, ChannelHost } from '../embedded/channel.ts';
-import { DueSet } from './due-set.ts';
+import type { DocumentStore } from '../documents/port.ts';
+import type { PrimaryChannel, PrimaryChannelHost } from '../embedded/channel.ts';
+import { DueMemberSet } from './due-set.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { openIdempotencyRecords } from './idempotency-records.ts';
-import { type ListenerLog, Listeners } from './listeners.ts';
+import { ChannelListeners, type ListenerLog } from './listeners.ts';
 import type {
-  AdmitAnswer,
-  AdmitRequest,
+  AdmissionAnswer,
+  AdmissionRequest,
   Coordination,
-  Due,
   DueClaims,
-  RateAnswer,
-  RateRequest,
-  SharedSlotTerms,
+  DueMember,
+  RateWindowAnswer,
+  RateWindowRequest,
+  SharedSlotRequest,
 } from './port.ts';
 import { LeasedSlots } from './slots.ts';
 
@@ -37,8 +37,8 @@ export class EmbeddedCoordination implements Coordination {
   readonly #slots: LeasedSlots;
   readonly #leases: ExpiringMap<string>;
   /** Due sets by key. Keys are few and known, so none is ever removed. */
-  readonly #dueSets = new Map<string, DueSet>();
-  readonly #listeners: Listeners;
+  readonly #dueSets = new Map<string, DueMemberSet>();
+  readonly #listeners: ChannelListeners;
   readonly #observers: Array<(channel: string, message: string) => number> = [];
 
   private constructor(idempotency: IdempotencyRecords, now: () => number, log?: ListenerLog) {
@@ -52,19 +52,19 @@ export class EmbeddedCoordination implements Coordination {
     this.#flags = new ExpiringMap<true>(now);
     this.#slots = new LeasedSlots(now);
     this.#leases = new ExpiringMap<string>(now);
-    this.#listeners = new Listeners(log);
+    this.#listeners = new ChannelListeners(log);
   }
 
   /** @param now returns epoch milliseconds. */
   static async open(
-    documents: Documents,
+    documents: DocumentStore,
     now: () => number = Date.now,
     log?: ListenerLog,
   ): Promise<EmbeddedCoordination> {
     return new EmbeddedCoordination(await openIdempotencyRecords(documents, now), now, log);
   }
 
-  async admit({ returned = [], blocked, flag, rate, slot }: AdmitRequest): Promise<AdmitAnswer> {
+  async admit({ returned = [], blocked, flag, rate, slot }: AdmissionRequest): Promise<AdmissionAnswer> {
     for (const { key, holder } of returned) this.#slots.release(key, holder);
     const refused = { blockedMs: 0, flagged: false, rate: null, slot: false };
     if (blocked !== undefined && this.#strikes.count(blocked.key) >= blocked.limit) {
@@ -88,7 +88,7 @@ export class EmbeddedCoordination implements Coordination {
     this.#flags.set(key, true, this.#now() + lifeMs);
   }
 
-  async takeShared(request: SharedSlotTerms): Promise<boolean> {
+  async takeShared(request: SharedSlotRequest): Promise<boolean> {
     return this.#slots.takeShared(request);
   }
 
@@ -114,7 +114,7 @@ export class EmbeddedCoordination implements Coordination {
     if (this.#leases.get(name) === owner) this.#leases.delete(name);
   }
 
-  async schedule(key: string, dues: readonly Due[]): Promise<void> {
+  async schedule(key: string, dues: readonly DueMember[]): Promise<void> {
     const set = this.#dueSet(key);
     for (const { member, afterMs } of dues) set.schedule(member, afterMs);
   }
@@ -161,7 +161,7 @@ export class EmbeddedCoordination implements Coordination {
 
   async ping(): Promise<void> {}
 
-  #countRequest({ key, limit, windowMs, ahead: requested = 0 }: RateRequest): RateAnswer {
+  #countRequest({ key, limit, windowMs, ahead: requested = 0 }: RateWindowRequest): RateWindowAnswer {
     const rates = this.#rates;
     const left = limit - rates.count(key);
     if (left <= 0) return { allowed: false, remaining: 0, ahead: 0, resetMs: Math.max(rates.leftMs(key), 1) };
@@ -170,8 +170,8 @@ export class EmbeddedCoordination implements Coordination {
     return { allowed: true, remaining, ahead, resetMs: rates.leftMs(key) };
   }
 
-  #dueSet(key: string): DueSet {
-    const set = this.#dueSets.get(key) ?? new DueSet(this.#now);
+  #dueSet(key: string): DueMemberSet {
+    const set = this.#dueSets.get(key) ?? new DueMemberSet(this.#now);
     this.#dueSets.set(key, set);
     return set;
   }
@@ -248,8 +248,8 @@ interface Message {
 }
 
 /** Coordination in the primary, as an API process uses it. Closing it does not close the primary's coordination. */
-export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Coordination {
-  const listeners = new Listeners(log);
+export function coordinationOverChannel(channel: PrimaryChannel, log?: ListenerLog): Coordination {
+  const listeners = new ChannelListeners(log);
   const unsubscribe = channel.on(SERVICE, (event) => {
     const { channel: name, message } = event as Message;
     listeners.deliver(name, message);
@@ -269,7 +269,7 @@ export function coordinationOverChannel(channel: Channel, log?: ListenerLog): Co
 }
 
 /** The primary's side. */
-export function provideCoordination(host: ChannelHost, coordination: EmbeddedCoordination): void {
+export function provideCoordination(host: PrimaryChannelHost, coordination: EmbeddedCoordination): void {
   host.provide(SERVICE, async (method, args) => {
     const name = REMOTE_METHODS.find((called) => called === method);
     if (name === undefined) throw new Error(`Coordination has no method ${method}.`);

@@ -1,6 +1,6 @@
 import { randomText } from '../../ids/ids.ts';
-import { type Documents, order } from '../documents/port.ts';
-import type { Coordination, IdempotencyAnswer, StoredResponse } from './port.ts';
+import { type DocumentStore, sortBy } from '../documents/port.ts';
+import type { Coordination, IdempotencyBeginning, StoredHttpResponse } from './port.ts';
 
 const TOKEN_CHARACTERS = 16;
 const SWEEP_EVERY_MS = 60_000;
@@ -15,7 +15,7 @@ interface IdempotencyRecord {
   fingerprint: string | null;
   answered: boolean;
   /** The stored response; null without a response, and when the response could not be stored. */
-  response: StoredResponse | null;
+  response: StoredHttpResponse | null;
   /** When a record without a response frees its key. */
   pendingUntil: string;
   /** When the record expires. */
@@ -28,12 +28,12 @@ interface IdempotencyRecord {
  * the key is still taken, and no retry runs at the same time as the first request.
  */
 export async function openIdempotencyRecords(
-  documents: Documents,
+  documents: DocumentStore,
   now: () => number,
 ): Promise<Pick<Coordination, 'beginIdempotent' | 'keepIdempotent' | 'forgetIdempotent' | 'close'>> {
   const records = await documents.collection<IdempotencyRecord>({
     name: 'idempotency',
-    indexes: [{ name: 'expiry', fields: order('expiresAt') }],
+    indexes: [{ name: 'expiry', fields: sortBy('expiresAt') }],
   });
   const instantIn = (fromNowMs: number) => new Date(now() + fromNowMs).toISOString();
   let sweepDueMs = 0;
@@ -98,7 +98,7 @@ export async function openIdempotencyRecords(
   };
 }
 
-function answerOf(record: IdempotencyRecord, fingerprint: string | null): IdempotencyAnswer {
+function answerOf(record: IdempotencyRecord, fingerprint: string | null): IdempotencyBeginning {
   if (record.fingerprint !== fingerprint) return { state: 'reused' };
   if (!record.answered) return { state: 'running' };
   if (fingerprint === null || record.response === null) return { state: 'reused' };

@@ -11,7 +11,7 @@ const PRINTING_LOG: ListenerLog = {
 };
 
 /** The listeners of each channel within this process. */
-export class Listeners {
+export class ChannelListeners {
   readonly #log: ListenerLog;
   readonly #byChannel = new Map<string, Set<Listener>>();
 

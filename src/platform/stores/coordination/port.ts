@@ -11,7 +11,7 @@
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
-export interface RateRequest {
+export interface RateWindowRequest {
   key: string;
   limit: number;
   windowMs: number;
@@ -22,7 +22,7 @@ export interface RateRequest {
   ahead?: number;
 }
 
-export interface RateAnswer {
+export interface RateWindowAnswer {
   allowed: boolean;
   remaining: number;
   /** The requests that were counted in advance. */
@@ -36,7 +36,7 @@ export interface RateAnswer {
  * identifies one slot of one process, `<hostId>/<processId>/<n>`. A repeated request of the same holder renews the
  * slot.
  */
-export interface SlotTerms {
+export interface LeasedSlotRequest {
   key: string;
   limit: number;
   holder: string;
@@ -48,7 +48,7 @@ export interface SlotTerms {
  * among several of them to the one that has waited longest. An owner with half of the slots, rounded up, gets no more
  * while another owner has been seen recently. So every owner gets a turn, and a single owner can have all slots.
  */
-export interface SharedSlotTerms extends SlotTerms {
+export interface SharedSlotRequest extends LeasedSlotRequest {
   /** The holder, whose last part is the owner: `<hostId>/<processId>/<n>/<owner>`. */
   holder: string;
   /** An owner counts as seen for this time after its request. */
@@ -58,50 +58,50 @@ export interface SharedSlotTerms extends SlotTerms {
 }
 
 /** A slot that is held. */
-export type HeldSlot = Pick<SlotTerms, 'key' | 'holder'>;
+export type HeldSlotKey = Pick<LeasedSlotRequest, 'key' | 'holder'>;
 
-export interface AdmitRequest {
+export interface AdmissionRequest {
   /** Slots to release first, regardless of the result. */
-  returned?: readonly HeldSlot[];
+  returned?: readonly HeldSlotKey[];
   /** Refuses the request while this window (see `strike`) is full. */
   blocked?: { key: string; limit: number };
   /** Refuses the request while this flag (see `setFlag`) is set, such as after the revocation of a credential. */
   flag?: string;
-  rate?: RateRequest;
+  rate?: RateWindowRequest;
   /** The slot to take. It is taken only when no other check refused the request. */
-  slot?: SlotTerms;
+  slot?: LeasedSlotRequest;
 }
 
-export interface AdmitAnswer {
+export interface AdmissionAnswer {
   /** Milliseconds until the block ends; 0 when not blocked. A blocked request is not counted. */
   blockedMs: number;
   /** True when the flag is set. A flagged request is not counted. */
   flagged: boolean;
   /** Null when no window was given, or when an earlier check refused. A request over its limit is not counted. */
-  rate: RateAnswer | null;
+  rate: RateWindowAnswer | null;
   /** True when the slot was taken, or none was requested; false when an earlier check refused. */
   slot: boolean;
 }
 
 /** The stored response to an idempotent request. `body` is exactly the text that was sent. */
-export interface StoredResponse {
+export interface StoredHttpResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-export type IdempotencyAnswer =
+export type IdempotencyBeginning =
   /** The caller must run the request, and then call `keep` or `forget` with this token. */
   | { state: 'new'; token: string }
   /** The first request with this key has no response yet. */
   | { state: 'running' }
   /** The same request has a stored response. */
-  | { state: 'replay'; response: StoredResponse }
+  | { state: 'replay'; response: StoredHttpResponse }
   /** The key belongs to another request, or its response could not be stored. */
   | { state: 'reused' };
 
 /** A member of a due set with its due time in milliseconds from now. 0 or less is due at once. */
-export interface Due {
+export interface DueMember {
   member: string;
   afterMs: number;
 }
@@ -121,7 +121,7 @@ export interface Coordination {
    * Checks a request in one round trip: the blocked window, the flag, the rate window and the slot. It also releases
    * earlier slots.
    */
-  admit(request: AdmitRequest): Promise<AdmitAnswer>;
+  admit(request: AdmissionRequest): Promise<AdmissionAnswer>;
   /** Counts a failure (a wrong credential) in its window. Returns the new count and the remaining time. */
   strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }>;
   /** Subtracts one failure from its window, because the credential was right. */
@@ -132,7 +132,7 @@ export interface Coordination {
    * Takes a shared slot, or registers the owner as waiting. True when the slot was taken. It is released and renewed
    * like any other slot.
    */
-  takeShared(request: SharedSlotTerms): Promise<boolean>;
+  takeShared(request: SharedSlotRequest): Promise<boolean>;
   /** Releases a slot. It does nothing for a slot that was released before or has expired. */
   releaseSlot(key: string, holder: string): Promise<void>;
   /** Extends a slot that is still held; false when it expired. */
@@ -153,12 +153,12 @@ export interface Coordination {
     fingerprint: string | null,
     pendingMs: number,
     keepMs: number,
-  ): Promise<IdempotencyAnswer>;
+  ): Promise<IdempotencyBeginning>;
   /**
    * Stores the response for the lifetime of the key; `response` is null when it cannot be stored (too large, or
    * secret).
    */
-  keepIdempotent(key: string, token: string, response: StoredResponse | null): Promise<void>;
+  keepIdempotent(key: string, token: string, response: StoredHttpResponse | null): Promise<void>;
   /** Frees the key, so that a retry runs. */
   forgetIdempotent(key: string, token: string): Promise<void>;
 
@@ -170,7 +170,7 @@ export interface Coordination {
    * Schedules members of a due set, each with its due time. The earlier of two times counts. A time that is scheduled
    * while the member is claimed takes effect when the claim ends, so none is lost.
    */
-  schedule(key: string, dues: readonly Due[]): Promise<void>;
+  schedule(key: string, dues: readonly DueMember[]): Promise<void>;
   /**
    * Claims at most `limit` members that are due. A claim ends by itself after `leaseMs`, and its member is due again.
    */

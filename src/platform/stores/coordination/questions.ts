@@ -2,7 +2,7 @@ import { randomText } from '../../ids/ids.ts';
 import type { Coordination } from './port.ts';
 
 /** The methods of coordination by which questions and answers are sent. */
-export type Channels = Pick<Coordination, 'publish' | 'subscribe'>;
+export type MessageChannels = Pick<Coordination, 'publish' | 'subscribe'>;
 
 /**
  * Asks every process of every host over coordination. Messages may be lost: a process that does not answer in time is
@@ -10,7 +10,7 @@ export type Channels = Pick<Coordination, 'publish' | 'subscribe'>;
  * @param channel the subject, on which `answerQuestions` answers.
  */
 export async function askEveryProcess<Answer>(
-  coordination: Channels,
+  coordination: MessageChannels,
   channel: string,
   question: object,
   timeoutMs: number,
@@ -35,8 +35,8 @@ export async function askEveryProcess<Answer>(
 }
 
 /** Answers the questions on a channel in this process. Resolves with a function that stops answering. */
-export function answerQuestions<Question, Answer>(
-  coordination: Channels,
+export function answerProcessQuestions<Question, Answer>(
+  coordination: MessageChannels,
   channel: string,
   answer: (question: Question) => Promise<Answer> | Answer,
 ): Promise<() => void> {

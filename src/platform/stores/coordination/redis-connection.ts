@@ -24,7 +24,7 @@ const NAMES = [
   'release-due-of',
 ] as const;
 
-export type ScriptName = (typeof NAMES)[number];
+export type RedisScriptName = (typeof NAMES)[number];
 
 /**
  * The scripts for ioredis, which sends their hash, and the whole script to a server that does not have it. Each call
@@ -43,7 +43,7 @@ const RECONNECT_DELAY_MS = 100;
  */
 const RETRY_DELAY_MS = 10;
 
-export type Argument = string | number;
+export type RedisArgument = string | number;
 
 /**
  * A connection that reconnects by itself. A command waits while the connection is down, and is sent again when the
@@ -55,7 +55,7 @@ export type Argument = string | number;
  */
 export class RedisConnection {
   readonly client: Redis;
-  readonly #scripts: Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
+  readonly #scripts: Record<RedisScriptName, (...args: RedisArgument[]) => Promise<unknown>>;
   readonly #deadlineMs: number;
   #lastError: unknown;
 
@@ -76,7 +76,10 @@ export class RedisConnection {
     this.client.on('error', (error) => {
       this.#lastError = error;
     });
-    this.#scripts = this.client as unknown as Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
+    this.#scripts = this.client as unknown as Record<
+      RedisScriptName,
+      (...args: RedisArgument[]) => Promise<unknown>
+    >;
   }
 
   /** Runs a command within the deadline. An attempt that is under way at the deadline may still finish. */
@@ -95,7 +98,7 @@ export class RedisConnection {
   }
 
   /** Runs one script of `lua/`. */
-  script(name: ScriptName, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  script(name: RedisScriptName, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
     return this.run(() => this.#scripts[name](keys.length, ...keys, ...args));
   }
 

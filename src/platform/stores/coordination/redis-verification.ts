@@ -14,7 +14,7 @@ export interface RedisFault {
  * @throws Error with two sentences when it cannot; StoreUnavailableError when it does not respond.
  */
 export async function verifyRedis(url: string): Promise<void> {
-  const fault = await askRedis(url, findFault);
+  const fault = await askRedis(url, findRedisFault);
   if (fault !== null) throw new Error(`${fault.message} ${fault.remedy}`);
 }
 
@@ -50,7 +50,7 @@ export async function askRedis<T>(url: string, ask: (client: Redis) => Promise<T
  * The first fault of a connected server; null when there is none. The database is selected here once more, because the
  * client silently continues with database 0 if the server refuses the number in the URL.
  */
-export async function findFault(client: Redis): Promise<RedisFault | null> {
+export async function findRedisFault(client: Redis): Promise<RedisFault | null> {
   const { db } = client.options;
   const refusal = await client.call('SELECT', String(db ?? 0)).then(
     () => null,

@@ -1,17 +1,17 @@
 import { randomText } from '../../ids/ids.ts';
 import { DAY_MS } from '../../values/units.ts';
-import { type ListenerLog, Listeners } from './listeners.ts';
+import { ChannelListeners, type ListenerLog } from './listeners.ts';
 import type {
-  AdmitAnswer,
-  AdmitRequest,
+  AdmissionAnswer,
+  AdmissionRequest,
   Coordination,
-  Due,
   DueClaims,
-  IdempotencyAnswer,
-  SharedSlotTerms,
-  StoredResponse,
+  DueMember,
+  IdempotencyBeginning,
+  SharedSlotRequest,
+  StoredHttpResponse,
 } from './port.ts';
-import { type Argument, RedisConnection, type ScriptName } from './redis-connection.ts';
+import { type RedisArgument, RedisConnection, type RedisScriptName } from './redis-connection.ts';
 
 const SCAN_COUNT = 1000;
 const TOKEN_CHARACTERS = 16;
@@ -49,19 +49,19 @@ export class RedisCoordination implements Coordination {
    * reconnects.
    */
   readonly #subscriber: RedisConnection;
-  readonly #listeners: Listeners;
+  readonly #listeners: ChannelListeners;
 
   constructor({ url, keyPrefix, deadlineMs = 3000, log }: RedisCoordinationOptions) {
     this.#keyPrefix = keyPrefix;
     this.#commands = new RedisConnection(url, deadlineMs);
     this.#subscriber = new RedisConnection(url, deadlineMs);
-    this.#listeners = new Listeners(log);
+    this.#listeners = new ChannelListeners(log);
     this.#subscriber.client.on('message', (name: string, message: string) => {
       this.#listeners.deliver(name, message);
     });
   }
 
-  async admit({ returned = [], blocked, flag, rate, slot }: AdmitRequest): Promise<AdmitAnswer> {
+  async admit({ returned = [], blocked, flag, rate, slot }: AdmissionRequest): Promise<AdmissionAnswer> {
     const answer = await this.#commands.script(
       'admit',
       [
@@ -106,7 +106,7 @@ export class RedisCoordination implements Coordination {
     await this.#commands.run(() => client.set(this.#keyOf('marks', key), 1, 'PX', lifeMs));
   }
 
-  async takeShared({ key, limit, holder, leaseMs, seenMs, waitMs }: SharedSlotTerms): Promise<boolean> {
+  async takeShared({ key, limit, holder, leaseMs, seenMs, waitMs }: SharedSlotRequest): Promise<boolean> {
     const keys = ['slots', 'slot-owners', 'slot-waiters'].map((kind) => this.#keyOf(kind, key));
     const args = [limit, holder, leaseMs, seenMs, waitMs];
     return (await this.#commands.script('take-shared', keys, args)) === 1;
@@ -137,17 +137,17 @@ export class RedisCoordination implements Coordination {
     fingerprint: string | null,
     pendingMs: number,
     keepMs: number,
-  ): Promise<IdempotencyAnswer> {
+  ): Promise<IdempotencyBeginning> {
     const token = randomText(TOKEN_CHARACTERS);
     const args = [token, fingerprint ?? '', pendingMs, keepMs];
     const answer = await this.#ask('begin-idempotent', 'idempotency', key, ...args);
     const [state, response] = answer as ['new' | 'running' | 'reused'] | ['replay', string];
     if (state === 'new') return { state, token };
-    if (state === 'replay') return { state, response: JSON.parse(response) as StoredResponse };
+    if (state === 'replay') return { state, response: JSON.parse(response) as StoredHttpResponse };
     return { state };
   }
 
-  async keepIdempotent(key: string, token: string, response: StoredResponse | null): Promise<void> {
+  async keepIdempotent(key: string, token: string, response: StoredHttpResponse | null): Promise<void> {
     const kept = response === null ? '' : JSON.stringify(response);
     await this.#ask('keep-idempotent', 'idempotency', key, token, kept);
   }
@@ -164,7 +164,7 @@ export class RedisCoordination implements Coordination {
     await this.#ask('end-lease', 'leases', name, owner);
   }
 
-  async schedule(key: string, dues: readonly Due[]): Promise<void> {
+  async schedule(key: string, dues: readonly DueMember[]): Promise<void> {
     const pairs = dues.flatMap(({ member, afterMs }) => [member, Math.round(afterMs)]);
     await this.#commands.script('schedule-due', this.#dueKeys(key), [DUE_SET_LIFE_MS, ...pairs]);
   }
@@ -247,7 +247,7 @@ export class RedisCoordination implements Coordination {
   }
 
   /** Runs a script on the key of this kind and name. */
-  #ask(script: ScriptName, kind: string, name: string, ...args: Argument[]): Promise<unknown> {
+  #ask(script: RedisScriptName, kind: string, name: string, ...args: RedisArgument[]): Promise<unknown> {
     return this.#commands.script(script, [this.#keyOf(kind, name)], args);
   }
 }

@@ -1,5 +1,5 @@
 import { ExpiringMap } from './expiring-map.ts';
-import type { SharedSlotTerms, SlotTerms } from './port.ts';
+import type { LeasedSlotRequest, SharedSlotRequest } from './port.ts';
 
 /** One owner that shares slots with others. */
 interface SlotOwner {
@@ -18,7 +18,7 @@ class SlotOwners {
    * @param holders the holders of the taken slots.
    */
   mayTake(
-    { limit, holder, seenMs, waitMs }: SharedSlotTerms,
+    { limit, holder, seenMs, waitMs }: SharedSlotRequest,
     holders: readonly string[],
     now: number,
   ): boolean {
@@ -62,12 +62,12 @@ export class LeasedSlots {
   }
 
   /** False when every slot is taken by another. */
-  take(request: SlotTerms): boolean {
+  take(request: LeasedSlotRequest): boolean {
     return this.#hold(request, (holders) => holders.has(request.holder) || holders.size < request.limit);
   }
 
   /** Takes a shared slot. False when every slot is taken, or when another owner must be served first. */
-  takeShared(request: SharedSlotTerms): boolean {
+  takeShared(request: SharedSlotRequest): boolean {
     const owners = this.#ownersOf.get(request.key) ?? new SlotOwners();
     this.#ownersOf.set(request.key, owners, this.#now() + request.seenMs);
     return this.#hold(request, (holders) => owners.mayTake(request, [...holders.keys()], this.#now()));
@@ -98,7 +98,7 @@ export class LeasedSlots {
 
   /** Stores the lease of a holder if it may hold a slot; returns whether it may. */
   #hold(
-    { key, holder, leaseMs }: Pick<SlotTerms, 'key' | 'holder' | 'leaseMs'>,
+    { key, holder, leaseMs }: Pick<LeasedSlotRequest, 'key' | 'holder' | 'leaseMs'>,
     mayHold: (holders: ReadonlyMap<string, number>) => boolean,
   ): boolean {
     const holders = this.#alive(key);

@@ -11,7 +11,7 @@ import {
 } from 'mongodb';
 import { DuplicateKeyError, type IndexSpec, StoreUnavailableError } from './port.ts';
 
-export const DUPLICATE_KEY = 11000;
+export const DUPLICATE_KEY_CODE = 11000;
 /** IndexOptionsConflict and IndexKeySpecsConflict. */
 const INDEX_CONFLICTS = [85, 86];
 /** Codes of a server that is stopping, is no longer the primary, or exceeded its time limit. */
@@ -46,7 +46,7 @@ function writeErrorsOf({ writeErrors }: MongoBulkWriteError): WriteError[] {
 }
 
 function translated(error: unknown, indexes: readonly IndexSpec[]): unknown {
-  if (error instanceof MongoServerError && error.code === DUPLICATE_KEY)
+  if (error instanceof MongoServerError && error.code === DUPLICATE_KEY_CODE)
     return new DuplicateKeyError(indexOf(error, indexes));
   if (isUnavailable(error)) {
     return new StoreUnavailableError(`MongoDB did not answer: ${error.message}`, { cause: error });
@@ -55,10 +55,10 @@ function translated(error: unknown, indexes: readonly IndexSpec[]): unknown {
 }
 
 /** The positions of the documents that a unique index refused; rethrows any other error. */
-export function duplicatesIn(error: unknown): number[] {
+export function duplicatePositionsIn(error: unknown): number[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;
   const failures = writeErrorsOf(error);
-  if (failures.length === 0 || failures.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
+  if (failures.length === 0 || failures.some(({ code }) => code !== DUPLICATE_KEY_CODE)) throw error;
   return failures.map(({ index }) => index).sort((a, b) => a - b);
 }
 

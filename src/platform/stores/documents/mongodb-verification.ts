@@ -1,6 +1,6 @@
 import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { randomText } from '../../ids/ids.ts';
-import { DUPLICATE_KEY, withPortErrors } from './mongodb-errors.ts';
+import { DUPLICATE_KEY_CODE, withPortErrors } from './mongodb-errors.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 
@@ -41,8 +41,8 @@ export async function verifyUniqueIndexes(database: Db): Promise<void> {
         throw error;
       },
     );
-    if (code === DUPLICATE_KEY) return;
-    const answer = code === null ? 'accepts it' : `answers code ${code} instead of ${DUPLICATE_KEY}`;
+    if (code === DUPLICATE_KEY_CODE) return;
+    const answer = code === null ? 'accepts it' : `answers code ${code} instead of ${DUPLICATE_KEY_CODE}`;
     throw new Error(
       `MONGODB_URL leads to a server that is not MongoDB: asked to update a document against a unique index, it ${answer}. Use MongoDB 6 or later; FerretDB and DocumentDB are not supported.`,
     );

@@ -5,21 +5,21 @@ import {
   type SortDirection,
   type UpdateFilter,
 } from 'mongodb';
-import { present } from '../../values/present.ts';
-import { checkFilter, upsertId } from './filter.ts';
-import { duplicatesIn, isIndexConflict, withPortErrors } from './mongodb-errors.ts';
+import { withoutAbsentFields } from '../../values/present.ts';
+import { assertNoUndefined, upsertId } from './filter.ts';
+import { duplicatePositionsIn, isIndexConflict, withPortErrors } from './mongodb-errors.ts';
 import {
-  type Collection,
   type CollectionSpec,
-  type Document,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentUpdate,
+  type DocumentWithId,
   DuplicateKeyError,
-  type Filter,
   type FindOptions,
-  type GroupSpec,
+  type GroupSumsSpec,
   type IndexSpec,
-  type ListedDocuments,
-  type Sort,
-  type Update,
+  type ListableDocumentStore,
+  type SortOrder,
   type UpdateResult,
 } from './port.ts';
 
@@ -48,7 +48,7 @@ interface MongoOptions {
 export async function connectMongoDocuments(
   url: string,
   { makesIndexes = true, deadlineMs = DEADLINE_MS }: MongoOptions = {},
-): Promise<ListedDocuments> {
+): Promise<ListableDocumentStore> {
   const connect = (socketTimeoutMS: number) =>
     new MongoClient(url, {
       appName: 'darkroom',
@@ -76,7 +76,7 @@ export async function connectMongoDocuments(
   }
 
   return {
-    async collection<T extends Document>(spec: CollectionSpec) {
+    async collection<T extends DocumentWithId>(spec: CollectionSpec) {
       if (makesIndexes) await makeIndexes(spec);
       return mongoCollection<T>(database.collection<StoredDocument>(spec.name), spec.indexes);
     },
@@ -120,7 +120,7 @@ function fromMongoIndex(index: Record<string, unknown>): IndexSpec {
     name: String(index.name),
     fields: Object.entries(index.key as Record<string, 1 | -1>),
     ...(index.unique === true && { unique: true }),
-    ...present({ whenPresent: partial && Object.keys(partial) }),
+    ...withoutAbsentFields({ whenPresent: partial && Object.keys(partial) }),
   };
 }
 
@@ -130,7 +130,7 @@ function toMongoIndex({ name, fields, unique, whenPresent }: IndexSpec) {
     name,
     key: Object.fromEntries(fields),
     ...(unique && { unique }),
-    ...present({ partialFilterExpression: exist && Object.fromEntries(exist) }),
+    ...withoutAbsentFields({ partialFilterExpression: exist && Object.fromEntries(exist) }),
   };
 }
 
@@ -142,20 +142,20 @@ interface StoredDocument {
 
 const MAX_UPSERT_TRIES = 3;
 
-function mongoCollection<T extends Document>(
+function mongoCollection<T extends DocumentWithId>(
   collection: MongoCollection<StoredDocument>,
   indexes: readonly IndexSpec[],
-): Collection<T> {
+): DocumentCollection<T> {
   const guarded = <R>(run: () => Promise<R>) => withPortErrors(run, indexes);
-  const matching = <R>(filter: Filter, run: () => Promise<R>) =>
+  const matching = <R>(filter: DocumentFilter, run: () => Promise<R>) =>
     guarded(async () => {
-      checkFilter(filter);
+      assertNoUndefined(filter);
       return run();
     });
-  const changing = <R>(filter: Filter, upsert: boolean, run: () => Promise<R>) =>
+  const changing = <R>(filter: DocumentFilter, upsert: boolean, run: () => Promise<R>) =>
     matching(filter, () => retried(upsert, run));
   const stored = (document: T) => document as unknown as StoredDocument;
-  const changes = (update: Update) => update as UpdateFilter<StoredDocument>;
+  const changes = (update: DocumentUpdate) => update as UpdateFilter<StoredDocument>;
   const ours = (document: StoredDocument | null) => document as unknown as T | null;
 
   return {
@@ -221,11 +221,11 @@ async function insertMany(
     await collection.insertMany(documents, { ordered: false });
     return { duplicates: [] };
   } catch (error) {
-    return { duplicates: duplicatesIn(error) };
+    return { duplicates: duplicatePositionsIn(error) };
   }
 }
 
-async function group(collection: MongoCollection<StoredDocument>, { filter, by, sums }: GroupSpec) {
+async function group(collection: MongoCollection<StoredDocument>, { filter, by, sums }: GroupSumsSpec) {
   const keys = Object.entries(by).map(([name, field]) => [name, { $ifNull: [`$${field}`, null] }]);
   const totals = Object.entries(sums).map(([name, field]) => [name, { $sum: field === 1 ? 1 : `$${field}` }]);
   const stage = { $group: { _id: Object.fromEntries(keys), ...Object.fromEntries(totals) } };
@@ -235,10 +235,10 @@ async function group(collection: MongoCollection<StoredDocument>, { filter, by, 
 
 function findOptions({ sort = [], skip = 0, limit, fields }: FindOptions) {
   const projection = fields && Object.fromEntries(['_id', ...fields].map((field) => [field, 1]));
-  return { sort: sortOf(sort), skip, ...present({ limit, projection }) };
+  return { sort: sortOf(sort), skip, ...withoutAbsentFields({ limit, projection }) };
 }
 
-function sortOf(sort: Sort): Array<[string, SortDirection]> {
+function sortOf(sort: SortOrder): Array<[string, SortDirection]> {
   return sort.map(([field, direction]) => [field, direction]);
 }
 

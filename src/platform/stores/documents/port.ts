@@ -9,7 +9,7 @@
  */
 
 /** Every document has a string `_id`, unique in its collection. */
-export interface Document {
+export interface DocumentWithId {
   _id: string;
 }
 
@@ -20,13 +20,13 @@ export interface Document {
  * joined by $and and $or. $expr compares, by $gt $gte $lt or $lte, two sums of numbers and fields, by $add and
  * $subtract. The embedded documents refuse a filter that holds `undefined`, or anything else, with a TypeError.
  */
-export type Filter = Record<string, unknown>;
+export type DocumentFilter = Record<string, unknown>;
 
 /**
  * Update operators: $set $unset $inc $max $push (with $each, $slice), $pull of the entries that equal a value or have
  * the fields of an object, and $setOnInsert. An update never replaces a whole document.
  */
-export type Update = {
+export type DocumentUpdate = {
   [operator in '$set' | '$unset' | '$inc' | '$max' | '$push' | '$pull' | '$setOnInsert']?: Record<
     string,
     unknown
@@ -34,10 +34,10 @@ export type Update = {
 };
 
 /** The fields to sort by, the first field first: 1 ascending, -1 descending. Missing values sort before all others. */
-export type Sort = ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
+export type SortOrder = ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
 
 /** Sorts by these fields: ascending, or descending after a minus, as in `order('accountId', '-updatedAt')`. */
-export function order(...fields: readonly string[]): Sort {
+export function sortBy(...fields: readonly string[]): SortOrder {
   return fields.map((field) => (field.startsWith('-') ? [field.slice(1), -1] : [field, 1]));
 }
 
@@ -48,7 +48,7 @@ export interface IndexSpec {
    * The indexed fields. A field holds text, a number, true, false or null, or is missing. It is never a list or an
    * object, and never within a list.
    */
-  fields: Sort;
+  fields: SortOrder;
   unique?: boolean;
   /**
    * Only documents with every one of these fields present are in the index (MongoDB: partialFilterExpression $exists).
@@ -72,7 +72,7 @@ export interface DeclaredCollection extends CollectionSpec {
 }
 
 export interface FindOptions {
-  sort?: Sort;
+  sort?: SortOrder;
   skip?: number;
   limit?: number;
   /** Top-level or dotted fields to return; `_id` is always returned. */
@@ -88,7 +88,7 @@ export interface UpdateOptions {
 }
 
 export interface FindOneAndUpdateOptions extends UpdateOptions {
-  sort?: Sort;
+  sort?: SortOrder;
 }
 
 export interface UpdateResult {
@@ -98,8 +98,8 @@ export interface UpdateResult {
   upsertedId: string | null;
 }
 
-export interface GroupSpec {
-  filter: Filter;
+export interface GroupSumsSpec {
+  filter: DocumentFilter;
   /** The key fields of the result: for each name, the document field that it reads. */
   by: Record<string, string>;
   /**
@@ -108,7 +108,7 @@ export interface GroupSpec {
   sums: Record<string, string | 1>;
 }
 
-export interface Collection<T extends Document> {
+export interface DocumentCollection<T extends DocumentWithId> {
   /** Throws DuplicateKeyError when `_id` or a unique index is taken. */
   insertOne(document: T): Promise<void>;
   /**
@@ -116,41 +116,45 @@ export interface Collection<T extends Document> {
    * a unique index refused. The others are stored.
    */
   insertMany(documents: readonly T[]): Promise<{ duplicates: number[] }>;
-  findOne(filter: Filter, options?: Pick<FindOptions, 'sort' | 'fields'>): Promise<T | null>;
-  find(filter: Filter, options?: FindOptions): Promise<T[]>;
+  findOne(filter: DocumentFilter, options?: Pick<FindOptions, 'sort' | 'fields'>): Promise<T | null>;
+  find(filter: DocumentFilter, options?: FindOptions): Promise<T[]>;
   /**
    * Atomic: each of several racing updates of a document sees the result of the previous one. Throws DuplicateKeyError.
    */
-  updateOne(filter: Filter, update: Update, options?: UpdateOptions): Promise<UpdateResult>;
+  updateOne(filter: DocumentFilter, update: DocumentUpdate, options?: UpdateOptions): Promise<UpdateResult>;
   /** Each document is updated atomically, but not all of them together. */
-  updateMany(filter: Filter, update: Update): Promise<UpdateResult>;
+  updateMany(filter: DocumentFilter, update: DocumentUpdate): Promise<UpdateResult>;
   /**
    * Selects one document by the sort, updates it and returns the updated document, in one atomic step. Queues claim an
    * item in this way. Null without a match.
    */
-  findOneAndUpdate(filter: Filter, update: Update, options?: FindOneAndUpdateOptions): Promise<T | null>;
+  findOneAndUpdate(
+    filter: DocumentFilter,
+    update: DocumentUpdate,
+    options?: FindOneAndUpdateOptions,
+  ): Promise<T | null>;
   /** Replaces the whole document when the filter (which may carry a version) matches it. */
-  replaceOne(filter: Filter, document: T, options?: UpdateOptions): Promise<UpdateResult>;
-  deleteOne(filter: Filter): Promise<number>;
-  deleteMany(filter: Filter): Promise<number>;
-  count(filter: Filter): Promise<number>;
+  replaceOne(filter: DocumentFilter, document: T, options?: UpdateOptions): Promise<UpdateResult>;
+  deleteOne(filter: DocumentFilter): Promise<number>;
+  deleteMany(filter: DocumentFilter): Promise<number>;
+  count(filter: DocumentFilter): Promise<number>;
   /** Sums by group: one row per distinct key, in no particular order. */
-  group(spec: GroupSpec): Promise<Array<Record<string, string | number | null>>>;
+  group(spec: GroupSumsSpec): Promise<Array<Record<string, string | number | null>>>;
 }
 
-export interface Documents {
+export interface DocumentStore {
   /**
    * Declares a collection and creates its indexes. Idempotent, and cheap to call at every start. An index whose
    * declaration has changed is built again; other indexes stay, because another slice may have declared them.
    */
-  collection<T extends Document>(spec: CollectionSpec): Promise<Collection<T>>;
+  collection<T extends DocumentWithId>(spec: CollectionSpec): Promise<DocumentCollection<T>>;
   /** Resolves when the store responds; otherwise rejects with StoreUnavailableError. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Documents whose collections can be listed, to copy a whole store. */
-export interface ListedDocuments extends Documents {
+export interface ListableDocumentStore extends DocumentStore {
   /** Every collection that was ever declared, with its indexes, sorted by name. */
   collections(): Promise<CollectionSpec[]>;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { CollectionSpec, Documents } from './port.ts';
+import type { CollectionSpec, DocumentStore } from './port.ts';
 
 /** A build of an index that takes longer is logged. */
 const SLOW_MS = 2_000;
@@ -11,7 +11,7 @@ const REPEATED_MS = 30_000;
  * the index that the start waits for.
  */
 export async function prepareCollections(
-  documents: Documents,
+  documents: DocumentStore,
   specs: readonly CollectionSpec[],
   { log, clock }: { log: { info(context: object, message: string): void }; clock: Clock },
 ): Promise<void> {

@@ -1,25 +1,28 @@
-import type { Channel, ChannelHost } from '../embedded/channel.ts';
-import { checkFilter } from './filter.ts';
-import type { Collection, CollectionSpec, Document, Documents } from './port.ts';
+import type { PrimaryChannel, PrimaryChannelHost } from '../embedded/channel.ts';
+import { assertNoUndefined } from './filter.ts';
+import type { CollectionSpec, DocumentCollection, DocumentStore, DocumentWithId } from './port.ts';
 
 /** Calls a method of a collection in the thread or process that owns it. */
 type CallMethod = (
   collection: string,
-  method: keyof Collection<Document>,
+  method: keyof DocumentCollection<DocumentWithId>,
   args: unknown[],
 ) => Promise<unknown>;
 
 /** A collection that is owned by another thread or process: the documents thread, or the primary. */
-export function remoteCollection<T extends Document>(name: string, call: CallMethod): Collection<T> {
+export function createRemoteCollection<T extends DocumentWithId>(
+  name: string,
+  call: CallMethod,
+): DocumentCollection<T> {
   // Only the last argument of a method is optional. It is left out when it is undefined, which would arrive as null.
-  const send = async <R>(method: keyof Collection<T>, ...args: unknown[]): Promise<R> =>
+  const send = async <R>(method: keyof DocumentCollection<T>, ...args: unknown[]): Promise<R> =>
     (await call(name, method, args.at(-1) === undefined ? args.slice(0, -1) : args)) as R;
   const sendFiltered = async <R>(
-    method: keyof Collection<T>,
+    method: keyof DocumentCollection<T>,
     filter: unknown,
     ...rest: unknown[]
   ): Promise<R> => {
-    checkFilter(filter);
+    assertNoUndefined(filter);
     return send<R>(method, filter, ...rest);
   };
   return {
@@ -35,7 +38,7 @@ export function remoteCollection<T extends Document>(name: string, call: CallMet
     deleteMany: (filter) => sendFiltered('deleteMany', filter),
     count: (filter) => sendFiltered('count', filter),
     async group(spec) {
-      checkFilter(spec.filter);
+      assertNoUndefined(spec.filter);
       return send('group', spec);
     },
   };
@@ -44,11 +47,11 @@ export function remoteCollection<T extends Document>(name: string, call: CallMet
 const SERVICE = 'documents';
 
 /** The primary's documents, as an API process uses them. Closing them does not close those of the primary. */
-export function documentsOverChannel(channel: Channel): Documents {
+export function documentsOverChannel(channel: PrimaryChannel): DocumentStore {
   return {
-    async collection<T extends Document>(spec: CollectionSpec) {
+    async collection<T extends DocumentWithId>(spec: CollectionSpec) {
       await channel.call(SERVICE, 'declare', [spec]);
-      return remoteCollection<T>(spec.name, (name, method, args) =>
+      return createRemoteCollection<T>(spec.name, (name, method, args) =>
         channel.call(SERVICE, method, [name, ...args]),
       );
     },
@@ -60,8 +63,8 @@ export function documentsOverChannel(channel: Channel): Documents {
 }
 
 /** Serves the primary's documents to every API process. */
-export function provideDocuments(host: ChannelHost, documents: Documents): void {
-  const collections = new Map<string, Collection<Document>>();
+export function provideDocuments(host: PrimaryChannelHost, documents: DocumentStore): void {
+  const collections = new Map<string, DocumentCollection<DocumentWithId>>();
 
   host.provide(SERVICE, async (method, args) => {
     if (method === 'ping') return documents.ping();
@@ -73,7 +76,9 @@ export function provideDocuments(host: ChannelHost, documents: Documents): void 
     const [name, ...rest] = args as [string, ...unknown[]];
     const collection = collections.get(name);
     if (collection === undefined) throw new Error(`The collection ${name} was not declared.`);
-    const run = collection[method as keyof Collection<Document>] as (...args: unknown[]) => Promise<unknown>;
+    const run = collection[method as keyof DocumentCollection<DocumentWithId>] as (
+      ...args: unknown[]
+    ) => Promise<unknown>;
     return run(...rest);
   });
 }

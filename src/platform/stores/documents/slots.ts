@@ -1,18 +1,18 @@
 import { randomInt } from 'node:crypto';
-import { type Collection, type Document, type IndexSpec, order } from './port.ts';
+import { type DocumentCollection, type DocumentWithId, type IndexSpec, sortBy } from './port.ts';
 
 /**
  * A document in one of the numbered slots of its account. The number of slots limits how many such documents an account
  * may have.
  */
-interface Slotted extends Document {
+interface Slotted extends DocumentWithId {
   accountId: string;
   /** From 0. */
   slot: number;
 }
 
 /** The unique index that enforces the limit, even for concurrent writers. */
-export const SLOT_INDEX: IndexSpec = { name: 'slot', fields: order('accountId', 'slot'), unique: true };
+export const SLOT_INDEX: IndexSpec = { name: 'slot', fields: sortBy('accountId', 'slot'), unique: true };
 
 /** The number of slots of an account, and the errors for a document that gets none. */
 interface SlotLimit {
@@ -24,15 +24,15 @@ interface SlotLimit {
 }
 
 /** Stores a document in a free slot of its account. @throws the errors of the limit. */
-export async function insertInSlot<T extends Slotted>(
-  collection: Collection<T>,
+export async function insertInFreeSlot<T extends Slotted>(
+  collection: DocumentCollection<T>,
   { limit, tooMany, tooContended }: SlotLimit,
   document: Omit<T, 'slot'> & Pick<T, 'accountId'>,
 ): Promise<T> {
   // One of the racing writers wins every round: only more writers than this at once can exhaust it.
   for (let round = 0; round < 2 * limit; round += 1) {
     const held = await collection.find({ accountId: document.accountId }, { fields: ['slot'] });
-    const [slot] = freeSlots(limit, held);
+    const [slot] = shuffledFreeSlots(limit, held);
     if (slot === undefined) throw tooMany();
     const placed = { ...document, slot } as unknown as T;
     const { duplicates } = await collection.insertMany([placed]);
@@ -42,7 +42,7 @@ export async function insertInSlot<T extends Slotted>(
 }
 
 /** The free slots of an account, beginning with a random one, so that racing writes seldom try the same. */
-export function freeSlots(limit: number, held: readonly Slotted[]): number[] {
+export function shuffledFreeSlots(limit: number, held: readonly Slotted[]): number[] {
   const taken = new Set(held.map(({ slot }) => slot));
   const offset = randomInt(limit);
   const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);

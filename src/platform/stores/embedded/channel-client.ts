@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../documents/port.ts';
-import { batchFrames, type Channel, type Frame, framesOf } from './channel.ts';
+import { type ChannelFrame, createFrameBatcher, framesInMessage, type PrimaryChannel } from './channel.ts';
 import { PendingCalls } from './pending-calls.ts';
 
 /** The end of a link to the primary, in an API process. */
@@ -10,8 +10,8 @@ interface PrimaryLink {
 }
 
 /** A channel over this process's own IPC, for processes that cluster.fork() started. */
-export function channelToPrimary(): Channel {
-  return channelOver({
+export function channelToPrimary(): PrimaryChannel {
+  return channelOverLink({
     // With a callback, the end of the primary is reported by onGone and not by an uncaught error.
     send: (message) => process.send?.(message, undefined, undefined, () => {}),
     onMessage: (listener) => process.on('message', listener),
@@ -19,20 +19,20 @@ export function channelToPrimary(): Channel {
   });
 }
 
-export function channelOver(link: PrimaryLink): Channel {
+export function channelOverLink(link: PrimaryLink): PrimaryChannel {
   const pending = new PendingCalls();
   const listeners = new Map<string, Set<(event: unknown) => void>>();
-  const send = batchFrames((message) => link.send(message));
+  const send = createFrameBatcher((message) => link.send(message));
   let gone = false;
 
-  function receive(frame: Frame): void {
+  function receive(frame: ChannelFrame): void {
     if (frame.kind === 'event') {
       for (const listener of listeners.get(frame.service) ?? []) listener(frame.event);
     } else if (frame.kind === 'answer') pending.settle(frame);
   }
 
   link.onMessage((message) => {
-    for (const frame of framesOf(message)) receive(frame);
+    for (const frame of framesInMessage(message)) receive(frame);
   });
   link.onGone(() => {
     gone = true;

@@ -1,11 +1,11 @@
 import cluster from 'node:cluster';
 import {
-  batchFrames,
   type CallFrame,
-  type ChannelHost,
-  type Frame,
-  framesOf,
-  type ServiceHandler,
+  type ChannelFrame,
+  type ChannelServiceHandler,
+  createFrameBatcher,
+  framesInMessage,
+  type PrimaryChannelHost,
 } from './channel.ts';
 import { serializeError } from './pending-calls.ts';
 
@@ -18,8 +18,8 @@ interface ProcessLinks {
 }
 
 /** A channel host for every process that cluster.fork() started or will start. */
-export function clusterChannelHost(): ChannelHost {
-  return channelHostOver({
+export function clusterChannelHost(): PrimaryChannelHost {
+  return channelHostOverLinks({
     send(processId, message) {
       const worker = cluster.workers?.[processId];
       // With a callback, the death of a process during a write is not an error of the primary.

@@ -5,7 +5,7 @@ import type { CallReply } from './pending-calls.ts';
  * the cluster module. Arguments and results are plain JSON. DuplicateKeyError and StoreUnavailableError keep their
  * classes.
  */
-export interface Channel {
+export interface PrimaryChannel {
   /** Rejects with StoreUnavailableError when the primary ends before or during the call. */
   call(service: string, method: string, args: readonly unknown[]): Promise<unknown>;
   /**
@@ -15,21 +15,21 @@ export interface Channel {
 }
 
 /** The primary's end. */
-export interface ChannelHost {
+export interface PrimaryChannelHost {
   /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
   provide(service: string, handler: ServiceHandler): void;
   /** Sends to the processes that have called a service. @returns their number. */
   broadcast(service: string, event: unknown): number;
 }
 
-export type ServiceHandler = (
+export type ChannelServiceHandler = (
   method: string,
   args: readonly unknown[],
   processId: number,
 ) => Promise<unknown>;
 
 /** A message of the channel. Everything sent within one turn of the event loop travels together. */
-export type Frame = CallFrame | AnswerFrame | EventFrame;
+export type ChannelFrame = CallFrame | AnswerFrame | EventFrame;
 
 export interface CallFrame {
   kind: 'call';
@@ -51,11 +51,11 @@ interface EventFrame {
 
 /** The envelope by which the channel recognises its messages among others of the same processes. */
 interface Envelope {
-  channelFrames: Frame[];
+  channelFrames: ChannelFrame[];
 }
 
 /** The frames in a message; none when the message is not of the channel. */
-export function framesOf(message: unknown): Frame[] {
+export function framesInMessage(message: unknown): ChannelFrame[] {
   const frames = (message as Partial<Envelope> | null)?.channelFrames;
   return Array.isArray(frames) ? frames : [];
 }
@@ -64,8 +64,8 @@ export function framesOf(message: unknown): Frame[] {
  * Collects the frames of one turn of the event loop. A message costs about 0.1 ms regardless of its size, so several
  * frames share one.
  */
-export function batchFrames(send: (message: Envelope) => void): (frame: Frame) => void {
-  let frames: Frame[] = [];
+export function createFrameBatcher(send: (message: Envelope) => void): (frame: ChannelFrame) => void {
+  let frames: ChannelFrame[] = [];
   return (frame) => {
     frames.push(frame);
     if (frames.length > 1) return;

@@ -6,15 +6,15 @@ import { Readable } from 'node:stream';
 import { DAY_MS } from '../../values/units.ts';
 import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import {
-  assertKey,
-  assertWithin,
-  clippedRange,
+  assertObjectKey,
+  assertWithinReadLimit,
+  clipByteRange,
   type ListedObject,
-  type Objects,
+  type ObjectStore,
   type StoredObject,
 } from './port.ts';
-import { ReadCache } from './read-cache.ts';
-import { DiskReserve, readSpace } from './reserve.ts';
+import { ObjectReadCache } from './read-cache.ts';
+import { DiskReserve, readDiskSpace } from './reserve.ts';
 
 /** The header of a file: one byte with the length of the content type, and the content type. The bytes follow. */
 const MAX_HEADER_BYTES = 256;
@@ -35,11 +35,11 @@ interface OpenObject {
  * content type; it is written under a temporary name, synced and renamed, so that an object exists completely or not at
  * all.
  */
-export class FileObjects implements Objects {
+export class FileObjectStore implements ObjectStore {
   readonly #root: string;
   readonly #temporaryFiles: string;
   readonly #reserve: DiskReserve;
-  readonly #cache = new ReadCache((path) => stored(statOrNull(path)));
+  readonly #cache = new ObjectReadCache((path) => stored(statOrNull(path)));
   #prepared: Promise<void> | null = null;
 
   /**
@@ -49,7 +49,7 @@ export class FileObjects implements Objects {
   constructor(directory: string, reserveBytes = 0) {
     this.#root = resolve(directory);
     this.#temporaryFiles = join(this.#root, TEMPORARY_FOLDER);
-    this.#reserve = new DiskReserve(reserveBytes, () => readSpace(this.#root));
+    this.#reserve = new DiskReserve(reserveBytes, () => readDiskSpace(this.#root));
   }
 
   async put(
@@ -81,7 +81,7 @@ export class FileObjects implements Objects {
     if (object === null) return null;
     const { handle, contentType, headerBytes, sizeBytes } = object;
     try {
-      const { start, end } = clippedRange(range, sizeBytes);
+      const { start, end } = clipByteRange(range, sizeBytes);
       const body =
         end < start
           ? await handle.close().then(() => Readable.from([]))
@@ -96,14 +96,14 @@ export class FileObjects implements Objects {
   async read(key: string, limitBytes: number): Promise<Uint8Array | null> {
     const cached = await this.#cache.get(key);
     if (cached !== null) {
-      assertWithin(limitBytes, cached.length);
+      assertWithinReadLimit(limitBytes, cached.length);
       return cached;
     }
     const object = await this.#open(key);
     if (object === null) return null;
     const { handle, path, stats, headerBytes, sizeBytes } = object;
     try {
-      assertWithin(limitBytes, sizeBytes);
+      assertWithinReadLimit(limitBytes, sizeBytes);
       // The buffer is not cleared, because it is either filled completely or dropped.
       const bytes = Buffer.allocUnsafeSlow(sizeBytes);
       await stored(readFully(handle, bytes, headerBytes));
@@ -216,7 +216,7 @@ function statOrNull(path: string): Promise<Stats | null> {
 }
 
 function nullWhenMissing(error: unknown): null {
-  if (isMissing(error)) return null;
+  if (isFileMissingError(error)) return null;
   throw error;
 }
 
@@ -245,7 +245,7 @@ async function moveDurably(from: string, to: string): Promise<void> {
     await rename(from, to);
   } catch (error) {
     // The directory mostly exists, and a check for each file would cost another access to the disk.
-    if (!isMissing(error)) throw error;
+    if (!isFileMissingError(error)) throw error;
     firstMade = await mkdir(directory, { recursive: true });
     await rename(from, to);
   }
@@ -280,7 +280,7 @@ const FAN_OUT_DIRECTORY = /^~[0-9a-f]{2}$/;
 export const TEMPORARY_FOLDER = '~tmp';
 
 function pathOf(root: string, key: string): string {
-  assertKey(key);
+  assertObjectKey(key);
   const segments = key.split('/');
   const name = segments.pop() ?? '';
   const fan = `~${createHash('sha256').update(name).digest('hex').slice(0, 2)}`;
@@ -314,11 +314,11 @@ async function openOrNone(directory: string): Promise<Dir | []> {
   try {
     return await opendir(directory);
   } catch (error) {
-    if (isMissing(error)) return [];
+    if (isFileMissingError(error)) return [];
     throw error;
   }
 }
 
-export function isMissing(error: unknown): boolean {
+export function isFileMissingError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

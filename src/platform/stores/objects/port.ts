@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
  * `[a-zA-Z0-9_.-]` between slashes; other keys are a TypeError. Failures of the store reject with
  * StoreUnavailableError.
  */
-export interface Objects {
+export interface ObjectStore {
   /**
    * Stores the bytes completely or not at all. A failed stream stores nothing, and its error is thrown.
    * @param recorded the write of the object's document, which has to be durable before the object is visible. The bytes
@@ -64,7 +64,7 @@ const MAX_SEGMENT_CHARACTERS = 200;
  * Throws unless the key is valid in every implementation: segments of `[a-zA-Z0-9_.-]`, none of them `.` or `..`,
  * between slashes. Keys are created by the service and never by a client, so an invalid one is a programming error.
  */
-export function assertKey(key: string): void {
+export function assertObjectKey(key: string): void {
   const ordinary = (segment: string) =>
     segment !== '.' && segment !== '..' && segment.length <= MAX_SEGMENT_CHARACTERS;
   if (!KEY.test(key) || !key.split('/').every(ordinary)) {
@@ -76,7 +76,7 @@ export function assertKey(key: string): void {
  * The requested range, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past the
  * end.
  */
-export function clippedRange(
+export function clipByteRange(
   range: { start: number; end: number } | undefined,
   sizeBytes: number,
 ): { start: number; end: number } {
@@ -89,7 +89,7 @@ export function clippedRange(
   return { start: range.start, end: Math.min(range.end, sizeBytes - 1) };
 }
 
-export function assertWithin(limitBytes: number, sizeBytes: number): void {
+export function assertWithinReadLimit(limitBytes: number, sizeBytes: number): void {
   if (sizeBytes > limitBytes) {
     throw new RangeError(`The object has ${sizeBytes} bytes, more than ${limitBytes}.`);
   }

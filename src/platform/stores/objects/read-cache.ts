@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import { MEGABYTE } from '../../values/units.ts';
+import { MEGABYTE_BYTES } from '../../values/units.ts';
 
-const MAX_CACHE_BYTES = 16 * MEGABYTE;
+const MAX_CACHE_BYTES = 16 * MEGABYTE_BYTES;
 /**
  * The largest object that is cached. Larger objects are read from the system's page cache as fast as they are copied.
  */
@@ -22,7 +22,7 @@ interface CachedObject {
  * takes one file operation instead of five: it checks that the file still exists and is the same. The cache has at most
  * 16 MiB and keeps the most recently read objects.
  */
-export class ReadCache {
+export class ObjectReadCache {
   readonly #stat: (path: string) => Promise<Stats | null>;
   readonly #cached = new LRUCache<string, CachedObject>({
     maxSize: MAX_CACHE_BYTES,

@@ -4,7 +4,7 @@ import { StorageFullError } from '../documents/port.ts';
 /** The lifetime of a measurement of the disk. */
 const MEASUREMENT_LIFE_MS = 1_000;
 /** The largest share of a small disk that is reserved. */
-export const MAX_RESERVED_SHARE = 0.1;
+export const MAX_RESERVED_DISK_SHARE = 0.1;
 
 interface Space {
   freeBytes: number;
@@ -23,7 +23,7 @@ export class DiskReserve {
   #spareBytes = 0;
 
   /** @param maxShare the largest share of a disk that is reserved. */
-  constructor(reserveBytes: number, measure: () => Promise<Space>, maxShare = MAX_RESERVED_SHARE) {
+  constructor(reserveBytes: number, measure: () => Promise<Space>, maxShare = MAX_RESERVED_DISK_SHARE) {
     this.#reserveBytes = reserveBytes;
     this.#measure = measure;
     this.#maxShare = maxShare;
@@ -54,13 +54,13 @@ export class DiskReserve {
 export function reservedBytes(
   setBytes: number,
   { totalBytes }: Space,
-  maxShare = MAX_RESERVED_SHARE,
+  maxShare = MAX_RESERVED_DISK_SHARE,
 ): number {
   return Math.min(setBytes, totalBytes * maxShare);
 }
 
 /** The free space and size of the disk of an existing directory. */
-export async function readSpace(directory: string): Promise<Space> {
+export async function readDiskSpace(directory: string): Promise<Space> {
   const { bavail, blocks, bsize } = await statfs(directory);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }

@@ -1,9 +1,15 @@
 import { Readable } from 'node:stream';
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3';
-import { present } from '../../values/present.ts';
-import { MEGABYTE } from '../../values/units.ts';
+import { withoutAbsentFields } from '../../values/present.ts';
+import { MEGABYTE_BYTES } from '../../values/units.ts';
 import { StoreUnavailableError } from '../documents/port.ts';
-import { assertKey, assertWithin, type ListedObject, type Objects, type StoredObject } from './port.ts';
+import {
+  assertObjectKey,
+  assertWithinReadLimit,
+  type ListedObject,
+  type ObjectStore,
+  type StoredObject,
+} from './port.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 /** The timeout of a request with all its attempts, up to the headers of its response. */
@@ -20,7 +26,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
 const LIST_PAGE = 1000;
 /** The size of a part, which is held in memory. S3 accepts 10,000 parts, which are 80 GB. */
-const PART_BYTES = 8 * MEGABYTE;
+const PART_BYTES = 8 * MEGABYTE_BYTES;
 
 interface S3Options {
   bucket: string;
@@ -38,7 +44,7 @@ interface S3Credentials {
 }
 
 /** The credentials of a bucket in a settings file; null if it has none. */
-export function credentialsIn(
+export function s3CredentialsIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): S3Credentials | null {
   const {
@@ -51,7 +57,7 @@ export function credentialsIn(
 }
 
 /** Stores objects in a bucket. */
-export class S3Objects implements Objects {
+export class S3ObjectStore implements ObjectStore {
   readonly #options: S3Options;
   #connected: ReturnType<typeof connect> | null = null;
 
@@ -100,7 +106,7 @@ export class S3Objects implements Objects {
     const object = await this.get(key);
     if (object === null) return null;
     try {
-      assertWithin(limitBytes, object.sizeBytes);
+      assertWithinReadLimit(limitBytes, object.sizeBytes);
       const bytes = new Uint8Array(object.sizeBytes);
       let filled = 0;
       for await (const chunk of object.body) {
@@ -155,7 +161,7 @@ export class S3Objects implements Objects {
   }
 
   #objectOf(key: string): { Bucket: string; Key: string } {
-    assertKey(key);
+    assertObjectKey(key);
     return { Bucket: this.#options.bucket, Key: key };
   }
 
@@ -235,7 +241,7 @@ async function connect({ region, endpoint, credentials }: S3Options) {
     region,
     maxAttempts: MAX_TRIES,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-    ...present({ credentials }),
+    ...withoutAbsentFields({ credentials }),
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: UPLOAD_TIMEOUT_MS,

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, systemClock } from '../../../platform/clock.ts';
-import type { AdmitAnswer, RateAnswer } from '../../../platform/stores/coordination/port.ts';
+import type { AdmissionAnswer, RateWindowAnswer } from '../../../platform/stores/coordination/port.ts';
 import type { Caller } from '../authentication.ts';
-import { ADMISSION_TTL_MS } from '../revocations.ts';
+import { ADMISSION_CACHE_MS } from '../revocations.ts';
 
 /** The most requests that one query counts in advance. */
 const MAX_REQUESTS_AHEAD = 100;
@@ -14,7 +14,7 @@ interface AdmissionLoader {
    * Asks coordination.
    * @param ahead how many requests to count in advance.
    */
-  load: (ahead: number) => Promise<AdmitAnswer>;
+  load: (ahead: number) => Promise<AdmissionAnswer>;
   /** Whether the cached answer is not sufficient, because the call also needs a slot. */
   bypassesCache?: boolean;
 }
@@ -47,7 +47,7 @@ export class AdmissionCache {
   }
 
   /** The cached answer while it is valid, with this call counted. Null when coordination must be asked. */
-  pass(caller: Caller, network: string): RateAnswer | null {
+  pass(caller: Caller, network: string): RateWindowAnswer | null {
     const last = this.#admitted.get(caller);
     const nowMs = this.#clock.elapsedMs();
     if (last === undefined || last.network !== network || nowMs >= last.untilMs) return null;
@@ -67,7 +67,7 @@ export class AdmissionCache {
     caller: Caller,
     network: string,
     { load, bypassesCache = false }: AdmissionLoader,
-  ): Promise<AdmitAnswer> {
+  ): Promise<AdmissionAnswer> {
     const rate = bypassesCache ? null : this.pass(caller, network);
     if (rate !== null) return { blockedMs: 0, flagged: false, rate, slot: true };
     const { accountId } = caller;
@@ -89,8 +89,8 @@ export class AdmissionCache {
   }
 
   /** Stores an answer. Its lifetime starts before the query was sent, so that no entry outlives the answer. */
-  #note(caller: Caller, network: string, askedMs: number, rate: RateAnswer, isAhead: boolean): void {
-    this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_TTL_MS });
+  #note(caller: Caller, network: string, askedMs: number, rate: RateWindowAnswer, isAhead: boolean): void {
+    this.#admitted.set(caller, { network, untilMs: askedMs + ADMISSION_CACHE_MS });
     const { ahead, remaining, resetMs } = rate;
     if (isAhead) this.#windows.set(caller.accountId, { ahead, remaining, endsMs: askedMs + resetMs });
     else {

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 
 /** The state of an account's rate window, as the response headers show it. */
-export interface RateBudget {
+export interface RateWindowState {
   limit: number;
   windowMs: number;
   remaining: number;
@@ -12,7 +12,10 @@ export interface RateBudget {
  * Sends the rest of the caller's rate window: in the three headers of the API, and in the two of the draft standard.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
-export function sendBudget(reply: FastifyReply, { limit, windowMs, remaining, resetMs }: RateBudget): void {
+export function sendRateLimitHeaders(
+  reply: FastifyReply,
+  { limit, windowMs, remaining, resetMs }: RateWindowState,
+): void {
   const resetSeconds = Math.ceil(resetMs / 1000);
   reply.header('ratelimit-limit', String(limit));
   reply.header('ratelimit-remaining', String(remaining));

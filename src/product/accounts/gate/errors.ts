@@ -1,11 +1,14 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import type { RateAnswer } from '../../../platform/stores/coordination/port.ts';
-import { AS_API_KEY, unauthorized } from '../authentication.ts';
-import type { SlotKind } from './slots.ts';
+import type { RateWindowAnswer } from '../../../platform/stores/coordination/port.ts';
+import { API_KEY_SCHEME_HINT, unauthorizedError } from '../authentication.ts';
+import type { CallSlotKind } from './slots.ts';
 
 /** Runs a route's own check. It returns the error instead of throwing it, so that the rate limits are applied first. */
-export function findRefusal(request: FastifyRequest, { check }: FastifyContextConfig): ApiError | null {
+export function findRouteCheckError(
+  request: FastifyRequest,
+  { check }: FastifyContextConfig,
+): ApiError | null {
   try {
     check?.(request);
     return null;
@@ -19,9 +22,9 @@ export function findRefusal(request: FastifyRequest, { check }: FastifyContextCo
 const OTHER_HEADERS = ['x-api-key', 'api-key', 'apikey', 'x-auth-token'];
 const OTHER_QUERY_FIELDS = ['apiKey', 'api_key', 'apikey', 'key', 'token', 'access_token'];
 
-export function missingCredential(request: FastifyRequest): ApiError {
+export function missingCredentialError(request: FastifyRequest): ApiError {
   const message = `${whereItIsNotRead(request)}: send the header "Authorization: ApiKey <API_KEY>".`;
-  return unauthorized(message, AS_API_KEY);
+  return unauthorizedError(message, API_KEY_SCHEME_HINT);
 }
 
 function whereItIsNotRead({ headers, query }: FastifyRequest): string {
@@ -32,7 +35,7 @@ function whereItIsNotRead({ headers, query }: FastifyRequest): string {
   return 'A credential is missing';
 }
 
-export function sessionRequired(): ApiError {
+export function sessionRequiredError(): ApiError {
   return new ApiError(
     'forbidden',
     'Only a signed-in console session may call this endpoint, not an API key: sign in at POST /api/v1/auth/sign-in.',
@@ -40,7 +43,7 @@ export function sessionRequired(): ApiError {
   );
 }
 
-export function tooManyRequests(rate: RateAnswer): ApiError {
+export function tooManyRequestsError(rate: RateWindowAnswer): ApiError {
   return new ApiError('rate_limited', 'Too many requests in this minute: wait for Retry-After seconds.', {
     details: { reason: 'request_rate' },
     retryAfterSeconds: rate.resetMs / 1000,
@@ -48,21 +51,21 @@ export function tooManyRequests(rate: RateAnswer): ApiError {
 }
 
 /** What takes the slots of an account. */
-const IN_USE: Readonly<Record<SlotKind, string>> = {
+const IN_USE: Readonly<Record<CallSlotKind, string>> = {
   calls: 'synchronous calls of this account are in flight',
   waits: 'waits for jobs of this account are open',
   downloads: 'downloads of this account are under way',
   linkDownloads: 'download by a link of this account is under way',
 };
 
-export function noSlotLeft(kind: SlotKind, limit: number): ApiError {
+export function noSlotLeftError(kind: CallSlotKind, limit: number): ApiError {
   return new ApiError('rate_limited', `${limit} ${IN_USE[kind]}: wait for one to end.`, {
     details: { reason: 'account_concurrency', limit },
     retryAfterSeconds: 1,
   });
 }
 
-export function addressBlocked(blockedMs: number): ApiError {
+export function addressBlockedError(blockedMs: number): ApiError {
   return new ApiError(
     'rate_limited',
     'Too many wrong credentials came from this address: wait for Retry-After seconds.',

@@ -1,35 +1,39 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { networkOf } from '../../../platform/http/connection/client-network.ts';
+import { clientNetworkOf } from '../../../platform/http/connection/client-network.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import type { AdmitAnswer, Coordination, RateAnswer } from '../../../platform/stores/coordination/port.ts';
+import type {
+  AdmissionAnswer,
+  Coordination,
+  RateWindowAnswer,
+} from '../../../platform/stores/coordination/port.ts';
 import {
   type Authentication,
-  accountSuspended,
+  accountSuspendedError,
   type Caller,
-  callerIfAny,
-  isByCookie,
+  callerOrNull,
+  hasOnlyCookieCredential,
   setCaller,
 } from '../authentication.ts';
 import { invalidateCredentials } from '../revocations.ts';
 import { AccountCallCounts } from './account-calls.ts';
 import { AdmissionCache } from './admission-cache.ts';
-import { type RateBudget, sendBudget } from './budget.ts';
+import { type RateWindowState, sendRateLimitHeaders } from './budget.ts';
 import {
-  addressBlocked,
-  findRefusal,
-  missingCredential,
-  noSlotLeft,
-  sessionRequired,
-  tooManyRequests,
+  addressBlockedError,
+  findRouteCheckError,
+  missingCredentialError,
+  noSlotLeftError,
+  sessionRequiredError,
+  tooManyRequestsError,
 } from './errors.ts';
-import { CallSlots, type SlotKind } from './slots.ts';
+import { type CallSlotKind, CallSlots } from './slots.ts';
 
 /** The most calls of an account that may wait for jobs at once. */
-export const MAX_JOB_WAITS = 8;
+export const MAX_WAITING_JOB_CALLS = 8;
 
 /** The most downloads of many files that an account may have at once. */
-export const MAX_DOWNLOADS = 2;
+export const MAX_CONCURRENT_DOWNLOADS = 2;
 /** The most of these downloads that may use links. */
 const MAX_LINK_DOWNLOADS = 1;
 
@@ -45,7 +49,7 @@ declare module 'fastify' {
     /** Whether a public route ignores the credential of a request. */
     ignoresCredential?: (request: FastifyRequest) => boolean;
     /** The kind of slot that the call takes; null for a call that takes none. */
-    slot?: SlotKind | ((request: FastifyRequest) => SlotKind | null);
+    slot?: CallSlotKind | ((request: FastifyRequest) => CallSlotKind | null);
     /** Refuses a request by its path and query alone, before a slot is taken or the body is read. */
     check?: (request: FastifyRequest) => void;
   }
@@ -84,12 +88,12 @@ interface Strike {
  * call needs no round trip while the cached answer about its caller is valid (see admission-cache.ts) and a slot, if it
  * takes one, has just been returned.
  */
-export class Gate {
+export class CallGate {
   /** The calls of each account, for the operator. */
   readonly accountCalls = new AccountCallCounts();
   readonly #options: GateOptions;
   /** The number of slots of an account, by kind. */
-  readonly #slotLimits: Readonly<Record<SlotKind, number>>;
+  readonly #slotLimits: Readonly<Record<CallSlotKind, number>>;
   readonly #slots: CallSlots;
   readonly #admissionCache = new AdmissionCache();
   /**
@@ -101,8 +105,8 @@ export class Gate {
     this.#options = options;
     this.#slotLimits = {
       calls: options.settings.SYNC_CALLS_PER_ACCOUNT,
-      waits: MAX_JOB_WAITS,
-      downloads: MAX_DOWNLOADS,
+      waits: MAX_WAITING_JOB_CALLS,
+      downloads: MAX_CONCURRENT_DOWNLOADS,
       linkDownloads: MAX_LINK_DOWNLOADS,
     };
     this.#slots = new CallSlots(options.coordination, `${options.hostId}/${options.processId}`);
@@ -123,7 +127,7 @@ export class Gate {
       done();
     });
     app.addHook('onResponse', (request, reply, done) => {
-      const caller = callerIfAny(request);
+      const caller = callerOrNull(request);
       if (caller !== null) this.accountCalls.answered(caller.accountId, reply.statusCode);
       done();
     });
@@ -131,14 +135,14 @@ export class Gate {
 
   /** The caller of a route that is not public. */
   requireCaller(request: FastifyRequest): Caller {
-    const caller = callerIfAny(request);
-    if (caller === null) throw missingCredential(request);
+    const caller = callerOrNull(request);
+    if (caller === null) throw missingCredentialError(request);
     return caller;
   }
 
   /** The caller, or null on a public route without a credential. */
   callerIfAny(request: FastifyRequest): Caller | null {
-    return callerIfAny(request);
+    return callerOrNull(request);
   }
 
   /**
@@ -149,7 +153,7 @@ export class Gate {
   async takeSlot(
     request: FastifyRequest,
     reply: FastifyReply,
-    kind: SlotKind,
+    kind: CallSlotKind,
     accountId: string,
   ): Promise<void> {
     const slot = this.#slots.slotFor(`${kind}/${accountId}`, this.#slotLimits[kind]);
@@ -157,7 +161,7 @@ export class Gate {
       this.#slots.isHeld(slot) ||
       (await this.#slots.admit({}, slot)).slot ||
       (await this.#slots.retryTake(slot));
-    if (!isTaken) throw noSlotLeft(kind, this.#slotLimits[kind]);
+    if (!isTaken) throw noSlotLeftError(kind, this.#slotLimits[kind]);
     this.#slots.holdLong(request, reply, slot);
   }
 
@@ -177,12 +181,12 @@ export class Gate {
 
   /** Counts a credential as wrong before it is verified. @throws ApiError 429 when the window was full. */
   async strikeFirst(request: FastifyRequest): Promise<Strike> {
-    const key = this.#strikeKey(networkOf(request.ip));
+    const key = this.#strikeKey(clientNetworkOf(request.ip));
     const counted = await this.#options.coordination.strike(key, WINDOW_MS);
     const giveBack = () => this.#options.coordination.giveBackStrike(key);
     if (counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) {
       await giveBack();
-      throw addressBlocked(counted.resetMs);
+      throw addressBlockedError(counted.resetMs);
     }
     return {
       giveBack,
@@ -195,7 +199,7 @@ export class Gate {
 
   /** Whether this process knows that the address has sent too many wrong credentials. */
   isBlocked(request: FastifyRequest): boolean {
-    return this.#blockedMsOf(networkOf(request.ip)) > 0;
+    return this.#blockedMsOf(clientNetworkOf(request.ip)) > 0;
   }
 
   /**
@@ -203,8 +207,8 @@ export class Gate {
    * @returns the error to throw: the given one, or 429 once the window is full.
    */
   async refuseWrong(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
-    const blockedMs = this.#blockedMsOf(networkOf(request.ip));
-    return blockedMs > 0 ? addressBlocked(blockedMs) : this.#strike(request, refusal);
+    const blockedMs = this.#blockedMsOf(clientNetworkOf(request.ip));
+    return blockedMs > 0 ? addressBlockedError(blockedMs) : this.#strike(request, refusal);
   }
 
   /**
@@ -215,18 +219,18 @@ export class Gate {
     if (config.ignoresCredential || config.check || config.slot) return false;
     const caller = this.#options.authentication.knownCallerOf(request);
     if (caller === null || caller.isSuspended || isWrongAccess(config, caller)) return false;
-    const network = networkOf(request.ip);
+    const network = clientNetworkOf(request.ip);
     const rate = this.#blockedMsOf(network) > 0 ? null : this.#admissionCache.pass(caller, network);
     if (rate === null) return false;
     setCaller(request, caller);
-    sendBudget(reply, this.#budgetOf(caller, rate));
+    sendRateLimitHeaders(reply, this.#budgetOf(caller, rate));
     return true;
   }
 
   async #admit(request: FastifyRequest, reply: FastifyReply, config: FastifyContextConfig): Promise<void> {
-    this.#refuseBlocked(this.#blockedMsOf(networkOf(request.ip)));
+    this.#refuseBlocked(this.#blockedMsOf(clientNetworkOf(request.ip)));
     let caller = await this.#authenticate(request, config);
-    const refusal = findRefusal(request, config);
+    const refusal = findRouteCheckError(request, config);
     const kind = refusal === null && caller !== null ? slotKindOf(request, config) : null;
     let answer = await this.#ask(request, reply, caller, { kind });
     if (answer.flagged) {
@@ -237,14 +241,15 @@ export class Gate {
       answer = await this.#ask(request, reply, caller, { kind, ignoresFlag: true });
     }
     if (caller !== null) setCaller(request, caller);
-    if (caller !== null && answer.rate !== null) sendBudget(reply, this.#budgetOf(caller, answer.rate));
+    if (caller !== null && answer.rate !== null)
+      sendRateLimitHeaders(reply, this.#budgetOf(caller, answer.rate));
     this.#refuseBlocked(answer.blockedMs);
-    if (answer.rate?.allowed === false) throw tooManyRequests(answer.rate);
-    if (caller?.isSuspended) throw accountSuspended();
-    if (caller === null && config.access !== 'public') throw missingCredential(request);
-    if (isWrongAccess(config, caller)) throw sessionRequired();
+    if (answer.rate?.allowed === false) throw tooManyRequestsError(answer.rate);
+    if (caller?.isSuspended) throw accountSuspendedError();
+    if (caller === null && config.access !== 'public') throw missingCredentialError(request);
+    if (isWrongAccess(config, caller)) throw sessionRequiredError();
     if (refusal !== null) throw refusal;
-    if (!answer.slot) throw noSlotLeft(kind ?? 'calls', this.#slotLimits[kind ?? 'calls']);
+    if (!answer.slot) throw noSlotLeftError(kind ?? 'calls', this.#slotLimits[kind ?? 'calls']);
   }
 
   async #authenticate(request: FastifyRequest, config: FastifyContextConfig): Promise<Caller | null> {
@@ -254,7 +259,7 @@ export class Gate {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'unauthorized') throw error;
       // A browser sends the cookie of an expired session by itself.
-      if (isByCookie(request) && needsNoCredential(config)) return null;
+      if (hasOnlyCookieCredential(request) && needsNoCredential(config)) return null;
       throw await this.#strike(request, error);
     }
   }
@@ -264,9 +269,9 @@ export class Gate {
     request: FastifyRequest,
     reply: FastifyReply,
     caller: Caller | null,
-    { kind, ignoresFlag = false }: { kind: SlotKind | null; ignoresFlag?: boolean },
-  ): Promise<AdmitAnswer> {
-    const network = networkOf(request.ip);
+    { kind, ignoresFlag = false }: { kind: CallSlotKind | null; ignoresFlag?: boolean },
+  ): Promise<AdmissionAnswer> {
+    const network = clientNetworkOf(request.ip);
     const slot =
       kind === null || caller === null || caller.isSuspended
         ? null
@@ -308,7 +313,7 @@ export class Gate {
   }
 
   /** The state of a caller's rate window. It includes requests that were counted in advance and not made yet. */
-  #budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateAnswer): RateBudget {
+  #budgetOf({ accountId }: Caller, { allowed, remaining, resetMs }: RateWindowAnswer): RateWindowState {
     return {
       limit: this.#options.settings.REQUESTS_PER_MINUTE,
       windowMs: WINDOW_MS,
@@ -322,7 +327,7 @@ export class Gate {
    */
   #noteFailure(request: FastifyRequest, { count, resetMs }: { count: number; resetMs: number }): void {
     if (count < this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE) return;
-    this.#blockedUntil.set(networkOf(request.ip), this.#options.now() + resetMs);
+    this.#blockedUntil.set(clientNetworkOf(request.ip), this.#options.now() + resetMs);
   }
 
   /** Milliseconds for which the address is still blocked, as far as this process knows. */
@@ -332,18 +337,18 @@ export class Gate {
   }
 
   #refuseBlocked(blockedMs: number): void {
-    if (blockedMs > 0) throw addressBlocked(blockedMs);
+    if (blockedMs > 0) throw addressBlockedError(blockedMs);
   }
 
   /** Counts a wrong credential. Returns 429 instead of the given error once the window is full. */
   async #strike(request: FastifyRequest, refusal: ApiError): Promise<ApiError> {
     const counted = await this.#options.coordination.strike(
-      this.#strikeKey(networkOf(request.ip)),
+      this.#strikeKey(clientNetworkOf(request.ip)),
       WINDOW_MS,
     );
     this.#noteFailure(request, counted);
     return counted.count > this.#options.settings.FAILED_AUTHENTICATIONS_PER_MINUTE
-      ? addressBlocked(counted.resetMs)
+      ? addressBlockedError(counted.resetMs)
       : refusal;
   }
 }
@@ -364,6 +369,6 @@ function isWrongAccess({ access }: FastifyContextConfig, caller: Caller | null):
 }
 
 /** The kind of slot that a call takes. */
-export function slotKindOf(request: FastifyRequest, { slot }: FastifyContextConfig): SlotKind | null {
+export function slotKindOf(request: FastifyRequest, { slot }: FastifyContextConfig): CallSlotKind | null {
   return typeof slot === 'function' ? slot(request) : (slot ?? null);
 }

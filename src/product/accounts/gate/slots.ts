@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import type {
-  AdmitAnswer,
-  AdmitRequest,
+  AdmissionAnswer,
+  AdmissionRequest,
   Coordination,
-  HeldSlot,
-  SlotTerms,
+  HeldSlotKey,
+  LeasedSlotRequest,
 } from '../../../platform/stores/coordination/port.ts';
-import { retryUntil } from '../../../platform/stores/outages.ts';
+import { retryUntilLeaseEnds } from '../../../platform/stores/outages.ts';
 
 /** Longer than any synchronous call can take, upload included. */
 const MAX_CALL_MS = 120_000;
@@ -31,10 +31,10 @@ const PIGGYBACK_MS = 20;
  * The kinds of slots of an account: for synchronous image calls (`calls`), for calls that wait for a job (`waits`), for
  * downloads of many files, and for those downloads that use a link.
  */
-export type SlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
+export type CallSlotKind = 'calls' | 'waits' | 'downloads' | 'linkDownloads';
 
 /** A slot that serves calls in sequence. */
-interface CallSlot extends SlotTerms {
+interface CallSlot extends LeasedSlotRequest {
   /**
    * Until when another call may take over the slot, in elapsed milliseconds; null before coordination has granted it.
    */
@@ -68,7 +68,7 @@ export class CallSlots {
    * Sends an admission request. It also carries the releases of returned slots, which so cost no round trip of their
    * own.
    */
-  async admit(terms: AdmitRequest, slot: CallSlot | null = null): Promise<AdmitAnswer> {
+  async admit(terms: AdmissionRequest, slot: CallSlot | null = null): Promise<AdmissionAnswer> {
     const returned = this.#takeReturning();
     const full = returned.length === 0 ? terms : { ...terms, returned };
     try {
@@ -172,7 +172,7 @@ export class CallSlots {
     if (oldest !== undefined) this.#releaseIn(oldest.sinceMs - dueMs);
   }
 
-  #takeReturning(): HeldSlot[] {
+  #takeReturning(): HeldSlotKey[] {
     const taken = this.#returning.map(({ slot: { key, holder } }) => ({ key, holder }));
     this.#returning = [];
     return taken;
@@ -182,12 +182,14 @@ export class CallSlots {
    * Releases a slot in its own request, retried until the lease ends. A final failure is ignored, because the end of
    * the lease frees the slot as well.
    */
-  #release({ key, holder }: HeldSlot): void {
-    retryUntil(() => this.#coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(() => undefined);
+  #release({ key, holder }: HeldSlotKey): void {
+    retryUntilLeaseEnds(() => this.#coordination.releaseSlot(key, holder), SLOT_LEASE_MS).catch(
+      () => undefined,
+    );
   }
 
   /** Requests a slot. The time for which the slot may pass from call to call starts before the request. */
-  async #admitWith(slot: CallSlot, terms: AdmitRequest): Promise<AdmitAnswer> {
+  async #admitWith(slot: CallSlot, terms: AdmissionRequest): Promise<AdmissionAnswer> {
     const keptUntilMs = this.#clock.elapsedMs() + KEPT_MS;
     const { key, holder, limit, leaseMs } = slot;
     const answer = await this.#coordination.admit({ ...terms, slot: { key, holder, limit, leaseMs } });

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
-import { secretHash } from '../keys.ts';
+import { hashSecret } from '../keys.ts';
 
 /** How long wrong passwords of an account are remembered after the first one. */
 const WINDOW_MS = 15 * 60_000;
@@ -13,7 +13,7 @@ const MAX_DELAY_MS = 60_000;
 const FAMILIAR_MS = 30 * DAY_MS;
 
 /** The delay between two guesses at one account, by the number of wrong ones: 0, then 1, 2, 4 … 60 s. */
-export function delayMsAfter(wrongGuesses: number): number {
+export function delayMsAfterWrongGuesses(wrongGuesses: number): number {
   if (wrongGuesses < FREE_GUESSES) return 0;
   return Math.min(FIRST_DELAY_MS * 2 ** (wrongGuesses - FREE_GUESSES), MAX_DELAY_MS);
 }
@@ -30,7 +30,7 @@ interface Guess {
  * Slows down guesses at one account, however many addresses they come from. It never locks an account: a person who has
  * signed in from a network before can sign in there at once. An unknown e-mail address is treated like any other.
  */
-export class Guesses {
+export class PasswordGuesses {
   readonly #coordination: Coordination;
 
   constructor(coordination: Coordination) {
@@ -42,7 +42,7 @@ export class Guesses {
    * @throws ApiError 429 rate_limited, reason sign_in_delay, while the delay after the previous guess lasts.
    */
   async begin(email: string, network: string): Promise<Guess> {
-    const account = secretHash(email);
+    const account = hashSecret(email);
     const counted = `guesses/${account}`;
     const familiar = `signed-in/${account}/${network}`;
     const { flagged: isFamiliar } = await this.#coordination.admit({ flag: familiar });
@@ -62,7 +62,7 @@ export class Guesses {
   /** Counts a guess before it is verified, so that concurrent guesses do not all pass the limit. */
   async #countGuess(account: string, counted: string): Promise<void> {
     const { count } = await this.#coordination.strike(counted, WINDOW_MS);
-    const delayMs = delayMsAfter(count - 1);
+    const delayMs = delayMsAfterWrongGuesses(count - 1);
     if (delayMs === 0) return;
     const turn = await this.#coordination.strike(`guess-turn/${account}`, delayMs);
     if (turn.count === 1) return;

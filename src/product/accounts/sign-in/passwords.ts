@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { MEGABYTE } from '../../../platform/values/units.ts';
+import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 
 interface ScryptCost {
   N: number;
@@ -13,7 +13,7 @@ interface ScryptCost {
 const derive = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
 
 /** OWASP's first recommendation for scrypt: N 2^17, r 8, p 1 (128 MB, about 0.3 s). */
-const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE };
+const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * MEGABYTE_BYTES };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 

@@ -1,20 +1,20 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeOf } from '../../../platform/http/envelope.ts';
+import { envelopeSchemaOf } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import { accountSuspended, isByCookie } from '../authentication.ts';
-import type { Gate } from '../gate/gate.ts';
-import { type Account, CookieSession, LinkBody, SignedIn, SignInBody } from '../schema.ts';
+import { accountSuspendedError, hasOnlyCookieCredential } from '../authentication.ts';
+import type { CallGate } from '../gate/gate.ts';
+import { type Account, CookieSignInResult, SignInBody, SignInLinkBody, SignInResult } from '../schema.ts';
 import type { AccountsStore } from '../store.ts';
 import type { SessionCookie } from './cookie.ts';
-import { openSession, SESSION_LIFE_MS, takeSignInLink } from './sessions.ts';
+import { CONSOLE_SESSION_LIFE_MS, createConsoleSession, useSignInLink } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
 
 interface SessionRoutesOptions {
   store: AccountsStore;
-  gate: Gate;
+  gate: CallGate;
   cookie: SessionCookie;
   coordination: Coordination;
   /** Describes an account with its credits, which the billing slice knows. */
@@ -43,12 +43,12 @@ export async function sessionRoutes(
         summary: 'Sign in to a console session',
         description: 'The answer contains the token of the session, only this once.',
         body: SignInBody,
-        response: { 201: envelopeOf(SignedIn) },
+        response: { 201: envelopeSchemaOf(SignInResult) },
       },
     },
     async (request, reply) => {
       const account = await signIn(request, reply);
-      const { token, session } = await openSession(store, account._id, now());
+      const { token, session } = await createConsoleSession(store, account._id, now());
       const answer = { token, expiresAt: session.expiresAt, account: await describe(account._id) };
       return sendCreated(reply, '/account', 'Signed in.', answer);
     },
@@ -63,7 +63,7 @@ export async function sessionRoutes(
         description:
           'For pages of this service, which send `X-Console: 1`: the session comes as a cookie that scripts cannot read.',
         body: SignInBody,
-        response: { 201: envelopeOf(CookieSession) },
+        response: { 201: envelopeSchemaOf(CookieSignInResult) },
       },
     },
     async (request, reply) => {
@@ -73,7 +73,7 @@ export async function sessionRoutes(
     },
   );
 
-  app.post<{ Body: LinkBody }>(
+  app.post<{ Body: SignInLinkBody }>(
     '/auth/cookie/link',
     {
       config: SIGNS_IN,
@@ -81,19 +81,19 @@ export async function sessionRoutes(
         summary: 'Sign in by a link',
         description:
           'Takes the token of a link that the service printed, which signs in once, within ten minutes. For pages of this service, which send `X-Console: 1`.',
-        body: LinkBody,
-        response: { 201: envelopeOf(CookieSession) },
+        body: SignInLinkBody,
+        response: { 201: envelopeSchemaOf(CookieSignInResult) },
       },
     },
     async (request, reply) => {
       cookie.requireOwnPage(request);
       const strike = await gate.strikeFirst(request);
-      const accountId = await takeSignInLink(store, request.body.token, now());
+      const accountId = await useSignInLink(store, request.body.token, now());
       if (accountId === null) throw strike.failed(linkOver());
       await strike.giveBack();
       const standing = await store.findStanding(accountId);
       if (standing === null) throw linkOver();
-      if (standing.isSuspended) throw accountSuspended();
+      if (standing.isSuspended) throw accountSuspendedError();
       return sendCookie(request, reply, accountId);
     },
   );
@@ -114,14 +114,14 @@ export async function sessionRoutes(
         await store.removeSession(accountId, sessionId);
         await gate.revoke(sessionId);
       }
-      if (isByCookie(request)) reply.headers(cookie.ending(request));
+      if (hasOnlyCookieCredential(request)) reply.headers(cookie.ending(request));
       return reply.code(204).send();
     },
   );
 
   async function sendCookie(request: FastifyRequest, reply: FastifyReply, accountId: string) {
-    const { token, session } = await openSession(store, accountId, now());
-    cookie.set(request, reply, token, SESSION_LIFE_MS / 1000);
+    const { token, session } = await createConsoleSession(store, accountId, now());
+    cookie.set(request, reply, token, CONSOLE_SESSION_LIFE_MS / 1000);
     const answer = { expiresAt: session.expiresAt, account: await describe(accountId) };
     return sendCreated(reply, '/account', 'Signed in.', answer);
   }

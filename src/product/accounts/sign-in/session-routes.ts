@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import type { Gate } from '../gate/gate.ts';
-import { Session, SessionParams } from '../schema.ts';
+import type { CallGate } from '../gate/gate.ts';
+import { ConsoleSession, SessionParams } from '../schema.ts';
 import type { AccountsStore } from '../store.ts';
 
 /** The routes by which an account's owner lists its console sessions, and ends one of them. */
 export async function sessionListRoutes(
   app: FastifyInstance,
-  { store, gate, now }: { store: AccountsStore; gate: Gate; now: () => Date },
+  { store, gate, now }: { store: AccountsStore; gate: CallGate; now: () => Date },
 ): Promise<void> {
   app.get(
     '/auth/sessions',
@@ -18,7 +18,7 @@ export async function sessionListRoutes(
       schema: {
         summary: 'List sessions',
         description: 'The console sessions of the account that are not over, newest first. Not paged.',
-        response: { 200: envelopeOf(Type.Array(Session)) },
+        response: { 200: envelopeSchemaOf(Type.Array(ConsoleSession)) },
       },
     },
     async (request) => {
@@ -33,7 +33,7 @@ export async function sessionListRoutes(
           expiresAt,
           isCurrent: id === sessionId,
         }));
-      return success('Sessions listed.', sessions);
+      return successEnvelope('Sessions listed.', sessions);
     },
   );
 

@@ -1,8 +1,8 @@
 import { newId, randomText } from '../../../platform/ids/ids.ts';
-import { secretHash } from '../keys.ts';
+import { hashSecret } from '../keys.ts';
 import type { AccountsStore, SessionDocument } from '../store.ts';
 
-export const SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
+export const CONSOLE_SESSION_LIFE_MS = 12 * 60 * 60 * 1000;
 const LINK_LIFE_MS = 10 * 60 * 1000;
 const SECRET_CHARACTERS = 40;
 
@@ -13,13 +13,13 @@ interface OpenedSession {
 }
 
 /** Opens a console session of an account. */
-export async function openSession(
+export async function createConsoleSession(
   store: AccountsStore,
   accountId: string,
   now: Date,
 ): Promise<OpenedSession> {
   const token = `ses_${randomText(SECRET_CHARACTERS)}`;
-  const session = sessionOf(accountId, token, now, SESSION_LIFE_MS);
+  const session = sessionOf(accountId, token, now, CONSOLE_SESSION_LIFE_MS);
   await store.insertSession(session);
   return { token, session };
 }
@@ -38,8 +38,8 @@ async function createSignInLink(store: AccountsStore, accountId: string, now: Da
  * Uses up the token of a sign-in link.
  * @returns the id of its account; null for a token that is wrong, expired or used.
  */
-export async function takeSignInLink(store: AccountsStore, token: string, now: Date): Promise<string | null> {
-  const link = await store.findLinkByHash(secretHash(token));
+export async function useSignInLink(store: AccountsStore, token: string, now: Date): Promise<string | null> {
+  const link = await store.findLinkByHash(hashSecret(token));
   if (link === null || Date.parse(link.expiresAt) <= now.getTime()) return null;
   return (await store.removeSession(link.accountId, link._id)) ? link.accountId : null;
 }
@@ -70,7 +70,7 @@ function sessionOf(accountId: string, token: string, now: Date, lifeMs: number):
   return {
     _id: newId('ses', now.getTime()),
     accountId,
-    hash: secretHash(token),
+    hash: hashSecret(token),
     createdAt: now.toISOString(),
     expiresAt: new Date(now.getTime() + lifeMs).toISOString(),
   };

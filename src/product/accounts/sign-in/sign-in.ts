@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
-import { networkOf } from '../../../platform/http/connection/client-network.ts';
+import { clientNetworkOf } from '../../../platform/http/connection/client-network.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import { accountSuspended } from '../authentication.ts';
-import type { Gate } from '../gate/gate.ts';
+import { accountSuspendedError } from '../authentication.ts';
+import type { CallGate } from '../gate/gate.ts';
 import type { SignInBody } from '../schema.ts';
 import type { AccountDocument, AccountsStore } from '../store.ts';
-import { Guesses } from './guesses.ts';
+import { PasswordGuesses } from './guesses.ts';
 import { passwordMatches } from './passwords.ts';
 import { SignInQueue } from './queue.ts';
 
@@ -24,9 +24,9 @@ const QUEUE = { atOnce: 2, mostWaiting: 32, mostOfNetwork: 8, mostWaitMs: 4_000 
  * @returns the account.
  * @throws ApiError 401 unauthorized, 403 forbidden for a suspended account, 429 rate_limited.
  */
-export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coordination) {
+export function createSignIn(store: AccountsStore, gate: CallGate, coordination: Coordination) {
   const queue = new SignInQueue(QUEUE);
-  const guesses = new Guesses(coordination);
+  const guesses = new PasswordGuesses(coordination);
 
   async function verified(
     { email, password }: SignInBody,
@@ -47,7 +47,7 @@ export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coo
     request: FastifyRequest<{ Body: SignInBody }>,
     reply: FastifyReply,
   ): Promise<AccountDocument> => {
-    const network = networkOf(request.ip);
+    const network = clientNetworkOf(request.ip);
     const strike = await gate.strikeFirst(request);
     // A guess that arrives during the delay stays counted for its network.
     const guess = await guesses.begin(request.body.email.toLowerCase(), network);
@@ -57,7 +57,7 @@ export function createSignIn(store: AccountsStore, gate: Gate, coordination: Coo
     });
     if (account === null) throw strike.failed(wrongPassword());
     await Promise.all([strike.giveBack(), guess.succeeded()]);
-    if (account.suspendedAt != null) throw accountSuspended();
+    if (account.suspendedAt != null) throw accountSuspendedError();
     return account;
   };
 }

@@ -1,24 +1,24 @@
 import type { FastifyRequest } from 'fastify';
-import type { Signatures } from '../../../platform/http/signatures.ts';
-import type { PutQuery } from '../schema.ts';
+import type { LinkSigner } from '../../../platform/http/signatures.ts';
+import type { SignedUploadQuery } from '../schema.ts';
 
 /** The right that a link grants: to read the content of an asset, or to upload it. */
 type Grant = 'asset-content' | 'asset-put';
 
 /** Signed links to the content of an asset. They need no credential, because the account is a signed part of them. */
 export class AssetLinks {
-  readonly #signatures: Signatures;
+  readonly #signatures: LinkSigner;
   readonly #publicUrl: () => string;
   readonly #now: () => Date;
 
-  constructor(signatures: Signatures, publicUrl: () => string, now: () => Date) {
+  constructor(signatures: LinkSigner, publicUrl: () => string, now: () => Date) {
     this.#signatures = signatures;
     this.#publicUrl = publicUrl;
     this.#now = now;
   }
 
   sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string {
-    const query = linkQuery(this.#signatures, { grant, id: assetId }, accountId, expiresAt);
+    const query = signedLinkQuery(this.#signatures, { grant, id: assetId }, accountId, expiresAt);
     return `${this.#publicUrl()}/api/v1/assets/${assetId}/content?${query}`;
   }
 
@@ -26,8 +26,8 @@ export class AssetLinks {
    * The account for which a link was made.
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
    */
-  ownerOf(grant: Grant, assetId: string, query: PutQuery): string {
-    return verifyLink(this.#signatures, { grant, id: assetId }, query, this.#now());
+  ownerOf(grant: Grant, assetId: string, query: SignedUploadQuery): string {
+    return verifySignedLink(this.#signatures, { grant, id: assetId }, query, this.#now());
   }
 }
 
@@ -38,14 +38,14 @@ interface Linked {
 }
 
 /** Whether a request uses a signed link. */
-export function isLink({ query }: FastifyRequest): boolean {
-  const { signature, expires } = query as PutQuery;
+export function isSignedLinkRequest({ query }: FastifyRequest): boolean {
+  const { signature, expires } = query as SignedUploadQuery;
   return signature !== undefined || expires !== undefined;
 }
 
 /** The query of a link. It names the account for which the link is made. */
-export function linkQuery(
-  signatures: Signatures,
+export function signedLinkQuery(
+  signatures: LinkSigner,
   { grant, id }: Linked,
   accountId: string,
   expiresAt: Date,
@@ -57,8 +57,8 @@ export function linkQuery(
  * The account for which a link was made.
  * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
  */
-export function verifyLink(
-  signatures: Signatures,
+export function verifySignedLink(
+  signatures: LinkSigner,
   { grant, id }: Linked,
   query: { owner?: string; expires?: string; signature?: string },
   now: Date,

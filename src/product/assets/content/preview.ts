@@ -3,15 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TransformCall } from '../../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { isFresh } from '../../../platform/http/hooks/caching.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
-import { isLink } from './links.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { isEtagMatch } from '../../../platform/http/hooks/caching.ts';
+import type { CallGate } from '../../accounts/gate/gate.ts';
+import { isSignedLinkRequest } from './links.ts';
 import type { AssetReader } from './reader.ts';
-import { cacheControl } from './sending.ts';
+import { cacheControlHeader } from './sending.ts';
 
 interface PreviewsOptions {
-  gate: Gate;
+  gate: CallGate;
   imageWorkers: ImageWorkers;
   reader: AssetReader;
   now: () => Date;
@@ -21,7 +21,7 @@ const PREVIEW_TIMEOUT_MS = 20_000;
 const QUALITY = 72;
 
 /** Small previews of assets, for lists: a WebP of the first frame, upright. They are free of charge and not stored. */
-export class Previews {
+export class AssetPreviews {
   readonly #options: PreviewsOptions;
 
   constructor(options: PreviewsOptions) {
@@ -34,20 +34,20 @@ export class Previews {
    * @throws ApiError of the asset and of the image pool; invalid_param on preview if the request uses a link.
    */
   async send(request: FastifyRequest, reply: FastifyReply, assetId: string, edge: number) {
-    if (isLink(request)) throw notByLink();
+    if (isSignedLinkRequest(request)) throw notByLink();
     const { gate, imageWorkers, reader, now } = this.#options;
     const { accountId } = gate.requireCaller(request);
     const { digest, expiresAt, ...file } = await reader.find(accountId, assetId);
     const etag = `"${hash('sha256', `${digest}/${edge}/${QUALITY}`, 'hex').slice(0, 32)}"`;
     const headers = {
       etag,
-      'cache-control': cacheControl(
+      'cache-control': cacheControlHeader(
         request,
         [expiresAt === null ? null : Date.parse(expiresAt)],
         now().getTime(),
       ),
     };
-    if (isFresh(request.headers['if-none-match'], etag)) return reply.headers(headers).code(304).send();
+    if (isEtagMatch(request.headers['if-none-match'], etag)) return reply.headers(headers).code(304).send();
     const work = imageWorkers.transform({
       bytes: file,
       pass: fittedInto(edge),
@@ -71,7 +71,7 @@ function fittedInto(edge: number): TransformCall['pass'] {
 }
 
 function notByLink() {
-  return invalidParam(
+  return invalidParamError(
     'preview',
     'A signed link is for the original: leave preview out, or send a credential.',
   );

@@ -1,9 +1,9 @@
 import { ownedBytes, type StoredFile } from '../../../imaging/images/source.ts';
-import { bodyTooLarge } from '../../../platform/http/bodies/streamed-body.ts';
+import { bodyTooLargeError } from '../../../platform/http/bodies/streamed-body.ts';
 import { StoreUnavailableError } from '../../../platform/stores/documents/port.ts';
-import type { Objects, StoredObject } from '../../../platform/stores/objects/port.ts';
-import { storageUnreadable } from '../errors.ts';
-import type { AssetRecords, DoneAsset } from '../records.ts';
+import type { ObjectStore, StoredObject } from '../../../platform/stores/objects/port.ts';
+import { storageUnreadableError } from '../errors.ts';
+import type { AssetRecordCache, DoneAsset } from '../records.ts';
 
 /** An asset whose bytes can be read later, into memory of their own. */
 interface AssetFile extends StoredFile {
@@ -17,12 +17,12 @@ interface AssetFile extends StoredFile {
 
 /** Assets as workers read them. */
 export class AssetReader {
-  readonly #records: AssetRecords;
-  readonly #objects: Objects;
+  readonly #records: AssetRecordCache;
+  readonly #objects: ObjectStore;
   readonly #limitBytes: number;
 
   /** @param limitBytes the size of the largest asset that may be read. */
-  constructor(records: AssetRecords, objects: Objects, limitBytes: number) {
+  constructor(records: AssetRecordCache, objects: ObjectStore, limitBytes: number) {
     this.#records = records;
     this.#objects = objects;
     this.#limitBytes = limitBytes;
@@ -38,7 +38,7 @@ export class AssetReader {
   readonly find = async (accountId: string, assetId: string, param?: string): Promise<AssetFile> => {
     const asset = await this.#records.find(accountId, assetId, param);
     const { image: facts, name, digest, expiresAt } = asset;
-    if (facts.bytes > this.#limitBytes) throw bodyTooLarge('file', this.#limitBytes, param);
+    if (facts.bytes > this.#limitBytes) throw bodyTooLargeError('file', this.#limitBytes, param);
     return {
       ...{ facts, name, digest, expiresAt },
       length: facts.bytes,
@@ -47,7 +47,7 @@ export class AssetReader {
         const bytes =
           (await this.#readBytes(asset)) ??
           (await this.#readBytes(await this.#records.findStored(accountId, assetId, param)));
-        if (bytes === null) throw storageUnreadable();
+        if (bytes === null) throw storageUnreadableError();
         return ownedBytes(bytes);
       },
     };
@@ -71,7 +71,7 @@ export class AssetReader {
   };
 
   #readBytes({ objectKey }: DoneAsset): Promise<Uint8Array | null> {
-    return this.#objects.read(objectKey, this.#limitBytes).catch(unreadable);
+    return this.#objects.read(objectKey, this.#limitBytes).catch(rethrowAsUnreadable);
   }
 }
 
@@ -79,17 +79,17 @@ export class AssetReader {
  * Opens the bytes of an asset, or a range of them, as a stream.
  * @throws ApiError provider_unavailable with reason storage_read
  */
-export async function openContent(
-  objects: Objects,
+export async function openAssetContent(
+  objects: ObjectStore,
   { objectKey }: Pick<DoneAsset, 'objectKey'>,
   range: { start: number; end: number } | null,
 ): Promise<StoredObject> {
-  const object = await objects.get(objectKey, range ?? undefined).catch(unreadable);
-  if (object === null) throw storageUnreadable();
+  const object = await objects.get(objectKey, range ?? undefined).catch(rethrowAsUnreadable);
+  if (object === null) throw storageUnreadableError();
   return object;
 }
 
 /** Converts a failure of the object store to an API error; any other error is passed on. */
-export function unreadable(cause: unknown): never {
-  throw cause instanceof StoreUnavailableError ? storageUnreadable(cause) : cause;
+export function rethrowAsUnreadable(cause: unknown): never {
+  throw cause instanceof StoreUnavailableError ? storageUnreadableError(cause) : cause;
 }

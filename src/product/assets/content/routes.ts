@@ -1,25 +1,25 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
 import type { Objects } from '../../../platform/stores/objects/port.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
+import type { CallGate } from '../../accounts/gate/gate.ts';
 import { findOp } from '../../catalogue/index.ts';
-import { findDone } from '../records.ts';
-import { AssetParams, ContentQuery } from '../schema.ts';
+import { findAssetWithContent } from '../records.ts';
+import { AssetContentQuery, AssetParams } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
-import { type AssetLinks, isLink } from './links.ts';
-import type { Previews } from './preview.ts';
-import { openContent } from './reader.ts';
-import { disposition, fileNameOf, sendRanged } from './sending.ts';
+import { type AssetLinks, isSignedLinkRequest } from './links.ts';
+import type { AssetPreviews } from './preview.ts';
+import { openAssetContent } from './reader.ts';
+import { contentDispositionHeader, downloadFileName, sendFileOrRange } from './sending.ts';
 
 interface ContentRoutesOptions {
-  gate: Gate;
+  gate: CallGate;
   store: AssetsStore;
-  objects: Objects;
+  objects: ObjectStore;
   links: AssetLinks;
-  previews: Previews;
+  previews: AssetPreviews;
   now: () => Date;
 }
 
@@ -34,15 +34,18 @@ export async function contentRoutes(
   app: FastifyInstance,
   { gate, store, objects, links, previews, now }: ContentRoutesOptions,
 ): Promise<void> {
-  openToEveryOrigin(app, isLink);
-  answerPreflight(app, '/assets/:assetId/content', { methods: ['GET', 'HEAD', 'PUT'], isSigned: isLink });
+  openToEveryOrigin(app, isSignedLinkRequest);
+  answerPreflight(app, '/assets/:assetId/content', {
+    methods: ['GET', 'HEAD', 'PUT'],
+    isSigned: isSignedLinkRequest,
+  });
 
-  app.get<{ Params: AssetParams; Querystring: ContentQuery }>(
+  app.get<{ Params: AssetParams; Querystring: AssetContentQuery }>(
     '/assets/:assetId/content',
     {
       config: {
         access: 'public',
-        ignoresCredential: isLink,
+        ignoresCredential: isSignedLinkRequest,
         responseType: 'image/*',
         slot: (request) => (asksForPreview(request) ? 'calls' : null),
       },
@@ -52,14 +55,14 @@ export async function contentRoutes(
           'With a credential, or without one by a signed link. Answers single ranges and ETags. With preview, a small WebP of it, free of charge. X-Service-Warnings says `sandbox_model:<model>` of what a model of the sandbox invented.',
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: AssetParams,
-        querystring: ContentQuery,
+        querystring: AssetContentQuery,
       },
     },
     async (request, reply) => {
       refuseImageParameters(request.query);
       const { preview } = request.query;
       if (preview !== undefined) return previews.send(request, reply, request.params.assetId, preview);
-      const asset = await findDone(store, readerOf(request), request.params.assetId);
+      const asset = await findAssetWithContent(store, readerOf(request), request.params.assetId);
       const { mimeType: type, bytes: sizeBytes } = asset.image;
       addWarnings(reply, asset.warnings ?? []);
       const shown = request.query.download === true ? 'attachment' : 'inline';
@@ -69,30 +72,32 @@ export async function contentRoutes(
         etag: `"${asset.digest}"`,
         ends: endsOf(asset, request.query),
         headers: {
-          'content-disposition': disposition(
+          'content-disposition': contentDispositionHeader(
             shown,
-            fileNameOf(asset.name ?? asset._id, asset.image.format, true),
+            downloadFileName(asset.name ?? asset._id, asset.image.format, true),
           ),
           'x-content-type-options': 'nosniff',
           'content-security-policy': CONTENT_POLICY,
         },
-        open: async (range: ByteRange | null) => (await openContent(objects, asset, range)).body,
+        open: async (range: ByteRange | null) => (await openAssetContent(objects, asset, range)).body,
       };
-      return sendRanged(request, reply, file, now().getTime());
+      return sendFileOrRange(request, reply, file, now().getTime());
     },
   );
 
   /** The account whose asset may be read: that of the link, else the caller's. */
-  function readerOf(request: FastifyRequest<{ Params: AssetParams; Querystring: ContentQuery }>): string {
+  function readerOf(
+    request: FastifyRequest<{ Params: AssetParams; Querystring: AssetContentQuery }>,
+  ): string {
     const { params, query } = request;
-    if (!isLink(request)) return gate.requireCaller(request).accountId;
+    if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
     return links.ownerOf('asset-content', params.assetId, query);
   }
 }
 
 /** It may be asked before validation. */
 function asksForPreview({ query }: FastifyRequest): boolean {
-  return (query as ContentQuery).preview !== undefined;
+  return (query as AssetContentQuery).preview !== undefined;
 }
 
 /** The parameters that would change the picture. */
@@ -107,13 +112,13 @@ function refuseImageParameters(query: object): void {
   const name = Object.keys(query).find((field) => IMAGE_PARAMETERS.has(field));
   if (name === undefined) return;
   const message = `${name} is not read here, which answers the original: get a signed address of the changed picture by POST /api/v1/delivery-links, or its bytes by POST /api/v1/images/transform.`;
-  throw invalidParam(name, message);
+  throw invalidParamError(name, message);
 }
 
 /** When the response must no longer be used: at the end of the asset, or of the link. */
 function endsOf(
   { expiresAt }: { expiresAt: string | null },
-  { expires }: ContentQuery,
+  { expires }: AssetContentQuery,
 ): Array<number | null> {
   return [expiresAt === null ? null : Date.parse(expiresAt), expires === undefined ? null : Number(expires)];
 }

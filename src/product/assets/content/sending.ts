@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { create } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isFresh } from '../../../platform/http/hooks/caching.ts';
+import { isEtagMatch } from '../../../platform/http/hooks/caching.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
-import { isByCookie } from '../../accounts/authentication.ts';
-import { isLink } from './links.ts';
+import { hasOnlyCookieCredential } from '../../accounts/authentication.ts';
+import { isSignedLinkRequest } from './links.ts';
 
 /** A file as a route sends it. */
 interface SentFile {
@@ -24,13 +24,13 @@ interface SentFile {
  * Sends a file: whole, or the single range that the request asks for, or 304 when the client has it already. The
  * headers are set once the file is open, so that they never describe the response to a failure.
  */
-export async function sendRanged(
+export async function sendFileOrRange(
   request: FastifyRequest,
   reply: FastifyReply,
   { type, sizeBytes, etag, ends, headers, open }: SentFile,
   nowMs: number,
 ): Promise<FastifyReply> {
-  const isKnown = isFresh(request.headers['if-none-match'], etag);
+  const isKnown = isEtagMatch(request.headers['if-none-match'], etag);
   const range = rangeOf(request, { sizeBytes, etag });
   // For a HEAD, the server would read the whole stream only to discard it.
   const body = isKnown || request.method === 'HEAD' ? Readable.from([]) : await open(range);
@@ -38,7 +38,7 @@ export async function sendRanged(
     .type(type)
     .headers(headers)
     .header('etag', etag)
-    .header('cache-control', cacheControl(request, ends, nowMs))
+    .header('cache-control', cacheControlHeader(request, ends, nowMs))
     .header('accept-ranges', 'bytes');
   if (isKnown) return reply.code(304).send();
   const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
@@ -78,12 +78,12 @@ const MAX_AGE_SECONDS = 31_536_000;
  * A browser must revalidate pictures that the console shows, because another person may use it after a sign-out.
  * @param ends epoch milliseconds after which no copy may be used. Null means no such time.
  */
-export function cacheControl(
+export function cacheControlHeader(
   request: FastifyRequest,
   ends: ReadonlyArray<number | null>,
   nowMs: number,
 ): string {
-  if (!isLink(request) && isByBrowser(request)) return 'private, no-cache';
+  if (!isSignedLinkRequest(request) && isByBrowser(request)) return 'private, no-cache';
   const remaining = ends.map((end) => (end === null ? MAX_AGE_SECONDS : Math.floor((end - nowMs) / 1000)));
   const seconds = Math.max(0, Math.min(MAX_AGE_SECONDS, ...remaining));
   return `private, max-age=${seconds}, immutable`;
@@ -91,14 +91,14 @@ export function cacheControl(
 
 /** Whether the request may come from a page of the console, by its cookie or by a pasted key. */
 function isByBrowser(request: FastifyRequest): boolean {
-  return isByCookie(request) || request.headers['x-console'] !== undefined;
+  return hasOnlyCookieCredential(request) || request.headers['x-console'] !== undefined;
 }
 
 /**
  * The name of a downloaded file, with an extension.
  * @param name as it was given, possibly with the extension of another format.
  */
-export function fileNameOf(name: string, format: string, keepsExtension: boolean): string {
+export function downloadFileName(name: string, format: string, keepsExtension: boolean): string {
   const safe = name.replace(UNSAFE_IN_NAMES, '_');
   const hasExtension = HAS_EXTENSION.test(safe);
   if (hasExtension && keepsExtension) return safe;
@@ -106,6 +106,6 @@ export function fileNameOf(name: string, format: string, keepsExtension: boolean
 }
 
 /** The Content-Disposition header, with the name in ASCII for old clients and in UTF-8 for all others. */
-export function disposition(type: 'attachment' | 'inline', filename: string): string {
+export function contentDispositionHeader(type: 'attachment' | 'inline', filename: string): string {
   return create(filename, { type, fallback: filename.replace(UNSAFE_IN_ASCII, '_') });
 }

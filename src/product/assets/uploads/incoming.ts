@@ -1,21 +1,21 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { Admission } from '../../../imaging/images/admission.ts';
+import { AdmissionQueue } from '../../../imaging/images/admission.ts';
 import { checkIsImage } from '../../../imaging/images/source.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../../platform/http/bodies/multipart.ts';
-import { announcedBytes, bodyTooLarge, limitBody } from '../../../platform/http/bodies/streamed-body.ts';
+import { announcedBytes, bodyTooLargeError, limitBody } from '../../../platform/http/bodies/streamed-body.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../../platform/outbound/outbound.ts';
 import {
+  IMAGE_FETCH_TIMEOUT_MS,
+  MAX_CONCURRENT_IMAGE_FETCHES,
+  MAX_FETCHED_IMAGE_BYTES,
   MAX_UPLOAD_BYTES,
   MAX_UPLOAD_FILES,
-  MAX_URL_BYTES,
-  MAX_URL_FETCHES,
-  URL_TIMEOUT_MS,
 } from '../limits.ts';
-import { filenameIn } from '../rules.ts';
-import { UrlUpload } from '../schema.ts';
+import { filenameInUrl } from '../rules.ts';
+import { UrlUploadBody } from '../schema.ts';
 
 /** An image that is being received. It must be disposed of in every case. */
 export interface IncomingImage extends Disposable {
@@ -25,7 +25,7 @@ export interface IncomingImage extends Disposable {
 }
 
 /** A body with images that is being received. It must be disposed of in every case. */
-export interface IncomingBody extends Disposable {
+export interface IncomingImagesBody extends Disposable {
   /** The images, at least one. Each must be disposed of before the next one arrives. */
   images: Iterable<IncomingImage> | AsyncIterable<IncomingImage>;
   /**
@@ -37,19 +37,19 @@ export interface IncomingBody extends Disposable {
 }
 
 const MAX_WAITING_FETCHES = 1_000;
-export const checkUrlUpload = createCheck(UrlUpload, 'body');
+export const checkUrlUpload = createCheck(UrlUploadBody, 'body');
 
 /** Opens the images of a request's body as streams: raw bytes, multipart `file` parts, or the URL in a JSON body. */
-export class IncomingImages {
-  readonly #outbound: Outbound;
+export class IncomingImageReader {
+  readonly #outbound: OutboundRequests;
   // A fetched image is held completely in memory, so fetches are limited, and accounts take turns.
-  readonly #fetches = new Admission({
-    slots: MAX_URL_FETCHES,
-    budgetBytes: MAX_URL_FETCHES * MAX_URL_BYTES,
+  readonly #fetches = new AdmissionQueue({
+    slots: MAX_CONCURRENT_IMAGE_FETCHES,
+    budgetBytes: MAX_CONCURRENT_IMAGE_FETCHES * MAX_FETCHED_IMAGE_BYTES,
     limits: () => ({ calls: MAX_WAITING_FETCHES }),
   });
 
-  constructor(outbound: Outbound) {
+  constructor(outbound: OutboundRequests) {
     this.#outbound = outbound;
   }
 
@@ -57,7 +57,7 @@ export class IncomingImages {
    * @param client aborts when the client disconnects.
    * @throws ApiError payload_too_large on `file` or `body`; invalid_param; of the fetcher.
    */
-  async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingBody> {
+  async open(request: FastifyRequest, accountId: string, client: AbortSignal): Promise<IncomingImagesBody> {
     const body = request.body as Readable;
     switch (mediaTypeOf(request)) {
       case 'application/json':
@@ -66,17 +66,25 @@ export class IncomingImages {
       case 'multipart/form-data':
         return openParts(request, body);
       default:
-        return alone(openRaw(request, body));
+        return alone(openRawImage(request, body));
     }
   }
 
   async #openUrl(url: string, accountId: string, client: AbortSignal): Promise<IncomingImage> {
-    const { release } = await this.#fetches.acquire({ accountId, bytes: MAX_URL_BYTES, signal: client });
+    const { release } = await this.#fetches.acquire({
+      accountId,
+      bytes: MAX_FETCHED_IMAGE_BYTES,
+      signal: client,
+    });
     try {
-      const options = { limitBytes: MAX_URL_BYTES, timeoutMs: URL_TIMEOUT_MS, signal: client };
+      const options = {
+        limitBytes: MAX_FETCHED_IMAGE_BYTES,
+        timeoutMs: IMAGE_FETCH_TIMEOUT_MS,
+        signal: client,
+      };
       const { bytes } = await this.#outbound.fetchImage(url, options);
       checkIsImage(bytes, 'url');
-      return { bytes: [bytes], filename: filenameIn(url), [Symbol.dispose]: release };
+      return { bytes: [bytes], filename: filenameInUrl(url), [Symbol.dispose]: release };
     } catch (error) {
       release();
       throw error;
@@ -88,22 +96,22 @@ export class IncomingImages {
  * Opens a raw body as the image, regardless of its Content-Type.
  * @throws ApiError payload_too_large on `file`.
  */
-export function openRaw(
+export function openRawImage(
   request: FastifyRequest,
   body: Readable,
   limitBytes = MAX_UPLOAD_BYTES,
 ): IncomingImage {
-  if ((announcedBytes(request) ?? 0) > limitBytes) throw bodyTooLarge('file', limitBytes);
+  if ((announcedBytes(request) ?? 0) > limitBytes) throw bodyTooLargeError('file', limitBytes);
   const bytes = limitBody(body, limitBytes, 'file');
   return { bytes, filename: null, [Symbol.dispose]: () => undefined };
 }
 
 /** A body that is one image. */
-function alone(image: IncomingImage): IncomingBody {
+function alone(image: IncomingImage): IncomingImagesBody {
   return { images: [image], end: async () => [], [Symbol.dispose]: () => image[Symbol.dispose]() };
 }
 
-async function openParts(request: FastifyRequest, body: Readable): Promise<IncomingBody> {
+async function openParts(request: FastifyRequest, body: Readable): Promise<IncomingImagesBody> {
   const multipart = await Multipart.open(request, body, {
     bodyLimitBytes: MAX_UPLOAD_BYTES,
     fileLimitBytes: MAX_UPLOAD_BYTES,

@@ -1,15 +1,15 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { Admission } from '../../../imaging/images/admission.ts';
-import { Deadline } from '../../../imaging/images/deadline.ts';
+import { AdmissionQueue } from '../../../imaging/images/admission.ts';
+import { CallDeadline } from '../../../imaging/images/deadline.ts';
 import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
-import type { Objects } from '../../../platform/stores/objects/port.ts';
-import type { Checksums } from '../asset.ts';
-import { storageUnreadable, tooManyUploads } from '../errors.ts';
+import type { ObjectStore } from '../../../platform/stores/objects/port.ts';
+import type { ContentChecksums } from '../asset.ts';
+import { storageUnreadableError, tooManyUploadsError } from '../errors.ts';
 import { MAX_UPLOAD_BYTES } from '../limits.ts';
 import type { IncomingImage } from './incoming.ts';
 
@@ -28,24 +28,24 @@ function sizeOf({ imageThreads }: Capacity) {
 }
 
 /** Receives the bytes of uploads. They are first streamed to the object store, and then identified in a thread. */
-export class Intake {
-  readonly #objects: Objects;
+export class UploadIntake {
+  readonly #objects: ObjectStore;
   readonly #imageWorkers: ImageWorkers;
   /**
    * The queue of uploads whose stored bytes are read back for a thread. It admits as many as keep the threads busy,
    * because a waiting upload holds no bytes in memory. Accounts take turns.
    */
-  readonly #queue: Admission;
+  readonly #queue: AdmissionQueue;
 
-  constructor(options: { objects: Objects; imageWorkers: ImageWorkers; capacity: Capacity }) {
+  constructor(options: { objects: ObjectStore; imageWorkers: ImageWorkers; capacity: Capacity }) {
     this.#objects = options.objects;
     this.#imageWorkers = options.imageWorkers;
-    this.#queue = new Admission({ ...sizeOf(options.capacity), limits: () => ({ calls: MAX_WAITING }) });
+    this.#queue = new AdmissionQueue({ ...sizeOf(options.capacity), limits: () => ({ calls: MAX_WAITING }) });
     options.capacity.onChange(() => this.#queue.resize(sizeOf(options.capacity)));
   }
 
   /** Streams the image to the object store. A failed stream stores nothing, and its error is thrown. */
-  async store(key: string, image: IncomingImage): Promise<Checksums> {
+  async store(key: string, image: IncomingImage): Promise<ContentChecksums> {
     const sums: RunningSums = { hash: createHash('sha256'), crc32: 0 };
     const body = Readable.from(summed(image.bytes, sums), { objectMode: false });
     // The media type is a field of the asset's document, so the object itself has none.
@@ -66,13 +66,13 @@ export class Intake {
   ): Promise<DescribedImage> => {
     using ends = new DisposableStack();
     const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
-    const deadline = new Deadline({ deadlineMs, client, clock: systemClock, late: tooManyUploads });
+    const deadline = new CallDeadline({ deadlineMs, client, clock: systemClock, late: tooManyUploadsError });
     ends.defer(() => deadline.end());
     const { signal } = deadline;
     const { release } = await this.#queue.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
     ends.defer(release);
     const bytes = await this.#objects.read(key, MAX_UPLOAD_BYTES);
-    if (bytes === null) throw storageUnreadable();
+    if (bytes === null) throw storageUnreadableError();
     return await this.#imageWorkers.describe({ bytes, accountId, deadlineMs, signal, palette }).result;
   };
 }

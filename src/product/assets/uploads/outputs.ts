@@ -3,18 +3,24 @@ import { crc32 } from 'node:zlib';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import { asApiError } from '../../../platform/http/errors/failures.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
-import type { Objects } from '../../../platform/stores/objects/port.ts';
-import { type AssetDocument, describedFields, type Labels, newAsset, newObjectKey } from '../asset.ts';
+import type { ObjectStore } from '../../../platform/stores/objects/port.ts';
+import {
+  type AssetDocument,
+  type AssetLabels,
+  descriptionFieldsOf,
+  newAssetDocument,
+  newObjectKey,
+} from '../asset.ts';
 import type { AssetCollections } from '../collections.ts';
-import type { Removal } from '../removal.ts';
+import type { AssetRemoval } from '../removal.ts';
 import type { AssetsStore } from '../store.ts';
 import type { DescribedImage } from './intake.ts';
 
 interface OutputsOptions {
   store: AssetsStore;
   collections: AssetCollections;
-  removal: Removal;
-  objects: Objects;
+  removal: AssetRemoval;
+  objects: ObjectStore;
   imageWorkers: ImageWorkers;
   now: () => Date;
 }
@@ -65,7 +71,7 @@ export class JobOutputs {
       status: 'DONE',
       digest: hash('sha256', bytes, 'hex'),
       crc32: crc32(bytes),
-      ...describedFields(image, metadata),
+      ...descriptionFieldsOf(image, metadata),
     };
     await repeated(async () => {
       const inserted = this.#options.store.insert(asset).catch(unlessInserted);

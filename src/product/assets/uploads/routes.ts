@@ -2,9 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { checkImageBody } from '../../../platform/http/bodies/image-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
 import type { ApiError } from '../../../platform/http/errors/errors.ts';
-import { asApiError, failureBody } from '../../../platform/http/errors/failures.ts';
+import { apiErrorBody, asApiError } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import { addWarnings, type Warning } from '../../../platform/http/hooks/warnings.ts';
 import { present } from '../../../platform/values/present.ts';
@@ -12,30 +12,30 @@ import type { Gate } from '../../accounts/gate/gate.ts';
 import { assetOf, type Labels } from '../asset.ts';
 import type { AssetLinks } from '../content/links.ts';
 import { MAX_UPLOAD_FILES } from '../limits.ts';
-import { assetName, collectionName } from '../rules.ts';
+import { assetNameOrNull, checkCollectionName } from '../rules.ts';
 import {
   Asset,
   AssetParams,
-  PutQuery,
-  Reservation,
-  Reserved,
-  Uploaded,
+  AssetReservationBody,
+  ReservedAsset,
+  SignedUploadQuery,
   UploadQuery,
-  UrlUpload,
+  UploadResult,
+  UrlUploadBody,
 } from '../schema.ts';
 import {
   checkUrlUpload,
-  type IncomingBody,
   type IncomingImage,
-  type IncomingImages,
-  openRaw,
+  type IncomingImageReader,
+  type IncomingImagesBody,
+  openRawImage,
 } from './incoming.ts';
-import { type Arrival, putEnd, type UploadedAsset, type Uploads } from './uploads.ts';
+import { type ArrivedUpload, type UploadedAsset, type Uploads, uploadUrlExpiry } from './uploads.ts';
 
 interface UploadRoutesOptions {
-  gate: Gate;
+  gate: CallGate;
   uploads: Uploads;
-  incoming: IncomingImages;
+  incoming: IncomingImageReader;
   links: AssetLinks;
 }
 
@@ -48,9 +48,9 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     '/assets/upload',
     {
       config: {
-        ...{ body: 'stream', reference: UrlUpload, check: checkImageBody, fixedWord: true },
+        ...{ body: 'stream', reference: UrlUploadBody, check: checkImageBody, fixedWord: true },
         recheck(_request, { query, body }) {
-          labelsOf(query);
+          assetLabelsOf(query);
           if (body !== undefined) checkUrlUpload(body);
         },
       },
@@ -58,14 +58,14 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
         summary: 'Upload an image',
         description: `Takes raw bytes with their own Content-Type, a multipart \`file\` part, or JSON with a \`url\`. Bytes that were uploaded before are that asset, answered with 200. \`file\` may be sent up to ${MAX_UPLOAD_FILES} times: the answer is then 201 with \`assets\`, and with \`errors\` for the files that are refused; \`name\` and \`collection\` hold for all that are new.`,
         querystring: UploadQuery,
-        response: { 200: envelopeOf(Asset), 201: envelopeOf(Uploaded) },
+        response: { 200: envelopeSchemaOf(Asset), 201: envelopeSchemaOf(UploadResult) },
       },
     },
     async (request, reply) => {
       const owner = gate.requireCaller(request);
       const { query } = request;
       const client = clientGoneSignal(reply);
-      const labels = { ...labelsOf(query), expiresAt: null };
+      const labels = { ...assetLabelsOf(query), expiresAt: null };
       using body = await incoming.open(request, owner.accountId, client);
       const options = { client, palette: query.palette };
       const { outcomes, ignored } = await receiveImages(uploads, { body, owner, labels, options });
@@ -78,43 +78,46 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       if (!outcomes.some((outcome) => 'asset' in outcome) && 'refusal' in first) throw first.refusal;
       if (others.length > 0 || 'refusal' in first)
         return sendCreated(reply, '/assets', 'Images stored.', severalOf(request, outcomes));
-      const shown = shownOf(first, query);
-      if (!first.isNew) return success('These bytes are an asset already.', shown);
+      const shown = uploadedAssetData(first, query);
+      if (!first.isNew) return successEnvelope('These bytes are an asset already.', shown);
       return sendCreated(reply, `/assets/${first.asset._id}`, 'Image stored.', shown);
     },
   );
 
-  app.post<{ Body: Reservation }>(
+  app.post<{ Body: AssetReservationBody }>(
     '/assets',
     {
       config: {
         idempotency: 'kept',
         uploadsAt: 'POST /api/v1/assets/upload',
-        recheck: (_request, { body }) => labelsOf(body as Reservation),
+        recheck: (_request, { body }) => assetLabelsOf(body as AssetReservationBody),
       },
       schema: {
         summary: 'Reserve an asset',
         description: 'Answers a signed url to put the bytes to, within 15 minutes and without a credential.',
-        body: Reservation,
-        response: { 201: envelopeOf(Reserved) },
+        body: AssetReservationBody,
+        response: { 201: envelopeSchemaOf(ReservedAsset) },
       },
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
       const { contentType } = request.body;
-      const asset = await uploads.reserveAsset(caller, labelsOf(request.body));
-      const expiresAt = putEnd(asset);
+      const asset = await uploads.reserveAsset(caller, assetLabelsOf(request.body));
+      const expiresAt = uploadUrlExpiry(asset);
       const upload = {
         method: 'PUT',
         url: links.sign('asset-put', asset.accountId, asset._id, expiresAt),
         headers: { 'content-type': contentType },
         expiresAt: expiresAt.toISOString(),
       };
-      return sendCreated(reply, `/assets/${asset._id}`, 'Asset reserved.', { asset: assetOf(asset), upload });
+      return sendCreated(reply, `/assets/${asset._id}`, 'Asset reserved.', {
+        asset: assetDataOf(asset),
+        upload,
+      });
     },
   );
 
-  app.put<{ Params: AssetParams; Querystring: PutQuery }>(
+  app.put<{ Params: AssetParams; Querystring: SignedUploadQuery }>(
     '/assets/:assetId/content',
     {
       config: { access: 'public', ignoresCredential: () => true, body: 'stream' },
@@ -122,29 +125,32 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
         summary: 'Upload a reserved asset',
         description: 'Under its signed upload url alone, once.',
         params: AssetParams,
-        querystring: PutQuery,
-        response: { 200: envelopeOf(Asset) },
+        querystring: SignedUploadQuery,
+        response: { 200: envelopeSchemaOf(Asset) },
       },
     },
     async (request, reply) => {
       const { assetId } = request.params;
       const { query } = request;
       const accountId = links.ownerOf('asset-put', assetId, query);
-      using image = openRaw(request, request.raw);
+      using image = openRawImage(request, request.raw);
       const options = { client: clientGoneSignal(reply), palette: query.palette };
       const uploaded = await uploads.put(accountId, assetId, image, options);
-      return success('Image stored.', shownOf(uploaded, query));
+      return successEnvelope('Image stored.', uploadedAssetData(uploaded, query));
     },
   );
 }
 
 /** An asset as the response to its upload shows it: without the tags of its file, unless they were asked for. */
-export function shownOf({ asset, palette }: UploadedAsset, query: Pick<UploadQuery, 'metadata'>): Asset {
-  const { metadata, image, ...labels } = assetOf(asset);
+export function uploadedAssetData(
+  { asset, palette }: UploadedAsset,
+  query: Pick<UploadQuery, 'metadata'>,
+): Asset {
+  const { metadata, image, ...labels } = assetDataOf(asset);
   return {
     ...labels,
-    ...present({ image: image && { ...image, ...present({ palette }) } }),
-    ...(query.metadata === true && present({ metadata })),
+    ...withoutAbsentFields({ image: image && { ...image, ...withoutAbsentFields({ palette }) } }),
+    ...(query.metadata === true && withoutAbsentFields({ metadata })),
   };
 }
 
@@ -155,26 +161,26 @@ export function shownOf({ asset, palette }: UploadedAsset, query: Pick<UploadQue
 function severalOf(
   { id, log, query }: FastifyRequest<{ Querystring: UploadQuery }>,
   outcomes: readonly (UploadedAsset | RefusedFile)[],
-): Pick<Uploaded, 'assets' | 'errors'> {
+): Pick<UploadResult, 'assets' | 'errors'> {
   const assets: Asset[] = [];
-  const errors: NonNullable<Uploaded['errors']> = [];
+  const errors: NonNullable<UploadResult['errors']> = [];
   for (const [index, outcome] of outcomes.entries()) {
     if ('asset' in outcome) {
-      assets.push(shownOf(outcome, query));
+      assets.push(uploadedAssetData(outcome, query));
       continue;
     }
     const { name, refusal } = outcome;
     if (refusal.status >= 500) log.error({ err: refusal }, refusal.message);
-    errors.push({ index, ...present({ name }), error: failureBody(refusal, id).error });
+    errors.push({ index, ...withoutAbsentFields({ name }), error: apiErrorBody(refusal, id).error });
   }
   return { assets, ...(errors.length > 0 && { errors }) };
 }
 
 /** The name and the collection of an uploaded asset. */
-export function labelsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
+export function assetLabelsOf({ name, collection }: Pick<UploadQuery, 'name' | 'collection'>) {
   return {
-    name: assetName(name, null),
-    collection: collection === undefined ? null : collectionName(collection, 'collection'),
+    name: assetNameOrNull(name, null),
+    collection: collection === undefined ? null : checkCollectionName(collection, 'collection'),
     origin: 'upload',
     jobId: null,
     itemIndex: null,
@@ -208,9 +214,9 @@ async function receiveImages(
     owner,
     labels,
     options,
-  }: { body: IncomingBody; labels: Labels; owner: FinishTerms[0]; options: FinishTerms[2] },
+  }: { body: IncomingImagesBody; labels: AssetLabels; owner: FinishTerms[0]; options: FinishTerms[2] },
 ): Promise<Received> {
-  const arrivals: (Arrival | RefusedFile)[] = [];
+  const arrivals: (ArrivedUpload | RefusedFile)[] = [];
   let ignored: string[];
   try {
     for await (const image of body.images) arrivals.push(await arrive(image));
@@ -223,12 +229,12 @@ async function receiveImages(
   for (const arrival of arrivals) outcomes.push('sums' in arrival ? await finish(arrival) : arrival);
   return { outcomes, ignored };
 
-  async function arrive(sent: IncomingImage): Promise<Arrival | RefusedFile> {
+  async function arrive(sent: IncomingImage): Promise<ArrivedUpload | RefusedFile> {
     using image = sent;
     return await uploads.arrive(owner, labels, image).catch(refusedAs(labels.name ?? image.filename));
   }
 
-  function finish(arrival: Arrival): Promise<UploadedAsset | RefusedFile> {
+  function finish(arrival: ArrivedUpload): Promise<UploadedAsset | RefusedFile> {
     return uploads.finish(owner, arrival, options).catch(refusedAs(arrival.document.name));
   }
 }

@@ -1,28 +1,28 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { READABLE_TYPES } from '../../../imaging/images/source.ts';
+import { READABLE_MEDIA_TYPES } from '../../../imaging/images/source.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes } from '../../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
-import type { Signatures } from '../../../platform/http/signatures.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
-import { isLink, linkQuery, verifyLink } from '../content/links.ts';
-import { ticketNotAccepted, ticketWithoutBytes } from '../errors.ts';
-import { MAX_UPLOAD_BYTES, PUT_LIFE_MS } from '../limits.ts';
-import { Asset, AssetParams, TicketQuery, TicketRequest, UploadTicket } from '../schema.ts';
-import { type IncomingImage, openRaw } from './incoming.ts';
-import { labelsOf, shownOf } from './routes.ts';
+import type { LinkSigner } from '../../../platform/http/signatures.ts';
+import type { CallGate } from '../../accounts/gate/gate.ts';
+import { isSignedLinkRequest, signedLinkQuery, verifySignedLink } from '../content/links.ts';
+import { ticketNotAcceptedError, ticketWithoutBytesError } from '../errors.ts';
+import { MAX_UPLOAD_BYTES, UPLOAD_URL_LIFE_MS } from '../limits.ts';
+import { Asset, AssetParams, UploadTicket, UploadTicketBody, UploadTicketQuery } from '../schema.ts';
+import { type IncomingImage, openRawImage } from './incoming.ts';
+import { assetLabelsOf, uploadedAssetData } from './routes.ts';
 import type { Uploads } from './uploads.ts';
 
 interface TicketRoutesOptions {
-  gate: Gate;
+  gate: CallGate;
   uploads: Uploads;
-  signatures: Signatures;
+  signatures: LinkSigner;
   publicUrl: () => string;
   now: () => Date;
 }
@@ -33,41 +33,41 @@ interface TicketRoutesOptions {
  */
 export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOptions): Promise<void> {
   const { gate, uploads, signatures, publicUrl, now } = options;
-  openToEveryOrigin(app, isLink);
-  answerPreflight(app, '/upload-tickets/:assetId', { methods: ['POST'], isSigned: isLink });
+  openToEveryOrigin(app, isSignedLinkRequest);
+  answerPreflight(app, '/upload-tickets/:assetId', { methods: ['POST'], isSigned: isSignedLinkRequest });
 
-  app.post<{ Body: TicketRequest }>(
+  app.post<{ Body: UploadTicketBody }>(
     '/upload-tickets',
     {
       config: {
         body: 'optional',
         idempotency: 'kept',
-        recheck: (_request, { body }) => labelsOf(body as TicketRequest),
+        recheck: (_request, { body }) => assetLabelsOf(body as UploadTicketBody),
       },
       schema: {
         summary: 'Make an upload ticket',
         description:
           'Its signed url takes one image by POST, raw or as a multipart `file` part, without a credential.',
-        body: TicketRequest,
-        response: { 201: envelopeOf(UploadTicket) },
+        body: UploadTicketBody,
+        response: { 201: envelopeSchemaOf(UploadTicket) },
       },
     },
     async (request, reply) => {
       const caller = gate.requireCaller(request);
-      const { contentTypes, maxBytes, expiresInSeconds = PUT_LIFE_MS / 1000 } = request.body;
-      const asset = await uploads.reserveAsset(caller, labelsOf(request.body));
+      const { contentTypes, maxBytes, expiresInSeconds = UPLOAD_URL_LIFE_MS / 1000 } = request.body;
+      const asset = await uploads.reserveAsset(caller, assetLabelsOf(request.body));
       const expiresAt = new Date(Date.parse(asset.createdAt) + expiresInSeconds * 1000);
       const bounds = {
         ...(contentTypes && { contentTypes: contentTypes.join(',') }),
         ...(maxBytes && { maxBytes: String(maxBytes) }),
       };
-      const signed = linkQuery(signatures, grantOf(asset._id, bounds), asset.accountId, expiresAt);
+      const signed = signedLinkQuery(signatures, grantOf(asset._id, bounds), asset.accountId, expiresAt);
       const query = [...Object.entries(bounds).map(([name, value]) => `${name}=${value}`), signed].join('&');
       const ticket: UploadTicket = {
         assetId: asset._id,
         method: 'POST',
         url: `${publicUrl()}/api/v1/upload-tickets/${asset._id}?${query}`,
-        contentTypes: contentTypes ?? READABLE_TYPES,
+        contentTypes: contentTypes ?? READABLE_MEDIA_TYPES,
         maxBytes: maxBytes ?? MAX_UPLOAD_BYTES,
         expiresAt: expiresAt.toISOString(),
       };
@@ -75,7 +75,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
     },
   );
 
-  app.post<{ Params: AssetParams; Querystring: TicketQuery }>(
+  app.post<{ Params: AssetParams; Querystring: UploadTicketQuery }>(
     '/upload-tickets/:assetId',
     {
       config: { access: 'public', ignoresCredential: () => true, body: 'stream', formFields: {} },
@@ -84,8 +84,8 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
         description:
           'Under its signed url alone, once: an address that was altered, was used or has expired is 404.',
         params: AssetParams,
-        querystring: TicketQuery,
-        response: { 200: envelopeOf(Asset) },
+        querystring: UploadTicketQuery,
+        response: { 200: envelopeSchemaOf(Asset) },
       },
     },
     async (request, reply) => {
@@ -96,8 +96,8 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
       const options = { client: clientGoneSignal(reply), palette: undefined };
       const types = contentTypes?.split(',');
       const uploaded = await uploads.fill(accountId, params.assetId, image, options, types);
-      if (uploaded === null) throw ticketNotAccepted();
-      return success('Image stored.', shownOf(uploaded, {}));
+      if (uploaded === null) throw ticketNotAcceptedError();
+      return successEnvelope('Image stored.', uploadedAssetData(uploaded, {}));
     },
   );
 
@@ -105,17 +105,17 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
    * The account for which an address was made.
    * @throws ApiError 404 not_found on `ticket`.
    */
-  function findOwner(assetId: string, query: TicketQuery): string {
+  function findOwner(assetId: string, query: UploadTicketQuery): string {
     try {
-      return verifyLink(signatures, grantOf(assetId, query), query, now());
+      return verifySignedLink(signatures, grantOf(assetId, query), query, now());
     } catch (error) {
-      throw error instanceof ApiError ? ticketNotAccepted() : error;
+      throw error instanceof ApiError ? ticketNotAcceptedError() : error;
     }
   }
 }
 
 /** The right that a ticket's address grants: one upload to an asset, within limits. */
-function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: TicketQuery) {
+function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: UploadTicketQuery) {
   return { grant: 'upload-ticket', id: `${assetId}/${contentTypes}/${maxBytes}` };
 }
 
@@ -126,8 +126,8 @@ function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: TicketQu
  */
 async function openUpload(request: FastifyRequest, limitBytes: number): Promise<IncomingImage> {
   const isEmpty = request.headers['transfer-encoding'] === undefined && !announcedBytes(request);
-  if (isEmpty) throw ticketWithoutBytes();
-  if (mediaTypeOf(request) !== 'multipart/form-data') return openRaw(request, request.raw, limitBytes);
+  if (isEmpty) throw ticketWithoutBytesError();
+  if (mediaTypeOf(request) !== 'multipart/form-data') return openRawImage(request, request.raw, limitBytes);
   const multipart = await Multipart.open(request, request.body as Readable, {
     bodyLimitBytes: MAX_UPLOAD_BYTES,
     fileLimitBytes: limitBytes,

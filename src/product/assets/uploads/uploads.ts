@@ -1,36 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { READABLE_TYPES } from '../../../imaging/images/source.ts';
+import { READABLE_MEDIA_TYPES } from '../../../imaging/images/source.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
-import type { Objects } from '../../../platform/stores/objects/port.ts';
-import { present } from '../../../platform/values/present.ts';
+import type { ObjectStore } from '../../../platform/stores/objects/port.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import {
+  type AssetContentFields,
   type AssetDocument,
-  type Checksums,
-  type ContentFields,
-  describedFields,
-  type Labels,
-  newAsset,
+  type AssetLabels,
+  type AssetPalette,
+  type ContentChecksums,
+  descriptionFieldsOf,
+  newAssetDocument,
   newObjectKey,
-  type Palette,
 } from '../asset.ts';
 import type { AssetQuota } from '../asset-quota.ts';
 import type { AssetCollections } from '../collections.ts';
-import { alreadyPut, assetCountExceeded, assetNotFound, otherContentType } from '../errors.ts';
-import { FAILED_LIFE_MS, PUT_LIFE_MS, UNFINISHED_MS } from '../limits.ts';
-import type { Removal } from '../removal.ts';
-import { assetName } from '../rules.ts';
+import {
+  alreadyUploadedError,
+  assetCountExceededError,
+  assetNotFoundError,
+  wrongContentTypeError,
+} from '../errors.ts';
+import { FAILED_ASSET_LIFE_MS, MAX_UNFINISHED_UPLOAD_MS, UPLOAD_URL_LIFE_MS } from '../limits.ts';
+import type { AssetRemoval } from '../removal.ts';
+import { assetNameOrNull } from '../rules.ts';
 import type { AssetsStore } from '../store.ts';
 import type { IncomingImage } from './incoming.ts';
-import type { DescribedImage, Intake } from './intake.ts';
+import type { DescribedImage, UploadIntake } from './intake.ts';
 
 interface UploadsOptions {
   store: AssetsStore;
   quota: AssetQuota;
   collections: AssetCollections;
-  intake: Intake;
-  removal: Removal;
-  objects: Objects;
+  intake: UploadIntake;
+  removal: AssetRemoval;
+  objects: ObjectStore;
   /** The most assets that a plan may store. */
   storedAssets: (plan: string) => number;
   topUpUrl: () => string;
@@ -46,10 +51,10 @@ const MAX_QUOTA_ATTEMPTS = 100;
 const MAX_PAUSE_MS = 100;
 
 /** The stored bytes of an upload that is not an asset yet. */
-export interface Arrival {
+export interface ArrivedUpload {
   document: AssetDocument;
   objectKey: string;
-  sums: Checksums;
+  sums: ContentChecksums;
 }
 
 export interface UploadedAsset {
@@ -57,7 +62,7 @@ export interface UploadedAsset {
   /** False when the account already had an asset with these bytes. */
   isNew: boolean;
   /** Present if it was asked for. */
-  palette?: Palette;
+  palette?: AssetPalette;
 }
 
 /** How stored bytes become an asset. */
@@ -85,11 +90,11 @@ export class Uploads {
    * Stores the bytes of an image. `finish` makes them an asset; until then they can be abandoned.
    * @throws ApiError of the image or of the object store; nothing is stored then.
    */
-  async arrive({ accountId }: Owner, labels: Labels, image: IncomingImage): Promise<Arrival> {
+  async arrive({ accountId }: Owner, labels: AssetLabels, image: IncomingImage): Promise<ArrivedUpload> {
     const objectKey = newObjectKey();
-    const name = assetName(labels.name ?? undefined, image.filename);
+    const name = assetNameOrNull(labels.name ?? undefined, image.filename);
     const begin = { ...labels, name, state: 'arriving', objectKey } as const;
-    const document = newAsset(accountId, begin, this.#options.now());
+    const document = newAssetDocument(accountId, begin, this.#options.now());
     await this.#options.store.insert(document);
     try {
       return { document, objectKey, sums: await this.#options.intake.store(objectKey, image) };
@@ -100,7 +105,7 @@ export class Uploads {
   }
 
   /** Removes stored bytes that will not become an asset. */
-  async abandon({ document }: Arrival): Promise<void> {
+  async abandon({ document }: ArrivedUpload): Promise<void> {
     await this.#options.removal.abandon(document);
   }
 
@@ -110,7 +115,7 @@ export class Uploads {
    */
   async finish(
     owner: Owner,
-    { document, objectKey, sums }: Arrival,
+    { document, objectKey, sums }: ArrivedUpload,
     { client, palette }: FinishOptions,
   ): Promise<UploadedAsset> {
     let isNew = false;
@@ -120,7 +125,7 @@ export class Uploads {
       const described = await this.#options.intake.describe(owner.accountId, objectKey, client, palette);
       const asset = same ?? (await this.#show(owner, document, contentOf(sums, described)));
       isNew = asset._id === document._id;
-      return { asset, isNew, ...present({ palette: described.image.palette }) };
+      return { asset, isNew, ...withoutAbsentFields({ palette: described.image.palette }) };
     } finally {
       if (!isNew) await this.#options.removal.abandon(document);
     }
@@ -130,10 +135,10 @@ export class Uploads {
    * Creates an asset whose bytes are sent later, by any holder of its signed URL, until its `expiresAt`.
    * @throws ApiError asset_count_exceeded
    */
-  async reserveAsset(owner: Owner, labels: Omit<Labels, 'expiresAt'>): Promise<AssetDocument> {
+  async reserveAsset(owner: Owner, labels: Omit<AssetLabels, 'expiresAt'>): Promise<AssetDocument> {
     const begin = { ...labels, state: 'kept', objectKey: null, expiresAt: null } as const;
-    const asset = newAsset(owner.accountId, begin, this.#options.now());
-    asset.expiresAt = putEnd(asset).toISOString();
+    const asset = newAssetDocument(owner.accountId, begin, this.#options.now());
+    asset.expiresAt = uploadUrlExpiry(asset).toISOString();
     await this.#reserveQuota(owner, asset._id, null);
     await this.#options.store.insert(asset);
     await this.confirm(asset);
@@ -153,7 +158,7 @@ export class Uploads {
     const done = await this.fill(accountId, assetId, image, options);
     if (done !== null) return done;
     const asset = await this.#options.store.find(accountId, assetId);
-    throw asset === null ? assetNotFound(assetId) : alreadyPut(asset.status);
+    throw asset === null ? assetNotFoundError(assetId) : alreadyUploadedError(asset.status);
   }
 
   /**
@@ -167,21 +172,21 @@ export class Uploads {
     assetId: string,
     image: IncomingImage,
     { client, palette }: FinishOptions,
-    contentTypes: readonly string[] = READABLE_TYPES,
+    contentTypes: readonly string[] = READABLE_MEDIA_TYPES,
   ): Promise<UploadedAsset | null> {
     const objectKey = newObjectKey();
-    const expiresAt = this.#later(UNFINISHED_MS).toISOString();
+    const expiresAt = this.#later(MAX_UNFINISHED_UPLOAD_MS).toISOString();
     const claimed = await this.#options.store.claimPut(accountId, assetId, { objectKey, expiresAt });
     if (claimed === null) return null;
     try {
       const sums = await this.#options.intake.store(objectKey, image);
       const described = await this.#options.intake.describe(accountId, objectKey, client, palette);
       const { mimeType } = described.image;
-      if (!contentTypes.includes(mimeType)) throw otherContentType(mimeType, contentTypes);
+      if (!contentTypes.includes(mimeType)) throw wrongContentTypeError(mimeType, contentTypes);
       const end = { ...contentOf(sums, described), status: 'DONE', expiresAt: null } as const;
       const asset = await this.#options.store.endPut(claimed, end);
-      if (asset === null) throw assetNotFound(assetId);
-      return { asset, isNew: true, ...present({ palette: described.image.palette }) };
+      if (asset === null) throw assetNotFoundError(assetId);
+      return { asset, isNew: true, ...withoutAbsentFields({ palette: described.image.palette }) };
     } catch (error) {
       // If this fails, the upload expires like an asset that was never uploaded.
       await this.#undoPut(claimed, objectKey, error).catch(() => undefined);
@@ -223,7 +228,7 @@ export class Uploads {
 
   async #exceeded(accountId: string, limit: number): Promise<ApiError> {
     const left = Math.max(0, limit - (await this.#options.quota.stored(accountId)));
-    return assetCountExceeded(limit, left, this.#options.topUpUrl());
+    return assetCountExceededError(limit, left, this.#options.topUpUrl());
   }
 
   /**
@@ -244,12 +249,12 @@ export class Uploads {
    * Makes an asset visible whose bytes are stored and described. If the account already has an asset with these bytes,
    * that one is returned instead.
    */
-  async #show(owner: Owner, asset: AssetDocument, content: ContentFields): Promise<AssetDocument> {
+  async #show(owner: Owner, asset: AssetDocument, content: AssetContentFields): Promise<AssetDocument> {
     const same = await this.#reserveQuota(owner, asset._id, content.digest);
     if (same !== null) return same;
     try {
       const shown = await this.#options.store.keep(asset, { ...content, identity: content.digest });
-      if (shown === null) throw assetNotFound(asset._id);
+      if (shown === null) throw assetNotFoundError(asset._id);
       await this.confirm(shown);
       return shown;
     } catch (error) {
@@ -265,21 +270,25 @@ export class Uploads {
    * document is changed first, then the object is deleted, and only then may its key be removed from the document.
    */
   async #undoPut(claimed: AssetDocument, objectKey: string, error: unknown): Promise<void> {
-    const expiresAt = this.#later(FAILED_LIFE_MS).toISOString();
+    const expiresAt = this.#later(FAILED_ASSET_LIFE_MS).toISOString();
     const failed = await this.#options.store.endPut(claimed, { status: 'FAILED', expiresAt });
     if (failed === null) return;
     await this.#options.objects.delete(objectKey);
     if (error instanceof ApiError && error.code === 'unsupported_format') return;
-    const unused = { status: 'PENDING', objectKey: null, expiresAt: putEnd(claimed).toISOString() } as const;
+    const unused = {
+      status: 'PENDING',
+      objectKey: null,
+      expiresAt: uploadUrlExpiry(claimed).toISOString(),
+    } as const;
     await this.#options.store.endPut(failed, unused);
   }
 }
 
 /** When the upload URL of a reserved asset expires. */
-export function putEnd({ createdAt }: AssetDocument): Date {
-  return new Date(Date.parse(createdAt) + PUT_LIFE_MS);
+export function uploadUrlExpiry({ createdAt }: AssetDocument): Date {
+  return new Date(Date.parse(createdAt) + UPLOAD_URL_LIFE_MS);
 }
 
-function contentOf(sums: Checksums, { image, metadata }: DescribedImage): ContentFields {
-  return { ...sums, ...describedFields(image, metadata) };
+function contentOf(sums: ContentChecksums, { image, metadata }: DescribedImage): AssetContentFields {
+  return { ...sums, ...descriptionFieldsOf(image, metadata) };
 }

@@ -1,18 +1,18 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
 import { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
-import { mendsAt, type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { mendsAtSentFields, type SentField, sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
 import {
-  mismatchedValue,
-  missingField,
+  mismatchedValueDiagnosis,
+  missingFieldDiagnosis,
   pathOf,
-  spell,
-  undeclaredFields,
+  spellPath,
+  undeclaredFieldsDiagnosis,
   type ViolationSubject,
 } from '../../../platform/http/errors/violations.ts';
-import { likelyNames, meantWords } from '../../../platform/ids/nearest.ts';
-import { isObject } from '../../../platform/values/json.ts';
-import { present } from '../../../platform/values/present.ts';
+import { likelyNames, meantWordHint } from '../../../platform/ids/nearest.ts';
+import { isJsonObject } from '../../../platform/values/json.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import type { Checked, Given, Op, Violation } from '../op.ts';
 import { parametersFromQuery } from '../query.ts';
@@ -27,15 +27,15 @@ const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
  * @param at the field `parameters`, or `parameters.<name>` of it, as it was sent.
  * @throws ApiError invalid_param naming the parameter, with details of what was received and what is allowed.
  */
-export function checkParameters(
+export function checkOpParameters(
   op: Op,
   given: unknown = {},
-  at: (key: string) => SentField = sentBare,
-): Checked {
+  at: (key: string) => SentField = sentFieldOfCall,
+): CheckedParameters {
   const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT : op.parameters;
-  const own = parametersInOwnSpelling(op, given as Given);
-  const violation = firstViolation(schema, own, op.op) ?? op.rule?.(own);
-  if (violation === undefined) return own as Checked;
+  const own = normalizeParameterSpelling(op, given as GivenParameters);
+  const violation = findFirstViolation(schema, own, op.op) ?? op.rule?.(own);
+  if (violation === undefined) return own as CheckedParameters;
   const { key, message, details, mends = [] } = violation;
   const field = at(key === '' ? 'parameters' : `parameters.${key}`);
   const isHinted = mends.length > 0 || details?.suggest !== undefined;
@@ -48,8 +48,8 @@ export function checkParameters(
 }
 
 /** A field of the call itself that is a parameter, such as a key of the query. */
-export function sentBare(key: string): SentField {
-  return sentAs(key.replace(/^parameters\./, ''));
+export function sentFieldOfCall(key: string): SentField {
+  return sentFieldAt(key.replace(/^parameters\./, ''));
 }
 
 /** The most ops that a message names when a parameter belongs to other ops. */
@@ -105,7 +105,11 @@ const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` }
  * @param owner the op or registry operation of the contract, for the message.
  * @returns a violation with the outermost invalid parameter as its key ('' when the value itself is invalid).
  */
-export function firstViolation(schema: TSchema, value: unknown, owner: string): Violation | undefined {
+export function findFirstViolation(
+  schema: TSchema,
+  value: unknown,
+  owner: string,
+): ParameterViolation | undefined {
   const validate = ajv.compile(schema);
   if (validate(value)) return undefined;
   // A misspelt name is reported first, because the missing name is only its consequence.
@@ -116,7 +120,7 @@ export function firstViolation(schema: TSchema, value: unknown, owner: string): 
   return error && violationOf(error, owner);
 }
 
-function violationOf(error: ErrorObject, owner: string): Violation {
+function violationOf(error: ErrorObject, owner: string): ParameterViolation {
   const path = pathOf(error);
   const { missingProperty } = error.params as Record<string, string | undefined>;
   const schema = error.parentSchema as TSchema;
@@ -124,11 +128,11 @@ function violationOf(error: ErrorObject, owner: string): Violation {
   if (unknown !== undefined) {
     const parent = path.slice(0, -1);
     const names = [unknown, ...others] as const;
-    return undeclaredKeys(parent, names, error.data, schema, spell(parent) || owner);
+    return undeclaredKeys(parent, names, error.data, schema, spellPath(parent) || owner);
   }
   if (missingProperty !== undefined) {
-    const { message } = missingField(spell(path), error.data, schema, contractOf(owner));
-    return { key: path[0] ?? '', message, details: { missing: [spell(path)] } };
+    const { message } = missingFieldDiagnosis(spellPath(path), error.data, schema, contractOf(owner));
+    return { key: path[0] ?? '', message, details: { missing: [spellPath(path)] } };
   }
   const named = { path: spell(path), name: spell(path) || `What is sent to ${owner}` };
   const { message, mends, suggest, instead } = mismatchedValue(named, error.data, schema, contractOf(owner));
@@ -150,7 +154,7 @@ function contractOf(owner: string): ViolationSubject {
 
 /** The names in an object that its schema does not declare. */
 function unknownKeys(schema: TSchema, value: unknown): string[] {
-  if (schema.additionalProperties !== false || !isObject(value)) return [];
+  if (schema.additionalProperties !== false || !isJsonObject(value)) return [];
   return Object.keys(value).filter((key) => !Object.hasOwn(schema.properties ?? {}, key));
 }
 
@@ -164,14 +168,14 @@ function undeclaredKeys(
   sent: unknown,
   schema: TSchema,
   owner: string,
-): Violation {
+): ParameterViolation {
   const path = [...parent, names[0]];
-  const { message, mends, suggest } = undeclaredFields(
-    { param: spell(path), names, sent, schema },
+  const { message, mends, suggest } = undeclaredFieldsDiagnosis(
+    { param: spellPath(path), names, sent, schema },
     contractOf(owner),
   );
   const allowed = Object.keys(schema.properties ?? {});
-  return { key: path[0] ?? '', message, mends, details: { allowed, ...present({ suggest }) } };
+  return { key: path[0] ?? '', message, mends, details: { allowed, ...withoutAbsentFields({ suggest }) } };
 }
 
 /** The end of a message: the likely meaning of an invalid value, and the words that may be meant. */
@@ -200,7 +204,7 @@ function colourHint(value: string): { says: string; suggest?: string[] } {
     .replaceAll(/[^a-z]/g, '');
   const within = COLOUR_NAMES.filter((name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name));
   const suggest = within.length > 0 ? within : likelyNames(word, COLOUR_NAMES);
-  return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), suggest };
+  return suggest.length === 0 ? { says: '' } : { says: meantWordHint(suggest), suggest };
 }
 
 /** The words that a schema allows, directly or in one of its alternatives. */
@@ -212,5 +216,5 @@ function wordsOf({ anyOf, enum: words = [] }: TSchema): string[] {
 function boundsOf(schema: TSchema): Record<string, unknown> {
   const { minimum: min, maximum: max, pattern } = schema;
   const words = wordsOf(schema);
-  return present({ allowed: words.length === 0 ? undefined : words, min, max, pattern });
+  return withoutAbsentFields({ allowed: words.length === 0 ? undefined : words, min, max, pattern });
 }

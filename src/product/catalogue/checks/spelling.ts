@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
-import { isObject } from '../../../platform/values/json.ts';
+import { isJsonObject } from '../../../platform/values/json.ts';
 import { findOp } from '../index.ts';
-import type { Given, Op } from '../op.ts';
+import type { GivenParameters, Op } from '../op.ts';
 
 /** Other names of formats, in lower case and without `image/`. */
 const FORMATS = new Map(Object.entries({ jpg: 'jpeg', jfif: 'jpeg', tif: 'tiff' }));
@@ -37,8 +37,8 @@ const BARE_HEX = /^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/;
  * colours in lower case and by their main names, `True` and `False` as booleans. All other values stay as sent, and so
  * do the parameters of a model.
  */
-export function parametersInOwnSpelling(op: Op, given: Given): Given {
-  if (op.kind === 'ai' || !isObject(given)) return given;
+export function normalizeParameterSpelling(op: Op, given: GivenParameters): GivenParameters {
+  if (op.kind === 'ai' || !isJsonObject(given)) return given;
   const { properties } = op.parameters;
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, inOwnSpelling(properties[name], value)]),
@@ -46,10 +46,10 @@ export function parametersInOwnSpelling(op: Op, given: Given): Given {
 }
 
 /** Normalizes a step for storing and comparing. A registry step, and one that will be refused, stays as sent. */
-export function stepInOwnSpelling<S extends { op?: string; parameters?: Given }>(step: S): S {
+export function normalizeStepSpelling<S extends { op?: string; parameters?: GivenParameters }>(step: S): S {
   const op = findOp(step.op);
   if (op === undefined || step.parameters === undefined) return step;
-  return { ...step, parameters: parametersInOwnSpelling(op, step.parameters) };
+  return { ...step, parameters: normalizeParameterSpelling(op, step.parameters) };
 }
 
 /** Normalizes the text of a parameter that has several spellings. */
@@ -59,7 +59,7 @@ function inOwnSpelling(schema: TSchema | undefined, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (schema.type === 'boolean') return readFlag(value);
   if (schema.format === 'css-color') return readColour(value);
-  if (isChoiceOfFormats(schema)) return formatInOwnSpelling(value);
+  if (isChoiceOfFormats(schema)) return normalizeFormatName(value);
   const words: unknown[] = schema.enum ?? [];
   return words.includes('northwest') ? readPosition(value) : value;
 }
@@ -80,14 +80,14 @@ function isChoiceOfFormats({ enum: words = [] }: TSchema): boolean {
 
 /** Normalizes one format, or several as a list or separated by commas. */
 function formatsInOwnSpelling(value: unknown): unknown {
-  if (typeof value === 'string' && !value.includes(',')) return formatInOwnSpelling(value);
+  if (typeof value === 'string' && !value.includes(',')) return normalizeFormatName(value);
   const list: unknown = typeof value === 'string' ? value.split(',') : value;
   if (!Array.isArray(list)) return value;
-  return list.map((one) => (typeof one === 'string' ? formatInOwnSpelling(one.trim()) : one));
+  return list.map((one) => (typeof one === 'string' ? normalizeFormatName(one.trim()) : one));
 }
 
 /** The main name of a format: `JPG`, `image/jpeg` and `jpeg` become jpeg. Any other text becomes lower case. */
-export function formatInOwnSpelling(text: string): string {
+export function normalizeFormatName(text: string): string {
   const word = text.toLowerCase().replace(/^image\//, '');
   return FORMATS.get(word) ?? word;
 }

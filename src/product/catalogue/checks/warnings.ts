@@ -1,13 +1,13 @@
 import { OPERATIONS, stepNamed } from '../../../../workers/image/operations/index.ts';
 import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
 import type { EncodeOptions, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
-import type { Warning } from '../../../platform/http/hooks/warnings.ts';
-import { present } from '../../../platform/values/present.ts';
+import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { CompiledSegment, DeterministicStep } from '../plan/pass.ts';
 
 /** A warning: the steps are valid, but probably do not do what was intended. */
 export interface StepWarning {
-  code: (typeof WARNING_CODES)[number];
+  code: (typeof STEP_WARNING_CODES)[number];
   /** The parameter that it is about. */
   name?: string;
   /** The parameter that was probably meant. */
@@ -18,7 +18,7 @@ export interface StepWarning {
   steps: number[];
 }
 
-export const WARNING_CODES = [
+export const STEP_WARNING_CODES = [
   'format_shadowed',
   'resize_shadowed',
   'metadata_dropped',
@@ -35,7 +35,7 @@ interface PlacedStep {
 }
 
 /** All warnings about a valid list of steps. Each warning concerns one pass. */
-export function warningsOf(segments: readonly CompiledSegment[]): StepWarning[] {
+export function stepWarningsOf(segments: readonly CompiledSegment[]): StepWarning[] {
   return segments.flatMap((segment, index) => {
     if (segment.runs === 'model') return [];
     const { steps } = segment;
@@ -196,9 +196,9 @@ function aimlessWarnings({ index, fragment }: DeterministicStep): StepWarning[] 
 /**
  * Converts warnings about steps to warnings of a call, without sentences. Each is followed by what was probably meant.
  */
-export function callWarningsOf(warnings: readonly StepWarning[]): Warning[] {
+export function callWarningsOf(warnings: readonly StepWarning[]): CallWarning[] {
   return warnings.flatMap(({ code, name, meant }) => [
-    { code, ...present({ name }) },
+    { code, ...withoutAbsentFields({ name }) },
     ...(meant === undefined ? [] : [{ code: 'did_you_mean', ...meant }]),
   ]);
 }

@@ -1,10 +1,10 @@
 import { numberParameter, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
 /** The value that contrast leaves unchanged: the middle of the 8-bit range. */
 const MIDDLE = 128;
 
-export const adjust = pixelOp({
+export const adjustOp = definePixelOp({
   op: 'adjust',
   description: 'Changes brightness, contrast, saturation, hue, lightness and gamma; what is left out stays.',
   parameters: {
@@ -21,9 +21,11 @@ export const adjust = pixelOp({
     const modulated = [brightness, saturation, hue, lightness].some((value) => value !== undefined);
     return {
       steps: [
-        ...(modulated ? [step('modulate', { brightness, saturation, hue, lightness })] : []),
-        ...(contrast === undefined ? [] : [step('linear', { a: contrast, b: MIDDLE * (1 - contrast) })]),
-        ...(gamma === undefined ? [] : [step('gamma', { gamma })]),
+        ...(modulated ? [operationStep('modulate', { brightness, saturation, hue, lightness })] : []),
+        ...(contrast === undefined
+          ? []
+          : [operationStep('linear', { a: contrast, b: MIDDLE * (1 - contrast) })]),
+        ...(gamma === undefined ? [] : [operationStep('gamma', { gamma })]),
       ],
     };
   },

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { argumentsSchema, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import type { AiOp } from '../op.ts';
-import { prompt } from '../parameter.ts';
+import { promptField } from '../parameter.ts';
 
 const DEFAULT_PROMPT =
   'Describe the picture: what it shows, its size and its main colour, whether it has text, and words to find it by.';
@@ -20,7 +20,7 @@ const DEFAULT_SCHEMA = {
   additionalProperties: false,
 };
 
-export const analyze: AiOp<'analyze'> = {
+export const analyzeOp: AiOp<'analyze'> = {
   op: 'analyze',
   runs: 'model',
   kind: 'ai',
@@ -35,7 +35,7 @@ export const analyze: AiOp<'analyze'> = {
       }),
     ),
   }),
-  fields: { prompt: prompt('What to find out.', { default: DEFAULT_PROMPT }) },
+  fields: { prompt: promptField('What to find out.', { default: DEFAULT_PROMPT }) },
   produces: 'json',
   requiresAssets: true,
   requiresPrompt: false,

@@ -7,17 +7,20 @@ import {
 import type { PixelOp } from '../op.ts';
 
 /** The parameter that adds the SSIMULACRA 2 score to a comparison, for the op and for the synchronous call. */
-export const SCORE = optionalParameter(
+export const SCORE_PARAMETER = optionalParameter(
   flagParameter('Adds that score; for 8 pixels per edge to 4 megapixels.'),
 );
 
-export const compare: PixelOp<'compare'> = {
+export const compareOp: PixelOp<'compare'> = {
   op: 'compare',
   runs: 'pass',
   kind: 'deterministic',
   description:
     'Compares each first frame with another asset: JSON of ssim, changedShare, maxDifference and regions. POST /api/v1/images/compare compares two at once.',
-  parameters: argumentsSchema({ otherAssetId: assetIdParameter('The other asset.'), ssimulacra2: SCORE }),
+  parameters: argumentsSchema({
+    otherAssetId: assetIdParameter('The other asset.'),
+    ssimulacra2: SCORE_PARAMETER,
+  }),
   fields: {},
   produces: 'json',
   requiresAssets: true,

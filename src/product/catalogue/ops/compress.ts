@@ -4,8 +4,8 @@ import {
   numberParameter,
   optionalParameter,
 } from '../../../../workers/image/operations/parameter.ts';
-import { OUTPUT_FORMATS, type SentFormat } from '../pass-parameters.ts';
-import { pixelOp } from '../pixel-op.ts';
+import { OUTPUT_FORMATS, type SentFormats } from '../pass-parameters.ts';
+import { definePixelOp } from '../pixel-op.ts';
 
 /** Exactly one of these is the target. */
 const TARGETS = ['maxBytes', 'minSsim', 'ssimulacra2'] as const;
@@ -20,13 +20,13 @@ const severalFormats = {
   uniqueItems: true,
 };
 
-export const compress = pixelOp({
+export const compressOp = definePixelOp({
   op: 'compress',
   description:
     'Finds the smallest file that reaches one target: a size, or a likeness to the original. X-Service-Quality, -Ssim, -Ssimulacra2 and -Trials say what was reached; in a refusal, details.achieved does.',
   parameters: {
     format: optionalParameter(
-      Type.Unsafe<SentFormat>({
+      Type.Unsafe<SentFormats>({
         anyOf: [oneFormat, severalFormats],
         description:
           'One, or several (avif,webp): the smallest that keeps frames and transparency; X-Service-Format names it.',

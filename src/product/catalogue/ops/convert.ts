@@ -1,13 +1,13 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { choiceParameter } from '../../../../workers/image/operations/parameter.ts';
-import { present } from '../../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OUTPUT_FORMATS } from '../pass-parameters.ts';
-import { pixelOp } from '../pixel-op.ts';
+import { definePixelOp } from '../pixel-op.ts';
 
 const { progressive, palette, colors } = OPERATIONS.png.declared;
 const { chroma } = OPERATIONS.jpeg.declared;
 
-export const convert = pixelOp({
+export const convertOp = definePixelOp({
   op: 'convert',
   description: 'Writes the picture in another format, with control over how the encoder works.',
   parameters: {
@@ -20,7 +20,7 @@ export const convert = pixelOp({
   example: { format: 'webp', quality: 80 },
   compile({ progressive, palette, colors, chroma }) {
     return {
-      encode: present({ progressive, palette, colors, chroma }),
+      encode: withoutAbsentFields({ progressive, palette, colors, chroma }),
     };
   },
 });

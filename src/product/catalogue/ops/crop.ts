@@ -1,14 +1,14 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { optionalParameter } from '../../../../workers/image/operations/parameter.ts';
 import { adaptParameter } from '../parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
-import { focalViolation } from './resize.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
+import { focalPointViolation } from './resize.ts';
 
 const RECTANGLE = OPERATIONS.extract.declared;
 const SHAPE = OPERATIONS.crop.declared;
 const EDGES = ['x', 'y', 'width', 'height'] as const;
 
-export const crop = pixelOp({
+export const cropOp = definePixelOp({
   op: 'crop',
   description: 'Cuts out a rectangle given in pixels, or the largest one of an aspect ratio.',
   parameters: {
@@ -42,7 +42,7 @@ export const crop = pixelOp({
         details: { suggest: ['aspect', rectangle] },
       };
     }
-    if (given.aspect !== undefined) return focalViolation(given);
+    if (given.aspect !== undefined) return focalPointViolation(given);
     const missing = (['width', 'height'] as const).filter((name) => given[name] === undefined);
     if (missing[0] !== undefined) {
       return {
@@ -62,7 +62,9 @@ export const crop = pixelOp({
     const rectangle = { left: x, top: y, width: width as number, height: height as number };
     return {
       steps: [
-        aspect === undefined ? step('extract', rectangle) : step('crop', { aspect, gravity, focalX, focalY }),
+        aspect === undefined
+          ? operationStep('extract', rectangle)
+          : operationStep('crop', { aspect, gravity, focalX, focalY }),
       ],
     };
   },

@@ -4,10 +4,10 @@ import {
   integerParameter,
   optionalParameter,
 } from '../../../../workers/image/operations/parameter.ts';
-import { imageModelOp } from '../image-model-op.ts';
-import { prompt } from '../parameter.ts';
+import { defineImageModelOp } from '../image-model-op.ts';
+import { promptField } from '../parameter.ts';
 
-export const edit = imageModelOp({
+export const editOp = defineImageModelOp({
   op: 'edit',
   description: 'Changes each picture as the prompt says.',
   parameters: {
@@ -16,7 +16,7 @@ export const edit = imageModelOp({
     ),
   },
   fields: {
-    prompt: prompt('What to change.'),
+    prompt: promptField('What to change.'),
     assetIds: Type.Array(assetIdParameter('One asset.'), {
       minItems: 1,
       maxItems: 10_000,

@@ -1,10 +1,10 @@
 import { integerParameter } from '../../../../workers/image/operations/parameter.ts';
-import { imageModelOp } from '../image-model-op.ts';
+import { defineImageModelOp } from '../image-model-op.ts';
 
 const MAX_MARGIN_PX = 2000;
 const SIDES = ['top', 'right', 'bottom', 'left'];
 
-export const expand = imageModelOp({
+export const expandOp = defineImageModelOp({
   op: 'expand',
   description: 'Continues each picture beyond its edges.',
   parameters: {

@@ -1,13 +1,13 @@
 import { choiceParameter } from '../../../../workers/image/operations/parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
 const STEPS = {
-  horizontal: [step('flop', {})],
-  vertical: [step('flip', {})],
-  both: [step('flip', {}), step('flop', {})],
+  horizontal: [operationStep('flop', {})],
+  vertical: [operationStep('flip', {})],
+  both: [operationStep('flip', {}), operationStep('flop', {})],
 };
 
-export const flip = pixelOp({
+export const flipOp = definePixelOp({
   op: 'flip',
   description: 'Mirrors the picture left to right, top to bottom, or both.',
   parameters: {

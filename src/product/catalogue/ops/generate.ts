@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { integerParameter, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
-import { imageModelOp } from '../image-model-op.ts';
-import { prompt } from '../parameter.ts';
+import { defineImageModelOp } from '../image-model-op.ts';
+import { promptField } from '../parameter.ts';
 
-export const generate = imageModelOp({
+export const generateOp = defineImageModelOp({
   op: 'generate',
   description: 'Makes one or more new images from a prompt alone.',
   parameters: {
@@ -19,7 +19,7 @@ export const generate = imageModelOp({
     ),
   },
   fields: {
-    prompt: prompt('What the image shows.'),
+    prompt: promptField('What the image shows.'),
     count: integerParameter(1, 10, 'How many images to make.', { default: 1 }),
   },
   jobType: 'ai-generate',

@@ -1,9 +1,9 @@
-import { pixelOp, step } from '../pixel-op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
-export const negate = pixelOp({
+export const negateOp = definePixelOp({
   op: 'negate',
   description: 'Turns every colour into its opposite; transparency stays.',
   parameters: {},
   example: { format: 'png' },
-  compile: () => ({ steps: [step('negate', {})] }),
+  compile: () => ({ steps: [operationStep('negate', {})] }),
 });

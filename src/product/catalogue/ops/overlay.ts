@@ -1,6 +1,6 @@
-import { operationOp } from '../pixel-op.ts';
+import { defineOperationOp } from '../pixel-op.ts';
 
-export const overlay = operationOp('composite', {
+export const overlayOp = defineOperationOp('composite', {
   op: 'overlay',
   description:
     'Lays a second picture, such as a logo, over each: an asset; in steps of a transform also a part layer (then layer2), or layerUrl.',

@@ -1,11 +1,11 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { integerParameter, optionalParameter } from '../../../../workers/image/operations/parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
 const MAX_MARGIN_PX = 8192;
 const SIDES = ['top', 'right', 'bottom', 'left'] as const;
 
-export const pad = pixelOp({
+export const padOp = definePixelOp({
   op: 'pad',
   description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
   parameters: {
@@ -37,6 +37,6 @@ export const pad = pixelOp({
   renamed: { top: ['all'], right: ['all'], bottom: ['all'], left: ['all'], extendWith: ['mode'] },
   compile({ top, right, bottom, left, all = 0, mode, background }) {
     const sides = { top: top ?? all, right: right ?? all, bottom: bottom ?? all, left: left ?? all };
-    return { steps: [step('extend', { ...sides, extendWith: mode, background })] };
+    return { steps: [operationStep('extend', { ...sides, extendWith: mode, background })] };
   },
 });

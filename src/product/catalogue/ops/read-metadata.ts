@@ -2,7 +2,7 @@ import { argumentsSchema, optionalParameter } from '../../../../workers/image/op
 import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
 import type { SyncOp } from '../op.ts';
 
-export const readMetadata: SyncOp<'read_metadata'> = {
+export const readMetadataOp: SyncOp<'read_metadata'> = {
   op: 'read_metadata',
   runs: 'answer',
   kind: 'sync',

@@ -18,7 +18,7 @@ function fragment(reads: ReadingTask) {
   return { decode: {}, steps: [], encode: {}, reads };
 }
 
-export const readText: PixelOp<'read_text'> = {
+export const readTextOp: PixelOp<'read_text'> = {
   ...READ,
   op: 'read_text',
   description:
@@ -33,7 +33,7 @@ export const readText: PixelOp<'read_text'> = {
   compile: ({ language = DEFAULT_LANGUAGE }) => fragment({ kind: 'text', language: String(language) }),
 };
 
-export const readCodes: PixelOp<'read_codes'> = {
+export const readCodesOp: PixelOp<'read_codes'> = {
   ...READ,
   op: 'read_codes',
   description:

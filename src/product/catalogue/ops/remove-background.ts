@@ -1,6 +1,6 @@
-import { imageModelOp } from '../image-model-op.ts';
+import { defineImageModelOp } from '../image-model-op.ts';
 
-export const removeBackground = imageModelOp({
+export const removeBackgroundOp = defineImageModelOp({
   op: 'remove_background',
   description: 'Cuts the subject out of each picture and leaves the rest transparent.',
   parameters: {},

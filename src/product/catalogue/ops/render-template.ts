@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
-import { PAGE_FIELDS } from '../../templates/schema.ts';
+import { RENDER_PAGE_FIELDS } from '../../templates/schema.ts';
 import type { RenderOp } from '../op.ts';
 
 const TEMPLATE_ID = Type.String({
@@ -8,7 +8,7 @@ const TEMPLATE_ID = Type.String({
     'Id or slug of the template, optionally with @version; social-card is the short name of a built-in.',
 });
 
-export const renderTemplate: RenderOp<'render_template'> = {
+export const renderTemplateOp: RenderOp<'render_template'> = {
   op: 'render_template',
   runs: 'render',
   kind: 'deterministic',
@@ -25,7 +25,7 @@ export const renderTemplate: RenderOp<'render_template'> = {
   },
   syncFields: {
     templateId: Type.Optional(TEMPLATE_ID),
-    ...Type.Partial(Type.Object(PAGE_FIELDS)).properties,
+    ...Type.Partial(Type.Object(RENDER_PAGE_FIELDS)).properties,
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description: 'One row: the values of the placeholders by name; items is for jobs.',

@@ -1,11 +1,11 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { MAX_EDGE_PX, numberParameter } from '../../../../workers/image/operations/parameter.ts';
-import type { Violation } from '../op.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import type { ParameterViolation } from '../op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
 const { background: _, ...OWN } = OPERATIONS.resize.declared;
 
-export const resize = pixelOp({
+export const resizeOp = definePixelOp({
   op: 'resize',
   description: OPERATIONS.resize.description,
   parameters: {
@@ -15,7 +15,7 @@ export const resize = pixelOp({
     }),
   },
   example: { width: 800, height: 600, fit: 'cover', gravity: 'attention', format: 'webp' },
-  rule(given): Violation | undefined {
+  rule(given): ParameterViolation | undefined {
     const refused = OPERATIONS.resize.rule(given);
     if (refused !== undefined) return refused;
     const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
@@ -26,23 +26,23 @@ export const resize = pixelOp({
         details: { received: given.dpr, limit: MAX_EDGE_PX },
       };
     }
-    return focalViolation(given);
+    return focalPointViolation(given);
   },
   compile({ width, height, dpr, fit, gravity, focalX, focalY, kernel, enlarge, linear, background }) {
     const scaled = (edge: number | undefined) => edge && Math.round(edge * dpr);
     const params = { fit, gravity, focalX, focalY, kernel, enlarge, linear, background };
-    return { steps: [step('resize', { width: scaled(width), height: scaled(height), ...params })] };
+    return { steps: [operationStep('resize', { width: scaled(width), height: scaled(height), ...params })] };
   },
 });
 
 /**
  * The violation of sending both a focal point and a gravity. Both determine what a crop keeps, so only one may be sent.
  */
-export function focalViolation(given: {
+export function focalPointViolation(given: {
   gravity?: string | undefined;
   focalX?: number | undefined;
   focalY?: number | undefined;
-}): Violation | undefined {
+}): ParameterViolation | undefined {
   if (given.gravity === undefined || (given.focalX === undefined && given.focalY === undefined))
     return undefined;
   return {

@@ -1,4 +1,4 @@
-import { pixelOp, step } from '../pixel-op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
 /** The weights that browsers use for CSS sepia(1). */
 const SEPIA = [
@@ -7,11 +7,11 @@ const SEPIA = [
   [0.272, 0.534, 0.131],
 ];
 
-export const sepia = pixelOp({
+export const sepiaOp = definePixelOp({
   op: 'sepia',
   description: 'Gives the picture the brown tone of an old photograph.',
   parameters: {},
   example: { format: 'jpeg' },
   renamed: { matrix: [] },
-  compile: () => ({ steps: [step('recomb', { matrix: SEPIA })] }),
+  compile: () => ({ steps: [operationStep('recomb', { matrix: SEPIA })] }),
 });

@@ -1,11 +1,11 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { adaptParameter } from '../parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
 /** The maximum on sharp's scale. Higher values only amplify noise. */
 const MAX_STRENGTH = 100;
 
-export const sharpen = pixelOp({
+export const sharpenOp = definePixelOp({
   op: 'sharpen',
   description: 'Sharpens edges, with separate strength for flat and for detailed areas.',
   parameters: {
@@ -15,5 +15,7 @@ export const sharpen = pixelOp({
   },
   example: { sigma: 1.5 },
   renamed: { m1: ['flat'], m2: ['jagged'] },
-  compile: ({ sigma, flat, jagged }) => ({ steps: [step('sharpen', { sigma, m1: flat, m2: jagged })] }),
+  compile: ({ sigma, flat, jagged }) => ({
+    steps: [operationStep('sharpen', { sigma, m1: flat, m2: jagged })],
+  }),
 });

@@ -1,7 +1,7 @@
 import { gravityParameter, integerParameter } from '../../../../workers/image/operations/parameter.ts';
-import { pixelOp, step } from '../pixel-op.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
 
-export const thumbnail = pixelOp({
+export const thumbnailOp = definePixelOp({
   op: 'thumbnail',
   description: 'Makes a square preview that keeps the most interesting part of the picture.',
   parameters: {
@@ -11,6 +11,6 @@ export const thumbnail = pixelOp({
   example: { size: 256, format: 'webp' },
   renamed: { width: ['size'], height: ['size'], fit: [], enlarge: [] },
   compile: ({ size, gravity }) => ({
-    steps: [step('resize', { width: size, height: size, fit: 'cover', gravity, enlarge: true })],
+    steps: [operationStep('resize', { width: size, height: size, fit: 'cover', gravity, enlarge: true })],
   }),
 });

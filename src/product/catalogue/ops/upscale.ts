@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { imageModelOp } from '../image-model-op.ts';
+import { defineImageModelOp } from '../image-model-op.ts';
 
-export const upscale = imageModelOp({
+export const upscaleOp = defineImageModelOp({
   op: 'upscale',
   description: 'Enlarges each picture and fills in fine detail.',
   parameters: {

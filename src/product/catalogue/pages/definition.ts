@@ -1,8 +1,8 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
-import { present } from '../../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Plan } from '../../billing/plans.ts';
-import { defaultModelFor, type Model, type Models } from '../../models/models.ts';
-import { imageModelPrice, lowestCredits } from '../../models/prices.ts';
+import { defaultModelFor, type Model, type ModelBook } from '../../models/models.ts';
+import { imageModelPrice, lowestCreditsPerItem } from '../../models/prices.ts';
 import { type AiOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
 import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
 
@@ -10,7 +10,7 @@ import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';
 
 /** An op as the catalogue endpoints show it: everything that an agent needs to choose it, fill it in and price it. */
-export function definitionOf(op: Op, plans: readonly Plan[], models: Models): OpDefinition {
+export function opDefinitionOf(op: Op, plans: readonly Plan[], models: ModelBook): OpDefinition {
   return {
     op: op.op,
     kind: op.kind,
@@ -24,7 +24,7 @@ export function definitionOf(op: Op, plans: readonly Plan[], models: Models): Op
   };
 }
 
-function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
+function kindFieldsOf(op: Op, models: ModelBook): Partial<OpDefinition> {
   switch (op.kind) {
     case 'sync':
       return { endpoint: op.endpoint };
@@ -36,7 +36,7 @@ function kindFieldsOf(op: Op, models: Models): Partial<OpDefinition> {
         jobType: op.jobType,
         example: jobBodyOf(op),
         modelCategory: op.op,
-        ...present({
+        ...withoutAbsentFields({
           defaultModel: model?.id,
           maxInputEdge: op.requiresAssets ? model?.maxInputEdge : undefined,
           defaultPrompt: op.defaultPrompt,
@@ -63,7 +63,7 @@ function jobBodyOf(op: Exclude<Op, { kind: 'sync' }>): Record<string, unknown> {
 }
 
 /** The default model of an op that runs one. */
-function modelOf(op: Op, models: Models): Model | undefined {
+function modelOf(op: Op, models: ModelBook): Model | undefined {
   return op.kind === 'ai' ? defaultModelFor(models, op.op) : undefined;
 }
 
@@ -90,7 +90,7 @@ function parameterOf(schema: TSchema, ofModel: Partial<Model['parameters'][numbe
   return {
     type: [...new Set(alternatives.map((one) => one.type))].join(' or '),
     ...(words.length > 0 && { enum: words }),
-    ...present({ min, max, pattern, default: schema.default }),
+    ...withoutAbsentFields({ min, max, pattern, default: schema.default }),
     description: schema.description ?? '',
   };
 }
@@ -105,7 +105,7 @@ const EXACT_PRICE =
   'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';
 
 /** The price of the op, as data. */
-function pricingOf(op: Op, plans: readonly Plan[], models: Models): OpPricing {
+function pricingOf(op: Op, plans: readonly Plan[], models: ModelBook): OpPricing {
   switch (op.kind) {
     case 'sync':
       return { basis: 'free', summary: 'Free; it does not count against the processing allowance.' };
@@ -130,7 +130,7 @@ function quotaPricing(plans: readonly Plan[]): OpPricing {
   };
 }
 
-function itemPricing(op: AiOp, models: Models): OpPricing {
+function itemPricing(op: AiOp, models: ModelBook): OpPricing {
   const model = defaultModelFor(models, op.op);
   const terms = {
     basis: 'per_item' as const,
@@ -142,7 +142,7 @@ function itemPricing(op: AiOp, models: Models): OpPricing {
     const summary = 'Priced per item by its model; no model is offered by default, so name one.';
     return { ...terms, summary };
   }
-  const credits = lowestCredits(models, model);
+  const credits = lowestCreditsPerItem(models, model);
   const price = `${credits} ${credits === 1 ? 'credit' : 'credits'}`;
   const summary = `From ${price} per completed item on ${model.id}.`;
   return { ...terms, defaultModel: imageModelPrice(models, model), summary };

@@ -1,77 +1,77 @@
 import { createHash } from 'node:crypto';
 import { PLACE_NAMES } from '../../../../workers/image/operations/parameter.ts';
-import { JSON_BOUNDS } from '../../../platform/http/bodies/json.ts';
-import { markdownOf } from '../../../platform/pages/markdown.ts';
+import { JSON_BOUNDS_TEXT } from '../../../platform/http/bodies/json.ts';
+import { pageMarkdown } from '../../../platform/pages/markdown.ts';
 import {
-  type Block,
   type DocumentationPage,
-  heading,
-  list,
-  numbered,
-  paragraph,
-  shell,
+  headingBlock,
+  listBlock,
+  numberedListBlock,
+  type PageBlock,
+  paragraphBlock,
+  shellSampleBlock,
 } from '../../../platform/pages/page.ts';
 import { PASS_PARAMETERS } from '../pass-parameters.ts';
-import type { Guidelines, OpDefinition } from '../schema.ts';
-import { parameterLine } from './parameter-words.ts';
-import { isStepOfCalls, syncCall } from './sync-call.ts';
+import type { AgentGuidelines, OpDefinition } from '../schema.ts';
+import { parameterSummaryLine } from './parameter-words.ts';
+import { runsOnlyWithinSyncSteps, syncCallText } from './sync-call.ts';
 
 const LEAD =
   'Put the address of the service (BASE) before paths. Send `Authorization: ApiKey <key>` with every call.';
 
 /** The instructions for agents. Every command in them runs unchanged once KEY and BASE are set. */
-const RULES: readonly Block[] = [
-  heading('One image now'),
-  paragraph(
+const RULES: readonly PageBlock[] = [
+  headingBlock('One image now'),
+  paragraphBlock(
     'Nothing is stored. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:',
   ),
-  shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
+  shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg`),
-  paragraph(
+  paragraphBlock(
     'Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, and op and parameters too:',
   ),
-  shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"blur\\", \\"parameters\\": {\\"sigma\\": 8}}" \\
   "$BASE/api/v1/images/transform" -o blurred.jpg`),
-  paragraph(
+  paragraphBlock(
     "An image's facts (free): `data.image` has width, height, dominantColor, …; `data.metadata` exif, iptc, …. read-text (OCR) and read-codes (QR, bar codes) in place of metadata read what it says.",
   ),
-  shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"`),
-  paragraph(
+  shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"`),
+  paragraphBlock(
     'Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.',
   ),
-  shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
+  shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
   paragraph(
     'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. Instead of templateId send your own html, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
   ),
-  shell(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+  shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png`),
-  paragraph(
+  paragraphBlock(
     'An image to keep: `data.id` is its assetId (several file parts: `data.assets`); the link needs no key.',
   ),
-  shell(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
+  shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/assets/upload?name=photo.jpg"
 curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInSeconds=3600"`),
-  paragraph(
+  paragraphBlock(
     'A picture in a web page: POST /api/v1/delivery-links with assetId or url, and op, steps or preset, answers a signed `<img>`.',
   ),
   heading('Many images, or a model'),
   paragraph(
     'A job runs an op, a preset (presetId) or steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price.',
   ),
-  shell(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
+  shellSampleBlock(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Idempotency-Key: resize-1" \\
   -d "$JOB" "$BASE/api/v1/jobs?wait=30"`),
-  list(
+  listBlock(
     'wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. `outcome` of an ended job is `all`, `some` or `none` of its items completed.',
     'Each item of `data.items` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
     'maxCredits in a submit or a resume is the most it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
     'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. Verify a delivery as its page shows, answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
     'AI ops are priced in credits per item and run on their defaultModel unless model names another of GET /api/v1/ai-models. Results marked sandbox: true are invented.',
   ),
-  heading('Rules'),
-  numbered(
+  headingBlock('Rules'),
+  numberedListBlock(
     'A deterministic op refuses a parameter that it does not declare.',
     'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that something may not be as meant.',
     'On failure branch on error.code. Repeat it only when error.retryable is true, after Retry-After seconds. Otherwise mend error.param by details.fix, suggest, instead or allowed.',
@@ -88,8 +88,8 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
  * The operating rules and a summary of the catalogue, generated from the same definitions as /ops.
  * @param updatedAt when this release was installed.
  */
-export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Date): Guidelines {
-  const document = markdownOf(guidelinesPage(definitions));
+export function guidelinesOf(definitions: readonly OpDefinition[], updatedAt: Date): AgentGuidelines {
+  const document = pageMarkdown(guidelinesPage(definitions));
   const version = createHash('sha256').update(document).digest('hex').slice(0, 12);
   return { version, updatedAt: updatedAt.toISOString(), document };
 }
@@ -99,7 +99,7 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
   return {
     title: 'Darkroom: guidelines for agents',
     lead: LEAD,
-    blocks: [...RULES, ...sharedSection(definitions), heading('Ops'), ...definitions.flatMap(opSection)],
+    blocks: [...RULES, ...sharedSection(definitions), headingBlock('Ops'), ...definitions.flatMap(opSection)],
   };
 }
 
@@ -107,45 +107,45 @@ export function guidelinesPage(definitions: readonly OpDefinition[]): Documentat
 const PLACES = PLACE_NAMES.join(', ');
 
 /** The parameters that most ops share, described once. */
-function sharedSection(definitions: readonly OpDefinition[]): Block[] {
+function sharedSection(definitions: readonly OpDefinition[]): PageBlock[] {
   const { params = {}, pricing } = definitions.find(({ op }) => op === 'resize') ?? {};
   const lines = Object.keys(PASS_PARAMETERS).flatMap((name) => {
     const parameter = params[name];
-    return parameter === undefined ? [] : [`${name}: ${parameterLine(parameter)}`];
+    return parameter === undefined ? [] : [`${name}: ${parameterSummaryLine(parameter)}`];
   });
   return [
-    heading('Parameters of every op that writes an image'),
-    list(...lines),
-    paragraph(`A place is one of ${PLACES}.`),
-    paragraph(`Deterministic ops: ${pricing?.summary ?? ''}`),
+    headingBlock('Parameters of every op that writes an image'),
+    listBlock(...lines),
+    paragraphBlock(`A place is one of ${PLACES}.`),
+    paragraphBlock(`Deterministic ops: ${pricing?.summary ?? ''}`),
   ];
 }
 
-function opSection(definition: OpDefinition): Block[] {
+function opSection(definition: OpDefinition): PageBlock[] {
   const { op, kind, description, params, pricing } = definition;
-  const own = Object.entries(params).filter(([name]) => !isShared(definition, name));
-  const call = syncCall(definition);
+  const own = Object.entries(params).filter(([name]) => !isSharedParameter(definition, name));
+  const call = syncCallText(definition);
   const lines = [
     `${description}${jobsOnly(definition) ? ' Jobs only.' : ''}`,
     ...(kind === 'ai' ? [pricing.summary] : []),
     ...(call === undefined ? [] : [`\`${call}\``]),
   ];
   const parameters = own.map(
-    ([name, parameter]) => `${name}: ${parameterLine(parameter).replace(PLACES, 'a place')}`,
+    ([name, parameter]) => `${name}: ${parameterSummaryLine(parameter).replace(PLACES, 'a place')}`,
   );
   return [
-    heading(op, 3),
-    paragraph(lines.join('\n')),
-    ...(parameters.length === 0 ? [] : [list(...parameters)]),
+    headingBlock(op, 3),
+    paragraphBlock(lines.join('\n')),
+    ...(parameters.length === 0 ? [] : [listBlock(...parameters)]),
   ];
 }
 
 function jobsOnly({ op, endpoint, syncEndpoint }: OpDefinition): boolean {
-  return endpoint === undefined && syncEndpoint === undefined && !isStepOfCalls(op);
+  return endpoint === undefined && syncEndpoint === undefined && !runsOnlyWithinSyncSteps(op);
 }
 
 /** Whether a parameter is shared by every op that writes an image, with the same meaning. */
-export function isShared({ params, kind }: OpDefinition, name: string): boolean {
+export function isSharedParameter({ params, kind }: OpDefinition, name: string): boolean {
   const shared = (PASS_PARAMETERS as Record<string, { description?: string }>)[name];
   return kind === 'deterministic' && shared !== undefined && params[name]?.description === shared.description;
 }

@@ -1,18 +1,18 @@
 import type { OpParameter } from '../schema.ts';
 
 /** The type, bounds, values, default and meaning of a parameter in one line. */
-export function parameterLine(parameter: OpParameter): string {
-  const fallback = fallbackOf(parameter);
-  return `${takesOf(parameter)}${fallback === undefined ? '' : `; default ${fallback}`}. ${parameter.description}`;
+export function parameterSummaryLine(parameter: OpParameter): string {
+  const fallback = defaultTextOf(parameter);
+  return `${acceptedValuesText(parameter)}${fallback === undefined ? '' : `; default ${fallback}`}. ${parameter.description}`;
 }
 
 /** The default of a parameter as text. */
-export function fallbackOf({ default: fallback }: OpParameter): string | undefined {
+export function defaultTextOf({ default: fallback }: OpParameter): string | undefined {
   return fallback === undefined ? undefined : String(fallback).replace(/\.$/, '');
 }
 
 /** The types of a parameter with their bounds, or its values. */
-export function takesOf({ type, enum: words, min, max }: OpParameter): string {
+export function acceptedValuesText({ type, enum: words, min, max }: OpParameter): string {
   const types = type.split(' or ');
   // If there are several types, the bounds are those of the number. The text is one of a list of values.
   const bounded = types.filter(isNumeric).length > 0 ? isNumeric : () => true;

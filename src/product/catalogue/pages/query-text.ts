@@ -1,5 +1,5 @@
 /** Parameters as a readable query string: see inQuery. */
-export function queryText(parameters: Readonly<Record<string, unknown>>): string {
+export function readableQueryText(parameters: Readonly<Record<string, unknown>>): string {
   return Object.entries(parameters)
     .map(([name, value]) => `${name}=${inQuery(value)}`)
     .join('&');

@@ -8,29 +8,29 @@ import { chosenModel, contractOf, type Model, type Models } from '../../models/m
 import { leastAnswerProblem, schemaProblem } from '../../models/schema-bounds.ts';
 import { checkParameters, firstViolation } from '../checks/check.ts';
 import { OPS } from '../index.ts';
-import type { AiOp, Given, Op } from '../op.ts';
-import { prompt as promptSchema } from '../parameter.ts';
-import { checkRegistryStep } from '../registry.ts';
+import type { AiOp, GivenParameters, Op } from '../op.ts';
+import { promptField as promptSchema } from '../parameter.ts';
+import { compileRegistryStep } from '../registry.ts';
 import { requireOp } from '../usual-words.ts';
 import {
   type AiStep,
-  argumentOf,
   type CompiledPass,
   type CompiledSegment,
   type CompiledStep,
   type DeterministicStep,
+  fieldOfArgument,
   mergePass,
   segmentsOf,
 } from './pass.ts';
-import { type FieldsOf, refuseFields, type SentStep, savedSteps } from './sent-step.ts';
-import type { PresetStep, Subject } from './step.ts';
-import { checkSubjectsAreUsed, readSubjects, referencesOf } from './subjects.ts';
+import { refuseFields, type SentFieldFinder, type SentStep, savedSteps } from './sent-step.ts';
+import type { PresetStep, PromptSubject } from './step.ts';
+import { checkSubjectsAreUsed, parseSubjects, subjectReferencesOf } from './subjects.ts';
 
 /**
  * Checks a list of steps completely and compiles it, so that it can run.
  * @throws ApiError invalid_param on the step, field or parameter at fault.
  */
-export function compile(steps: readonly SentStep[], models: Models): CompiledSegment[] {
+export function compileSteps(steps: readonly SentStep[], models: ModelBook): CompiledSegment[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
   refuseMisplaced(compiled);
   return segmentsOf(compiled);
@@ -53,12 +53,12 @@ export interface Obstacle {
  */
 export function compilePass(
   steps: readonly SentStep[],
-  models: Models,
+  models: ModelBook,
   refusal: (obstacle: Obstacle) => Error,
   layers: readonly string[] = [],
 ): CompiledPass {
   let pass = mergePass([]);
-  for (const segment of compile(steps, models)) {
+  for (const segment of compileSteps(steps, models)) {
     if (segment.runs === 'model') throw refusal({ does: 'runs a model', step: segment });
     for (const step of segment.steps) {
       const { reads, compareWith, steps: operations } = step.fragment;
@@ -76,17 +76,17 @@ export function compilePass(
  * @param param names the preset in the call.
  * @throws ApiError invalid_param on `param`.
  */
-export function compilePreset(steps: readonly PresetStep[], param: string, models: Models): CompiledPass {
+export function compilePreset(steps: readonly PresetStep[], param: string, models: ModelBook): CompiledPass {
   return compilePass(savedSteps(steps, param), models, ({ does }) => {
     const message = `The preset has a step that ${does}, so it runs only as a job: send it to POST /api/v1/jobs`;
-    if (does !== READS_SECOND) return invalidParam(param, `${message}.`);
-    return invalidParam(param, `${message}, or send its steps as steps of this call.`, {
+    if (does !== READS_SECOND) return invalidParamError(param, `${message}.`);
+    return invalidParamError(param, `${message}, or send its steps as steps of this call.`, {
       instead: [{ steps }],
     });
   });
 }
 
-function compileStep(step: SentStep, index: number, models: Models): CompiledStep {
+function compileStep(step: SentStep, index: number, models: ModelBook): CompiledStep {
   const { at } = step;
   if ((step.op === undefined) === (step.operation === undefined)) {
     const found = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
@@ -105,7 +105,7 @@ function compileStep(step: SentStep, index: number, models: Models): CompiledSte
   refuseFields(step, ['params'], 'a step with op takes parameters', { at, ownName: 'parameters' });
   if (op.runs === 'model') return aiStep(op, step, index, models);
   refuseFields(step, ['model', 'prompt'], `${op.op} is deterministic and runs no model`, { at });
-  const parameters = checkParameters(op, step.parameters, at);
+  const parameters = checkOpParameters(op, step.parameters, at);
   return { runs: 'pass', index, op, parameters, fragment: op.compile(parameters), at };
 }
 
@@ -118,24 +118,28 @@ function aiStep(
   op: AiOp,
   { model: named, prompt, at, ...sent }: SentStep,
   index: number,
-  models: Models,
+  models: ModelBook,
 ): AiStep {
-  const model = chosenModel(models, named, op.op, at('model'));
-  const parameters = checkParameters(op, sent.parameters, at);
+  const model = chooseModel(models, named, op.op, at('model'));
+  const parameters = checkOpParameters(op, sent.parameters, at);
   checkBounds(model, parameters, at);
   checkPrompt(op, prompt, at('prompt'));
   checkAnswerSchema(model, parameters, at('parameters.schema'));
-  const schema = model.answerSchema ?? (parameters.schema as Given | undefined) ?? op.defaultSchema;
+  const schema = model.answerSchema ?? (parameters.schema as GivenParameters | undefined) ?? op.defaultSchema;
   return {
     ...{ runs: 'model', index, op, model: model.id, parameters, at },
-    ...present({ prompt: prompt ?? op.defaultPrompt }),
+    ...withoutAbsentFields({ prompt: prompt ?? op.defaultPrompt }),
     ...(op.produces === 'json' && schema !== undefined && { schema }),
   };
 }
 
 /** Refuses parameters that the model would refuse. A parameter that is null is not sent to the model. */
-function checkBounds(model: Model, parameters: Given, at: FieldsOf): void {
-  const violation = firstViolation(contractOf(model), present(parameters), model.id);
+function checkBounds(model: Model, parameters: GivenParameters, at: SentFieldFinder): void {
+  const violation = findFirstViolation(
+    modelParametersSchema(model),
+    withoutAbsentFields(parameters),
+    model.id,
+  );
   if (violation === undefined) return;
   const { key, message, details, mends = [] } = violation;
   const described = model.parameters.find((parameter) => parameter.key === key)?.description;
@@ -158,18 +162,18 @@ const PROMPTS = Object.fromEntries(
 
 function checkPrompt(op: AiOp, prompt: string | undefined, { name, refuse }: SentField): void {
   if (prompt === undefined && !op.requiresPrompt) return;
-  const violation = firstViolation(PROMPTS[op.op], present({ prompt }), op.op);
+  const violation = findFirstViolation(PROMPTS[op.op], withoutAbsentFields({ prompt }), op.op);
   if (violation !== undefined) throw refuse(violation.message, violation.details);
   if (prompt?.trim() === '') throw refuse(`${name} is blank: describe what the model should make.`);
 }
 
-function checkAnswerSchema(model: Model, { schema }: Given, { refuse }: SentField): void {
+function checkAnswerSchema(model: Model, { schema }: GivenParameters, { refuse }: SentField): void {
   if (schema === undefined) return;
   if (model.answerSchema !== undefined) {
     const message = `${model.id} answers in its own form: leave the schema out, or run another model.`;
     throw refuse(message, { allowed: [] });
   }
-  const problem = schemaProblem(schema) ?? leastAnswerProblem(schema as Given);
+  const problem = findSchemaProblem(schema) ?? findSmallestAnswerProblem(schema as GivenParameters);
   if (problem !== undefined) throw refuse(`The schema ${problem}.`);
 }
 
@@ -181,8 +185,8 @@ export interface NamedAsset {
 }
 
 /** A JSON Schema that was sent for the answer of a model. A thread compiles it later. */
-export interface SentSchema {
-  schema: Given;
+export interface SentAnswerSchema {
+  schema: GivenParameters;
   /** The parameter that a refusal of it names. */
   param: string;
 }
@@ -190,11 +194,11 @@ export interface SentSchema {
 /** A list of steps with its subjects. It is valid except for rules that need a store or a thread. */
 export interface CheckedSteps {
   segments: CompiledSegment[];
-  subjects: Subject[];
+  subjects: PromptSubject[];
   /** The assets that it names. Their existence is still to be checked. */
   named: NamedAsset[];
   /** Schemas that were sent for answers. They are still to be compiled. */
-  schemas: SentSchema[];
+  schemas: SentAnswerSchema[];
 }
 
 /**
@@ -205,28 +209,33 @@ export interface CheckedSteps {
 export function checkSteps(
   steps: readonly SentStep[],
   sentSubjects: readonly unknown[],
-  models: Models,
+  models: ModelBook,
   param = 'subjects',
 ): CheckedSteps {
-  const segments = compile(steps, models);
-  const subjects = readSubjects(sentSubjects, param);
+  const segments = compileSteps(steps, models);
+  const subjects = parseSubjects(sentSubjects, param);
   const modelSteps = segments.filter((segment) => segment.runs === 'model');
   checkSubjectsAreUsed(modelSteps, subjects, models, param);
   const passSteps = segments.flatMap((segment) => (segment.runs === 'pass' ? segment.steps : []));
-  const references = referencesOf(subjects).map(
+  const references = subjectReferencesOf(subjects).map(
     (assetId): NamedAsset => ({ assetId, param, role: 'reference' }),
   );
   return {
     segments,
     subjects,
     named: [...passSteps.flatMap(secondAssetsOf), ...references],
-    schemas: modelSteps.flatMap(schemasOf),
+    schemas: modelSteps.flatMap(sentAnswerSchemasOf),
   };
 }
 
 /** The answer schema that was sent with these parameters, if any. */
-export function schemasOf({ parameters: { schema }, at }: Pick<AiStep, 'parameters' | 'at'>): SentSchema[] {
-  return schema === undefined ? [] : [{ schema: schema as Given, param: at('parameters.schema').param }];
+export function sentAnswerSchemasOf({
+  parameters: { schema },
+  at,
+}: Pick<AiStep, 'parameters' | 'at'>): SentAnswerSchema[] {
+  return schema === undefined
+    ? []
+    : [{ schema: schema as GivenParameters, param: at('parameters.schema').param }];
 }
 
 /** The assets that a step reads besides its picture: its layers, and the asset to compare with. */
@@ -234,7 +243,7 @@ function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
   const { steps, compareWith } = step.fragment;
   const compared = compareWith === undefined ? [] : [{ assetId: compareWith, key: 'otherAssetId' }];
   return [...layersOf(steps), ...compared].map(({ assetId, key }) => {
-    return { assetId, param: argumentOf(step, key).param, role: 'second' };
+    return { assetId, param: fieldOfArgument(step, key).param, role: 'second' };
   });
 }
 

@@ -10,9 +10,15 @@ import type { Models } from '../../models/models.ts';
 import { checkParameters, firstViolation } from '../checks/check.ts';
 import { callWarningsOf, type StepWarning, warningsOf } from '../checks/warnings.ts';
 import { OPS } from '../index.ts';
-import type { Given, Op, RenderOp, SegmentType } from '../op.ts';
-import { checkSteps, type NamedAsset, type SentSchema, schemasOf } from './compile.ts';
-import { inputKindOf, planOf, type Segment, type Taken, typeOf } from './plan.ts';
+import type { GivenParameters, Op, RenderOp, SegmentType } from '../op.ts';
+import { checkSteps, type NamedAsset, type SentAnswerSchema, sentAnswerSchemasOf } from './compile.ts';
+import {
+  type ItemInputKind,
+  itemInputKindOf,
+  jobTypeOfSegments,
+  type PlanSegment,
+  segmentPlanOf,
+} from './plan.ts';
 import {
   checkJobSize,
   findJobOp,
@@ -25,22 +31,22 @@ import {
   variantsOfSteps,
 } from './sent-job.ts';
 import { refuseFields } from './sent-step.ts';
-import type { Subject } from './step.ts';
-import { referencesOf } from './subjects.ts';
+import type { PromptSubject } from './step.ts';
+import { subjectReferencesOf } from './subjects.ts';
 
 /** The checked work of a job. */
 interface CheckedWork {
   type: SegmentType | 'chain';
   /** Present only when the job was submitted as an op. */
   op?: Op['op'];
-  takes: Taken;
+  takes: ItemInputKind;
   /** At least one. */
   variants: CheckedVariant[];
-  subjects: Subject[];
+  subjects: PromptSubject[];
   /** Assets besides those of the items. Whether they exist is checked later. */
   named: NamedAsset[];
   /** Schemas that were sent for answers. They are still to be compiled. */
-  schemas: SentSchema[];
+  schemas: SentAnswerSchema[];
   warnings: StepWarning[];
   produces: 'image' | 'json';
 }
@@ -57,11 +63,11 @@ export interface CheckedVariant {
   /** The variant's name, or its index as text; absent without variants. */
   name?: string;
   /** The variant's parameters, merged over the job's. */
-  parameters: Given;
+  parameters: GivenParameters;
   /** Absent on a render. */
-  segments: Segment[];
+  segments: PlanSegment[];
   /** Warnings about its steps, as a call that does the same returns them. Absent if there are none. */
-  warnings?: Warning[];
+  warnings?: CallWarning[];
 }
 
 /** The types of jobs. */
@@ -77,13 +83,13 @@ const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
  * @param stored the version that presetId names.
  * @throws ApiError invalid_param on the field at fault.
  */
-export function checkJob(body: JobWork, models: Models, stored?: StoredSteps): CheckedJob {
+export function checkJob(body: JobWork, models: ModelBook, stored?: StoredSteps): CheckedJob {
   const work = checkWork(body, models, stored);
   refuseOtherType(body, work);
-  return { ...work, count: checkCount(work, body), references: referencesOf(work.subjects) };
+  return { ...work, count: checkCount(work, body), references: subjectReferencesOf(work.subjects) };
 }
 
-function checkWork(body: JobWork, models: Models, stored: StoredSteps | undefined): CheckedWork {
+function checkWork(body: JobWork, models: ModelBook, stored: StoredSteps | undefined): CheckedWork {
   const { steps, presetId, subjects } = body;
   if (steps !== undefined) return checkVariants(variantsOfSteps(steps), subjects ?? [], models);
   if (presetId !== undefined) {
@@ -92,10 +98,13 @@ function checkWork(body: JobWork, models: Models, stored: StoredSteps | undefine
     const work = checkVariants(variants, stored.subjects, models);
     const named = work.named.map((asset) => ({ ...asset, param: 'presetId' }));
     // The schemas of the preset itself were compiled when it was saved.
-    return { ...work, named, schemas: variants.flatMap(schemasOf) };
+    return { ...work, named, schemas: variants.flatMap(sentAnswerSchemasOf) };
   }
   if (subjects !== undefined) {
-    throw invalidParam('subjects', 'subjects come with steps: leave them out, or send the op as a step.');
+    throw invalidParamError(
+      'subjects',
+      'subjects come with steps: leave them out, or send the op as a step.',
+    );
   }
   const op = findJobOp(body);
   const named = body.op === undefined ? {} : { op: op.op };
@@ -108,14 +117,14 @@ function checkWork(body: JobWork, models: Models, stored: StoredSteps | undefine
 function checkVariants(
   sent: readonly SentVariant[],
   sentSubjects: readonly unknown[],
-  models: Models,
+  models: ModelBook,
 ): CheckedWork {
   const lists = sent.map(({ name, parameters, steps }) => {
     const { segments, ...checked } = checkSteps(steps, sentSubjects, models);
-    const warnings = warningsOf(segments);
+    const warnings = stepWarningsOf(segments);
     const told = callWarningsOf(warnings);
     const variant: CheckedVariant = {
-      ...{ ...present({ name }), parameters, segments: planOf(segments) },
+      ...{ ...withoutAbsentFields({ name }), parameters, segments: segmentPlanOf(segments) },
       ...(told.length > 0 && { warnings: told }),
     };
     return { ...checked, variant, warnings };
@@ -123,13 +132,13 @@ function checkVariants(
   const [first] = lists;
   const segments = first?.variant.segments ?? [];
   return {
-    type: typeOf(segments),
-    takes: inputKindOf(segments),
+    type: jobTypeOfSegments(segments),
+    takes: itemInputKindOf(segments),
     variants: lists.map(({ variant }) => variant),
     subjects: first?.subjects ?? [],
-    named: distinct(lists.flatMap(({ named }) => named)),
+    named: distinctValues(lists.flatMap(({ named }) => named)),
     schemas: lists.flatMap(({ schemas }) => schemas),
-    warnings: distinct(lists.flatMap(({ warnings }) => warnings)),
+    warnings: distinctValues(lists.flatMap(({ warnings }) => warnings)),
     produces: segments.at(-1)?.produces ?? 'image',
   };
 }
@@ -141,12 +150,12 @@ const RENDER_FIELDS = argumentsSchema(OPS.render_template.fields);
 function renderWork(body: JobWork, op: RenderOp): CheckedWork {
   refuseFields(body, ['model', 'prompt'], 'a render runs no model');
   refuseFields(body, ['variants'], 'a render makes one image of each of its items');
-  checkParameters(op, body.parameters, sentAs);
+  checkOpParameters(op, body.parameters, sentFieldAt);
   const { templateId, items } = body;
-  const violation = firstViolation(RENDER_FIELDS, present({ templateId, items }), op.op);
+  const violation = findFirstViolation(RENDER_FIELDS, withoutAbsentFields({ templateId, items }), op.op);
   if (violation !== undefined) {
     const { key, message, details, mends } = violation;
-    throw invalidParam(key, message, details, mends);
+    throw invalidParamError(key, message, details, mends);
   }
   return {
     type: op.jobType,
@@ -208,11 +217,11 @@ function checkCount({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): n
   }
   if (count > 1 && takes !== 'nothing') {
     const message = 'count is for generate alone: leave it out, and send an asset for each item.';
-    throw invalidParam('count', message, { received: count, max: 1 });
+    throw invalidParamError('count', message, { received: count, max: 1 });
   }
   if (takes !== 'assets' && assetIds !== undefined && assetIds.length > 0) {
     const instead = takes === 'rows' ? 'send items' : 'send count for several, or run edit on them';
-    throw invalidParam('assetIds', `assetIds must be left out: this job takes no pictures; ${instead}.`);
+    throw invalidParamError('assetIds', `assetIds must be left out: this job takes no pictures; ${instead}.`);
   }
   return count;
 }

@@ -8,11 +8,11 @@ import {
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import { lossyReason } from '../../../../workers/image/operations/parameter.ts';
 import type { DecodeOptions, EncodeOptions, ImagePass } from '../../../../workers/protocol.ts';
-import { encodesOf } from '../../../imaging/images/formats.ts';
+import { encodeOptionsPerFormat } from '../../../imaging/images/formats.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';
-import { present } from '../../../platform/values/present.ts';
-import type { AiOp, Fragment, Given, PixelOp } from '../op.ts';
-import type { FieldsOf } from './sent-step.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { AiOp, GivenParameters, PassFragment, PixelOp } from '../op.ts';
+import type { SentFieldFinder } from './sent-step.ts';
 
 /** A deterministic step of a list, checked and compiled. */
 export interface DeterministicStep {
@@ -22,9 +22,9 @@ export interface DeterministicStep {
   /** The op; absent for an operation of the registry. */
   op?: PixelOp;
   /** The parameters of the op in their main spelling, or those of the operation. */
-  parameters: Given;
-  fragment: Fragment;
-  at: FieldsOf;
+  parameters: GivenParameters;
+  fragment: PassFragment;
+  at: SentFieldFinder;
 }
 
 /** A step that runs a model. It is a segment by itself. */
@@ -36,16 +36,16 @@ export interface AiStep {
   model: string;
   /** As sent: subjects are not yet expanded. */
   prompt?: string;
-  parameters: Given;
+  parameters: GivenParameters;
   /** JSON Schema of the answer; absent if an image is made. */
-  schema?: Given;
-  at: FieldsOf;
+  schema?: GivenParameters;
+  at: SentFieldFinder;
 }
 
 export type CompiledStep = DeterministicStep | AiStep;
 
 /** Adjacent deterministic steps as one pass, and what is done with its result instead of returning it. */
-export interface CompiledPass extends Pick<Fragment, 'compareWith' | 'isScored' | 'reads'> {
+export interface CompiledPass extends Pick<PassFragment, 'compareWith' | 'isScored' | 'reads'> {
   runs: 'pass';
   steps: readonly DeterministicStep[];
   pass: ImagePass;
@@ -83,11 +83,11 @@ export function mergePass(steps: readonly DeterministicStep[]): CompiledPass {
   refuseLosslessInLossy(steps, encode);
   const pass = { decode, steps: steps.flatMap(({ fragment }) => fragment.steps), encode };
   const { compareWith, isScored, reads } = steps.at(-1)?.fragment ?? {};
-  return { runs: 'pass', steps, pass, ...present({ compareWith, isScored, reads }) };
+  return { runs: 'pass', steps, pass, ...withoutAbsentFields({ compareWith, isScored, reads }) };
 }
 
 /** The field of a call that holds an argument of a deterministic step. */
-export function argumentOf({ op, at }: DeterministicStep, key: string): SentField {
+export function fieldOfArgument({ op, at }: DeterministicStep, key: string): SentField {
   return at(op === undefined ? 'params' : `parameters.${key}`);
 }
 
@@ -98,7 +98,11 @@ const STEP_OF_PASS = /^steps\[(\d+)\]/;
  * The parameter of the call that a worker's error about a pass concerns: of the step that the error names, else of the
  * last step that sent it, which overrides earlier ones, else of the whole work.
  */
-export function sentParamOf(steps: readonly DeterministicStep[], passParam: string, whole = 'steps'): string {
+export function sentParameterOf(
+  steps: readonly DeterministicStep[],
+  passParam: string,
+  whole = 'steps',
+): string {
   const counted = STEP_OF_PASS.exec(passParam)?.[1];
   const name = passParam.split('.').at(-1) ?? passParam;
   const sender =
@@ -132,7 +136,7 @@ function overrule(earlier: EncodeOptions, later: EncodeOptions): EncodeOptions {
     isFormatSet(earlier) && isFormatSet(later) && !isDeepStrictEqual(formatsOf(earlier), formatsOf(later));
   if (!changed) return { ...earlier, ...later };
   const { metadata, background, target } = earlier;
-  return { ...present({ metadata, background, target }), ...later };
+  return { ...withoutAbsentFields({ metadata, background, target }), ...later };
 }
 
 function isFormatSet({ format, formats }: EncodeOptions): boolean {
@@ -141,7 +145,7 @@ function isFormatSet({ format, formats }: EncodeOptions): boolean {
 
 /** The formats that the result may have. */
 function formatsOf(encode: EncodeOptions): string[] {
-  return encodesOf(encode).flatMap(({ format }) => format ?? []);
+  return encodeOptionsPerFormat(encode).flatMap(({ format }) => format ?? []);
 }
 
 /** The settings that a pass has once. */
@@ -159,7 +163,7 @@ function refuseSecondValue(steps: readonly DeterministicStep[]): void {
       seen.set(key, first);
       if (first === value || (key === 'frame' && frameNumber(first) === frameNumber(value))) continue;
       const message = `${key} is ${value}, but an earlier step of the same pass says ${first}: the pass has one ${key}, give one value.`;
-      throw argumentOf(step, key).refuse(message);
+      throw fieldOfArgument(step, key).refuse(message);
     }
   }
 }
@@ -181,12 +185,12 @@ function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
     if (key === undefined) continue;
     if (frame !== undefined && frame !== 'all') {
       const message = `frame is ${frame}, and ${key} stands in place of it: send one of them.`;
-      throw argumentOf(step, key).refuse(message);
+      throw fieldOfArgument(step, key).refuse(message);
     }
     const [first, last] = parseFrameRange(decode.frames) ?? [0, 0];
     if (first <= last) continue;
     const message = `frames is ${decode.frames}, but a range begins with its first frame: send ${last}..${first}.`;
-    throw argumentOf(step, 'frames').refuse(message);
+    throw fieldOfArgument(step, 'frames').refuse(message);
   }
 }
 
@@ -199,7 +203,7 @@ function refuseFramesLost(
   const step = steps.find(({ fragment }) => severalBy(fragment.decode) !== undefined);
   const key = step && severalBy(step.fragment.decode);
   if (step === undefined || key === undefined || selectsOneFrame(decode)) return;
-  const { refuse } = argumentOf(step, key);
+  const { refuse } = fieldOfArgument(step, key);
   const several = `${key} is ${step.fragment.decode[key]}`;
   const still = formatsOf(encode).find((format) => !isAnimationFormat(format));
   if (still !== undefined) {
@@ -226,9 +230,9 @@ function severalBy(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[nu
  * sent without a format.
  */
 function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: EncodeOptions): void {
-  const [lossy] = encodesOf(encode).flatMap((one) => lossyReason(one) ?? []);
+  const [lossy] = encodeOptionsPerFormat(encode).flatMap((one) => lossyReason(one) ?? []);
   const step = steps.findLast(({ fragment }) => fragment.encode.lossless === true);
   if (lossy === undefined || step === undefined) return;
   const message = `lossless is true, but ${lossy}: have the pass write webp, avif or png.`;
-  throw argumentOf(step, 'lossless').refuse(message);
+  throw fieldOfArgument(step, 'lossless').refuse(message);
 }

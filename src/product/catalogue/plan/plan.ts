@@ -1,7 +1,7 @@
 import { type Layer, layersOf } from '../../../../workers/image/operations/index.ts';
 import type { ImagePass, OperationStep } from '../../../../workers/protocol.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
-import { findModel, type Models } from '../../models/models.ts';
+import { findModel, type ModelBook } from '../../models/models.ts';
 import { creditsPerItem } from '../../models/prices.ts';
 import type { AiOp, SegmentType } from '../op.ts';
 import type { AiStep, CompiledPass, CompiledSegment } from './pass.ts';
@@ -38,27 +38,27 @@ export interface ModelSegment extends Pick<AiStep, 'model' | 'prompt' | 'paramet
 }
 
 /** One part of an item's plan. It is plain data, which a job stores at submit. */
-export type Segment = PassSegment | ModelSegment;
+export type PlanSegment = PassSegment | ModelSegment;
 
 /** The source of an item: an asset, nothing but its number of `count`, or a row of data. */
-export type Taken = 'assets' | 'nothing' | 'rows';
+export type ItemInputKind = 'assets' | 'nothing' | 'rows';
 
 /** The plan of a job. */
-export function planOf(segments: readonly CompiledSegment[]): Segment[] {
+export function segmentPlanOf(segments: readonly CompiledSegment[]): PlanSegment[] {
   return segments.map((segment, index) =>
     segment.runs === 'model' ? modelSegment(segment, index) : passSegment(segment, index),
   );
 }
 
 /** The type of the job that runs these segments. */
-export function typeOf(segments: readonly Segment[]): SegmentType | 'chain' {
+export function jobTypeOfSegments(segments: readonly PlanSegment[]): SegmentType | 'chain' {
   const [first, ...others] = segments;
   if (first === undefined || others.length > 0) return 'chain';
   return first.runs === 'pass' ? 'process' : first.jobType;
 }
 
 /** The source of an item of these segments. */
-export function inputKindOf([first]: readonly Segment[]): Taken {
+export function itemInputKindOf([first]: readonly PlanSegment[]): ItemInputKind {
   return first?.runs === 'model' && first.op === 'generate' ? 'nothing' : 'assets';
 }
 
@@ -67,7 +67,7 @@ export function inputKindOf([first]: readonly Segment[]): Taken {
  * allowance.
  * @throws Error when the model has no price; a call with such a model is refused before.
  */
-export function requirePrice(models: Models, segment: Segment): number {
+export function requireSegmentPrice(models: ModelBook, segment: PlanSegment): number {
   if (segment.runs === 'pass') return 0;
   const model = findModel(models, segment.model);
   if (model === undefined) throw new Error(`${segment.model} has no price: it is not offered.`);

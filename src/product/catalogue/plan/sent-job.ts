@@ -1,22 +1,22 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { sentAs } from '../../../platform/http/errors/sent-field.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
-import { isObject } from '../../../platform/values/json.ts';
-import { present } from '../../../platform/values/present.ts';
-import { parametersInOwnSpelling } from '../checks/spelling.ts';
+import { isJsonObject } from '../../../platform/values/json.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { normalizeParameterSpelling } from '../checks/spelling.ts';
 import { findOp, OPS } from '../index.ts';
-import type { Given, Op, SyncOp } from '../op.ts';
+import type { GivenParameters, Op, SyncOp } from '../op.ts';
 import { requireOp } from '../usual-words.ts';
 import {
-  type FieldsOf,
+  type SentFieldFinder,
   type SentStep,
   savedSteps,
   sentSteps,
   toSentStep,
   withLiftedFields,
 } from './sent-step.ts';
-import type { PresetStep, Subject } from './step.ts';
+import type { PresetStep, PromptSubject } from './step.ts';
 
 /** The fields of a job body that describe the work. The schema of the route has checked their types. */
 export interface JobWork {
@@ -27,7 +27,7 @@ export interface JobWork {
   presetId?: string | undefined;
   model?: string | undefined;
   prompt?: string | undefined;
-  parameters?: Given | undefined;
+  parameters?: GivenParameters | undefined;
   count?: number | undefined;
   variants?: readonly unknown[] | undefined;
   templateId?: string | undefined;
@@ -38,16 +38,16 @@ export interface JobWork {
 /** A stored version of a preset. */
 export interface StoredSteps {
   steps: readonly PresetStep[];
-  subjects: readonly Subject[];
+  subjects: readonly PromptSubject[];
 }
 
 /** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
 export interface SentVariant {
   /** Its name, or its index as text. Absent if the job has no variants. */
   name?: string;
-  parameters: Given;
+  parameters: GivenParameters;
   /** Finds where a field was sent: in the variant, or else in the job. */
-  at: FieldsOf;
+  at: SentFieldFinder;
   steps: SentStep[];
 }
 
@@ -67,7 +67,7 @@ const OP_OF_TYPE: Record<string, JobOp> = {
  */
 export function findJobOp({ op: name, type }: JobWork): JobOp {
   if (name !== undefined) {
-    return requireOp(name, sentAs('op'), isJobOp, (found, allowed) => {
+    return requireOp(name, sentFieldAt('op'), isJobOp, (found, allowed) => {
       const problem =
         found === undefined
           ? `There is no op ${JSON.stringify(name)}`
@@ -83,7 +83,7 @@ export function findJobOp({ op: name, type }: JobWork): JobOp {
   }
   const op = OP_OF_TYPE[type];
   if (op !== undefined) return op;
-  throw invalidParam('steps', `steps are missing: a job of type ${type} is made of steps.`, {
+  throw invalidParamError('steps', `steps are missing: a job of type ${type} is made of steps.`, {
     missing: ['steps'],
   });
 }
@@ -101,7 +101,7 @@ export function jobWithLiftedFields<T extends JobWork>(body: T): T {
 
 /** A job of sent steps is a single list. */
 export function variantsOfSteps(steps: readonly PresetStep[]): SentVariant[] {
-  return [{ parameters: {}, at: sentAs, steps: sentSteps(steps) }];
+  return [{ parameters: {}, at: sentFieldAt, steps: sentSteps(steps) }];
 }
 
 /** The variants of a job of one op. Each is a list with one step. */
@@ -109,8 +109,12 @@ export function variantsOfOp(body: JobWork, op: JobOp): SentVariant[] {
   const { model, prompt } = body;
   return mergedVariants(body).map((variant) => {
     const { at } = variant;
-    const parameters = parametersInOwnSpelling(op, variant.parameters);
-    return { ...variant, parameters, steps: [{ op: op.op, ...present({ model, prompt }), parameters, at }] };
+    const parameters = normalizeParameterSpelling(op, variant.parameters);
+    return {
+      ...variant,
+      parameters,
+      steps: [{ op: op.op, ...withoutAbsentFields({ model, prompt }), parameters, at }],
+    };
   });
 }
 
@@ -125,13 +129,13 @@ export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): 
   const aiIndex = overriddenStep(body, stored);
   const { model, prompt } = body;
   const saved = savedSteps(stored, 'presetId').map((step) => {
-    return { ...step, at: (key: string) => (key === 'model' ? sentAs(key) : step.at(key)) };
+    return { ...step, at: (key: string) => (key === 'model' ? sentFieldAt(key) : step.at(key)) };
   });
   return mergedVariants(body).map((variant) => {
     const steps = saved.map((step, index) => {
       if (index !== aiIndex) return step;
       const parameters = { ...step.parameters, ...variant.parameters };
-      return toSentStep({ ...step, ...present({ model, prompt }), parameters }, variant.at);
+      return toSentStep({ ...step, ...withoutAbsentFields({ model, prompt }), parameters }, variant.at);
     });
     return { ...variant, steps };
   });
@@ -146,20 +150,20 @@ function overriddenStep(body: JobWork, steps: readonly PresetStep[]): number | u
   if (only !== undefined && others.length === 0) return only;
   const has = only === undefined ? 'no step that runs a model' : `${aiSteps.length} steps that run models`;
   const message = `${override} overrides the one AI step of a preset, and this preset has ${has}: leave it out, or send steps.`;
-  throw invalidParam(override, message);
+  throw invalidParamError(override, message);
 }
 
-const Variant = Type.Object(
+const SentVariantFields = Type.Object(
   {
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-    parameters: Type.Optional(Type.Unsafe<Given>({ type: 'object', additionalProperties: true })),
+    parameters: Type.Optional(Type.Unsafe<GivenParameters>({ type: 'object', additionalProperties: true })),
   },
   { additionalProperties: false },
 );
 
 /** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
 const checkShape = createCheck(
-  Type.Object({ variants: Type.Array(Variant, { minItems: 1, maxItems: 20 }) }),
+  Type.Object({ variants: Type.Array(SentVariantFields, { minItems: 1, maxItems: 20 }) }),
   'variants',
 );
 
@@ -168,15 +172,15 @@ const checkShape = createCheck(
  * @throws ApiError invalid_param on variants, or on parameters that are not an object.
  */
 function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<SentVariant, 'steps'>[] {
-  if (sent === undefined) return [{ parameters, at: sentAs }];
-  if (!isObject(parameters)) throw invalidParam('parameters', 'parameters must be an object.');
+  if (sent === undefined) return [{ parameters, at: sentFieldAt }];
+  if (!isJsonObject(parameters)) throw invalidParamError('parameters', 'parameters must be an object.');
   const { variants } = checkShape({ variants: sent });
   return variants.map(({ name, parameters: own = {} }, index) => {
     const inherited = Object.keys(parameters).filter((key) => !Object.hasOwn(own, key));
     const at = (key: string) => {
       const [parameters, name = ''] = key.split(/[.[]/);
       const isOwn = parameters === 'parameters' && !inherited.includes(name);
-      return sentAs(isOwn ? `variants[${index}].${key}` : key);
+      return sentFieldAt(isOwn ? `variants[${index}].${key}` : key);
     };
     return { name: name ?? String(index), parameters: { ...parameters, ...own }, at };
   });
@@ -222,5 +226,5 @@ export function checkJsonSize(value: unknown, param: string, limit = MAX_PARAMET
   const received = Buffer.byteLength(JSON.stringify(value));
   if (received <= limit) return;
   const message = `${param} is ${received} bytes of JSON, and at most ${limit} are allowed: send less.`;
-  throw invalidParam(param, message, { limit, received });
+  throw invalidParamError(param, message, { limit, received });
 }

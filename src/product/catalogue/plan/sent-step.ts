@@ -5,7 +5,7 @@ import { besideIn } from '../../../platform/http/errors/mends.ts';
 import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
 import { isObject } from '../../../platform/values/json.ts';
 import { findOp } from '../index.ts';
-import type { Given, Op } from '../op.ts';
+import type { GivenParameters, Op } from '../op.ts';
 import type { PresetStep } from './step.ts';
 
 /**
@@ -14,17 +14,17 @@ import type { PresetStep } from './step.ts';
  */
 export interface SentStep extends PresetStep {
   /** Finds the field of the step that was sent as `op`, `model` or `parameters.width`; '' for the step itself. */
-  at: FieldsOf;
+  at: SentFieldFinder;
 }
 
-export type FieldsOf = (key: string) => SentField;
+export type SentFieldFinder = (key: string) => SentField;
 
 /**
  * Steps with the places where they were sent.
  * @param where the name of the list, such as `steps` or `versions[2].steps`.
  */
 export function sentSteps(steps: readonly PresetStep[], where = 'steps'): SentStep[] {
-  return steps.map((step, index) => toSentStep(step, (key) => sentAs(nameOf(where, index, key))));
+  return steps.map((step, index) => toSentStep(step, (key) => sentFieldAt(nameOf(where, index, key))));
 }
 
 /**
@@ -36,7 +36,7 @@ export function savedSteps(steps: readonly PresetStep[], param: string): SentSte
 }
 
 /** A step as it was sent, after `withLiftedFields`. */
-export function toSentStep(step: PresetStep, at: FieldsOf): SentStep {
+export function toSentStep(step: PresetStep, at: SentFieldFinder): SentStep {
   return { ...withLiftedFields(findOp(step.op), step, at), at };
 }
 
@@ -44,7 +44,7 @@ export function toSentStep(step: PresetStep, at: FieldsOf): SentStep {
  * The parameter in which a step names a second picture: its field, and the key within it. Undefined if the step reads
  * none.
  */
-export function secondPictureIn({
+export function secondPictureFieldOf({
   op: name,
   operation,
 }: PresetStep): { field: 'parameters' | 'params'; key: string } | undefined {
@@ -62,16 +62,16 @@ export function secondPictureIn({
 export function withLiftedFields<T extends { parameters?: unknown }>(
   op: Op | undefined,
   sent: T,
-  at: FieldsOf = sentAs,
+  at: SentFieldFinder = sentFieldAt,
 ): T {
   const { parameters } = sent;
-  if (op?.runs !== 'model' || !isObject(parameters)) return sent;
+  if (op?.runs !== 'model' || !isJsonObject(parameters)) return sent;
   const names = Object.keys(op.fields).filter((name) => Object.hasOwn(parameters, name));
   if (names.length === 0) return sent;
   const remaining: Record<string, unknown> = { ...parameters };
   const fields: Record<string, unknown> = {};
   for (const name of names) {
-    const own = (sent as Given)[name];
+    const own = (sent as GivenParameters)[name];
     if (own !== undefined && !isDeepStrictEqual(own, remaining[name])) {
       const message = `${name} is sent beside the op and within its parameters, and the two differ: send it once, beside the op.`;
       throw at(`parameters.${name}`).refuse(message);
@@ -110,7 +110,7 @@ function nameOf(where: string, index: number, key: string): string {
 
 function savedIn(param: string, name: string): SentField {
   const refuse = (message: string) =>
-    invalidParam(param, `The preset has a step that is no longer accepted, save it again: ${message}`, {
+    invalidParamError(param, `The preset has a step that is no longer accepted, save it again: ${message}`, {
       step: name,
     });
   return { param, name, path: name, refuse };

@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { IN_PARAMETERS } from '../index.ts';
+import { WITHIN_PARAMETERS } from '../index.ts';
 
 /** The most steps in a list. It is far above what is needed, and protects the store and its readers. */
 const MAX_STEPS = 1_000;
 
 export const MAX_SUBJECTS = 4;
-export const MAX_REFERENCES = 4;
+export const MAX_SUBJECT_REFERENCES = 4;
 
 /** A step in one of two forms: an op of the catalogue, or an operation of the registry. */
 export const PresetStep = Type.Object(
@@ -32,26 +32,26 @@ export const PresetStep = Type.Object(
     documented: { oneOf: [{ required: ['op'] }, { required: ['operation'] }] },
     additionalProperties: false,
     elsewhere: 'what the op takes goes into parameters of the step',
-    within: IN_PARAMETERS,
+    within: WITHIN_PARAMETERS,
     examples: [{ op: 'resize', parameters: { width: 800 } }],
   },
 );
 export type PresetStep = Static<typeof PresetStep>;
 
 /** A list of steps as sent, in a preset or in a job. */
-export const Steps = Type.Array(PresetStep, {
+export const SentStepList = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
   description: 'Run in order. Adjacent deterministic steps are one pass; each AI step is its own segment.',
 });
 
 /** A person or an object that prompts mention, with pictures that are sent to the model. */
-export const Subject = Type.Object(
+export const PromptSubject = Type.Object(
   {
     name: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,39}$', description: 'Unique within the preset.' }),
     referenceAssetIds: Type.Array(Type.String({ minLength: 1 }), {
       minItems: 1,
-      description: `Your own assets with status DONE; at most ${MAX_REFERENCES} across all subjects.`,
+      description: `Your own assets with status DONE; at most ${MAX_SUBJECT_REFERENCES} across all subjects.`,
     }),
     descriptor: Type.Optional(Type.String({ maxLength: 300 })),
   },
@@ -62,10 +62,10 @@ export const Subject = Type.Object(
     ],
   },
 );
-export type Subject = Static<typeof Subject>;
+export type PromptSubject = Static<typeof PromptSubject>;
 
 /** Subjects as sent. Rules check them after this schema, so that every error names `subjects`. */
-export const SentSubjects = Type.Array(
+export const SentPromptSubjects = Type.Array(
   Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
   {
     description: `At most ${MAX_SUBJECTS}; a list of steps with subjects needs a generate or edit step.`,

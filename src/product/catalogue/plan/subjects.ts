@@ -1,10 +1,10 @@
-import { type ApiError, invalidParam } from '../../../platform/http/errors/errors.ts';
-import { present } from '../../../platform/values/present.ts';
-import { findModel, type Models } from '../../models/models.ts';
-import { firstViolation } from '../checks/check.ts';
+import { type ApiError, invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { findModel, type ModelBook } from '../../models/models.ts';
+import { findFirstViolation } from '../checks/check.ts';
 import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
 import type { AiStep } from './pass.ts';
-import { MAX_REFERENCES, MAX_SUBJECTS, Subject } from './step.ts';
+import { MAX_SUBJECT_REFERENCES, MAX_SUBJECTS, PromptSubject } from './step.ts';
 
 /** The ops whose models receive the subjects' pictures. */
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
@@ -17,29 +17,30 @@ const MENTION = /\{\{\s*subject\.([^{}]*)\}\}/g;
  * @param param `subjects`, or the full name of an earlier version's subjects.
  * @throws ApiError invalid_param on `param`.
  */
-export function readSubjects(sent: readonly unknown[], param: string): Subject[] {
+export function parseSubjects(sent: readonly unknown[], param: string): PromptSubject[] {
   if (sent.length > MAX_SUBJECTS) throw tooMany(param, 'subjects', MAX_SUBJECTS, sent.length);
   const subjects = sent.map((subject, index) => readSubject(subject, index, param));
   const names = subjects.map(({ name }) => name);
   const repeated = names.find((name, index) => names.indexOf(name) < index);
   if (repeated !== undefined) {
-    throw invalidParam(param, `Two subjects have the name "${repeated}": give each its own.`, {
+    throw invalidParamError(param, `Two subjects have the name "${repeated}": give each its own.`, {
       received: repeated,
     });
   }
-  const images = referencesOf(subjects).length;
-  if (images > MAX_REFERENCES) throw tooMany(param, 'reference images', MAX_REFERENCES, images);
+  const images = subjectReferencesOf(subjects).length;
+  if (images > MAX_SUBJECT_REFERENCES)
+    throw tooMany(param, 'reference images', MAX_SUBJECT_REFERENCES, images);
   return subjects;
 }
 
-function readSubject(sent: unknown, index: number, param: string): Subject {
-  const violation = firstViolation(Subject, sent, 'a subject');
+function readSubject(sent: unknown, index: number, param: string): PromptSubject {
+  const violation = findFirstViolation(PromptSubject, sent, 'a subject');
   if (violation !== undefined) {
     const details = { index, ...violation.details };
-    throw invalidParam(param, `${param}[${index}]: ${violation.message}`, details);
+    throw invalidParamError(param, `${param}[${index}]: ${violation.message}`, details);
   }
-  const { name, referenceAssetIds, descriptor } = sent as Subject;
-  return { name, referenceAssetIds, ...present({ descriptor }) };
+  const { name, referenceAssetIds, descriptor } = sent as PromptSubject;
+  return { name, referenceAssetIds, ...withoutAbsentFields({ descriptor }) };
 }
 
 /**
@@ -51,22 +52,22 @@ function readSubject(sent: unknown, index: number, param: string): Subject {
  */
 export function checkSubjectsAreUsed(
   steps: readonly AiStep[],
-  subjects: readonly Subject[],
-  models: Models,
+  subjects: readonly PromptSubject[],
+  models: ModelBook,
   param: string,
 ): void {
-  if (subjects.length > 0 && !steps.some(({ op }) => showsSubjects(op))) {
+  if (subjects.length > 0 && !steps.some(({ op }) => sendsSubjectPictures(op))) {
     const message = 'Only generate and edit steps show subjects to a model: add one, or leave subjects out.';
-    throw invalidParam(param, message);
+    throw invalidParamError(param, message);
   }
   for (const step of steps) {
     checkMentions(step, subjects);
-    if (showsSubjects(step.op)) checkReferenceCount(step, subjects, models, param);
+    if (sendsSubjectPictures(step.op)) checkReferenceCount(step, subjects, models, param);
   }
 }
 
 /** Refuses a prompt that mentions a missing subject, or that is too long with the descriptors. */
-function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]): void {
+function checkMentions({ prompt = '', at }: AiStep, subjects: readonly PromptSubject[]): void {
   const names = subjects.map(({ name }) => name);
   for (const [, mentioned = ''] of prompt.matchAll(MENTION)) {
     const name = mentioned.trimEnd();
@@ -74,7 +75,7 @@ function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]
     const message = `The prompt names the subject "${name}", which is not among the subjects.`;
     throw at('prompt').refuse(message, { received: name, allowed: names });
   }
-  const { length } = expandPrompt(prompt, subjects);
+  const { length } = promptWithDescriptors(prompt, subjects);
   if (prompt.length > MAX_PROMPT_CHARACTERS || length <= MAX_PROMPT_CHARACTERS) return;
   const message = `The prompt has ${length} characters with the descriptors of its subjects filled in, and a model takes at most ${MAX_PROMPT_CHARACTERS}: name them less often, or shorten the descriptors.`;
   throw at('prompt').refuse(message, { limit: MAX_PROMPT_CHARACTERS, received: length });
@@ -84,37 +85,37 @@ function checkMentions({ prompt = '', at }: AiStep, subjects: readonly Subject[]
  * The prompt as the model receives it. Each mention becomes the descriptor of its subject, or its name if it has no
  * descriptor.
  */
-export function expandPrompt(prompt: string, subjects: readonly Subject[]): string {
+export function promptWithDescriptors(prompt: string, subjects: readonly PromptSubject[]): string {
   const words = new Map(subjects.map(({ name, descriptor }) => [name, descriptor ?? name]));
   return prompt.replace(MENTION, (mention, name: string) => words.get(name.trimEnd()) ?? mention);
 }
 
 /** The assets that are sent with every call of generate and edit, in order. */
-export function referencesOf(subjects: readonly Subject[]): string[] {
+export function subjectReferencesOf(subjects: readonly PromptSubject[]): string[] {
   return subjects.flatMap(({ referenceAssetIds }) => referenceAssetIds);
 }
 
 /** Whether the step sends the subjects' pictures to its model. */
-export function showsSubjects({ op }: { op: string }): boolean {
+export function sendsSubjectPictures({ op }: { op: string }): boolean {
   return SUBJECT_OPS.includes(op);
 }
 
 /** Checks the number of pictures that a step sends. The edited picture counts too. */
 function checkReferenceCount(
   step: AiStep,
-  subjects: readonly Subject[],
-  models: Models,
+  subjects: readonly PromptSubject[],
+  models: ModelBook,
   param: string,
 ): void {
-  const images = referencesOf(subjects).length + (step.op.op === 'edit' ? 1 : 0);
+  const images = subjectReferencesOf(subjects).length + (step.op.op === 'edit' ? 1 : 0);
   const limit = findModel(models, step.model)?.maxInputImages ?? 0;
   if (subjects.length === 0 || images <= limit) return;
   const takes = limit === 0 ? 'takes no image' : `takes at most ${limit} images`;
   const message = `${step.op.op} on ${step.model} would be shown ${images} images, and the model ${takes}: send fewer references, or name another model.`;
-  throw invalidParam(param, message, { limit, received: images });
+  throw invalidParamError(param, message, { limit, received: images });
 }
 
 function tooMany(param: string, what: string, limit: number, received: number): ApiError {
   const message = `${param} has ${received} ${what}: at most ${limit} are allowed across the preset.`;
-  return invalidParam(param, message, { limit, received });
+  return invalidParamError(param, message, { limit, received });
 }

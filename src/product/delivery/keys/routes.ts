@@ -1,17 +1,22 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeOf, success } from '../../../platform/http/envelope.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
-import { signingKeyNotFound } from '../errors.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
+import type { CallGate } from '../../accounts/gate/gate.ts';
+import { signingKeyNotFoundError } from '../errors.ts';
 import { NewSigningKey, NewSigningKeyBody, SigningKey, SigningKeyParams } from '../schema.ts';
-import type { Signers } from './signers.ts';
+import type { SigningKeyCache } from './signers.ts';
 import type { SigningKeyDocument, SigningKeysStore } from './store.ts';
 
 /** The routes of signing keys: the account makes, lists and revokes them, and its own server signs with them. */
 export async function signingKeyRoutes(
   app: FastifyInstance,
-  { keys, signers, gate, now }: { keys: SigningKeysStore; signers: Signers; gate: Gate; now: () => Date },
+  {
+    keys,
+    signers,
+    gate,
+    now,
+  }: { keys: SigningKeysStore; signers: SigningKeyCache; gate: CallGate; now: () => Date },
 ): Promise<void> {
   app.get(
     '/signing-keys',
@@ -19,12 +24,12 @@ export async function signingKeyRoutes(
       schema: {
         summary: 'List signing keys',
         description: 'Newest first, without their secrets. Not paged.',
-        response: { 200: envelopeOf(Type.Array(SigningKey)) },
+        response: { 200: envelopeSchemaOf(Type.Array(SigningKey)) },
       },
     },
     async (request) => {
       const found = await keys.list(gate.requireCaller(request).accountId);
-      return success('Signing keys listed.', found.map(signingKeyOf));
+      return successEnvelope('Signing keys listed.', found.map(signingKeyOf));
     },
   );
 
@@ -38,7 +43,7 @@ export async function signingKeyRoutes(
         description:
           'Signs addresses of pictures for web pages, as /docs/guides/delivery shows. The answer contains the secret, only this once. At most 10 an account.',
         body: NewSigningKeyBody,
-        response: { 201: envelopeOf(NewSigningKey) },
+        response: { 201: envelopeSchemaOf(NewSigningKey) },
       },
     },
     async (request, reply) => {
@@ -64,7 +69,7 @@ export async function signingKeyRoutes(
     },
     async (request, reply) => {
       const { keyId } = request.params;
-      if (!(await keys.remove(gate.requireCaller(request).accountId, keyId))) throw signingKeyNotFound();
+      if (!(await keys.remove(gate.requireCaller(request).accountId, keyId))) throw signingKeyNotFoundError();
       await signers.revoked(keyId);
       return reply.code(204).header('cache-tag', `key-${keyId}`).send();
     },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import { ACCOUNT_CHANGED } from '../../accounts/revocations.ts';
+import { ACCOUNT_CHANGED_CHANNEL } from '../../accounts/revocations.ts';
 import type { AccountsStore } from '../../accounts/store.ts';
 import { isSignatureOf } from './signing.ts';
 import type { SigningKeysStore } from './store.ts';
@@ -19,7 +19,7 @@ const KEY_ID = /^sgk_[0-9A-Za-z]{24}$/;
 const NO_ACCOUNT = 'acc_none';
 
 /** The signer of an address: a key, and the facts that a call of its account needs. */
-export interface Signer {
+export interface SigningAccount {
   keyId: string;
   accountId: string;
   plan: string;
@@ -38,7 +38,7 @@ interface SignedMessage {
 
 /** A key as it was last read from the store. */
 interface Look {
-  signer: Signer;
+  signer: SigningAccount;
   atMs: number;
 }
 
@@ -53,12 +53,12 @@ interface SignersOptions {
  * The signers of addresses. A key is read again after half a second, and at once when its revocation or a change of its
  * account is announced. Keys that do not exist cost the same reads and the same HMAC as others.
  */
-export class Signers {
+export class SigningKeyCache {
   readonly #options: SignersOptions;
   /** The last valid reading of each key, however old. It proves that the key's id is not invented. */
   readonly #looks = new LRUCache<string, Look>({ max: MAX_SIGNERS });
   readonly #unknown: LRUCache<string, true>;
-  readonly #running = new Map<string, Promise<Signer | null>>();
+  readonly #running = new Map<string, Promise<SigningAccount | null>>();
   /** The secret that is used for unknown keys, so that they cost the same as others. */
   readonly #decoy = randomBytes(32).toString('base64url');
   #unsubscribe: Array<() => void> = [];
@@ -69,12 +69,12 @@ export class Signers {
     this.#unknown = new LRUCache({ max: MAX_UNKNOWN, ttl: UNKNOWN_MS, ttlResolution: 0, perf });
   }
 
-  static async open(options: SignersOptions): Promise<Signers> {
+  static async open(options: SignersOptions): Promise<SigningKeyCache> {
     const { coordination } = options;
-    const signers = new Signers(options);
+    const signers = new SigningKeyCache(options);
     signers.#unsubscribe = [
       await coordination.subscribe(REVOKED, (keyId) => signers.#forget(keyId)),
-      await coordination.subscribe(ACCOUNT_CHANGED, (accountId) => signers.#forgetAccount(accountId)),
+      await coordination.subscribe(ACCOUNT_CHANGED_CHANNEL, (accountId) => signers.#forgetAccount(accountId)),
     ];
     return signers;
   }
@@ -87,14 +87,14 @@ export class Signers {
   async verify(
     { keyId, signature, message, expiresAt }: SignedMessage,
     { looksUp }: { looksUp: boolean },
-  ): Promise<Signer | null> {
+  ): Promise<SigningAccount | null> {
     const signer = await this.#find(keyId, looksUp);
     const isRight = isSignatureOf(signature, signer?.secret ?? this.#decoy, message);
     return isRight && !this.isOver(expiresAt) ? signer : null;
   }
 
   /** The signer of a key that was valid at most half a second ago. It is the same object while nothing has changed. */
-  current(keyId: string): Signer | undefined {
+  current(keyId: string): SigningAccount | undefined {
     return this.#freshLook(keyId)?.signer;
   }
 
@@ -130,7 +130,7 @@ export class Signers {
     return ageMs >= 0 && ageMs < KEEP_MS ? look : undefined;
   }
 
-  #find(keyId: string, looksUp: boolean): Promise<Signer | null> | Signer | null {
+  #find(keyId: string, looksUp: boolean): Promise<SigningAccount | null> | SigningAccount | null {
     const look = this.#freshLook(keyId);
     if (look !== undefined) return look.signer;
     if (!KEY_ID.test(keyId) || this.#unknown.has(keyId)) return null;
@@ -153,14 +153,14 @@ export class Signers {
     return found;
   }
 
-  #keep(keyId: string, signer: Signer | null, atMs: number): void {
+  #keep(keyId: string, signer: SigningAccount | null, atMs: number): void {
     this.#running.delete(keyId);
     const last = this.#looks.get(keyId)?.signer;
     if (signer === null) this.#looks.delete(keyId);
     else this.#looks.set(keyId, { signer: last?.plan === signer.plan ? last : signer, atMs });
   }
 
-  async #look(keyId: string): Promise<Signer | null> {
+  async #look(keyId: string): Promise<SigningAccount | null> {
     const { keys, accounts } = this.#options;
     const key = await keys.findAnyKey(keyId);
     const standing = await accounts.findStanding(key?.accountId ?? NO_ACCOUNT);

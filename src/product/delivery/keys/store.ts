@@ -1,12 +1,12 @@
 import { newId, randomText } from '../../../platform/ids/ids.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  order,
+  type DocumentCollection,
+  type DocumentStore,
+  sortBy,
 } from '../../../platform/stores/documents/port.ts';
-import { insertInSlot, SLOT_INDEX } from '../../../platform/stores/documents/slots.ts';
-import { tooContended, tooManySigningKeys } from '../errors.ts';
+import { insertInFreeSlot, SLOT_INDEX } from '../../../platform/stores/documents/slots.ts';
+import { signingKeysContendedError, tooManySigningKeysError } from '../errors.ts';
 import { MAX_SIGNING_KEYS } from '../schema.ts';
 
 const SECRET_CHARACTERS = 40;
@@ -30,13 +30,13 @@ export const SIGNING_KEYS_COLLECTION: DeclaredCollection = {
 
 /** The signing keys of the accounts. A revoked key is deleted. */
 export class SigningKeysStore {
-  readonly #keys: Collection<SigningKeyDocument>;
+  readonly #keys: DocumentCollection<SigningKeyDocument>;
 
-  private constructor(keys: Collection<SigningKeyDocument>) {
+  private constructor(keys: DocumentCollection<SigningKeyDocument>) {
     this.#keys = keys;
   }
 
-  static async open(documents: Documents): Promise<SigningKeysStore> {
+  static async open(documents: DocumentStore): Promise<SigningKeysStore> {
     return new SigningKeysStore(await documents.collection(SIGNING_KEYS_COLLECTION));
   }
 
@@ -47,13 +47,17 @@ export class SigningKeysStore {
   async insert(accountId: string, name: string, now: Date): Promise<SigningKeyDocument> {
     const secret = `sgs_${randomText(SECRET_CHARACTERS)}`;
     const key = { _id: newId('sgk', now.getTime()), accountId, name, secret, createdAt: now.toISOString() };
-    const slots = { limit: MAX_SIGNING_KEYS, tooMany: tooManySigningKeys, tooContended };
-    return insertInSlot(this.#keys, slots, key);
+    const slots = {
+      limit: MAX_SIGNING_KEYS,
+      tooMany: tooManySigningKeysError,
+      tooContended: signingKeysContendedError,
+    };
+    return insertInFreeSlot(this.#keys, slots, key);
   }
 
   /** Newest first. */
   list(accountId: string): Promise<SigningKeyDocument[]> {
-    return this.#keys.find({ accountId }, { sort: order('-_id') });
+    return this.#keys.find({ accountId }, { sort: sortBy('-_id') });
   }
 
   /** The key with this id, of any account, because an address names no account. */

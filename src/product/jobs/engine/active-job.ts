@@ -1,7 +1,7 @@
-import { Stopped } from '../item-work.ts';
-import type { Claimed, JobDocument } from '../job.ts';
-import { isBatch } from '../rules.ts';
-import type { Prefetch } from './prefetch.ts';
+import { ItemStoppedError } from '../item-work.ts';
+import type { ClaimedItem, JobDocument } from '../job.ts';
+import { isBatchJob } from '../rules.ts';
+import type { ItemPrefetch } from './prefetch.ts';
 
 /**
  * The kinds of work: `pixels` for image threads, `batches` for child processes, `pages` for browsers, and `models`,
@@ -14,12 +14,12 @@ export type WorkKind = 'pixels' | 'batches' | 'pages' | 'models';
  * large ones.
  */
 export function workKindOf(job: Pick<JobDocument, 'type' | 'totalItems'>): WorkKind {
-  if (job.type === 'process') return isBatch(job) ? 'batches' : 'pixels';
+  if (job.type === 'process') return isBatchJob(job) ? 'batches' : 'pixels';
   return job.type === 'render' ? 'pages' : 'models';
 }
 
 /** The slot in this process that a claimed item holds. */
-export interface ItemSlot {
+export interface RunnerItemSlot {
   /** Frees the slot. A second call does nothing. */
   release(): void;
   /** Whether this process works on further items of the job. */
@@ -29,7 +29,7 @@ export interface ItemSlot {
 /** A job whose items this process claims. */
 export class ActiveJob {
   readonly job: JobDocument;
-  readonly prefetch: Prefetch;
+  readonly prefetch: ItemPrefetch;
   isClaiming = false;
   /** Whether the last claim found no more items, and no wake-up has come since that claim began. */
   isExhausted = false;
@@ -38,7 +38,7 @@ export class ActiveJob {
   /** The number of its items that hold a slot here or are being claimed. */
   claimed = 0;
 
-  constructor(job: JobDocument, prefetch: Prefetch) {
+  constructor(job: JobDocument, prefetch: ItemPrefetch) {
     this.job = job;
     this.prefetch = prefetch;
   }
@@ -50,7 +50,7 @@ export class ActiveJob {
 
   /** Claims no further items of it, and gives up items that wait for a worker. */
   stop(): void {
-    this.#stopping.abort(new Stopped());
+    this.#stopping.abort(new ItemStoppedError());
   }
 
   /** The number of further items that may be claimed. */
@@ -102,7 +102,7 @@ export class ActiveJob {
    * Gives an item one of the reserved slots.
    * @param onRelease called once.
    */
-  slot(onRelease: () => void): ItemSlot {
+  slot(onRelease: () => void): RunnerItemSlot {
     let isHeld = true;
     return {
       release: () => {
@@ -126,11 +126,11 @@ interface Ends {
 /** The claim of a new job's only item. It is stored with the item, so that the job needs no other claim. */
 export class Preclaim {
   /** The item as it is to be stored. */
-  readonly item: Claimed;
+  readonly item: ClaimedItem;
   readonly #ends: Ends;
   #isOver = false;
 
-  constructor(item: Claimed, ends: Ends) {
+  constructor(item: ClaimedItem, ends: Ends) {
     this.item = item;
     this.#ends = ends;
   }

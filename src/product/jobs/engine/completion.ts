@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newId, randomText } from '../../../platform/ids/ids.ts';
-import { chargeOf } from '../../billing/holds.ts';
+import { chargeForJob } from '../../billing/holds.ts';
 import type { JobsContext } from '../context.ts';
 import { type EndedJob, hasEnded, type JobDocument, type OutcomeStatus, type UnfinishedJob } from '../job.ts';
-import { errorMessageOf, finalStatusOf, isOver, type OutcomeSums } from '../rules.ts';
-import { JOB_ENDS, JOB_TRANSITIONS } from '../transitions.ts';
+import { failedItemsMessage, finalJobStatusOf, haveAllItemsSettled, type OutcomeSums } from '../rules.ts';
+import { JOB_END_TRANSITIONS, JOB_TRANSITIONS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
-import { type JobEnd, jobEventOf, jobEventTypeOf, type Outcomes } from './outcomes.ts';
+import { type JobEnd, jobEventOf, jobEventTypeOf, type OutcomeRecorder } from './outcomes.ts';
 import type { JobSignals } from './signals.ts';
 
 const OBJECTS_AT_A_TIME = 100;
 
 interface CompletionOptions {
-  outcomes: Outcomes;
+  outcomes: OutcomeRecorder;
   admission: JobAdmission;
   signals: JobSignals;
 }
@@ -23,7 +23,7 @@ interface CompletionOptions {
  * document alone: the charge, the quota, then the event. A key of its own guards each step, so that the sweep may
  * repeat them.
  */
-export class Completion {
+export class JobCompletion {
   readonly #context: JobsContext;
   readonly #parts: CompletionOptions;
   /** Clean-ups of this process, by job. */
@@ -57,7 +57,8 @@ export class Completion {
       usedRuns: job.usedRuns + tally.usedRuns,
       usedCredits: job.usedCredits + tally.usedCredits,
     };
-    const isComplete = counted.status === 'PROCESSING' && counted.failedItems === 0 && isOver(counted);
+    const isComplete =
+      counted.status === 'PROCESSING' && counted.failedItems === 0 && haveAllItemsSettled(counted);
     return isComplete ? this.#prepare(counted) : null;
   }
 
@@ -162,7 +163,7 @@ export class Completion {
 
   /** Whether all items of an open job have ended. In a job that is being cancelled, unclaimed items end here. */
   async #isDue(job: UnfinishedJob): Promise<boolean> {
-    if (job.status !== 'CANCELLING') return isOver(job);
+    if (job.status !== 'CANCELLING') return haveAllItemsSettled(job);
     await this.#context.items.cancelWaiting(job._id);
     return !(await this.#context.items.hasOpen(job._id));
   }
@@ -198,7 +199,7 @@ export class Completion {
     const failure = await this.#context.items.firstFailure(job._id);
     if (failure?.outcome?.errorCode === undefined) return {};
     const { errorCode, errorMessage: message = '', retryable = false } = failure.outcome;
-    return { errorCode, retryable, errorMessage: errorMessageOf(job, { index: failure.index, message }) };
+    return { errorCode, retryable, errorMessage: failedItemsMessage(job, { index: failure.index, message }) };
   }
 
   async #eventIdFor(job: JobDocument, status: OutcomeStatus): Promise<string | null> {
@@ -209,7 +210,7 @@ export class Completion {
   /** The final status, error and charge of a job whose items have all ended. */
   async #prepare(job: UnfinishedJob): Promise<JobEnd> {
     const { status, hold } = job;
-    const finalStatus = finalStatusOf(job);
+    const finalStatus = finalJobStatusOf(job);
     const [more, error, endEventId, cancelledItems] = await Promise.all([
       this.#usedByCancelled(job),
       this.#readError(job),
@@ -217,9 +218,9 @@ export class Completion {
       status === 'CANCELLING' ? this.#context.items.count(job._id, 'CANCELLED') : 0,
     ]);
     const used = { runs: job.usedRuns + more.runs, credits: job.usedCredits + more.credits };
-    const { credits, overage } = chargeOf(hold, used);
+    const { credits, overage } = chargeForJob(hold, used);
     return {
-      transition: JOB_ENDS[finalStatus],
+      transition: JOB_END_TRANSITIONS[finalStatus],
       set: {
         ...error,
         ...(status === 'CANCELLING' && { usedRuns: used.runs, usedCredits: used.credits }),

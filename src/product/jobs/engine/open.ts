@@ -1,12 +1,12 @@
 import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import type { JobsContext } from '../context.ts';
-import type { Perform } from '../item-work.ts';
+import type { PerformItemWork } from '../item-work.ts';
 import { JobAdmission } from './admission.ts';
-import { Completion } from './completion.ts';
+import { JobCompletion } from './completion.ts';
 import { JobMetrics } from './metrics.ts';
 import { OutcomeBatcher } from './outcome-batcher.ts';
-import { Outcomes } from './outcomes.ts';
-import { Runner } from './runner.ts';
+import { OutcomeRecorder } from './outcomes.ts';
+import { JobRunner } from './runner.ts';
 import { JobSignals } from './signals.ts';
 import { JobSweeps } from './sweeps.ts';
 
@@ -14,11 +14,11 @@ import { JobSweeps } from './sweeps.ts';
 const POLL_MS = 15_000;
 
 /** Moves accepted jobs to their end: claims their items, has them worked on, records outcomes and completes jobs. */
-export class Engine {
+export class JobEngine {
   readonly admission: JobAdmission;
-  readonly completion: Completion;
-  readonly outcomes: Outcomes;
-  readonly runner: Runner;
+  readonly completion: JobCompletion;
+  readonly outcomes: OutcomeRecorder;
+  readonly runner: JobRunner;
   readonly sweeps: readonly SweepTask[];
   readonly metrics: JobMetrics;
   readonly #context: JobsContext;
@@ -26,18 +26,20 @@ export class Engine {
   #unsubscribe = () => {};
   #polling: NodeJS.Timeout | undefined;
 
-  private constructor(context: JobsContext, perform: Perform) {
+  private constructor(context: JobsContext, perform: PerformItemWork) {
     this.#context = context;
     const { jobs, items, now } = context;
     const signals = new JobSignals(context);
     const metrics = new JobMetrics({ jobs, now, itemsAtWork: () => this.runner.itemsAtWork() });
-    const outcomes = new Outcomes(context, (job, tally) => this.completion.prepareWithRecording(job, tally));
+    const outcomes = new OutcomeRecorder(context, (job, tally) =>
+      this.completion.prepareWithRecording(job, tally),
+    );
     const admission = new JobAdmission(jobs, (job) => {
       if (!this.runner.start(job)) signals.work(job._id);
     });
-    const completion = new Completion(context, { outcomes, admission, signals });
+    const completion = new JobCompletion(context, { outcomes, admission, signals });
     const batcher = new OutcomeBatcher({ jobs, items, outcomes, completion });
-    this.runner = new Runner(context, { perform, batcher, metrics });
+    this.runner = new JobRunner(context, { perform, batcher, metrics });
     this.sweeps = new JobSweeps(context, { outcomes, completion, admission, signals, metrics }).tasks;
     this.admission = admission;
     this.completion = completion;
@@ -46,8 +48,8 @@ export class Engine {
     this.#signals = signals;
   }
 
-  static async open(context: JobsContext, perform: Perform): Promise<Engine> {
-    const engine = new Engine(context, perform);
+  static async open(context: JobsContext, perform: PerformItemWork): Promise<JobEngine> {
+    const engine = new JobEngine(context, perform);
     await engine.#start();
     return engine;
   }

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from '../../../platform/clock.ts';
-import { throughOutages } from '../../../platform/stores/outages.ts';
+import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
-import type { Claimed, JobDocument, Outcome } from '../job.ts';
+import type { ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
 import type { JobsStore } from '../store.ts';
-import type { ItemSlot } from './active-job.ts';
-import type { Completion } from './completion.ts';
-import type { Decided, KnownJob, Outcomes } from './outcomes.ts';
+import type { RunnerItemSlot } from './active-job.ts';
+import type { JobCompletion } from './completion.ts';
+import type { Decided, OutcomeRecorder, RecordedJobView } from './outcomes.ts';
 
 /** The outcomes of one job that this process has decided but not yet recorded. */
 interface JobBatch {
@@ -17,7 +17,7 @@ interface JobBatch {
   stopGathering: (() => void) | null;
   /** Whether more outcomes will follow, according to the latest one. */
   hasMore: () => boolean;
-  view: KnownJob;
+  view: RecordedJobView;
 }
 
 interface WaitingOutcome {
@@ -40,17 +40,17 @@ const MAX_KEPT_BATCHES = 1_000;
 interface BatcherOptions {
   jobs: Pick<JobsStore, 'get'>;
   items: Pick<ItemsStore, 'decide'>;
-  outcomes: Pick<Outcomes, 'record'>;
-  completion: Pick<Completion, 'completeIfOver' | 'completeRecorded'>;
+  outcomes: Pick<OutcomeRecorder, 'record'>;
+  completion: Pick<JobCompletion, 'completeIfOver' | 'completeRecorded'>;
   clock?: Clock;
 }
 
 interface OutcomeToRecord {
   job: JobDocument;
-  item: Claimed;
-  outcome: Outcome;
+  item: ClaimedItem;
+  outcome: ItemOutcome;
   /** The slot of the item. It is released when the outcome is decided, unless a full batch waits to be recorded. */
-  slot: ItemSlot;
+  slot: RunnerItemSlot;
   /** Ends the wait for the document store during an outage. */
   signal: AbortSignal;
 }
@@ -76,7 +76,7 @@ export class OutcomeBatcher {
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {
     const batch = this.#batchOf(job);
     const { readings } = batch.view;
-    if (!(await throughOutages(() => this.#parts.items.decide(item, outcome), signal))) return false;
+    if (!(await retryThroughOutages(() => this.#parts.items.decide(item, outcome), signal))) return false;
     await new Promise<void>((recorded, failed) => {
       batch.waiting.push({ decided: { ...item, outcome }, readings, recorded, failed });
       batch.hasMore = slot.hasSiblings;

@@ -1,24 +1,24 @@
 import { newId, randomText } from '../../../platform/ids/ids.ts';
-import { present } from '../../../platform/values/present.ts';
-import type { EventType, OutboxEvent } from '../../events/event.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { OutboxEvent, WebhookEventType } from '../../events/event.ts';
 import type { JobsContext } from '../context.ts';
 import type {
   EndedJob,
   ItemDocument,
+  ItemOutcome,
   JobDocument,
-  Outcome,
   OutcomeStatus,
   SettledBatch,
   SettledItem,
 } from '../job.ts';
-import { type OutcomeSums, outcomeOf, tallyOf } from '../rules.ts';
-import type { JOB_ENDS } from '../transitions.ts';
+import { jobOutcomeOf, type OutcomeSums, sumOutcomes } from '../rules.ts';
+import type { JOB_END_TRANSITIONS } from '../transitions.ts';
 
 /** An item whose outcome is already stored in its own document. */
-export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: Outcome } & Partial<ItemDocument>;
+export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: ItemOutcome } & Partial<ItemDocument>;
 
 /** What a process knows of a job whose outcomes it records. */
-export interface KnownJob {
+export interface RecordedJobView {
   /**
    * The job after the last recording with its settlement published, as long as nobody else is known to have recorded
    * since.
@@ -30,7 +30,7 @@ export interface KnownJob {
 
 /** The transition that ends a job, and the fields that the job gets. */
 export interface JobEnd {
-  transition: (typeof JOB_ENDS)[OutcomeStatus];
+  transition: (typeof JOB_END_TRANSITIONS)[OutcomeStatus];
   set: Partial<EndedJob>;
 }
 
@@ -56,7 +56,7 @@ const MAX_ROUNDS = 200;
  * A crash before 3 leaves items that are decided and not counted: the sweep records them. A crash after it leaves a
  * settlement that is not published: the next recording publishes it before anything else, or the sweep does.
  */
-export class Outcomes {
+export class OutcomeRecorder {
   readonly #context: JobsContext;
   readonly #prepareEnd: PrepareEnd;
 
@@ -73,7 +73,7 @@ export class Outcomes {
   async record(
     jobId: string,
     batch: readonly Decided[],
-    view: KnownJob = { job: null, readings: 0 },
+    view: RecordedJobView = { job: null, readings: 0 },
   ): Promise<JobDocument | null> {
     let rest = view.job === null ? await this.#uncounted(jobId, batch, view) : batch;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -142,7 +142,7 @@ export class Outcomes {
 
   /** Counts a batch in one update, and ends the job if the batch completes it. Null when another process was faster. */
   async #count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
-    const tally = tallyOf(batch.map(({ outcome }) => outcome));
+    const tally = sumOutcomes(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
       this.#readSettlement(job, batch),
       this.#prepareEnd(job, tally),
@@ -154,7 +154,7 @@ export class Outcomes {
   }
 
   /** Reads the job, publishes its settlement, and returns the part of the batch that is not yet counted. */
-  async #uncounted(jobId: string, batch: readonly Decided[], view: KnownJob) {
+  async #uncounted(jobId: string, batch: readonly Decided[], view: RecordedJobView) {
     view.job = await this.#context.jobs.get(jobId);
     view.readings += 1;
     if (view.job === null) return [];
@@ -165,13 +165,13 @@ export class Outcomes {
 }
 
 /** The event type of an item's outcome; null for an item that a cancellation stopped. */
-function itemEventTypeOf(status: OutcomeStatus): EventType | null {
+function itemEventTypeOf(status: OutcomeStatus): WebhookEventType | null {
   if (status === 'CANCELLED') return null;
   return status === 'COMPLETED' ? 'job.item.completed' : 'job.item.failed';
 }
 
 /** The event of a job's end. */
-export function jobEventTypeOf(status: OutcomeStatus): EventType {
+export function jobEventTypeOf(status: OutcomeStatus): WebhookEventType {
   return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
 }
 
@@ -203,7 +203,7 @@ function itemEventsOf(
 
 function itemData(
   job: JobDocument,
-  { index, assetId, outcome, progress }: Partial<AnnouncedItem> & { index: number; outcome: Outcome },
+  { index, assetId, outcome, progress }: Partial<AnnouncedItem> & { index: number; outcome: ItemOutcome },
   settledItems: number,
 ): Record<string, unknown> {
   const { resultAssetId, output, errorCode, retryable, errorMessage, failedStep } = outcome;
@@ -217,8 +217,8 @@ function itemData(
     settledItems,
     ...(output !== undefined && outcome.status === 'COMPLETED' && { output: JSON.parse(output) }),
     ...(isChain && { step: failedStep ?? progress?.segment ?? 0 }),
-    ...present({ sourceAssetId: assetId, resultAssetId }),
-    ...present({ failedStep, errorCode, retryable, error: errorMessage }),
+    ...withoutAbsentFields({ sourceAssetId: assetId, resultAssetId }),
+    ...withoutAbsentFields({ failedStep, errorCode, retryable, error: errorMessage }),
   };
 }
 
@@ -226,7 +226,7 @@ function itemData(
 export function jobEventOf(job: EndedJob, id: string): OutboxEvent {
   const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
   const { status, errorCode, retryable, completedAt } = job;
-  const outcome = outcomeOf(job);
+  const outcome = jobOutcomeOf(job);
   const eventType = jobEventTypeOf(status);
   return {
     id,
@@ -241,7 +241,7 @@ export function jobEventOf(job: EndedJob, id: string): OutboxEvent {
       totalItems,
       completedItems,
       failedItems,
-      ...present({ outcome }),
+      ...withoutAbsentFields({ outcome }),
       creditsCharged: chargedCredits,
       ...(errorCode !== undefined &&
         eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),

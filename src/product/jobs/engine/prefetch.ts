@@ -23,7 +23,7 @@ const PAUSE_MS = { first: 1_000, longest: 5_000 };
  * Decides how many items of one kind of work a process claims ahead. While a store that the items need is away,
  * claiming pauses. It then takes single items, until one reaches the stores.
  */
-export class Prefetch {
+export class ItemPrefetch {
   readonly #width: () => number;
   readonly #most: () => number;
   /** Mean milliseconds between completed items while items are worked on. */

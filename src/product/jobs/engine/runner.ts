@@ -1,23 +1,29 @@
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { randomText } from '../../../platform/ids/ids.ts';
 import { FairQueue } from '../../../platform/queues/fair-queue.ts';
-import { throughOutages } from '../../../platform/stores/outages.ts';
+import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { JobsContext } from '../context.ts';
-import type { Perform } from '../item-work.ts';
+import type { PerformItemWork } from '../item-work.ts';
 import {
-  type Claimed,
+  type ClaimedItem,
   type ItemDocument,
   type ItemError,
+  type ItemOutcome,
   JOB_TYPES,
   type JobDocument,
   type JobType,
-  type Outcome,
 } from '../job.ts';
-import { type FailedWork, failureOutcome, isForgiven, retryAfterMs, waitMs } from '../rules.ts';
-import { ActiveJob, type ItemSlot, Preclaim, type WorkKind, workKindOf } from './active-job.ts';
+import {
+  type ItemWorkFailure,
+  isUncountedTry,
+  itemRetryDelayMs,
+  permanentFailureOutcome,
+  storeOutageDelayMs,
+} from '../rules.ts';
+import { ActiveJob, Preclaim, type RunnerItemSlot, type WorkKind, workKindOf } from './active-job.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
-import { Prefetch } from './prefetch.ts';
+import { ItemPrefetch } from './prefetch.ts';
 
 /** How long a claim is valid, and how often it is renewed. */
 const LEASE_MS = 30_000;
@@ -36,7 +42,7 @@ const STORE_AWAY: ItemError = {
 };
 
 interface RunnerOptions {
-  perform: Perform;
+  perform: PerformItemWork;
   batcher: OutcomeBatcher;
   metrics: JobMetrics;
   clock?: Clock;
@@ -46,13 +52,13 @@ interface RunnerOptions {
  * Claims items of running jobs, works on them and has their outcomes recorded. Every API process has a runner. Runners
  * see of each other only which items are claimed.
  */
-export class Runner {
+export class JobRunner {
   readonly #context: JobsContext;
   readonly #parts: RunnerOptions;
   readonly #clock: Clock;
   /** Tells this runner from earlier runners of its process. */
   readonly #owner: string;
-  readonly #prefetches: Record<WorkKind, Prefetch>;
+  readonly #prefetches: Record<WorkKind, ItemPrefetch>;
   readonly #active = new Map<string, ActiveJob>();
   /**
    * The jobs in the order of service: the account that was served least recently is next, with its least recently
@@ -60,7 +66,7 @@ export class Runner {
    */
   readonly #queue = new FairQueue<ActiveJob>();
   /** Items that this process has claimed, until their outcomes are recorded. */
-  readonly #owned = new Map<string, Claimed>();
+  readonly #owned = new Map<string, ClaimedItem>();
   readonly #abandoning = new AbortController();
   readonly #renewing: NodeJS.Timeout;
   #onIdle = () => {};
@@ -72,10 +78,10 @@ export class Runner {
     this.#owner = `${context.owner}/${randomText(8)}`;
     const { widths, mostItems } = context;
     this.#prefetches = {
-      pixels: new Prefetch(widths.pixels, mostItems),
-      batches: new Prefetch(widths.batches, mostItems),
-      pages: new Prefetch(widths.pages, mostItems),
-      models: new Prefetch(widths.models, mostItems),
+      pixels: new ItemPrefetch(widths.pixels, mostItems),
+      batches: new ItemPrefetch(widths.batches, mostItems),
+      pages: new ItemPrefetch(widths.pages, mostItems),
+      models: new ItemPrefetch(widths.models, mostItems),
     };
     this.#renewing = setInterval(() => this.#renew(), RENEW_MS);
     this.#renewing.unref();
@@ -176,7 +182,7 @@ export class Runner {
   }
 
   /** Works on the only item of a job, which was stored with its claim. */
-  #beginClaimed(activeJob: ActiveJob, item: Claimed): void {
+  #beginClaimed(activeJob: ActiveJob, item: ClaimedItem): void {
     activeJob.isExhausted = true;
     activeJob.reserve(1);
     this.#activate(activeJob);
@@ -221,7 +227,7 @@ export class Runner {
     const endClaim = activeJob.beginClaim();
     this.#claimMoreAfter(prefetch.begin(startedMs));
     activeJob.reserve(count);
-    let claimed: Claimed[] | null = [];
+    let claimed: ClaimedItem[] | null = [];
     try {
       claimed = await this.#context.items.claim(job._id, count, this.#owner, LEASE_MS);
     } catch (error) {
@@ -238,12 +244,12 @@ export class Runner {
   }
 
   /** Claims no more of this kind for a while, because a store that the items need is away. */
-  #pauseClaims(prefetch: Prefetch, startedMs: number): void {
+  #pauseClaims(prefetch: ItemPrefetch, startedMs: number): void {
     this.#claimMoreAfter(prefetch.pause(startedMs, performance.now()));
   }
 
   /** Works on an item whose slot is reserved, until this process has nothing left to do for it. */
-  async #work(activeJob: ActiveJob, item: Claimed): Promise<void> {
+  async #work(activeJob: ActiveJob, item: ClaimedItem): Promise<void> {
     const slot = activeJob.slot(() => {
       this.#forgetIfIdle(activeJob);
       this.#claimMore();
@@ -254,13 +260,17 @@ export class Runner {
     slot.release();
   }
 
-  #disown(item: Claimed): void {
+  #disown(item: ClaimedItem): void {
     this.#owned.delete(item._id);
     if (this.#owned.size === 0) this.#onIdle();
   }
 
   /** Works on an item and records its outcome. After any error its lease expires, and another process takes it. */
-  async #attempt({ job, prefetch, waitSignal }: ActiveJob, item: Claimed, slot: ItemSlot): Promise<void> {
+  async #attempt(
+    { job, prefetch, waitSignal }: ActiveJob,
+    item: ClaimedItem,
+    slot: RunnerItemSlot,
+  ): Promise<void> {
     const startedMs = performance.now();
     try {
       const { signal } = this.#abandoning;
@@ -278,7 +288,12 @@ export class Runner {
     }
   }
 
-  async #record(job: JobDocument, item: Claimed, outcome: Outcome, slot: ItemSlot): Promise<void> {
+  async #record(
+    job: JobDocument,
+    item: ClaimedItem,
+    outcome: ItemOutcome,
+    slot: RunnerItemSlot,
+  ): Promise<void> {
     const { signal } = this.#abandoning;
     const isOurs = await this.#parts.batcher.record({ job, item, outcome, slot, signal });
     if (isOurs) return;
@@ -287,28 +302,33 @@ export class Runner {
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
-  async #fail(job: JobDocument, item: Claimed, failure: FailedWork, slot: ItemSlot): Promise<void> {
-    if (isForgiven(failure, item)) {
+  async #fail(
+    job: JobDocument,
+    item: ClaimedItem,
+    failure: ItemWorkFailure,
+    slot: RunnerItemSlot,
+  ): Promise<void> {
+    if (isUncountedTry(failure, item)) {
       this.#parts.metrics.waits.inc({ type: job.type });
-      return this.#retryLater(item, waitMs(item), 'waits', failure);
+      return this.#retryLater(item, storeOutageDelayMs(item), 'waits', failure);
     }
-    const pauseMs = retryAfterMs(failure, item.tries);
+    const pauseMs = itemRetryDelayMs(failure, item.tries);
     if (pauseMs === null)
-      return this.#record(job, item, failureOutcome(failure, item, this.#context.now()), slot);
+      return this.#record(job, item, permanentFailureOutcome(failure, item, this.#context.now()), slot);
     this.#parts.metrics.retries.inc({ type: job.type });
     const { code } = failure;
     this.#context.log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
     await this.#retryLater(item, pauseMs, 'tries', failure);
   }
 
-  async #waitOut(job: JobDocument, item: Claimed, cause: unknown): Promise<void> {
+  async #waitOut(job: JobDocument, item: ClaimedItem, cause: unknown): Promise<void> {
     this.#parts.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
-    await this.#retryLater(item, waitMs(item), 'waits', STORE_AWAY);
+    await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_AWAY);
   }
 
   async #retryLater(
-    item: Claimed,
+    item: ClaimedItem,
     pauseMs: number,
     counter: 'tries' | 'waits' | null,
     reason?: ItemError,
@@ -316,7 +336,10 @@ export class Runner {
     const { items, now } = this.#context;
     const notBefore = () => new Date(now().getTime() + pauseMs);
     const error = reason && { code: reason.code, message: reason.message };
-    await throughOutages(() => items.retryLater(item, notBefore(), counter, error), this.#abandoning.signal);
+    await retryThroughOutages(
+      () => items.retryLater(item, notBefore(), counter, error),
+      this.#abandoning.signal,
+    );
     setTimeout(() => void this.#wakeRetried(), pauseMs).unref();
     await this.#parts.batcher.completeIfCancelled(item.jobId);
   }

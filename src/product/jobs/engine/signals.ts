@@ -1,5 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { Log } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/log.ts';
 
 const WORK = 'jobs/work';
 const END_CHANNEL = 'jobs/end';
@@ -20,9 +20,9 @@ interface SignalHandlers {
  */
 export class JobSignals {
   readonly #coordination: Coordination;
-  readonly #log: Log;
+  readonly #log: EventLog;
 
-  constructor({ coordination, log }: { coordination: Coordination; log: Log }) {
+  constructor({ coordination, log }: { coordination: Coordination; log: EventLog }) {
     this.#coordination = coordination;
     this.#log = log;
   }

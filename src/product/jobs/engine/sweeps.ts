@@ -2,18 +2,18 @@ import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import { HOUR_MS } from '../../../platform/values/units.ts';
 import type { JobsContext } from '../context.ts';
 import { removeIntermediates } from '../intermediates.ts';
-import { type Claimed, type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { claimLossOf, isPoison, poisonOutcome } from '../rules.ts';
+import { type ClaimedItem, type ItemDocument, itemId, type JobDocument } from '../job.ts';
+import { claimLossCounterOf, isPoisonItem, poisonItemOutcome } from '../rules.ts';
 import { JOB_TRANSITIONS } from '../transitions.ts';
 import type { JobAdmission } from './admission.ts';
-import type { Completion } from './completion.ts';
+import type { JobCompletion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
-import type { Decided, Outcomes } from './outcomes.ts';
+import type { Decided, OutcomeRecorder } from './outcomes.ts';
 import type { JobSignals } from './signals.ts';
 
 interface SweepsOptions {
-  outcomes: Outcomes;
-  completion: Completion;
+  outcomes: OutcomeRecorder;
+  completion: JobCompletion;
   admission: JobAdmission;
   signals: JobSignals;
   metrics: JobMetrics;
@@ -78,7 +78,7 @@ export class JobSweeps {
    * Claims whose lease has expired. After an outage of the document store, or a pause of this process, owners get time
    * to renew their claims. Until then, only claims of processes that were seen to end are taken.
    */
-  async #overdue(): Promise<Claimed[]> {
+  async #overdue(): Promise<ClaimedItem[]> {
     const wasPaused = performance.now() - this.#lookedMs > 2 * INTERVAL_MS;
     if (this.#wasSilent || wasPaused) this.#sparesUntilMs = performance.now() + RENEWING_MS;
     this.#lookedMs = performance.now();
@@ -86,7 +86,7 @@ export class JobSweeps {
     const expired = await this.#context.items.expiredLeases(SWEEP_BATCH_SIZE);
     this.#wasSilent = false;
     if (performance.now() >= this.#sparesUntilMs) return expired;
-    return expired.filter((item) => claimLossOf(item) === 'deaths');
+    return expired.filter((item) => claimLossCounterOf(item) === 'deaths');
   }
 
   /** Handles claims of processes that died or are paused: other processes get their items, or the items fail. */
@@ -95,9 +95,9 @@ export class JobSweeps {
     const woken = new Set<string>();
     let ended = 0;
     for (const item of expired) {
-      if (isPoison(item)) {
+      if (isPoisonItem(item)) {
         this.#parts.metrics.noteExpiredLease('poison');
-        const outcome = poisonOutcome(item, now);
+        const outcome = poisonItemOutcome(item, now);
         // An owner that was paused may just finish a segment, which must be paid. The next sweep bills it.
         const asRead = { 'progress.segment': item.progress?.segment ?? null };
         if (!(await this.#context.items.decide(item, outcome, asRead))) continue;
@@ -106,7 +106,7 @@ export class JobSweeps {
         continue;
       }
       this.#parts.metrics.noteExpiredLease('again');
-      if (await this.#context.items.giveBack(item, claimLossOf(item))) ended += 1;
+      if (await this.#context.items.giveBack(item, claimLossCounterOf(item))) ended += 1;
       woken.add(item.jobId);
     }
     for (const jobId of woken) {

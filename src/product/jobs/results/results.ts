@@ -31,7 +31,7 @@ type ResultsContext = Pick<JobsContext, 'definitions' | 'items' | 'assets'>;
 export class JobResults {
   readonly #context: ResultsContext;
   /** Archives by job and number of its outputs, which only falls once the job has ended. */
-  readonly #archives = new LRUCache<string, Promise<Archive>>({
+  readonly #archives = new LRUCache<string, Promise<ZipArchive>>({
     maxSize: MAX_REMEMBERED_FILES,
     ttl: REMEMBERED_MS,
   });
@@ -46,9 +46,9 @@ export class JobResults {
    * @param jobs one job, or every attempt, the first one first. All have ended.
    * @throws ApiError invalid_state when a job has not ended, or they made no picture, or too many.
    */
-  async openArchive(jobs: readonly JobDocument[]): Promise<Archive> {
+  async openArchive(jobs: readonly JobDocument[]): Promise<ZipArchive> {
     const ended = jobs.map((job) => {
-      if (!hasEnded(job)) throw resultsNotReady(job);
+      if (!hasEnded(job)) throw resultsNotReadyError(job);
       return job;
     });
     const { assets } = this.#context;
@@ -71,7 +71,7 @@ export class JobResults {
     if (!hasEnded(job)) return;
     // All items of a job make pictures, or none does.
     const [first] = await this.#context.items.first(job._id, 1, 'COMPLETED');
-    if (first?.outcome?.resultAssetId === undefined) throw noResults();
+    if (first?.outcome?.resultAssetId === undefined) throw noResultsError();
   }
 
   /** What is told of the pictures of some jobs: the models that invent them. */
@@ -94,15 +94,15 @@ export class JobResults {
           if (resultId !== undefined)
             made.set(index, { index, sourceId, resultId, variant: variants[variant]?.name });
         }
-        if (made.size > MAX_ARCHIVE_FILES) throw tooManyResults(MAX_ARCHIVE_FILES);
+        if (made.size > MAX_ARCHIVE_FILES) throw tooManyResultsError(MAX_ARCHIVE_FILES);
       }
     }
     return [...made.values()].sort((one, other) => one.index - other.index);
   }
 
-  async #layOut(jobs: readonly EndedJob[]): Promise<Archive> {
+  async #layOut(jobs: readonly EndedJob[]): Promise<ZipArchive> {
     const [first] = jobs;
-    if (first === undefined) throw noResults();
+    if (first === undefined) throw noResultsError();
     const { accountId, totalItems } = first;
     const made = await this.#madeBy(jobs);
     const ids = made.flatMap(({ sourceId, resultId }) =>
@@ -110,18 +110,18 @@ export class JobResults {
     );
     const pictures = await this.#context.assets.pictures(accountId, ids);
     const digits = String(Math.max(0, totalItems - 1)).length;
-    const entries = made.flatMap(({ index, sourceId, resultId, variant }): ArchiveEntry[] => {
+    const entries = made.flatMap(({ index, sourceId, resultId, variant }): ZipArchiveEntry[] => {
       const picture = pictures.get(resultId);
       if (picture === undefined) return [];
       const { digest, sizeBytes, crc32: checksum, format } = picture;
       const sourceName = pictures.get(sourceId ?? '')?.name ?? null;
-      const name = fileName(String(index).padStart(digits, '0'), [sourceName, variant], format);
+      const name = resultFileName(String(index).padStart(digits, '0'), [sourceName, variant], format);
       return [
         { name, digest, sizeBytes, checksum, open: (range) => this.#context.assets.open(picture, range) },
       ];
     });
-    if (entries.length === 0) throw noResults();
-    return openArchive(
+    if (entries.length === 0) throw noResultsError();
+    return openZipArchive(
       entries,
       new Date(Math.max(...jobs.map(({ completedAt }) => Date.parse(completedAt)))),
     );
@@ -133,7 +133,7 @@ export class JobResults {
  * variant, and the file extension.
  * @param names the name of the source, then that of the variant.
  */
-export function fileName(
+export function resultFileName(
   index: string,
   [sourceName, variant]: readonly [string | null, string | undefined],
   format: string,

@@ -3,20 +3,20 @@ import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
 import type { Signatures } from '../../../platform/http/signatures.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
-import { type Gate, MAX_DOWNLOADS } from '../../accounts/gate/gate.ts';
-import { isLink, linkQuery, verifyLink } from '../../assets/content/links.ts';
-import { sendRanged } from '../../assets/content/sending.ts';
-import { linkEnd } from '../../assets/rules.ts';
-import { Link, LinkQuery } from '../../assets/schema.ts';
+import { type CallGate, MAX_CONCURRENT_DOWNLOADS } from '../../accounts/gate/gate.ts';
+import { isSignedLinkRequest, signedLinkQuery, verifySignedLink } from '../../assets/content/links.ts';
+import { sendFileOrRange } from '../../assets/content/sending.ts';
+import { linkExpiry } from '../../assets/rules.ts';
+import { AssetLink, AssetLinkQuery } from '../../assets/schema.ts';
 import type { JobReader } from '../reading.ts';
-import { JobParams, ResultsQuery } from '../schema.ts';
+import { JobParams, JobResultsQuery } from '../schema.ts';
 import { type JobResults, MAX_ARCHIVE_FILES } from './results.ts';
 
 export interface ResultRoutesOptions {
-  gate: Gate;
+  gate: CallGate;
   reading: JobReader;
   results: JobResults;
-  signatures: Signatures;
+  signatures: LinkSigner;
   publicUrl: () => string;
   now: () => Date;
 }
@@ -28,16 +28,21 @@ const TYPE = 'application/zip';
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
   const { gate, reading, results, signatures, publicUrl, now } = options;
 
-  app.get<{ Params: JobParams; Querystring: ResultsQuery }>(
+  app.get<{ Params: JobParams; Querystring: JobResultsQuery }>(
     '/jobs/:jobId/results.zip',
     {
-      config: { access: 'public', ignoresCredential: isLink, responseType: TYPE, fixedWord: true },
+      config: {
+        access: 'public',
+        ignoresCredential: isSignedLinkRequest,
+        responseType: TYPE,
+        fixedWord: true,
+      },
       schema: {
         summary: 'Download all results',
         description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. X-Service-Warnings says \`sandbox_model:<model>\` where a model of the sandbox invented some. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobParams,
-        querystring: ResultsQuery,
+        querystring: JobResultsQuery,
       },
     },
     async (request, reply) => {
@@ -60,11 +65,11 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
           return stream(range);
         },
       };
-      return sendRanged(request, reply, file, now().getTime());
+      return sendFileOrRange(request, reply, file, now().getTime());
     },
   );
 
-  app.get<{ Params: JobParams; Querystring: LinkQuery }>(
+  app.get<{ Params: JobParams; Querystring: AssetLinkQuery }>(
     '/jobs/:jobId/results/link',
     {
       schema: {
@@ -72,8 +77,8 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
         description:
           'The link downloads results.zip without a credential until it expires. A job that ended without a picture has none.',
         params: JobParams,
-        querystring: LinkQuery,
-        response: { 200: envelopeOf(Link) },
+        querystring: AssetLinkQuery,
+        response: { 200: envelopeSchemaOf(AssetLink) },
       },
     },
     async (request, reply) => {
@@ -82,10 +87,10 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       await results.checkAny(job);
       addWarnings(reply, await results.findWarnings([job]));
       const { _id } = job;
-      const expiresAt = linkEnd(request.query, now());
-      const link = linkQuery(signatures, { grant: GRANT, id: _id }, accountId, expiresAt);
+      const expiresAt = linkExpiry(request.query, now());
+      const link = signedLinkQuery(signatures, { grant: GRANT, id: _id }, accountId, expiresAt);
       const url = `${publicUrl()}/api/v1/jobs/${_id}/results.zip?${link}`;
-      return success('Link made.', { url, expiresAt: expiresAt.toISOString() });
+      return successEnvelope('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },
   );
 
@@ -94,13 +99,13 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
    * of an account.
    */
   async function takeSlots(request: FastifyRequest, reply: FastifyReply, accountId: string): Promise<void> {
-    if (isLink(request)) await gate.takeSlot(request, reply, 'linkDownloads', accountId);
+    if (isSignedLinkRequest(request)) await gate.takeSlot(request, reply, 'linkDownloads', accountId);
     await gate.takeSlot(request, reply, 'downloads', accountId);
   }
 
   /** The account whose job may be read: that of the link, else the caller's. */
-  function readerOf(request: FastifyRequest<{ Params: JobParams; Querystring: ResultsQuery }>): string {
-    if (!isLink(request)) return gate.requireCaller(request).accountId;
-    return verifyLink(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());
+  function readerOf(request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>): string {
+    if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
+    return verifySignedLink(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());
   }
 }

@@ -1,34 +1,34 @@
 import { exclusive, invalidParam } from '../../../platform/http/errors/errors.ts';
 import { present } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
-import type { AssetsForJobs } from '../../assets/open.ts';
-import { collectionName } from '../../assets/rules.ts';
+import type { JobAssets } from '../../assets/open.ts';
+import { checkCollectionName } from '../../assets/rules.ts';
 import type { NamedAsset } from '../../catalogue/plan/compile.ts';
 import { type CheckedJob, checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
-import { type ModelSegment, requirePrice } from '../../catalogue/plan/plan.ts';
+import { type ModelSegment, requireSegmentPrice } from '../../catalogue/plan/plan.ts';
 import { jobWithLiftedFields } from '../../catalogue/plan/sent-job.ts';
-import { expandPrompt } from '../../catalogue/plan/subjects.ts';
-import type { Models } from '../../models/models.ts';
+import { promptWithDescriptors } from '../../catalogue/plan/subjects.ts';
+import type { ModelBook } from '../../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../../presets/open.ts';
 import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
-import { creditsOf, type Definition, runsOf } from '../definitions.ts';
+import { creditsPerVariantItem, type JobDefinition, runsPerItem } from '../definitions.ts';
 import {
-  assetsMissing,
-  assetUnready,
-  referenceMissing,
-  secondAssetMissing,
-  secondAssetUnready,
+  assetsMissingError,
+  assetUnreadyError,
+  referenceMissingError,
+  secondAssetMissingError,
+  secondAssetUnreadyError,
 } from '../errors.ts';
-import { readWindow } from '../filters.ts';
-import type { ItemSeed, JobHead, Order } from '../order.ts';
-import { type JobRequest, MAX_ITEMS } from '../schema.ts';
+import { parseCreationWindow } from '../filters.ts';
+import type { JobOrder, JobOrderFields, NewItemFields } from '../order.ts';
+import { type JobRequest, MAX_JOB_ITEMS } from '../schema.ts';
 
 export interface JobCheckDependencies {
-  models: Models;
+  models: ModelBook;
   presets: Pick<PresetsSlice, 'find'>;
   templates: Pick<TemplatesSlice, 'findForRender'>;
-  assets: AssetsForJobs;
+  assets: JobAssets;
   answerSchemas: AnswerSchemas;
 }
 
@@ -38,7 +38,7 @@ interface FoundSubmit {
   checked: CheckedJob;
   collection: string | null;
   preset: FoundPreset | null;
-  template: Definition['template'];
+  template: JobDefinition['template'];
   assetIds: readonly string[];
   /** Of a dry run without assets. */
   imageCount: number;
@@ -48,17 +48,18 @@ interface FoundSubmit {
  * Reads and checks a submit, also for a dry run, and makes an order of it. Credits and storage are checked later, by
  * the submit itself.
  */
-export async function checkSubmit(
+export async function checkJobSubmit(
   { accountId }: Caller,
   sent: JobRequest,
   isDryRun: boolean,
   options: JobCheckDependencies,
-): Promise<Order> {
+): Promise<JobOrder> {
   const { models, presets, assets, answerSchemas } = options;
   refuseRemoved(sent);
   const body = jobWithLiftedFields(sent);
   checkRows(body);
-  const collection = body.collection === undefined ? null : collectionName(body.collection, 'collection');
+  const collection =
+    body.collection === undefined ? null : checkCollectionName(body.collection, 'collection');
   refuseContradictions(body);
   const { presetId, from } = body;
   const preset = presetId === undefined ? null : await presets.find(accountId, presetId, 'presetId');
@@ -68,7 +69,7 @@ export async function checkSubmit(
   const sentIds = from === undefined ? checkAssetIds(body, checked, imageCount) : [];
   const template = await findTemplate(accountId, checked, body, options);
   await refuseMissing(accountId, sentIds, checked.named, assets);
-  const assetIds = from === undefined ? sentIds : await selectAssets(accountId, from, assets);
+  const assetIds = from === undefined ? sentIds : await selectJobAssets(accountId, from, assets);
   await answerSchemas.check(accountId, checked.schemas);
   return orderOf({ body, checked, collection, preset, template, assetIds, imageCount }, models);
 }
@@ -89,53 +90,53 @@ async function refuseMissing(
   accountId: string,
   assetIds: readonly string[],
   named: readonly NamedAsset[],
-  assets: AssetsForJobs,
+  assets: JobAssets,
 ): Promise<void> {
   const ids = [...assetIds, ...named.map(({ assetId }) => assetId)];
   if (ids.length === 0) return;
   const statuses = await assets.statuses(accountId, ids);
   const missing = [...new Set(assetIds)].filter((id) => !statuses.has(id));
-  if (missing.length > 0) throw assetsMissing(missing);
+  if (missing.length > 0) throw assetsMissingError(missing);
   const unready = assetIds.findIndex((id) => statuses.get(id) !== 'DONE');
-  if (unready !== -1) throw assetUnready(unready, statuses.get(assetIds[unready] ?? '') ?? 'FAILED');
+  if (unready !== -1) throw assetUnreadyError(unready, statuses.get(assetIds[unready] ?? '') ?? 'FAILED');
   for (const { assetId, param, role } of named) {
     const status = statuses.get(assetId);
     if (status === 'DONE') continue;
-    if (role === 'reference') throw referenceMissing(param, [assetId]);
+    if (role === 'reference') throw referenceMissingError(param, [assetId]);
     throw status === undefined
-      ? secondAssetMissing(param, assetId)
-      : secondAssetUnready(param, assetId, status);
+      ? secondAssetMissingError(param, assetId)
+      : secondAssetUnreadyError(param, assetId, status);
   }
 }
 
 /** The order of a checked submit: the work, the inputs and the price. */
 function orderOf(
   { body, checked, collection, preset, template, assetIds, imageCount }: FoundSubmit,
-  models: Models,
-): Order {
+  models: ModelBook,
+): JobOrder {
   const { takes, produces, count, subjects, references } = checked;
   const model = modelSegmentOf(checked);
-  const definition: Definition = {
+  const definition: JobDefinition = {
     takes,
     produces,
-    ...present({
+    ...withoutAbsentFields({
       steps: body.steps,
-      prompt: model?.prompt && expandPrompt(model.prompt, subjects),
+      prompt: model?.prompt && promptWithDescriptors(model.prompt, subjects),
       parameters: parametersOf(body, checked, model),
     }),
     count,
     variants: checked.variants.map((variant) => ({
       ...variant,
-      credits: variant.segments.map((segment) => requirePrice(models, segment)),
+      credits: variant.segments.map((segment) => requireSegmentPrice(models, segment)),
     })),
     subjects,
     references,
-    ...present({ template }),
+    ...withoutAbsentFields({ template }),
   };
   const rows = takes === 'rows' ? (body.items ?? []) : [];
   const inputs = { assets: assetIds.length + imageCount, rows: rows.length, nothing: count };
   const perVariant = inputs[takes];
-  const head: JobHead = {
+  const head: JobOrderFields = {
     type: checked.type,
     op: checked.op ?? null,
     model: model?.model ?? null,
@@ -151,8 +152,8 @@ function orderOf(
     definition,
     totalItems,
     need: {
-      runs: perVariant * variants.reduce((sum, variant) => sum + runsOf(variant), 0),
-      credits: perVariant * variants.reduce((sum, variant) => sum + creditsOf(variant), 0),
+      runs: perVariant * variants.reduce((sum, variant) => sum + runsPerItem(variant), 0),
+      credits: perVariant * variants.reduce((sum, variant) => sum + creditsPerVariantItem(variant), 0),
     },
     maxOutputs: produces === 'image' ? totalItems : 0,
     seeds: () => seedsOf(checked, assetIds, rows, variants.length),
@@ -172,7 +173,7 @@ function checkRows({ items = [] }: JobRequest): void {
   const index = items.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row));
   if (index === -1) return;
   const message = `items[${index}] is not an object: a row names the values of the template's variables.`;
-  throw invalidParam(`items[${index}]`, message, { index });
+  throw invalidParamError(`items[${index}]`, message, { index });
 }
 
 function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
@@ -185,9 +186,9 @@ function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDr
     const message = 'imageCount stands for assets, and this job takes none: leave it out.';
     throw invalidParam('imageCount', message, undefined, [{ param: 'imageCount', remove: true }]);
   }
-  if (Number.isInteger(imageCount) && imageCount >= 0 && imageCount <= MAX_ITEMS) return imageCount;
-  const message = `imageCount must be a whole number from 0 to ${MAX_ITEMS}.`;
-  throw invalidParam('imageCount', message, { received: imageCount, min: 0, max: MAX_ITEMS });
+  if (Number.isInteger(imageCount) && imageCount >= 0 && imageCount <= MAX_JOB_ITEMS) return imageCount;
+  const message = `imageCount must be a whole number from 0 to ${MAX_JOB_ITEMS}.`;
+  throw invalidParamError('imageCount', message, { received: imageCount, min: 0, max: MAX_JOB_ITEMS });
 }
 
 /** The ids in the request. Each id is an item, even if it is repeated. */
@@ -198,14 +199,14 @@ function checkAssetIds(
 ): string[] {
   const ids = assetIds.map((id, index) => {
     if (typeof id === 'string' && id.trim() !== '') return id;
-    throw invalidParam('assetIds', `assetIds[${index}] is not an id: send ids of your own assets.`, {
+    throw invalidParamError('assetIds', `assetIds[${index}] is not an id: send ids of your own assets.`, {
       index,
     });
   });
   const count = ids.length + imageCount;
-  if (count > MAX_ITEMS) {
-    const message = `assetIds has ${count} entries: at most ${MAX_ITEMS} are allowed in one job.`;
-    throw invalidParam('assetIds', message, { limit: MAX_ITEMS, received: count });
+  if (count > MAX_JOB_ITEMS) {
+    const message = `assetIds has ${count} entries: at most ${MAX_JOB_ITEMS} are allowed in one job.`;
+    throw invalidParamError('assetIds', message, { limit: MAX_JOB_ITEMS, received: count });
   }
   if (takes === 'assets' && count === 0) {
     const message = `assetIds is missing: send the ids of the assets to work on, or from to select them${selectionLike(collection)}.`;
@@ -249,7 +250,7 @@ function* seedsOf(
   assetIds: readonly string[],
   rows: readonly unknown[],
   variants: number,
-): Generator<ItemSeed> {
+): Generator<NewItemFields> {
   if (takes === 'rows') {
     for (const row of rows) yield { assetId: null, variant: 0, row: JSON.stringify(row) };
     return;
@@ -264,25 +265,25 @@ function* seedsOf(
  * The ids of the DONE images that `from` selects, oldest first.
  * @throws ApiError invalid_param on from or its fields, and on imageCount.
  */
-export async function selectAssets(
+export async function selectJobAssets(
   accountId: string,
   from: NonNullable<JobRequest['from']>,
-  assets: Pick<AssetsForJobs, 'select'>,
+  assets: Pick<JobAssets, 'select'>,
 ): Promise<string[]> {
   const { collection, limit } = from;
-  const selection = present({
-    collection: collection === undefined ? undefined : collectionName(collection, 'from.collection'),
-    ...readWindow(from, 'from.'),
+  const selection = withoutAbsentFields({
+    collection: collection === undefined ? undefined : checkCollectionName(collection, 'from.collection'),
+    ...parseCreationWindow(from, 'from.'),
   });
-  const ids = await assets.select(accountId, selection, limit ?? MAX_ITEMS + 1);
+  const ids = await assets.select(accountId, selection, limit ?? MAX_JOB_ITEMS + 1);
   if (ids.length === 0) {
     const message =
       'from selects no image: it looks for assets that are DONE (GET /api/v1/assets lists them).';
-    throw invalidParam('from', message);
+    throw invalidParamError('from', message);
   }
-  if (ids.length > MAX_ITEMS) {
-    const message = `from selects more than ${MAX_ITEMS} images, the most of one job: send limit, or a narrower selection.`;
-    throw invalidParam('from', message, { limit: MAX_ITEMS });
+  if (ids.length > MAX_JOB_ITEMS) {
+    const message = `from selects more than ${MAX_JOB_ITEMS} images, the most of one job: send limit, or a narrower selection.`;
+    throw invalidParamError('from', message, { limit: MAX_JOB_ITEMS });
   }
   return ids;
 }
@@ -296,5 +297,8 @@ function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: Chec
     throw exclusive('from', 'from and assetIds exclude each other: send one of them.', ['from', 'assetIds']);
   if (takes !== 'assets') throw invalidParam('from', 'from must be left out: this job takes no pictures.');
   if (imageCount !== undefined)
-    throw invalidParam('imageCount', 'imageCount must be left out: from selects the images that are priced.');
+    throw invalidParamError(
+      'imageCount',
+      'imageCount must be left out: from selects the images that are priced.',
+    );
 }

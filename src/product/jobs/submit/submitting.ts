@@ -1,9 +1,9 @@
 import { setImmediate as giveWay } from 'node:timers/promises';
-import { inProgress, keyReused } from '../../../platform/http/hooks/idempotency.ts';
+import { keyReusedError, requestInProgressError } from '../../../platform/http/hooks/idempotency.ts';
 import { newId } from '../../../platform/ids/ids.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
-import { retryUntil } from '../../../platform/stores/outages.ts';
-import { present } from '../../../platform/values/present.ts';
+import { retryUntilLeaseEnds } from '../../../platform/stores/outages.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import { creditsHeldBy } from '../../billing/holds.ts';
@@ -11,14 +11,19 @@ import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { JobsContext } from '../context.ts';
 import { sandboxModelsOf, serializeDefinition } from '../definitions.ts';
 import type { Preclaim } from '../engine/active-job.ts';
-import type { Engine } from '../engine/open.ts';
-import { jobsKeepTooMuch, notLatestAttempt, outputsExceedQuota, submitTimedOut } from '../errors.ts';
+import type { JobEngine } from '../engine/open.ts';
+import {
+  jobBytesExceededError,
+  notLatestAttemptError,
+  outputsExceedQuotaError,
+  submitTimedOutError,
+} from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { type ItemSeed, type Order, refuseAbove } from '../order.ts';
+import { type JobOrder, type NewItemFields, refusePriceAboveMax } from '../order.ts';
 import type { SubmissionUndoing } from './undoing.ts';
 
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */
-export interface SubmitKey {
+export interface SubmitIdempotencyKey {
   key: string;
   /** Null for a body that is too large for one. */
   fingerprint: string | null;
@@ -28,7 +33,7 @@ export interface SubmitKey {
 type ResumedAttempt = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
 
 export interface SubmitTerms {
-  key?: SubmitKey | null;
+  key?: SubmitIdempotencyKey | null;
   parent?: ResumedAttempt | null;
 }
 
@@ -58,10 +63,10 @@ const MAX_ROUNDS = 3;
  */
 export class JobSubmission {
   readonly #context: JobsContext;
-  readonly #engine: Engine;
+  readonly #engine: JobEngine;
   readonly #undoing: SubmissionUndoing;
 
-  constructor(context: JobsContext, { engine, undoing }: { engine: Engine; undoing: SubmissionUndoing }) {
+  constructor(context: JobsContext, { engine, undoing }: { engine: JobEngine; undoing: SubmissionUndoing }) {
     this.#context = context;
     this.#engine = engine;
     this.#undoing = undoing;
@@ -73,7 +78,7 @@ export class JobSubmission {
    */
   submit = async (
     caller: Caller,
-    order: Order,
+    order: JobOrder,
     { key = null, parent = null }: SubmitTerms = {},
   ): Promise<SubmitResult> => {
     const { holds, assets, plan, countAssets, topUpUrl, now } = this.#context;
@@ -90,8 +95,9 @@ export class JobSubmission {
     let claim: Preclaim | undefined;
     try {
       // The limit is checked before credits are held, so that a refused job leaves no rows in the ledger.
-      refuseAbove(order, holds.priceOf(snapshot, order.need));
-      if (reservedAssets > unusedQuota) throw outputsExceedQuota(reservedAssets, unusedQuota, topUpUrl());
+      refusePriceAboveMax(order, holds.priceOf(snapshot, order.need));
+      if (reservedAssets > unusedQuota)
+        throw outputsExceedQuotaError(reservedAssets, unusedQuota, topUpUrl());
       await this.#refuseOverfull(job);
       claim = this.#preclaim(job, order);
       const shown = await this.#startHidden(job, order, snapshot, claim);
@@ -115,10 +121,10 @@ export class JobSubmission {
         // A repeated resume violates both unique indexes, and stores differ in the one that they report.
         const earlier = await this.#earlierJob(job);
         if (earlier !== null) return earlier;
-        if (error.index === 'parent') throw notLatestAttempt();
+        if (error.index === 'parent') throw notLatestAttemptError();
       }
     }
-    throw inProgress();
+    throw requestInProgressError();
   }
 
   /** The job under this key. Null when the key is free, or its day has just ended. */
@@ -130,13 +136,13 @@ export class JobSubmission {
       await jobs.forgetKey(accountId, earlier._id);
       return null;
     }
-    if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReused();
+    if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReusedError();
     if (earlier.phase === 'undone') {
       // Its submit has ended and freed the key. A store outage has left the rest of it, which is removed now.
       await this.#undoing.finish(earlier);
       return null;
     }
-    if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw inProgress();
+    if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw requestInProgressError();
     return earlier;
   }
 
@@ -152,17 +158,17 @@ export class JobSubmission {
     if (keptBytes === undefined) return;
     const all = await this.#context.jobs.keptBytes(accountId);
     const limit = this.#context.keptBytesMax;
-    if (all > limit) throw jobsKeepTooMuch(keptBytes, all - keptBytes, limit);
+    if (all > limit) throw jobBytesExceededError(keptBytes, all - keptBytes, limit);
   }
 
   async #reserveQuota(job: JobDocument): Promise<void> {
     const { assets, plan, countAssets, topUpUrl } = this.#context;
     const { _id, accountId, reservedAssets: count } = job;
     if (await assets.quota.reserve(accountId, _id, count, plan(job.plan).storedAssets)) return;
-    throw outputsExceedQuota(count, this.#quotaLeft(job, await countAssets(accountId)), topUpUrl());
+    throw outputsExceedQuotaError(count, this.#quotaLeft(job, await countAssets(accountId)), topUpUrl());
   }
 
-  async #insertItems(job: JobDocument, seeds: Iterable<ItemSeed>): Promise<void> {
+  async #insertItems(job: JobDocument, seeds: Iterable<NewItemFields>): Promise<void> {
     let batch: ItemDocument[] = [];
     for (const item of Iterator.from(seeds).map((seed, index) => newItem(job, index, seed))) {
       batch.push(item);
@@ -175,7 +181,7 @@ export class JobSubmission {
   }
 
   /** Stores the definition and the items of the job. */
-  async #storeWork(job: JobDocument, order: Order, claim: Preclaim | undefined): Promise<void> {
+  async #storeWork(job: JobDocument, order: JobOrder, claim: Preclaim | undefined): Promise<void> {
     const { jobs, items, definitions } = this.#context;
     const definition = serializeDefinition(order.definition);
     definitions.keep(job._id, definition);
@@ -186,7 +192,7 @@ export class JobSubmission {
   /** Holds everything that a hidden job needs, and then shows the job. */
   async #startHidden(
     job: JobDocument,
-    order: Order,
+    order: JobOrder,
     snapshot: AccountSnapshot,
     claim: Preclaim | undefined,
   ): Promise<JobDocument> {
@@ -201,14 +207,14 @@ export class JobSubmission {
       this.#engine.admission.hasWaiting(accountId, type),
       this.#storeWork(job, order, claim),
     ]);
-    refuseAbove(order, creditsHeldBy(hold));
+    refusePriceAboveMax(order, creditsHeldBy(hold));
     const shown = await this.#engine.admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
-    if (shown === null) throw submitTimedOut();
+    if (shown === null) throw submitTimedOutError();
     return shown;
   }
 
   /** Claims the only item of a job for this process, if this process can work on it at once. */
-  #preclaim(job: JobDocument, order: Order): Preclaim | undefined {
+  #preclaim(job: JobDocument, order: JobOrder): Preclaim | undefined {
     const [seed] = order.totalItems === 1 ? order.seeds() : [];
     return (seed && this.#engine.runner.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
   }
@@ -216,7 +222,7 @@ export class JobSubmission {
   /** Undoes a submit before its response is sent, or during a store outage as soon as the store is back. */
   async #undo(job: JobDocument): Promise<void> {
     const step = () => this.#undoing.undo(job);
-    await step().catch(() => void retryUntil(step, UNDOING_MS).catch(() => undefined));
+    await step().catch(() => void retryUntilLeaseEnds(step, UNDOING_MS).catch(() => undefined));
   }
 }
 
@@ -229,7 +235,7 @@ async function settleAll<T extends readonly unknown[] | []>(works: T) {
   return Promise.all(works);
 }
 
-function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: ItemSeed): ItemDocument {
+function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: NewItemFields): ItemDocument {
   return {
     _id: itemId(jobId, index),
     jobId,
@@ -245,7 +251,7 @@ function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: It
 }
 
 /** Bytes that a job stores for its request and its items. */
-function keptBytesOf({ definition, totalItems, seeds }: Order): number {
+function keptBytesOf({ definition, totalItems, seeds }: JobOrder): number {
   let bytes = Buffer.byteLength(serializeDefinition(definition)) + totalItems * BYTES_PER_ITEM;
   if (definition.takes !== 'rows') return bytes;
   for (const { row = '' } of seeds()) bytes += Buffer.byteLength(row);
@@ -254,12 +260,12 @@ function keptBytesOf({ definition, totalItems, seeds }: Order): number {
 
 function newJob(
   { accountId, plan, apiKeyId }: Caller,
-  order: Order,
+  order: JobOrder,
   {
     key,
     parent,
     retentionDays,
-  }: { key: SubmitKey | null; parent: ResumedAttempt | null; retentionDays: number },
+  }: { key: SubmitIdempotencyKey | null; parent: ResumedAttempt | null; retentionDays: number },
   now: Date,
 ): JobDocument {
   const _id = newId('job', now.getTime());
@@ -292,7 +298,11 @@ function newJob(
     settlement: null,
     attemptNumber: (parent?.attemptNumber ?? 0) + 1,
     rootJobId: parent?.rootJobId ?? _id,
-    ...present({ parentJobId: parent?._id, idempotencyKey: key?.key, fingerprint: key?.fingerprint }),
+    ...withoutAbsentFields({
+      parentJobId: parent?._id,
+      idempotencyKey: key?.key,
+      fingerprint: key?.fingerprint,
+    }),
     createdAt,
     day: createdAt.slice(0, 10),
     expiresAt: new Date(now.getTime() + retentionDays * DAY_MS).toISOString(),

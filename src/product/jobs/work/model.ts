@@ -1,20 +1,26 @@
-import { throughOutages } from '../../../platform/stores/outages.ts';
-import { present } from '../../../platform/values/present.ts';
+import { retryThroughOutages } from '../../../platform/stores/outages.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { ModelSegment } from '../../catalogue/plan/plan.ts';
-import { expandPrompt, showsSubjects } from '../../catalogue/plan/subjects.ts';
+import { promptWithDescriptors, sendsSubjectPictures } from '../../catalogue/plan/subjects.ts';
 import type { Providers } from '../../providers/open.ts';
 import type { JobsContext } from '../context.ts';
-import { Abandoned } from '../item-work.ts';
-import { type ItemCall, ItemFailure, PutBack, type ReadInput, type SegmentResult } from './perform.ts';
-import type { TypicalSeconds } from './typical-seconds.ts';
+import { ItemAbandonedError } from '../item-work.ts';
+import {
+  type ItemCall,
+  ItemFailureError,
+  ItemPutBackError,
+  type ReadInput,
+  type SegmentResult,
+} from './perform.ts';
+import type { TypicalItemSeconds } from './typical-seconds.ts';
 
 /** Runs a model over an item, one try per claim. The provider says when to retry. */
 export function createModelWork(
   { items, assets }: Pick<JobsContext, 'items' | 'assets'>,
-  { providers, typicalSeconds }: { providers: Pick<Providers, 'run'>; typicalSeconds: TypicalSeconds },
+  { providers, typicalSeconds }: { providers: Pick<Providers, 'run'>; typicalSeconds: TypicalItemSeconds },
 ) {
   async function readReferences({ definition: { references }, job }: ItemCall, segment: ModelSegment) {
-    if (!showsSubjects(segment)) return [];
+    if (!sendsSubjectPictures(segment)) return [];
     return Promise.all(references.map(async (id) => (await assets.read(job.accountId, id)).bytes));
   }
 
@@ -27,7 +33,10 @@ export function createModelWork(
         op,
         model,
         parameters,
-        ...present({ prompt: prompt && expandPrompt(prompt, definition.subjects), schema }),
+        ...withoutAbsentFields({
+          prompt: prompt && promptWithDescriptors(prompt, definition.subjects),
+          schema,
+        }),
         pictures: async () => {
           const own = await input();
           return [...(own === null ? [] : [own]), ...(await readReferences(call, segment))];
@@ -38,17 +47,17 @@ export function createModelWork(
         ...submittedRequest(item, segment),
         async keep(requestId) {
           // The request is paid for, so its id is stored even through store outages.
-          if (await throughOutages(() => items.noteRequest(item, requestId), signal)) return;
-          throw new Abandoned('The claim was lost before the model was asked.');
+          if (await retryThroughOutages(() => items.noteRequest(item, requestId), signal)) return;
+          throw new ItemAbandonedError('The claim was lost before the model was asked.');
         },
       },
       signal,
     );
-    if (outcome.kind === 'busy') throw new PutBack(outcome.retryAfterMs);
+    if (outcome.kind === 'busy') throw new ItemPutBackError(outcome.retryAfterMs);
     if (outcome.kind === 'failure') {
       const { code, message, retryAfterMs } = outcome;
       const again = retryAfterMs === undefined ? { isLast: true } : { isLast: false, retryAfterMs };
-      throw new ItemFailure({ code, message, mayPass: !again.isLast, ...again });
+      throw new ItemFailureError({ code, message, mayPass: !again.isLast, ...again });
     }
     // This is only a statistic. If writing fails, the paid answer must not be lost.
     await typicalSeconds.took(op, model, performance.now() - startedMs).catch(() => undefined);

@@ -1,20 +1,20 @@
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Renders } from '../../../imaging/renders/renders.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import type { AssetsForJobs } from '../../assets/open.ts';
-import { fill } from '../../templates/document.ts';
-import { pageWarnings } from '../../templates/findings.ts';
+import type { JobAssets } from '../../assets/open.ts';
+import { fillTemplate } from '../../templates/document.ts';
+import { templatePageWarnings } from '../../templates/findings.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
-import { findAssets, readAssets } from '../../transforms/page-assets.ts';
+import { findPageAssets, readPageAssets } from '../../transforms/page-assets.ts';
 import type { JobFonts } from '../font-warnings.ts';
-import { type ItemCall, ItemFailure, type SegmentResult } from './perform.ts';
+import { type ItemCall, ItemFailureError, type SegmentResult } from './perform.ts';
 
 export interface PageWorkOptions extends JobFonts {
   renders: Renders;
   imageWorkers: ImageWorkers;
   templates: Pick<TemplatesSlice, 'findForRender'>;
-  assets: AssetsForJobs;
+  assets: JobAssets;
   publicUrl: () => string;
 }
 
@@ -36,7 +36,7 @@ export function createPageWork(options: PageWorkOptions) {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'not_found') throw error;
       const message = 'The template was deleted before this row was drawn.';
-      throw new ItemFailure({ code: 'invalid_state', message, mayPass: false, isUnstarted: true });
+      throw new ItemFailureError({ code: 'invalid_state', message, mayPass: false, isUnstarted: true });
     }
   }
 
@@ -45,16 +45,19 @@ export function createPageWork(options: PageWorkOptions) {
     const { accountId } = job;
     const template = await readTemplate(call);
     const row = JSON.parse(item.row ?? '{}');
-    const html = withAssetScheme(fill(template, row), publicUrl());
+    const html = withAssetScheme(fillTemplate(template, row), publicUrl());
     const termsFromNow = () =>
       ({ accountId, signal, waitSignal, deadlineMs: Date.now() + DEADLINE_MS, work: 'job' }) as const;
-    const { files, missing } = await findAssets(html, accountId, assets);
+    const { files, missing } = await findPageAssets(html, accountId, assets);
     const terms = termsFromNow();
-    const pageAssets = await readAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
+    const pageAssets = await readPageAssets(files, { imageWorkers, terms, finish: ({ result }) => result });
     const { width, height } = template;
     const page = { html, width, height, assets: pageAssets };
     const { data, contentType, text } = await renders.render({ ...page, ...termsFromNow() });
-    const warnings = [...pageWarnings(template, row, html, missing), ...(await fonts.findWarnings(text))];
+    const warnings = [
+      ...templatePageWarnings(template, row, html, missing),
+      ...(await fonts.findWarnings(text)),
+    ];
     return { kind: 'image', bytes: data, contentType, warnings };
   };
 }

@@ -3,15 +3,15 @@ import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Readers } from '../../../imaging/readers/readers.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import type { Warning } from '../../../platform/http/hooks/warnings.ts';
+import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../../platform/metrics/ops.ts';
-import { present } from '../../../platform/values/present.ts';
-import type { AssetsForJobs } from '../../assets/open.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { JobAssets } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { comparisonWarnings } from '../../transforms/compare.ts';
 import { findPassWarnings } from '../../transforms/fonts.ts';
 import type { JobFonts } from '../font-warnings.ts';
-import { isBatch } from '../rules.ts';
+import { isBatchJob } from '../rules.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 
 /** Deadline for the work on an item. The wait for a thread does not count. */
@@ -20,7 +20,7 @@ const DEADLINE_MS = 60_000;
 export interface PassWorkOptions extends JobFonts {
   imageWorkers: ImageWorkers;
   readers: Readers;
-  assets: AssetsForJobs;
+  assets: JobAssets;
   meters: { ops: Pick<OpMeter, 'ran'> };
 }
 
@@ -39,7 +39,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
   }
 
   function terms({ job, signal, waitSignal }: ItemCall) {
-    const inBatch = isBatch(job);
+    const inBatch = isBatchJob(job);
     return {
       accountId: job.accountId,
       deadlineMs: Date.now() + DEADLINE_MS,
@@ -56,7 +56,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
     { layers }: PassSegment,
     bytes: Uint8Array<ArrayBuffer>,
     options: Pick<TransformCall, 'describes'> = {},
-  ): Promise<Omit<TransformResult, 'warnings'> & { warnings: Warning[] }> {
+  ): Promise<Omit<TransformResult, 'warnings'> & { warnings: CallWarning[] }> {
     const { accountId } = call.job;
     const files: Record<string, LayerFile> = {};
     for (const { assetId } of layers) files[assetId] ??= { bytes: await readSecond(accountId, assetId) };
@@ -75,7 +75,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
     call: ItemCall,
     segment: PassSegment,
     input: Uint8Array<ArrayBuffer>,
-  ): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: Warning[] }> {
+  ): Promise<{ data: Uint8Array<ArrayBuffer>; warnings: CallWarning[] }> {
     const pass = { ...segment.pass, encode: { format: 'png' as const } };
     return pass.steps.length === 0 ? { data: input, warnings: [] } : transformed(call, pass, segment, input);
   }
@@ -121,7 +121,7 @@ export function createPassWork({ imageWorkers, readers, assets, meters, fonts }:
       bytes: data,
       contentType,
       warnings,
-      ...present({ facts, achieved: achieved && { ...achieved } }),
+      ...withoutAbsentFields({ facts, achieved: achieved && { ...achieved } }),
     };
   };
 }

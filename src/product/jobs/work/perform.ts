@@ -1,22 +1,27 @@
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { asApiError } from '../../../platform/http/errors/failures.ts';
-import type { Warning } from '../../../platform/http/hooks/warnings.ts';
+import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { StorageFullError } from '../../../platform/stores/documents/port.ts';
-import { isOutage, throughOutages } from '../../../platform/stores/outages.ts';
-import { distinct } from '../../../platform/values/distinct.ts';
-import { present } from '../../../platform/values/present.ts';
-import { MEGABYTE } from '../../../platform/values/units.ts';
+import { isStoreOutage, retryThroughOutages } from '../../../platform/stores/outages.ts';
+import { distinctValues } from '../../../platform/values/distinct.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import type { DescribedImage } from '../../assets/uploads/intake.ts';
-import type { ModelSegment, PassSegment, Segment } from '../../catalogue/plan/plan.ts';
+import type { ModelSegment, PassSegment, PlanSegment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
 import { type Definition, sandboxWarningsOf } from '../definitions.ts';
 import { newIntermediateKey } from '../intermediates.ts';
-import { Abandoned, type Perform, Stopped, type WorkSignals } from '../item-work.ts';
-import type { Claimed, JobDocument, Outcome, Progress } from '../job.ts';
-import { type FailedWork, failedWorkOf, timesOf } from '../rules.ts';
+import {
+  ItemAbandonedError,
+  ItemStoppedError,
+  type PerformItemWork,
+  type WorkSignals,
+} from '../item-work.ts';
+import type { ChainProgress, ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
+import { type ItemWorkFailure, itemTimesOf, itemWorkFailureOf } from '../rules.ts';
 
 /** The result of a segment, or of a page, for one item, with its warnings. */
-export type SegmentResult = { warnings?: Warning[] } & (
+export type SegmentResult = { warnings?: CallWarning[] } & (
   | {
       kind: 'image';
       bytes: Uint8Array<ArrayBuffer>;
@@ -35,13 +40,13 @@ export type ReadInput = () => Promise<Uint8Array<ArrayBuffer> | null>;
 
 /** The context of the work on one item. */
 export interface ItemCall extends WorkSignals {
-  item: Claimed;
+  item: ClaimedItem;
   job: JobDocument;
-  definition: Definition;
+  definition: JobDefinition;
 }
 
 /** The kinds of work, each for one item. */
-export interface WorkKinds {
+export interface SegmentWorkers {
   runPass: (call: ItemCall, segment: PassSegment, input: Uint8Array<ArrayBuffer>) => Promise<SegmentResult>;
   runModel: (call: ItemCall, segment: ModelSegment, input: ReadInput) => Promise<SegmentResult>;
   runPage: (call: ItemCall) => Promise<SegmentResult>;
@@ -50,17 +55,17 @@ export interface WorkKinds {
 type WorkContext = Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects' | 'assets' | 'now' | 'log'>;
 
 /** A failure of the work that is not an API error, such as a failure of a provider. */
-export class ItemFailure extends Error {
+export class ItemFailureError extends Error {
   override readonly name = 'ItemFailure';
-  readonly failure: FailedWork;
-  constructor(failure: FailedWork) {
+  readonly failure: ItemWorkFailure;
+  constructor(failure: ItemWorkFailure) {
     super(failure.message);
     this.failure = failure;
   }
 }
 
 /** Thrown when no slot was free for the work. The work was not tried, and is retried after a pause. */
-export class PutBack extends Error {
+export class ItemPutBackError extends Error {
   override readonly name = 'PutBack';
   readonly pauseMs: number;
   constructor(pauseMs: number) {
@@ -69,10 +74,10 @@ export class PutBack extends Error {
   }
 }
 
-const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE;
+const MAX_INTERMEDIATE_BYTES = 256 * MEGABYTE_BYTES;
 /** The most warnings of an item. The last one counts those that are left out. */
 const MAX_WARNINGS = 50;
-const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
+const NOTHING_DONE: ChainProgress = { segment: 0, objectKey: null, runs: 0, credits: 0 };
 
 /**
  * The work on an item: its page, or its segments in order. The result of a segment is the input of the next one. It is
@@ -80,27 +85,27 @@ const NOTHING_DONE: Progress = { segment: 0, objectKey: null, runs: 0, credits: 
  */
 export class ItemWork {
   readonly #context: WorkContext;
-  readonly #kinds: WorkKinds;
+  readonly #kinds: SegmentWorkers;
 
-  constructor(context: WorkContext, kinds: WorkKinds) {
+  constructor(context: WorkContext, kinds: SegmentWorkers) {
     this.#context = context;
     this.#kinds = kinds;
   }
 
-  perform: Perform = async (item, job, signals) => {
+  perform: PerformItemWork = async (item, job, signals) => {
     try {
       const definition = await this.#context.definitions.of(job._id);
       const call = { item, job, definition, ...signals };
       return { outcome: await (definition.takes === 'rows' ? this.#page(call) : this.#runSegments(call)) };
     } catch (error) {
-      if (error instanceof Stopped) return { outcome: stoppedOutcome(item, this.#context.now()) };
-      if (error instanceof PutBack) return { putBackMs: error.pauseMs };
-      if (isOutage(error)) return { outage: error };
+      if (error instanceof ItemStoppedError) return { outcome: stoppedOutcome(item, this.#context.now()) };
+      if (error instanceof ItemPutBackError) return { putBackMs: error.pauseMs };
+      if (isStoreOutage(error)) return { outage: error };
       return { failure: this.#failureIn(error, job) };
     }
   };
 
-  async #readInput({ item }: ItemCall, progress: Progress): Promise<Uint8Array<ArrayBuffer> | null> {
+  async #readInput({ item }: ItemCall, progress: ChainProgress): Promise<Uint8Array<ArrayBuffer> | null> {
     if (progress.objectKey !== null) {
       const bytes = await this.#context.objects.read(progress.objectKey, MAX_INTERMEDIATE_BYTES);
       if (bytes !== null) return new Uint8Array(bytes);
@@ -110,7 +115,7 @@ export class ItemWork {
     return (await this.#context.assets.read(item.accountId, item.assetId)).bytes;
   }
 
-  async #run(call: ItemCall, segment: Segment, input: ReadInput): Promise<SegmentResult> {
+  async #run(call: ItemCall, segment: PlanSegment, input: ReadInput): Promise<SegmentResult> {
     if (segment.runs === 'model') return this.#kinds.runModel(call, segment, input);
     const bytes = await input();
     if (bytes === null) throw new Error('A pass has an image to work on.');
@@ -121,9 +126,9 @@ export class ItemWork {
   async #keepIntermediate(
     { item, signal }: ItemCall,
     result: SegmentResult,
-    before: Progress,
-    after: Progress,
-    segment: Segment,
+    before: ChainProgress,
+    after: ChainProgress,
+    segment: PlanSegment,
   ) {
     if (result.kind === 'json') throw new Error('Only the last segment answers JSON.');
     const { bytes, contentType } = result;
@@ -133,7 +138,7 @@ export class ItemWork {
     const progress = { ...after, objectKey };
     if (!(await store(() => this.#context.items.noteProgress(item, progress)))) {
       await this.#context.objects.delete(objectKey);
-      throw new Abandoned('The claim was lost between two segments.');
+      throw new ItemAbandonedError('The claim was lost between two segments.');
     }
     // An object of an earlier attempt stays, because that attempt can be read and resumed separately. An object that
     // cannot be deleted now is deleted with the job.
@@ -145,15 +150,22 @@ export class ItemWork {
   async #storeOutcome(
     call: ItemCall,
     result: SegmentResult,
-    { runs, credits, warnings = [] }: Progress,
-    segment?: Segment,
-  ): Promise<Outcome> {
+    { runs, credits, warnings = [] }: ChainProgress,
+    segment?: PlanSegment,
+  ): Promise<ItemOutcome> {
     const { item, job, definition, signal } = call;
     const variants = definition.variants.slice(item.variant, item.variant + 1);
     const warned = toldOf([...variants.flatMap((variant) => variant.warnings ?? []), ...warnings]);
     if (result.kind === 'json') {
       const output = JSON.stringify(result.output);
-      return { status: 'COMPLETED', output, ...warned, ...timesOf(item, this.#context.now()), runs, credits };
+      return {
+        status: 'COMPLETED',
+        output,
+        ...warned,
+        ...itemTimesOf(item, this.#context.now()),
+        runs,
+        credits,
+      };
     }
     const { collection, expiresAt, _id: jobId, accountId } = job;
     const told = sandboxWarningsOf(variants);
@@ -170,11 +182,11 @@ export class ItemWork {
       facts,
       store,
     );
-    const ended = timesOf(item, this.#context.now());
+    const ended = itemTimesOf(item, this.#context.now());
     return {
       status: 'COMPLETED',
       resultAssetId,
-      ...present({ achieved }),
+      ...withoutAbsentFields({ achieved }),
       ...warned,
       ...ended,
       runs,
@@ -182,7 +194,7 @@ export class ItemWork {
     };
   }
 
-  async #runSegments(call: ItemCall): Promise<Outcome> {
+  async #runSegments(call: ItemCall): Promise<ItemOutcome> {
     const { item, job, definition, waitSignal } = call;
     const variant = definition.variants[item.variant];
     if (variant === undefined) throw new Error(`Item ${item._id} has a variant that its job has not.`);
@@ -191,7 +203,7 @@ export class ItemWork {
     for (const segment of variant.segments.slice(progress.segment)) {
       const isFirst = segment.index === (item.progress?.segment ?? 0);
       waitSignal.throwIfAborted();
-      if (!isFirst && (await this.#isStopping(job._id))) throw new Stopped();
+      if (!isFirst && (await this.#isStopping(job._id))) throw new ItemStoppedError();
       try {
         const result = await this.#run(call, segment, input);
         const after = {
@@ -212,7 +224,7 @@ export class ItemWork {
     throw new Error(`Item ${item._id} has no segment left to run.`);
   }
 
-  async #page(call: ItemCall): Promise<Outcome> {
+  async #page(call: ItemCall): Promise<ItemOutcome> {
     const result = await this.#kinds.runPage(call).catch((error: unknown) => {
       throw isNoFailure(error) ? error : this.#atSegment(error, undefined, NOTHING_DONE, call.job);
     });
@@ -222,25 +234,25 @@ export class ItemWork {
   /** Adds to a failure what its item has used so far, and in a chain the failed step. */
   #atSegment(
     error: unknown,
-    segment: Segment | undefined,
-    { runs, credits }: Progress,
+    segment: PlanSegment | undefined,
+    { runs, credits }: ChainProgress,
     job: JobDocument,
-  ): ItemFailure {
+  ): ItemFailureError {
     const failure = this.#failureIn(error, job);
     // A run that was begun is billed, unless the service caused the failure.
     const isPaid = segment?.runs !== 'model' && !failure.mayPass && failure.isUnstarted !== true;
-    return new ItemFailure({
+    return new ItemFailureError({
       ...failure,
       usage: { runs: runs + (isPaid ? 1 : 0), credits },
       ...(job.type === 'chain' && segment !== undefined && { failedStep: segment.index }),
     });
   }
 
-  #failureIn(error: unknown, { type }: JobDocument): FailedWork {
-    if (error instanceof ItemFailure) return error.failure;
-    if (error instanceof ApiError) return failedWorkOf(error);
-    if (error instanceof StorageFullError) return failedWorkOf(asApiError(error));
-    if (!(error instanceof Abandoned))
+  #failureIn(error: unknown, { type }: JobDocument): ItemWorkFailure {
+    if (error instanceof ItemFailureError) return error.failure;
+    if (error instanceof ApiError) return itemWorkFailureOf(error);
+    if (error instanceof StorageFullError) return itemWorkFailureOf(asApiError(error));
+    if (!(error instanceof ItemAbandonedError))
       this.#context.log.warn({ err: error, type }, 'Work on an item failed unexpectedly');
     return {
       code: 'internal_error',
@@ -256,8 +268,8 @@ export class ItemWork {
 }
 
 /** The warnings to store: each once, and a last one that counts those above the limit. */
-function toldOf(warnings: readonly Warning[]): { warnings?: Warning[] } {
-  const all = distinct(warnings);
+function toldOf(warnings: readonly CallWarning[]): { warnings?: CallWarning[] } {
+  const all = distinctValues(warnings);
   if (all.length === 0) return {};
   const more = { code: 'more', name: String(all.length - MAX_WARNINGS + 1) };
   return { warnings: all.length > MAX_WARNINGS ? [...all.slice(0, MAX_WARNINGS - 1), more] : all };
@@ -265,18 +277,19 @@ function toldOf(warnings: readonly Warning[]): { warnings?: Warning[] } {
 
 /** Whether an error says that the work was not tried, rather than that it failed. */
 function isNoFailure(error: unknown): boolean {
-  return error instanceof PutBack || error instanceof Stopped || isOutage(error);
+  return error instanceof ItemPutBackError || error instanceof ItemStoppedError || isStoreOutage(error);
 }
 
 /** The outcome of an item that a cancellation stopped. Its finished segments are counted at the end of the job. */
-function stoppedOutcome(item: Claimed, now: Date): Outcome {
-  return { status: 'CANCELLED', ...timesOf(item, now), runs: 0, credits: 0 };
+function stoppedOutcome(item: ClaimedItem, now: Date): ItemOutcome {
+  return { status: 'CANCELLED', ...itemTimesOf(item, now), runs: 0, credits: 0 };
 }
 
 /**
  * Returns a function that runs a step which stores the result of a segment. A model's answer is paid for, so its
  * process keeps it through store outages. A pass can be repeated by the next owner of the item.
  */
-function storing(segment: Segment | undefined, signal: AbortSignal) {
-  return <T>(step: () => Promise<T>) => (segment?.runs === 'model' ? throughOutages(step, signal) : step());
+function storing(segment: PlanSegment | undefined, signal: AbortSignal) {
+  return <T>(step: () => Promise<T>) =>
+    segment?.runs === 'model' ? retryThroughOutages(step, signal) : step();
 }

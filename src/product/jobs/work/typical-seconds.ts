@@ -1,4 +1,8 @@
-import type { Collection, DeclaredCollection, Documents } from '../../../platform/stores/documents/port.ts';
+import type {
+  DeclaredCollection,
+  DocumentCollection,
+  DocumentStore,
+} from '../../../platform/stores/documents/port.ts';
 
 /** Durations of the last items of an op on a model, over all accounts. */
 interface DurationsDocument {
@@ -18,17 +22,17 @@ const MIN_SAMPLES = 5;
 const FRESH_MS = 60_000;
 
 /** The typical duration of items of an op on a model, for callers who plan their waits. */
-export class TypicalSeconds {
-  readonly #durations: Collection<DurationsDocument>;
+export class TypicalItemSeconds {
+  readonly #durations: DocumentCollection<DurationsDocument>;
   readonly #medians = new Map<string, number>();
   #readMs = 0;
 
-  private constructor(durations: Collection<DurationsDocument>) {
+  private constructor(durations: DocumentCollection<DurationsDocument>) {
     this.#durations = durations;
   }
 
-  static async open(documents: Documents): Promise<TypicalSeconds> {
-    const typicalSeconds = new TypicalSeconds(await documents.collection(OP_DURATIONS_COLLECTION));
+  static async open(documents: DocumentStore): Promise<TypicalItemSeconds> {
+    const typicalSeconds = new TypicalItemSeconds(await documents.collection(OP_DURATIONS_COLLECTION));
     await typicalSeconds.#refresh();
     return typicalSeconds;
   }

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import type { ImageObject, ImageTags } from '../../../imaging/images/image-object.ts';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { present } from '../../../platform/values/present.ts';
-import { bodyOf, type Image, Input, openInput } from '../inputs.ts';
-import type { Service } from '../public-interface.ts';
-import { linkTo } from '../results.ts';
-import { AnyObject, Tool } from '../tool.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { ImageInputSchema, imagePayloadOf, openImageInput, type ToolImage } from '../inputs.ts';
+import type { PublicInterface } from '../public-interface.ts';
+import { createAssetLink } from '../results.ts';
+import { AnyObjectSchema, Tool } from '../tool.ts';
 
 const KINDS = ['image', 'tags', 'palette', 'hashes', 'text', 'codes', 'link'] as const;
 type FactsKind = (typeof KINDS)[number];
@@ -15,7 +15,7 @@ const PALETTE_COLORS = 6;
 const MAX_TAGS_CHARACTERS = 4_000;
 const MAX_TAG_CHARACTERS = 200;
 
-export const facts = Tool.of({
+export const factsTool = Tool.of({
   name: 'facts',
   title: 'Read the facts of an image',
   description:
@@ -23,7 +23,7 @@ export const facts = Tool.of({
   annotations: { readOnlyHint: true, openWorldHint: true },
   input: Type.Object(
     {
-      input: Input,
+      input: ImageInputSchema,
       include: Type.Optional(
         Type.Array(Type.Unsafe<FactsKind>({ type: 'string', enum: [...KINDS] }), {
           minItems: 1,
@@ -35,18 +35,18 @@ export const facts = Tool.of({
   ),
   output: Type.Partial(
     Type.Object({
-      image: AnyObject,
-      tags: AnyObject,
-      palette: Type.Array(AnyObject),
-      hashes: AnyObject,
-      text: AnyObject,
-      codes: Type.Array(AnyObject),
+      image: AnyObjectSchema,
+      tags: AnyObjectSchema,
+      palette: Type.Array(AnyObjectSchema),
+      hashes: AnyObjectSchema,
+      text: AnyObjectSchema,
+      codes: Type.Array(AnyObjectSchema),
       link: Type.String(),
     }),
   ),
   async run({ input, include }, source) {
     const { service } = source;
-    const image = await openInput(input, source);
+    const image = await openImageInput(input, source);
     const kinds = new Set<FactsKind>(include ?? ['image']);
     return {
       structured: {
@@ -65,16 +65,18 @@ interface Measured {
 }
 
 /** Measures an image, as far as one call was asked for. */
-async function measured(image: Image, kinds: ReadonlySet<FactsKind>, service: Service) {
+async function measured(image: ToolImage, kinds: ReadonlySet<FactsKind>, service: PublicInterface) {
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
-  const { data } = await service.call<Measured>('POST', `/images/metadata${query}`, bodyOf(image));
-  const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;
+  const { data } = await service.call<Measured>('POST', `/images/metadata${query}`, imagePayloadOf(image));
+  const { palette, sha1, perceptualHash, thumbhash, blurhash, ...factsTool } = data.image;
   return {
-    ...(kinds.has('image') && { image: facts }),
+    ...(kinds.has('image') && { image: factsTool }),
     ...(kinds.has('tags') && { tags: shortTags(data.metadata) }),
     ...(kinds.has('palette') && { palette }),
-    ...(kinds.has('hashes') && { hashes: present({ sha1, perceptualHash, thumbhash, blurhash }) }),
+    ...(kinds.has('hashes') && {
+      hashes: withoutAbsentFields({ sha1, perceptualHash, thumbhash, blurhash }),
+    }),
   };
 }
 
@@ -94,21 +96,22 @@ function shortTags(groups: ImageTags): Record<string, Record<string, unknown>> {
   return short;
 }
 
-async function textIn(image: Image, service: Service) {
+async function textIn(image: ToolImage, service: PublicInterface) {
   const answer = await service.call<{ text: string; confidence: number }>(
     'POST',
     '/images/read-text',
-    bodyOf(image),
+    imagePayloadOf(image),
   );
   const { text, confidence } = answer.data;
   return { text, confidence };
 }
 
-async function codesIn(image: Image, service: Service) {
-  return (await service.call<{ codes: object[] }>('POST', '/images/read-codes', bodyOf(image))).data.codes;
+async function codesIn(image: ToolImage, service: PublicInterface) {
+  return (await service.call<{ codes: object[] }>('POST', '/images/read-codes', imagePayloadOf(image))).data
+    .codes;
 }
 
-async function findLink(image: Image, service: Service): Promise<string> {
-  if ('assetId' in image) return linkTo(image.assetId, service);
-  throw invalidParam('include', 'A link is for an asset: save the image first, or leave link out.');
+async function findLink(image: ToolImage, service: PublicInterface): Promise<string> {
+  if ('assetId' in image) return createAssetLink(image.assetId, service);
+  throw invalidParamError('include', 'A link is for an asset: save the image first, or leave link out.');
 }

@@ -1,13 +1,23 @@
 import type { Tool } from '../tool.ts';
-import { compare } from './compare.ts';
-import { facts } from './facts.ts';
-import { job } from './job.ts';
-import { look } from './look.ts';
-import { ops } from './ops.ts';
-import { presets } from './presets.ts';
-import { render } from './render.ts';
-import { run } from './run.ts';
-import { ticket } from './ticket.ts';
+import { compareTool } from './compare.ts';
+import { factsTool } from './facts.ts';
+import { jobTool } from './job.ts';
+import { lookTool } from './look.ts';
+import { opsTool } from './ops.ts';
+import { presetsTool } from './presets.ts';
+import { renderTool } from './render.ts';
+import { runTool } from './run.ts';
+import { ticketTool } from './ticket.ts';
 
 /** Every tool, ordered by task. The order is fixed, because hosts and models cache the list. */
-export const TOOLS: readonly Tool[] = [ops, run, look, facts, compare, render, job, presets, ticket];
+export const TOOLS: readonly Tool[] = [
+  opsTool,
+  runTool,
+  lookTool,
+  factsTool,
+  compareTool,
+  renderTool,
+  jobTool,
+  presetsTool,
+  ticketTool,
+];

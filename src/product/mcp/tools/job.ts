@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { present } from '../../../platform/values/present.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Job, JobItem } from '../../jobs/schema.ts';
-import { assetIn, ensureAsset, type InputSource, openInput } from '../inputs.ts';
-import { AnyObject, Tool, type ToolResult } from '../tool.ts';
+import { assetIdIn, ensureAsset, type InputSource, openImageInput } from '../inputs.ts';
+import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
 /** Shorter than the time for which most clients wait for a tool, which is a minute. */
 const MAX_WAIT_SECONDS = 50;
@@ -20,18 +20,18 @@ const JobArguments = Type.Object(
     id: Type.Optional(Type.String({ description: 'Of the job; not to submit.' })),
     op: Type.Optional(Type.String({ description: 'To submit: op, preset or steps.' })),
     preset: Type.Optional(Type.String()),
-    steps: Type.Optional(Type.Array(AnyObject, { minItems: 1 })),
+    steps: Type.Optional(Type.Array(AnyObjectSchema, { minItems: 1 })),
     inputs: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: MAX_INPUTS })),
     from: Type.Optional(
       Type.Unsafe<object>({ type: 'object', description: 'Or {collection, createdFrom, createdTo, limit}.' }),
     ),
-    parameters: Type.Optional(AnyObject),
+    parameters: Type.Optional(AnyObjectSchema),
     prompt: Type.Optional(Type.String()),
     model: Type.Optional(Type.String()),
     count: Type.Optional(Type.Integer({ description: 'generate.' })),
-    variants: Type.Optional(Type.Array(AnyObject)),
+    variants: Type.Optional(Type.Array(AnyObjectSchema)),
     template: Type.Optional(Type.String({ description: 'render_template, with items (rows of data).' })),
-    items: Type.Optional(Type.Array(AnyObject)),
+    items: Type.Optional(Type.Array(AnyObjectSchema)),
     collection: Type.Optional(Type.String({ description: 'For the results.' })),
     maxCredits: Type.Optional(Type.Integer({ minimum: 0 })),
     dryRun: Type.Optional(Type.Boolean()),
@@ -44,7 +44,7 @@ const JobArguments = Type.Object(
 );
 type JobArguments = Static<typeof JobArguments>;
 
-export const job = Tool.of({
+export const jobTool = Tool.of({
   name: 'job',
   title: 'Run a job',
   description:
@@ -60,7 +60,7 @@ export const job = Tool.of({
       failedItems: Type.Integer(),
       actualCredits: Type.Integer(),
       credits: Type.Integer(),
-      items: Type.Array(AnyObject),
+      items: Type.Array(AnyObjectSchema),
     }),
   ),
   async run(args, source) {
@@ -79,9 +79,10 @@ export const job = Tool.of({
 
 async function submit(args: JobArguments, source: InputSource): Promise<ToolResult> {
   const { action: _, id, inputs, preset, template, dryRun, wait, key, ...request } = args;
-  if (id !== undefined) throw invalidParam('id', 'A new job has no id yet: leave it out, or use action get.');
+  if (id !== undefined)
+    throw invalidParamError('id', 'A new job has no id yet: leave it out, or use action get.');
   const images = dryRun === true ? countImages(inputs) : await ensureAssets(inputs, source);
-  const json = present({ ...request, ...images, presetId: preset, templateId: template });
+  const json = withoutAbsentFields({ ...request, ...images, presetId: preset, templateId: template });
   const path = `/jobs?${queryOf({ dryRun, wait })}`;
   const { data } = await source.service.call<Job | object>('POST', path, { json, ...withKey(key) });
   return { structured: 'id' in data ? viewOf(data as Job) : { ...data } };
@@ -98,7 +99,7 @@ async function change(
   source: InputSource,
 ): Promise<ToolResult> {
   const path = `${requirePath(id)}/${action}?${queryOf({ dryRun: action === 'resume' ? dryRun : undefined })}`;
-  const json = action === 'resume' ? present({ maxCredits }) : undefined;
+  const json = action === 'resume' ? withoutAbsentFields({ maxCredits }) : undefined;
   const { data } = await source.service.call<Job | object>('POST', path, {
     ...(json && { json }),
     ...withKey(key),
@@ -108,13 +109,13 @@ async function change(
 
 function requirePath(id: string | undefined): string {
   if (id === undefined)
-    throw invalidParam('id', 'id is missing: send that of the job, as submit answered it.');
+    throw invalidParamError('id', 'id is missing: send that of the job, as submit answered it.');
   return `/jobs/${encodeURIComponent(id)}`;
 }
 
 function queryOf(fields: { dryRun?: boolean | undefined; wait?: number | undefined }): URLSearchParams {
   const query = new URLSearchParams({ items: String(MAX_SHOWN_ITEMS) });
-  for (const [name, value] of Object.entries(present(fields))) query.set(name, String(value));
+  for (const [name, value] of Object.entries(withoutAbsentFields(fields))) query.set(name, String(value));
   return query;
 }
 
@@ -127,7 +128,7 @@ async function ensureAssets(inputs: readonly string[] | undefined, source: Input
   if (inputs === undefined) return {};
   const assetIds: string[] = [];
   for (const [index, input] of inputs.entries())
-    assetIds.push(await ensureAsset(await openInput(input, source, `inputs[${index}]`), source.service));
+    assetIds.push(await ensureAsset(await openImageInput(input, source, `inputs[${index}]`), source.service));
   return { assetIds };
 }
 
@@ -136,18 +137,37 @@ async function ensureAssets(inputs: readonly string[] | undefined, source: Input
  */
 function countImages(inputs: readonly string[] | undefined) {
   if (inputs === undefined) return {};
-  const assetIds = inputs.flatMap((input) => assetIn(input) ?? []);
+  const assetIds = inputs.flatMap((input) => assetIdIn(input) ?? []);
   const imageCount = inputs.length - assetIds.length;
   return { assetIds, ...(imageCount > 0 && { imageCount }) };
 }
 
 /** The fields of a job that are useful for the next call. */
-function viewOf({ id, status, totalItems, completedItems, failedItems, cancelledItems, ...job }: Job) {
-  const { op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable, items = [] } = job;
+function viewOf({ id, status, totalItems, completedItems, failedItems, cancelledItems, ...jobTool }: Job) {
+  const {
+    op,
+    model,
+    sandbox,
+    outcome,
+    actualCredits,
+    errorCode,
+    errorMessage,
+    retryable,
+    items = [],
+  } = jobTool;
   return {
     ...{ id, status, totalItems, completedItems, failedItems },
     ...(cancelledItems > 0 && { cancelledItems }),
-    ...present({ op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable }),
+    ...withoutAbsentFields({
+      op,
+      model,
+      sandbox,
+      outcome,
+      actualCredits,
+      errorCode,
+      errorMessage,
+      retryable,
+    }),
     items: items.map(itemView),
     ...(totalItems > items.length && { moreItems: totalItems - items.length }),
   };
@@ -165,6 +185,6 @@ function itemView({
 }: JobItem) {
   return {
     ...{ index, status },
-    ...present({ variant, asset: resultAssetId, output, achieved, errorCode, errorMessage }),
+    ...withoutAbsentFields({ variant, asset: resultAssetId, output, achieved, errorCode, errorMessage }),
   };
 }

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import { bodyOf, type Image, Input, openInput } from '../inputs.ts';
-import type { Service, ServiceResponse } from '../public-interface.ts';
+import { ImageInputSchema, imagePayloadOf, openImageInput, type ToolImage } from '../inputs.ts';
+import type { PublicInterface, ServiceResponse } from '../public-interface.ts';
 import { Tool, type ToolPicture } from '../tool.ts';
 
 /** The longest edge of a picture for a model. Pictures cost tokens by their pixels. */
-export const MAX_EDGE_PX = 512;
+export const MAX_MODEL_PICTURE_EDGE_PX = 512;
 const MIN_EDGE_PX = 32;
 /** The largest picture for a model. Hosts refuse larger answers, or show them as text. */
 const MAX_BYTES = 100_000;
@@ -20,33 +20,37 @@ const Region = Type.Object(
   { additionalProperties: false },
 );
 
-export const look = Tool.of({
+export const lookTool = Tool.of({
   name: 'look',
   title: 'Look at an image',
-  description: `Shows an image, or a region of it in pixels, at most ${MAX_EDGE_PX} px. Counts one run.`,
+  description: `Shows an image, or a region of it in pixels, at most ${MAX_MODEL_PICTURE_EDGE_PX} px. Counts one run.`,
   annotations: { readOnlyHint: true, openWorldHint: true },
   input: Type.Object(
     {
-      input: Input,
+      input: ImageInputSchema,
       region: Type.Optional(Region),
       size: Type.Optional(
-        Type.Integer({ minimum: MIN_EDGE_PX, maximum: MAX_EDGE_PX, description: 'Longest edge.' }),
+        Type.Integer({
+          minimum: MIN_EDGE_PX,
+          maximum: MAX_MODEL_PICTURE_EDGE_PX,
+          description: 'Longest edge.',
+        }),
       ),
     },
     { additionalProperties: false },
   ),
   output: Type.Partial(Type.Object({ width: Type.Integer(), height: Type.Integer() })),
-  async run({ input, region, size = MAX_EDGE_PX }, source) {
-    const image = await openInput(input, source);
-    const { picture, width, height } = await takePicture(image, source.service, { region, size });
+  async run({ input, region, size = MAX_MODEL_PICTURE_EDGE_PX }, source) {
+    const image = await openImageInput(input, source);
+    const { picture, width, height } = await takeModelPicture(image, source.service, { region, size });
     return { structured: { width, height }, pictures: [picture] };
   },
 });
 
 /** The picture that a model is shown of an image: its first frame, or a region, as WebP. */
-export async function takePicture(
-  image: Image,
-  service: Service,
+export async function takeModelPicture(
+  image: ToolImage,
+  service: PublicInterface,
   { region, size }: { region?: object | undefined; size: number },
 ): Promise<{ picture: ToolPicture; width: number; height: number }> {
   // A small region is enlarged, because its details were asked for.
@@ -56,7 +60,7 @@ export async function takePicture(
     { op: 'resize', parameters: scaled },
   ];
   const drawn = (last: object) =>
-    service.picture('/images/transform', bodyOf(image, { steps: [...steps, last] }));
+    service.picture('/images/transform', imagePayloadOf(image, { steps: [...steps, last] }));
   let response = await drawn({ op: 'convert', parameters: { format: 'webp', quality: QUALITY } });
   if (response.bytes.length > MAX_BYTES)
     response = await drawn({ op: 'compress', parameters: { format: 'webp', maxBytes: MAX_BYTES } });

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { TRANSFORM_ENDPOINT } from '../../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../../catalogue/pass-parameters.ts';
 import type { OpDefinition, OpParameter } from '../../catalogue/schema.ts';
-import type { Service } from '../public-interface.ts';
+import type { PublicInterface } from '../public-interface.ts';
 import { Tool } from '../tool.ts';
 
 /** The characters of an op in the list. */
@@ -12,7 +12,7 @@ const MAX_TABLE_CHARACTERS = 760;
 /** Lengths to which descriptions of parameters may be cut. The longest that fits is used. */
 const DESCRIPTION_CHARACTERS = [120, 80, 56, 40, 28, 0];
 
-export const ops = Tool.of({
+export const opsTool = Tool.of({
   name: 'ops',
   title: 'List ops',
   description: 'All ops, a line each; with name, the parameters of that op: type, bounds, default, meaning.',
@@ -28,7 +28,7 @@ export const ops = Tool.of({
   },
 });
 
-async function all(service: Service): Promise<OpDefinition[]> {
+async function all(service: PublicInterface): Promise<OpDefinition[]> {
   return (await service.call<OpDefinition[]>('GET', '/ops')).data;
 }
 

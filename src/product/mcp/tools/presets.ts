@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { present } from '../../../platform/values/present.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { PresetData } from '../../presets/schema.ts';
-import { AnyObject, Tool } from '../tool.ts';
+import { AnyObjectSchema, Tool } from '../tool.ts';
 
 /** The most presets in one answer. Built-in ones come first. */
 const MAX_LISTED = 100;
 
-export const presets = Tool.of({
+export const presetsTool = Tool.of({
   name: 'presets',
   title: 'Keep and read presets',
   description:
@@ -18,7 +18,7 @@ export const presets = Tool.of({
       action: Type.Unsafe<'list' | 'get' | 'save'>({ type: 'string', enum: ['list', 'get', 'save'] }),
       preset: Type.Optional(Type.String({ description: 'Slug, also slug@version to get.' })),
       name: Type.Optional(Type.String()),
-      steps: Type.Optional(Type.Array(AnyObject, { minItems: 1 })),
+      steps: Type.Optional(Type.Array(AnyObjectSchema, { minItems: 1 })),
       description: Type.Optional(Type.String()),
     },
     { additionalProperties: false },
@@ -27,7 +27,7 @@ export const presets = Tool.of({
     Type.Object({
       preset: Type.String(),
       version: Type.Integer(),
-      steps: Type.Array(AnyObject),
+      steps: Type.Array(AnyObjectSchema),
       presets: Type.Array(Type.String()),
     }),
   ),
@@ -39,10 +39,10 @@ export const presets = Tool.of({
     const path = preset === undefined ? '/presets' : `/presets/${encodeURIComponent(preset)}`;
     if (action === 'get') {
       if (preset === undefined)
-        throw invalidParam('preset', 'preset is missing: send the slug, as list answers it.');
+        throw invalidParamError('preset', 'preset is missing: send the slug, as list answers it.');
       return { structured: viewOf((await service.call<PresetData>('GET', path)).data) };
     }
-    const json = present({ name, steps, description });
+    const json = withoutAbsentFields({ name, steps, description });
     const { data } = await service.call<PresetData>(preset === undefined ? 'POST' : 'PUT', path, { json });
     const { slug, version, warnings = [] } = data;
     return { structured: { preset: slug, version, ...(warnings.length > 0 && { warnings }) } };

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import { present } from '../../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { ResultLink } from '../../transforms/results.ts';
 import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews, timingIn } from '../results.ts';
 import { AnyObject, Tool } from '../tool.ts';
 
-export const render = Tool.of({
+export const renderTool = Tool.of({
   name: 'render',
   title: 'Render HTML to a picture',
   description:
@@ -17,10 +17,10 @@ export const render = Tool.of({
       css: Type.Optional(Type.String()),
       width: Type.Optional(Type.Integer()),
       height: Type.Optional(Type.Integer()),
-      data: Type.Optional(AnyObject),
+      data: Type.Optional(AnyObjectSchema),
       format: Type.Optional(Type.String({ description: 'png, jpeg, webp, avif.' })),
       dryRun: Type.Optional(Type.Boolean()),
-      ...KEEPING_ARGUMENTS,
+      ...SAVE_ARGUMENTS,
     },
     { additionalProperties: false },
   ),

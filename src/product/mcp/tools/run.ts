@@ -10,7 +10,10 @@ const MAX_STEPS = 12;
 
 /** The steps as the API takes them. The API itself refuses what is wrong in them. */
 const Steps = Type.Array(
-  Type.Object({ op: Type.String(), parameters: Type.Optional(AnyObject) }, { additionalProperties: true }),
+  Type.Object(
+    { op: Type.String(), parameters: Type.Optional(AnyObjectSchema) },
+    { additionalProperties: true },
+  ),
   { minItems: 1, maxItems: MAX_STEPS },
 );
 const Outputs = Type.Array(
@@ -18,8 +21,8 @@ const Outputs = Type.Array(
     {
       name: Type.String(),
       op: Type.Optional(Type.String()),
-      parameters: Type.Optional(AnyObject),
-      steps: Type.Optional(Type.Array(AnyObject)),
+      parameters: Type.Optional(AnyObjectSchema),
+      steps: Type.Optional(Type.Array(AnyObjectSchema)),
     },
     { additionalProperties: true },
   ),
@@ -27,7 +30,7 @@ const Outputs = Type.Array(
 );
 const Arguments = Type.Object(
   {
-    input: Input,
+    input: ImageInputSchema,
     steps: Type.Optional(Steps),
     preset: Type.Optional(Type.String({ description: 'Slug, instead of steps.' })),
     outputs: Type.Optional(Outputs),
@@ -40,7 +43,7 @@ const Arguments = Type.Object(
   { additionalProperties: false },
 );
 
-export const run = Tool.of({
+export const runTool = Tool.of({
   name: 'run',
   title: 'Run steps on an image',
   description: 'Runs 1 to 12 steps, a preset, or several outputs on one image now. Answers facts and a link.',
@@ -100,7 +103,11 @@ async function describeOutputs(
   const outputs: Array<{ name: string; link?: string }> = [];
   for (const output of sent) {
     if ('error' in output) outputs.push(output);
-    else outputs.push({ name: output.name, ...(await describeMade(output, output.warnings, args, source)) });
+    else
+      outputs.push({
+        name: output.name,
+        ...(await describeResultPicture(output, output.warnings, args, source)),
+      });
   }
   const [link] = outputs.flatMap((output) => output.link ?? []);
   return { structured: { outputs }, pictures: await takePreviews(link, args, source) };

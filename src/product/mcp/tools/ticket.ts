@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { present } from '../../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { UploadTicket } from '../../assets/schema.ts';
 import { Tool } from '../tool.ts';
 
-export const ticket = Tool.of({
+export const ticketTool = Tool.of({
   name: 'ticket',
   title: 'Get an upload address',
   description:
@@ -26,7 +26,9 @@ export const ticket = Tool.of({
     }),
   ),
   async run(bounds, { service }) {
-    const { data } = await service.call<UploadTicket>('POST', '/upload-tickets', { json: present(bounds) });
+    const { data } = await service.call<UploadTicket>('POST', '/upload-tickets', {
+      json: withoutAbsentFields(bounds),
+    });
     const { assetId: asset, url, maxBytes, expiresAt } = data;
     return { structured: { asset, url, maxBytes, expiresAt } };
   },

@@ -1,7 +1,7 @@
 import type { ImageFacts } from '../../../../workers/protocol.ts';
-import { isObject } from '../../../platform/values/json.ts';
-import { type Schema, targetsIn } from '../../models/schema-bounds.ts';
-import { providerRejected } from '../provider.ts';
+import { isJsonObject } from '../../../platform/values/json.ts';
+import { createReferenceResolver, type JsonSchema } from '../../models/schema-bounds.ts';
+import { rejectedFault } from '../provider.ts';
 
 /** The most levels of an answer, and of references in its schema. */
 const MAX_LEVELS = 40;
@@ -13,7 +13,7 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 const VALUE_BYTES = 24;
 
 /** The facts of a picture that the sandbox fills in, by property name. */
-export function factsOf(image: ImageFacts): Schema {
+export function sandboxFactsOf(image: ImageFacts): JsonSchema {
   const { width, height, dominantColor } = image;
   const tags = tagsOf(image);
   const description = `A ${tags.slice(0, 2).join(', ')} picture of ${width} by ${height} pixels, mostly ${dominantColor}.`;
@@ -37,8 +37,8 @@ function tagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[]
  * @throws ProviderFault rejected when the answer is larger than the budget, or its schema refers to itself without
  *   end.
  */
-export function sandboxAnswer(root: Schema, facts: Schema): unknown {
-  const targetOf = targetsIn(root);
+export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {
+  const targetOf = createReferenceResolver(root);
   let leftBytes = MAX_ANSWER_BYTES;
 
   function spend(bytes: number): void {
@@ -47,9 +47,9 @@ export function sandboxAnswer(root: Schema, facts: Schema): unknown {
   }
 
   /** The keywords of a schema, joined with those of its parts and of its reference targets. */
-  function readKeywords(schema: unknown, level: number): Schema {
+  function readKeywords(schema: unknown, level: number): JsonSchema {
     if (level > MAX_LEVELS) throw tooLarge();
-    if (!isObject(schema)) return {};
+    if (!isJsonObject(schema)) return {};
     const { $ref, allOf, anyOf, oneOf, ...own } = schema;
     const referred = typeof $ref === 'string' ? [targetOf($ref)] : [];
     const parts = [...referred, ...listOf(allOf), ...listOf(anyOf).slice(0, 1), ...listOf(oneOf).slice(0, 1)];
@@ -80,14 +80,18 @@ export function sandboxAnswer(root: Schema, facts: Schema): unknown {
     return value;
   }
 
-  function objectFor({ properties, required }: Schema, level: number): unknown {
-    const declared = properties as Schema;
+  function objectFor({ properties, required }: JsonSchema, level: number): unknown {
+    const declared = properties as JsonSchema;
     const fillsAll = level < MAX_FULL_LEVELS && leftBytes > MAX_ANSWER_BYTES / 2;
     const names = new Set([...(required as string[]), ...(fillsAll ? Object.keys(declared) : [])]);
     return Object.fromEntries([...names].map((name) => [name, valueFor(declared[name], name, level + 1)]));
   }
 
-  function listFor({ items, minItems = 0, maxItems }: Schema, found: unknown[], level: number): unknown[] {
+  function listFor(
+    { items, minItems = 0, maxItems }: JsonSchema,
+    found: unknown[],
+    level: number,
+  ): unknown[] {
     const entries = found.slice(0, Number(maxItems ?? found.length));
     const missing = Math.max(0, Number(minItems) - entries.length);
     if (missing === 0) return entries;
@@ -96,7 +100,7 @@ export function sandboxAnswer(root: Schema, facts: Schema): unknown {
     return [...entries, ...Array.from({ length: missing }, () => entry)];
   }
 
-  function textFor({ minLength = 0, maxLength = Infinity }: Schema): string {
+  function textFor({ minLength = 0, maxLength = Infinity }: JsonSchema): string {
     const text = String(facts.description ?? '');
     spend(Math.max(text.length, Number(minLength)));
     return [...text.padEnd(Number(minLength), '.')].slice(0, Number(maxLength)).join('');
@@ -106,19 +110,19 @@ export function sandboxAnswer(root: Schema, facts: Schema): unknown {
 }
 
 function tooLarge(): Error {
-  return providerRejected(
+  return rejectedFault(
     'The answer to the schema is larger than the sandbox makes: ask for shorter lists and fewer properties, or run a real model. The operator offers real models by OPENAI_API_KEY or GEMINI_API_KEY.',
   );
 }
 
-function numberFor({ minimum = 0, exclusiveMinimum, maximum = Infinity, multipleOf }: Schema): number {
+function numberFor({ minimum = 0, exclusiveMinimum, maximum = Infinity, multipleOf }: JsonSchema): number {
   const least = exclusiveMinimum === undefined ? Number(minimum) : Number(exclusiveMinimum) + 1;
   const value = Math.min(least, Number(maximum));
   return multipleOf === undefined ? value : Math.ceil(value / Number(multipleOf)) * Number(multipleOf);
 }
 
 /** The declared type. The root, and a schema with properties, is an object unless it says otherwise. */
-function typeOf({ type, properties, required }: Schema, level: number): unknown {
+function typeOf({ type, properties, required }: JsonSchema, level: number): unknown {
   if (Array.isArray(type)) return type.find((one) => one !== 'null');
   const hasProperties = Object.keys(properties ?? {}).length + listOf(required).length > 0;
   return type ?? (level === 0 || hasProperties ? 'object' : undefined);

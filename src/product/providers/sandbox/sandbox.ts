@@ -2,16 +2,16 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxTask } from '../../../../workers/models/protocol.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
-import { Thread } from '../../../platform/concurrency/thread.ts';
+import { OnDemandThread } from '../../../platform/concurrency/thread.ts';
 import {
-  type CallContext,
   type ModelRequest,
   type Provider,
-  providerRejected,
-  providerUnavailable,
-  type RawAnswer,
+  type ProviderCall,
+  type RawModelAnswer,
+  rejectedFault,
+  unavailableFault,
 } from '../provider.ts';
-import { factsOf, sandboxAnswer } from './answer.ts';
+import { sandboxAnswer, sandboxFactsOf } from './answer.ts';
 
 const THREAD = new URL('../../../../workers/models/sandbox.ts', import.meta.url);
 
@@ -26,15 +26,15 @@ const DESCRIBE_TIMEOUT_MS = 60_000;
  * The sandbox replaces a provider without a key and a network. Equal requests get equal answers. Its pictures are real
  * transforms and drawings, its facts are real, and directives in the prompt make it fail as providers do.
  */
-export function createSandbox(imageWorkers: ImageWorkers): Provider {
-  const thread = new Thread<SandboxTask, Uint8Array<ArrayBuffer>>(THREAD);
+export function createSandboxProvider(imageWorkers: ImageWorkers): Provider {
+  const thread = new OnDemandThread<SandboxTask, Uint8Array<ArrayBuffer>>(THREAD);
   return {
     async run(request, context) {
       const { prompt = '', itemIndex, attempt } = request;
-      const directives = directivesIn(prompt, itemIndex, attempt);
+      const directives = parseSandboxDirectives(prompt, itemIndex, attempt);
       if (directives.waitMs > 0) await sleep(directives.waitMs, undefined, { signal: context.signal });
-      if (directives.rejects) throw providerRejected('The sandbox was told to reject this item.');
-      if (directives.fails) throw providerUnavailable('The sandbox was told to fail this item.');
+      if (directives.rejects) throw rejectedFault('The sandbox was told to reject this item.');
+      if (directives.fails) throw unavailableFault('The sandbox was told to fail this item.');
       if (directives.answersGarbage) return garbageFor(request);
       return makeAnswer(request, directives.text, context);
     },
@@ -44,18 +44,18 @@ export function createSandbox(imageWorkers: ImageWorkers): Provider {
   async function makeAnswer(
     request: ModelRequest,
     text: string,
-    { accountId, signal }: CallContext,
-  ): Promise<RawAnswer> {
+    { accountId, signal }: ProviderCall,
+  ): Promise<RawModelAnswer> {
     if (request.op !== 'analyze')
       return { kind: 'image', bytes: await thread.run(taskOf(request, text), signal) };
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
     const call = { bytes: requireInput(request), accountId, work: 'job' as const, deadlineMs, signal };
     const { image } = await imageWorkers.describe(call).result;
-    return { kind: 'json', value: sandboxAnswer(request.schema ?? {}, factsOf(image)) };
+    return { kind: 'json', value: sandboxAnswer(request.schema ?? {}, sandboxFactsOf(image)) };
   }
 }
 
-function garbageFor({ op }: ModelRequest): RawAnswer {
+function garbageFor({ op }: ModelRequest): RawModelAnswer {
   if (op === 'analyze') return { kind: 'json', value: 'no object at all' };
   return { kind: 'image', bytes: new TextEncoder().encode('This is not a picture.') };
 }
@@ -84,7 +84,7 @@ function taskOf(request: ModelRequest, text: string): SandboxTask {
 }
 
 function requireInput({ op, pictures: [input] }: ModelRequest): Uint8Array {
-  if (input === undefined) throw providerRejected(`${op} needs a picture.`);
+  if (input === undefined) throw rejectedFault(`${op} needs a picture.`);
   return input.bytes;
 }
 
@@ -93,7 +93,7 @@ function parseSize(size: unknown = '512x512'): { width: number; height: number }
   const sides = { width: Number(width), height: Number(height) };
   const isFine = Object.values(sides).every((side) => side >= SIDE.min && side <= SIDE.max);
   if (typeof size !== 'string' || !isFine)
-    throw providerRejected(`size must be WxH with sides from ${SIDE.min} to ${SIDE.max}, such as 512x512.`);
+    throw rejectedFault(`size must be WxH with sides from ${SIDE.min} to ${SIDE.max}, such as 512x512.`);
   return sides;
 }
 
@@ -106,18 +106,18 @@ function parseGrowth(parameters: ModelRequest['parameters']) {
   const grown = (side: string) => whole(parameters[side] ?? 0, side, 0, MAX_GROWTH);
   const growth = { top: grown('top'), right: grown('right'), bottom: grown('bottom'), left: grown('left') };
   if (Object.values(growth).every((pixels) => pixels === 0))
-    throw providerRejected('One of top, right, bottom and left must be above 0.');
+    throw rejectedFault('One of top, right, bottom and left must be above 0.');
   return growth;
 }
 
 function whole(value: unknown, name: string, min: number, max: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-  throw providerRejected(`${name} must be a whole number from ${min} to ${max}.`);
+  throw rejectedFault(`${name} must be a whole number from ${min} to ${max}.`);
 }
 
 function checkAllowed(value: unknown, name: string, allowed: readonly unknown[]): void {
   if (value === undefined || allowed.includes(value)) return;
-  throw providerRejected(`${name} must be one of ${allowed.join(', ')}.`);
+  throw rejectedFault(`${name} must be one of ${allowed.join(', ')}.`);
 }
 
 /** A seed from four bytes of a hash, so that equal requests get equal pictures. */
@@ -142,7 +142,7 @@ const DIRECTIVE = /\[sandbox:(reject|fail|wait|garbage)(?:@([\d,\s]+)|=(\d+))?\]
  * Parses the directives of a prompt: `[sandbox:reject]` and `[sandbox:fail]`, either with `@1,3` for items with these
  * indexes only, `[sandbox:fail=2]` for the first 2 attempts of an item, `[sandbox:wait=MS]` and `[sandbox:garbage]`.
  */
-export function directivesIn(prompt: string, itemIndex: number, attempt: number): Directives {
+export function parseSandboxDirectives(prompt: string, itemIndex: number, attempt: number): Directives {
   const directives: Directives = {
     rejects: false,
     fails: false,

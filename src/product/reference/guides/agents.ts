@@ -1,21 +1,21 @@
 import {
   type DocumentationPage,
-  heading,
-  list,
-  paragraph,
-  samples,
-  shell,
+  headingBlock,
+  listBlock,
+  paragraphBlock,
+  samplesBlock,
+  shellSampleBlock,
 } from '../../../platform/pages/page.ts';
 
 export const agentsGuide: DocumentationPage = {
   title: 'Tools for agents',
   lead: 'The service speaks the Model Context Protocol (MCP): nine tools by task, over the same interface, key and limits.',
   blocks: [
-    heading('Connect a host'),
-    paragraph(
+    headingBlock('Connect a host'),
+    paragraphBlock(
       'The address is `/mcp`, and the key is a header. Clients of the revisions 2025-11-25 and 2026-07-28 are served, without sessions. In VS Code:',
     ),
-    samples({
+    samplesBlock({
       label: '.vscode/mcp.json',
       language: 'json',
       code: `{
@@ -29,7 +29,7 @@ export const agentsGuide: DocumentationPage = {
   }
 }`,
     }),
-    paragraph(
+    paragraphBlock(
       'A host that starts a process reads your files too, and uploads them by itself: `node src/host/darkroom.ts mcp` in the folder of the service, with `DARKROOM_URL` and `DARKROOM_KEY`.',
     ),
     heading('What the tools are'),
@@ -39,23 +39,25 @@ export const agentsGuide: DocumentationPage = {
       '`ops` lists the ops and their parameters; `facts` measures and reads; `compare`, `render`, `job` and `presets` are the calls of these names.',
       '`ticket` makes an address for one upload, so that pictures never pass through the model.',
     ),
-    paragraph(
+    paragraphBlock(
       'These guides are resources, which a person hands to the model where the host offers them, and the prompt `edit_picture` starts a task by its name.',
     ),
-    shell(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
+    shellSampleBlock(`curl --fail-with-body -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -H "Accept: application/json, text/event-stream" \\
   -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}' "$BASE/mcp"`),
-    heading('Upload by a ticket'),
-    paragraph('The address takes one image, within 15 minutes, from whoever has it: no key is sent.'),
-    shell(`TICKET=$(curl --fail-with-body -X POST -H "Authorization: ApiKey $KEY" "$BASE/api/v1/upload-tickets")
+    headingBlock('Upload by a ticket'),
+    paragraphBlock('The address takes one image, within 15 minutes, from whoever has it: no key is sent.'),
+    shellSampleBlock(`TICKET=$(curl --fail-with-body -X POST -H "Authorization: ApiKey $KEY" "$BASE/api/v1/upload-tickets")
 curl --fail-with-body -F file=@photo.jpg "$(grep -o 'http[^"]*upload-tickets[^"]*' <<< "$TICKET")"`),
-    heading('Without MCP'),
-    paragraph(
+    headingBlock('Without MCP'),
+    paragraphBlock(
       'An agent with a shell needs no tools: its skill is a file with the guidelines, and the key and the address come from its environment.',
     ),
-    shell(`curl --fail-with-body --create-dirs -o .claude/skills/darkroom/SKILL.md "$BASE/docs/skill.md"`),
-    heading('When a tool fails'),
-    paragraph(
+    shellSampleBlock(
+      `curl --fail-with-body --create-dirs -o .claude/skills/darkroom/SKILL.md "$BASE/docs/skill.md"`,
+    ),
+    headingBlock('When a tool fails'),
+    paragraphBlock(
       'The answer is marked `isError` and has the error of the interface: `error.param` is the argument to mend, and `error.details` says what is allowed.',
     ),
   ],

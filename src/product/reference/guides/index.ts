@@ -14,7 +14,7 @@ import { webhooksGuide } from './webhooks.ts';
  * The guides by their names in addresses, in the order of reading. Every command in them can be run as it is, one after
  * the other, once KEY, BASE and what the guide names are set.
  */
-export const GUIDES: Readonly<Record<string, DocumentationPage>> = {
+export const GUIDE_PAGES: Readonly<Record<string, DocumentationPage>> = {
   'first-picture': firstPictureGuide,
   'several-results': severalResultsGuide,
   templates: templatesGuide,

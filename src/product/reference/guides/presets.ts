@@ -1,29 +1,31 @@
 import {
   type DocumentationPage,
-  heading,
-  link,
-  list,
-  paragraph,
-  shell,
+  headingBlock,
+  listBlock,
+  pageLink,
+  paragraphBlock,
+  shellSampleBlock,
 } from '../../../platform/pages/page.ts';
 
 export const presetsGuide: DocumentationPage = {
   title: 'Presets',
   lead: 'Steps that are saved once, checked when they are saved, and run by name.',
   blocks: [
-    heading('A built-in preset'),
-    paragraph('`builtin-web-optimized` makes a picture ready for a page. GET /api/v1/presets lists all.'),
-    shell(`curl --fail-with-body \\
+    headingBlock('A built-in preset'),
+    paragraphBlock(
+      '`builtin-web-optimized` makes a picture ready for a page. GET /api/v1/presets lists all.',
+    ),
+    shellSampleBlock(`curl --fail-with-body \\
   -H "Authorization: ApiKey $KEY" \\
   -H "Content-Type: image/jpeg" \\
   --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?preset=builtin-web-optimized" \\
   -o web.webp`),
-    heading('One of your own'),
-    paragraph(
+    headingBlock('One of your own'),
+    paragraphBlock(
       'A preset has a name, a slug and steps. They are checked when it is saved, so that a run never finds a wrong parameter.',
     ),
-    shell(`curl --fail-with-body \\
+    shellSampleBlock(`curl --fail-with-body \\
   -H "Authorization: ApiKey $KEY" \\
   -H "Content-Type: application/json" \\
   -d '{"name": "Avatar", "slug": "avatar", "steps": [
@@ -36,11 +38,11 @@ curl --fail-with-body \\
   --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?preset=avatar" \\
   -o avatar.webp`),
-    heading('Versions'),
-    paragraph(
+    headingBlock('Versions'),
+    paragraphBlock(
       'PUT changes a preset, and keeps the version before it. `avatar` is the current version; `avatar@1` stays what it was.',
     ),
-    shell(`curl --fail-with-body \\
+    shellSampleBlock(`curl --fail-with-body \\
   -X PUT \\
   -H "Authorization: ApiKey $KEY" \\
   -H "Content-Type: application/json" \\
@@ -52,10 +54,10 @@ curl --fail-with-body \\
   --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?preset=avatar@1" \\
   -o first-avatar.webp`),
-    heading('Where they run'),
-    list(
+    headingBlock('Where they run'),
+    listBlock(
       'While you wait: `preset` in the query of a transform, or in an output.',
-      ['Over many pictures: `presetId` in the body of a ', link('job', '/docs/guides/jobs'), '.'],
+      ['Over many pictures: `presetId` in the body of a ', pageLink('job', '/docs/guides/jobs'), '.'],
       'A preset with an AI op runs in jobs only.',
     ),
   ],

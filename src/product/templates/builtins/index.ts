@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { variablesOf } from '../placeholders.ts';
-import { newContent } from '../rules.ts';
+import { variableNamesIn } from '../placeholders.ts';
+import { checkNewTemplate } from '../rules.ts';
 import type { Template } from '../template.ts';
 
 const BUILT_IN_PREFIX = 'builtin-template-';
@@ -9,7 +9,7 @@ const BUILT_IN_PREFIX = 'builtin-template-';
 const SAVED_AT = '2025-01-01T00:00:00.000Z';
 
 /** The templates that every account has, in the order of the listing. They are read once, when the process starts. */
-export const BUILT_INS: readonly Template[] = [
+export const BUILT_IN_TEMPLATES: readonly Template[] = [
   builtIn('social-card', {
     name: 'Social card',
     description:
@@ -53,17 +53,17 @@ export const BUILT_INS: readonly Template[] = [
 ];
 
 /** The built-in template with this id, which is also its slug. */
-export function findBuiltIn(idOrSlug: string): Template | undefined {
-  return BUILT_INS.find(({ _id }) => _id === idOrSlug);
+export function findBuiltInTemplate(idOrSlug: string): Template | undefined {
+  return BUILT_IN_TEMPLATES.find(({ _id }) => _id === idOrSlug);
 }
 
 /** The built-in template with this short name: its id without `builtin-template-`. */
-export function findByShortName(name: string): Template | undefined {
-  return findBuiltIn(`${BUILT_IN_PREFIX}${name}`);
+export function findBuiltInTemplateByShortName(name: string): Template | undefined {
+  return findBuiltInTemplate(`${BUILT_IN_PREFIX}${name}`);
 }
 
 /** The short name of a built-in. */
-export function shortNameOf(id: string): string {
+export function builtInShortNameOf(id: string): string {
   return id.slice(BUILT_IN_PREFIX.length);
 }
 
@@ -77,9 +77,9 @@ function builtIn(file: string, { optional, ...facts }: Facts): Template {
   const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
   const id = `${BUILT_IN_PREFIX}${file}`;
   const [html, css] = [read(`${file}.html`), read(`${file}.css`)];
-  const variables = variablesOf(html, css).map((name) =>
+  const variables = variableNamesIn(html, css).map((name) =>
     optional.includes(name) ? { name, optional: true } : name,
   );
-  const content = newContent({ ...facts, html, css, variables });
+  const content = checkNewTemplate({ ...facts, html, css, variables });
   return { _id: id, slug: id, version: 1, createdAt: SAVED_AT, updatedAt: SAVED_AT, ...content };
 }

@@ -1,8 +1,8 @@
 import { OutboundError } from '../../../platform/outbound/errors.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
+import type { OutboundRequests } from '../../../platform/outbound/outbound.ts';
 import { HOUR_MS } from '../../../platform/values/units.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
-import { signedHeaders } from '../endpoints/signing.ts';
+import { signedAttemptHeaders } from '../endpoints/signing.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import type { AttemptRecord } from './store.ts';
 
@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 
 const MAX_WAIT_MS = 6 * HOUR_MS;
 const RETRY_WINDOW_MS = 24 * HOUR_MS;
-export const MAX_ATTEMPTS = 12;
+export const MAX_DELIVERY_ATTEMPTS = 12;
 
 /**
  * When a delivery is tried again: min(2^(n-2) minutes, 6 h) after the end of the attempt before attempt n. Null when
@@ -19,8 +19,8 @@ export const MAX_ATTEMPTS = 12;
  * at different instants anyway.
  * @param attempts number of attempts made, at least 1.
  */
-export function nextAttempt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {
-  if (attempts >= MAX_ATTEMPTS) return null;
+export function nextAttemptAt(attempts: number, finishedAt: Date, queuedAt: Date): Date | null {
+  if (attempts >= MAX_DELIVERY_ATTEMPTS) return null;
   const waitMs = Math.min(2 ** (attempts - 1) * MINUTE_MS, MAX_WAIT_MS);
   const nextMs = finishedAt.getTime() + waitMs;
   return nextMs > queuedAt.getTime() + RETRY_WINDOW_MS ? null : new Date(nextMs);
@@ -40,19 +40,22 @@ interface AttemptResult {
   error: string | null;
 }
 
-export type Attempt = (delivery: DeliveryDocument, endpoint: EndpointDocument) => Promise<AttemptResult>;
+export type AttemptDelivery = (
+  delivery: DeliveryDocument,
+  endpoint: EndpointDocument,
+) => Promise<AttemptResult>;
 
 interface AttemptOptions {
-  outbound: Pick<Outbound, 'postWebhook'>;
+  outbound: Pick<OutboundRequests, 'postWebhook'>;
   /** Called before every attempt, for operators who watch the endpoint. */
   onAttempt: (endpointId: string, headers: Record<string, string>, body: string) => void;
   now: () => Date;
 }
 
 /** Makes one attempt with the endpoint's current secret and URL. It never rejects: each failure is a result. */
-export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Attempt {
+export function createDeliveryAttempter({ outbound, onAttempt, now }: AttemptOptions): AttemptDelivery {
   return async (delivery, { _id, url, secret }) => {
-    const headers = signedHeaders(delivery, secret, now());
+    const headers = signedAttemptHeaders(delivery, secret, now());
     onAttempt(_id, headers, delivery.body);
     try {
       const body = Buffer.from(delivery.body);
@@ -67,7 +70,7 @@ export function createAttempt({ outbound, onAttempt, now }: AttemptOptions): Att
 }
 
 /** The changes to a delivery after an attempt that finished at `finishedAt`. */
-export function recordOf(
+export function attemptRecordOf(
   { isRetried, attempts, createdAt }: DeliveryDocument,
   { responseStatus, error }: AttemptResult,
   finishedAt: Date,
@@ -76,7 +79,7 @@ export function recordOf(
   if (error === null) {
     return { ...result, status: 'DELIVERED', deliveredAt: finishedAt.toISOString(), dueAt: null };
   }
-  const next = isRetried ? nextAttempt(attempts + 1, finishedAt, new Date(createdAt)) : null;
+  const next = isRetried ? nextAttemptAt(attempts + 1, finishedAt, new Date(createdAt)) : null;
   const status = next === null ? 'FAILED' : 'PENDING';
   return { ...result, status, deliveredAt: null, dueAt: next?.toISOString() ?? null };
 }

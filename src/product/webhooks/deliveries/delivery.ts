@@ -1,10 +1,10 @@
 import { derivedId, newId } from '../../../platform/ids/ids.ts';
-import { present } from '../../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
-import { bodyOf } from '../../events/event.ts';
+import { eventBodyText } from '../../events/event.ts';
 import type { OutboxDocument } from '../../events/open.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
-import type { Delivery } from '../schema.ts';
+import type { WebhookDelivery } from '../schema.ts';
 
 /** The delivery of one event to one endpoint. The schedule sends it, and its owner can read it. */
 export interface DeliveryDocument {
@@ -22,7 +22,7 @@ export interface DeliveryDocument {
   eventType: string;
   /** The event as text. Every attempt sends the same bytes. */
   body: string;
-  status: Delivery['status'];
+  status: WebhookDelivery['status'];
   /** Number of ended attempts. It guards every change: of two writers that read the same number, only one succeeds. */
   attempts: number;
   createdAt: string;
@@ -39,7 +39,7 @@ export interface DeliveryDocument {
 }
 
 const KEPT_MS = 14 * DAY_MS;
-export const TEST_EVENT = 'webhook.test';
+export const TEST_EVENT_TYPE = 'webhook.test';
 
 /**
  * Makes the delivery of an event to an endpoint. Its id is derived from both, so that an event which is fanned out
@@ -73,9 +73,9 @@ export function newRedelivery(
 /** Makes the delivery of a new webhook.test. It is never queued, because the caller waits for its only attempt. */
 export function newTestDelivery(endpoint: EndpointDocument, now: Date): DeliveryDocument {
   const eventId = newId('evt', now.getTime());
-  const eventType = TEST_EVENT;
+  const eventType = TEST_EVENT_TYPE;
   const data = { message: 'A test of this webhook endpoint, sent because its owner asked for it.' };
-  const body = bodyOf({ id: eventId, type: eventType, createdAt: now.toISOString(), data });
+  const body = eventBodyText({ id: eventId, type: eventType, createdAt: now.toISOString(), data });
   return { ...queued(endpoint, now), eventId, eventType, body, isRetried: false };
 }
 
@@ -97,10 +97,10 @@ function queued({ _id: endpointId, accountId, generation }: EndpointDocument, no
 }
 
 /** A delivery as the API shows it. */
-export function deliveryOf(delivery: DeliveryDocument): Delivery {
+export function deliveryDataOf(delivery: DeliveryDocument): WebhookDelivery {
   const { _id: id, eventId, eventType, status, attempts, createdAt } = delivery;
   const { dueAt, deliveredAt, responseStatus, error } = delivery;
   const nextAttemptAt = dueAt && (dueAt > createdAt ? dueAt : createdAt);
   const always = { id, eventId, eventType, status, attempts, createdAt };
-  return { ...always, ...present({ nextAttemptAt, deliveredAt, responseStatus, error }) };
+  return { ...always, ...withoutAbsentFields({ nextAttemptAt, deliveredAt, responseStatus, error }) };
 }

@@ -1,9 +1,9 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { Log } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/log.ts';
 import { MAX_ATTEMPT_MS } from './attempt.ts';
-import type { EndpointWorker } from './endpoint-worker.ts';
-import { ownersOf, SCHEDULE_KEY, WAKE_CHANNEL } from './schedule.ts';
-import type { AttemptSlots, Turn } from './slots.ts';
+import type { RunEndpointWorker } from './endpoint-worker.ts';
+import { accountAndEndpointOf, DISPATCHER_WAKE_CHANNEL, ENDPOINT_SCHEDULE_KEY } from './schedule.ts';
+import type { AttemptSlots, WorkerSlot } from './slots.ts';
 
 /** The lease of an endpoint. An attempt starts only if the rest of the lease covers the longest attempt. */
 const LEASE_MS = 30_000;
@@ -21,11 +21,11 @@ const AFTER_FAULT_MS = 5_000;
 
 interface DispatcherOptions {
   coordination: Coordination;
-  worker: EndpointWorker;
+  worker: RunEndpointWorker;
   /** The prefix of every holder name in this process. It identifies the endpoints that a dead process held. */
   holderPrefix: string;
   slots: AttemptSlots;
-  log: Log;
+  log: EventLog;
 }
 
 interface EndpointClaim {
@@ -37,7 +37,7 @@ interface EndpointClaim {
 }
 
 /** Claims due endpoints and runs their workers: many at once, but each endpoint only in one process at a time. */
-export class Dispatcher {
+export class WebhookDispatcher {
   readonly #options: DispatcherOptions;
   readonly #claimed = new Map<string, EndpointClaim>();
   readonly #running = new Set<Promise<void>>();
@@ -54,7 +54,9 @@ export class Dispatcher {
   }
 
   async start(): Promise<void> {
-    this.#unsubscribe = await this.#options.coordination.subscribe(WAKE_CHANNEL, () => this.#wake());
+    this.#unsubscribe = await this.#options.coordination.subscribe(DISPATCHER_WAKE_CHANNEL, () =>
+      this.#wake(),
+    );
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS);
     this.#heartbeat.unref();
     this.#wake();
@@ -100,7 +102,7 @@ export class Dispatcher {
     const endsMs = performance.now() + LEASE_MS;
     try {
       const { members, nextInMs } = await this.#options.coordination.claimDue(
-        SCHEDULE_KEY,
+        ENDPOINT_SCHEDULE_KEY,
         limit,
         LEASE_MS,
         holder,
@@ -115,7 +117,9 @@ export class Dispatcher {
   }
 
   #run(member: string, claim: EndpointClaim): void {
-    const slot = this.#claimed.has(member) ? null : this.#options.slots.begin(ownersOf(member)[0], member);
+    const slot = this.#claimed.has(member)
+      ? null
+      : this.#options.slots.begin(accountAndEndpointOf(member)[0], member);
     if (slot === null) {
       // No slot is free for the account or for slow endpoints, or this process still works on the endpoint under a lost
       // lease.
@@ -131,9 +135,9 @@ export class Dispatcher {
     this.#running.add(work);
   }
 
-  async #turn(member: string, claim: EndpointClaim, slot: Turn): Promise<void> {
+  async #turn(member: string, claim: EndpointClaim, slot: WorkerSlot): Promise<void> {
     const afterMs = await this.#options
-      .worker(...ownersOf(member), {
+      .worker(...accountAndEndpointOf(member), {
         mayGoOn: async () => slot.mayGoOn() && (await this.#mayGoOn(member, claim)),
         attempted: slot.attempted,
       })
@@ -150,7 +154,12 @@ export class Dispatcher {
   async #giveBack(member: string, { holder }: EndpointClaim, afterMs: number | null): Promise<void> {
     const wasFull = this.#options.slots.free <= 1;
     try {
-      const dueInMs = await this.#options.coordination.settleDue(SCHEDULE_KEY, member, holder, afterMs);
+      const dueInMs = await this.#options.coordination.settleDue(
+        ENDPOINT_SCHEDULE_KEY,
+        member,
+        holder,
+        afterMs,
+      );
       // A delivery was queued for the endpoint meanwhile, or other endpoints wait for a slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
@@ -174,7 +183,12 @@ export class Dispatcher {
 
   async #renew(member: string, claim: EndpointClaim): Promise<void> {
     const endsMs = performance.now() + LEASE_MS;
-    const isHeld = await this.#options.coordination.renewDue(SCHEDULE_KEY, member, claim.holder, LEASE_MS);
+    const isHeld = await this.#options.coordination.renewDue(
+      ENDPOINT_SCHEDULE_KEY,
+      member,
+      claim.holder,
+      LEASE_MS,
+    );
     claim.endsMs = isHeld ? endsMs : 0;
   }
 

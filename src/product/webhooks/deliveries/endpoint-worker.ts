@@ -1,8 +1,8 @@
-import type { Log } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/log.ts';
 import type { EndpointDisabling } from '../endpoints/disabling.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
-import { type Attempt, recordOf } from './attempt.ts';
+import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
 import type { DeliveryDocument } from './delivery.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { DeliveriesStore } from './store.ts';
@@ -17,10 +17,10 @@ interface EndpointWorkerOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   disabling: EndpointDisabling;
-  attempt: Attempt;
+  attempt: AttemptDelivery;
   metrics: WebhookMetrics;
   now: () => Date;
-  log: Log;
+  log: EventLog;
 }
 
 /** The dispatcher's control over a worker while it holds an endpoint. */
@@ -36,7 +36,7 @@ interface WorkerTurn {
  * read again before each.
  * @returns milliseconds until the endpoint is due again; null when nothing is queued.
  */
-export type EndpointWorker = (
+export type RunEndpointWorker = (
   accountId: string,
   endpointId: string,
   turn: WorkerTurn,
@@ -44,7 +44,7 @@ export type EndpointWorker = (
 
 const READ_AGAIN = 0;
 
-export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWorker {
+export function createEndpointWorker(options: EndpointWorkerOptions): RunEndpointWorker {
   const { endpoints, deliveries, disabling, attempt, metrics, now, log } = options;
 
   return async (accountId, endpointId, turn) => {
@@ -104,7 +104,7 @@ export function createEndpointWorker(options: EndpointWorkerOptions): EndpointWo
     const beganMs = performance.now();
     const result = await metrics.inFlight(() => attempt(delivery, endpoint));
     turn.attempted(result.error !== null, performance.now() - beganMs);
-    const record = recordOf(delivery, result, now());
+    const record = attemptRecordOf(delivery, result, now());
     // The endpoint is changed first. A crash before the record repeats the attempt, but its failure counts once.
     if (record.status === 'DELIVERED') {
       if (endpoint.consecutiveFailures > 0) await endpoints.clearFailures(endpoint.accountId, endpoint._id);

@@ -1,9 +1,9 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { Log } from '../../../platform/tracing/log.ts';
-import type { Outbox, OutboxDocument } from '../../events/open.ts';
+import type { EventLog } from '../../../platform/tracing/log.ts';
+import type { OutboxDocument, OutboxStore } from '../../events/open.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { newDelivery } from './delivery.ts';
-import { scheduleNow } from './schedule.ts';
+import { scheduleEndpointsNow } from './schedule.ts';
 import type { DeliveriesStore } from './store.ts';
 
 const MAX_BATCH_SIZE = 200;
@@ -11,19 +11,19 @@ const MAX_BATCH_SIZE = 200;
 const LEFT_BEHIND_MS = 3_000;
 
 interface FanOutOptions {
-  outbox: Outbox;
+  outbox: OutboxStore;
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   coordination: Coordination;
   now: () => Date;
-  log: Log;
+  log: EventLog;
 }
 
 /**
  * Makes a delivery of each event for each endpoint that subscribes to it, and then removes the event from the outbox.
  * Every step may run twice, because the id of a delivery is derived from the event and the endpoint.
  */
-export class FanOut {
+export class EventFanOut {
   readonly #options: FanOutOptions;
   #waiting: OutboxDocument[] = [];
   #work: Promise<void> | null = null;
@@ -74,7 +74,7 @@ export class FanOut {
         .map((endpoint) => newDelivery(event, endpoint, this.#options.now())),
     );
     await this.#options.deliveries.insert(queued);
-    await scheduleNow(this.#options.coordination, queued);
+    await scheduleEndpointsNow(this.#options.coordination, queued);
     await this.#options.outbox.remove(events.map(({ _id }) => _id));
   }
 

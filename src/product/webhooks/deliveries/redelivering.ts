@@ -2,7 +2,7 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import { MAX_REDELIVERIES } from '../schema.ts';
 import { newRedelivery } from './delivery.ts';
-import { scheduleNow } from './schedule.ts';
+import { scheduleEndpointsNow } from './schedule.ts';
 import type { DeliveriesStore } from './store.ts';
 
 interface RedeliveringOptions {
@@ -18,7 +18,7 @@ const BATCH = 100;
  * Queues each event again whose last delivery to an endpoint failed, if it was queued since an instant, oldest first.
  * @returns how many were queued, and how many are left above the limit of one call.
  */
-export async function redeliverFailed(
+export async function redeliverFailedEvents(
   endpoint: EndpointDocument,
   since: Date,
   { deliveries, coordination, now }: RedeliveringOptions,
@@ -33,7 +33,7 @@ export async function redeliverFailed(
       batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),
     );
     // Stored deliveries are sent, even if the process dies before the next batch.
-    await scheduleNow(coordination, [{ accountId, endpointId }]);
+    await scheduleEndpointsNow(coordination, [{ accountId, endpointId }]);
   }
   return { queued: ids.length, left: failed.length - ids.length };
 }

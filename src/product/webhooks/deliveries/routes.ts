@@ -1,26 +1,26 @@
 import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeOf, pageOf, success } from '../../../platform/http/envelope.ts';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { readDate, readInstant } from '../../../platform/http/fields.ts';
+import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { parseDate, parseRfc3339Instant } from '../../../platform/http/fields.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
+import type { CallGate } from '../../accounts/gate/gate.ts';
 import type { EndpointDocument } from '../endpoints/endpoint.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
-import { deliveryNotFound, endpointDisabled, tooManyAttempts } from '../errors.ts';
+import { deliveryNotFoundError, endpointDisabledError, tooManyAttemptsError } from '../errors.ts';
 import {
-  DeliveriesQuery,
-  Delivery,
-  DeliveryParams,
-  DeliveryWithBody,
-  EndpointParams,
-  RedeliverBody,
-  Redelivered,
+  RedeliverFailedBody,
+  RedeliverFailedResult,
+  WebhookDeliveriesQuery,
+  WebhookDelivery,
+  WebhookDeliveryParams,
+  WebhookDeliveryWithBody,
+  WebhookEndpointParams,
 } from '../schema.ts';
-import { type Attempt, recordOf } from './attempt.ts';
-import { type DeliveryDocument, deliveryOf, newRedelivery, newTestDelivery } from './delivery.ts';
-import { redeliverFailed } from './redelivering.ts';
-import { scheduleNow } from './schedule.ts';
+import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
+import { type DeliveryDocument, deliveryDataOf, newRedelivery, newTestDelivery } from './delivery.ts';
+import { redeliverFailedEvents } from './redelivering.ts';
+import { scheduleEndpointsNow } from './schedule.ts';
 import type { AttemptSlots } from './slots.ts';
 import type { DeliveriesStore } from './store.ts';
 
@@ -28,10 +28,10 @@ interface DeliveriesRoutesOptions {
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   coordination: Coordination;
-  attempt: Attempt;
+  attempt: AttemptDelivery;
   slots: AttemptSlots;
   attemptsPerAccount: number;
-  gate: Gate;
+  gate: CallGate;
   now: () => Date;
 }
 
@@ -44,7 +44,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: DeliveriesRo
 
 function sendTestEvent(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
   const { endpoints, slots, attemptsPerAccount, gate } = options;
-  app.post<{ Params: EndpointParams }>(
+  app.post<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId/test',
     {
       config: { idempotency: 'kept' },
@@ -52,17 +52,17 @@ function sendTestEvent(app: FastifyInstance, options: DeliveriesRoutesOptions): 
         summary: 'Send a test event',
         description:
           'One webhook.test attempt at once, never retried, on a disabled endpoint too. Answers its record.',
-        params: EndpointParams,
-        response: { 200: envelopeOf(Delivery) },
+        params: WebhookEndpointParams,
+        response: { 200: envelopeSchemaOf(WebhookDelivery) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
       const release = slots.takeSlot(accountId);
-      if (release === null) throw tooManyAttempts(attemptsPerAccount);
+      if (release === null) throw tooManyAttemptsError(attemptsPerAccount);
       try {
-        return success('Test event sent.', deliveryOf(await sendTest(endpoint, options)));
+        return successEnvelope('Test event sent.', deliveryDataOf(await sendTest(endpoint, options)));
       } finally {
         release();
       }
@@ -71,43 +71,43 @@ function sendTestEvent(app: FastifyInstance, options: DeliveriesRoutesOptions): 
 }
 
 function list(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
-  app.get<{ Params: EndpointParams; Querystring: DeliveriesQuery }>(
+  app.get<{ Params: WebhookEndpointParams; Querystring: WebhookDeliveriesQuery }>(
     '/webhook-endpoints/:endpointId/deliveries',
     {
       schema: {
         summary: 'List deliveries',
         description: 'Newest first, tests too. Records are kept 14 days.',
-        params: EndpointParams,
-        querystring: DeliveriesQuery,
-        response: { 200: pageOf(Delivery) },
+        params: WebhookEndpointParams,
+        querystring: WebhookDeliveriesQuery,
+        response: { 200: pageSchemaOf(WebhookDelivery) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const { _id } = await endpoints.read(accountId, request.params.endpointId);
       const { rows, meta } = await deliveries.list(accountId, _id, request.query);
-      return success('Deliveries listed.', rows.map(deliveryOf), meta);
+      return successEnvelope('Deliveries listed.', rows.map(deliveryDataOf), meta);
     },
   );
 }
 
 function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesRoutesOptions): void {
-  app.get<{ Params: DeliveryParams }>(
+  app.get<{ Params: WebhookDeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId',
     {
       schema: {
         summary: 'Read a delivery',
         description: 'With the body that is sent.',
-        params: DeliveryParams,
-        response: { 200: envelopeOf(DeliveryWithBody) },
+        params: WebhookDeliveryParams,
+        response: { 200: envelopeSchemaOf(WebhookDeliveryWithBody) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const { _id } = await endpoints.read(accountId, request.params.endpointId);
       const delivery = await deliveries.find(accountId, _id, request.params.deliveryId);
-      if (delivery === null) throw deliveryNotFound();
-      return success('Delivery read.', { ...deliveryOf(delivery), body: delivery.body });
+      if (delivery === null) throw deliveryNotFoundError();
+      return successEnvelope('Delivery read.', { ...deliveryDataOf(delivery), body: delivery.body });
     },
   );
 }
@@ -116,7 +116,7 @@ function redeliverAllFailed(
   app: FastifyInstance,
   { endpoints, deliveries, coordination, gate, now }: DeliveriesRoutesOptions,
 ): void {
-  app.post<{ Params: EndpointParams; Body: RedeliverBody }>(
+  app.post<{ Params: WebhookEndpointParams; Body: RedeliverFailedBody }>(
     '/webhook-endpoints/:endpointId/redeliver',
     {
       config: { idempotency: 'kept' },
@@ -124,18 +124,18 @@ function redeliverAllFailed(
         summary: 'Send failed events again',
         description:
           'A new delivery of each event whose last one failed, tests excepted, oldest first, with one attempt that is never retried.',
-        params: EndpointParams,
-        body: RedeliverBody,
-        response: { 200: envelopeOf(Redelivered) },
+        params: WebhookEndpointParams,
+        body: RedeliverFailedBody,
+        response: { 200: envelopeSchemaOf(RedeliverFailedResult) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const since = readSince(request.body.since);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      if (!endpoint.enabled) throw endpointDisabled();
-      const counts = await redeliverFailed(endpoint, since, { deliveries, coordination, now });
-      return success(`${counts.queued} deliveries queued.`, counts);
+      if (!endpoint.enabled) throw endpointDisabledError();
+      const counts = await redeliverFailedEvents(endpoint, since, { deliveries, coordination, now });
+      return successEnvelope(`${counts.queued} deliveries queued.`, counts);
     },
   );
 }
@@ -144,31 +144,31 @@ function redeliver(
   app: FastifyInstance,
   { endpoints, deliveries, coordination, gate, now }: DeliveriesRoutesOptions,
 ): void {
-  app.post<{ Params: DeliveryParams }>(
+  app.post<{ Params: WebhookDeliveryParams }>(
     '/webhook-endpoints/:endpointId/deliveries/:deliveryId/redeliver',
     {
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Send an event again',
         description: 'A new record of the same event, with one attempt that is never retried.',
-        params: DeliveryParams,
-        response: { 201: envelopeOf(Delivery) },
+        params: WebhookDeliveryParams,
+        response: { 201: envelopeSchemaOf(WebhookDelivery) },
       },
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
       const sent = await deliveries.find(accountId, endpoint._id, request.params.deliveryId);
-      if (sent === null) throw deliveryNotFound();
-      if (!endpoint.enabled) throw endpointDisabled();
+      if (sent === null) throw deliveryNotFoundError();
+      if (!endpoint.enabled) throw endpointDisabledError();
       const delivery = newRedelivery(sent, endpoint, now());
       await deliveries.insert([delivery]);
-      await scheduleNow(coordination, [delivery]);
+      await scheduleEndpointsNow(coordination, [delivery]);
       return sendCreated(
         reply,
         `/webhook-endpoints/${endpoint._id}/deliveries`,
         'Delivery queued.',
-        deliveryOf(delivery),
+        deliveryDataOf(delivery),
       );
     },
   );
@@ -183,7 +183,7 @@ async function sendTest(
   { attempt, deliveries, now }: DeliveriesRoutesOptions,
 ): Promise<DeliveryDocument> {
   const test = newTestDelivery(endpoint, now());
-  const { dueAt, ...result } = recordOf(test, await attempt(test, endpoint), now());
+  const { dueAt, ...result } = attemptRecordOf(test, await attempt(test, endpoint), now());
   const ended = { ...test, ...result, attempts: 1 };
   await deliveries.insert([ended]);
   return ended;
@@ -191,7 +191,7 @@ async function sendTest(
 
 /** @throws ApiError invalid_param on since. */
 function readSince(sent: string): Date {
-  const since = readDate(sent) ?? readInstant(sent, 'Z');
+  const since = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
   if (since !== null) return since;
-  throw invalidParam('since', 'since must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).');
+  throw invalidParamError('since', 'since must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).');
 }

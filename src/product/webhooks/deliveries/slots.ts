@@ -15,7 +15,7 @@ interface AttemptSlotsOptions {
 }
 
 /** A running worker. */
-export interface Turn {
+export interface WorkerSlot {
   /** Whether the worker may make another attempt, considering the other workers. */
   mayGoOn(): boolean;
   /**
@@ -68,7 +68,7 @@ export class AttemptSlots {
    * Takes a slot for a worker. Null when its account has none left, or the endpoint is slow and slow endpoints hold
    * their half.
    */
-  begin(accountId: string, member: string): Turn | null {
+  begin(accountId: string, member: string): WorkerSlot | null {
     if (!this.#fits(member)) return null;
     const releaseSlot = this.takeSlot(accountId);
     if (releaseSlot === null) return null;

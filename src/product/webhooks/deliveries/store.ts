@@ -1,32 +1,32 @@
-import { type Listing, type ListPage, readPage } from '../../../platform/http/paging/paging.ts';
-import { deleteExpired } from '../../../platform/stores/documents/expiry.ts';
+import { type ListingScope, type ListPage, readListPage } from '../../../platform/http/paging/paging.ts';
+import { deleteExpiredBatch } from '../../../platform/stores/documents/expiry.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  order,
+  type DocumentCollection,
+  type DocumentStore,
+  sortBy,
 } from '../../../platform/stores/documents/port.ts';
-import { present } from '../../../platform/values/present.ts';
-import type { DeliveriesQuery } from '../schema.ts';
-import { type DeliveryDocument, TEST_EVENT } from './delivery.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { WebhookDeliveriesQuery } from '../schema.ts';
+import { type DeliveryDocument, TEST_EVENT_TYPE } from './delivery.ts';
 
 /**
  * The order in which deliveries are sent: the oldest due first; deliveries due at the same instant in the order of
  * their outcomes.
  */
 const DUE_ORDER = ['dueAt', 'sequence'];
-const NEWEST_FIRST = order('-createdAt', '-_id');
+const NEWEST_FIRST = sortBy('-createdAt', '-_id');
 /** The most records that are read in the search for failed deliveries. */
 const MAX_SEARCHED = 20_000;
 
 export const DELIVERIES_COLLECTION: DeclaredCollection = {
   name: 'webhookDeliveries',
   indexes: [
-    { name: 'worker', fields: order('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
-    { name: 'due', fields: order('dueAt'), whenPresent: ['dueAt'] },
-    { name: 'listing', fields: order('endpointId', '-createdAt', '-_id') },
-    { name: 'status', fields: order('endpointId', 'status', '-createdAt', '-_id') },
-    { name: 'expiry', fields: order('expiresAt') },
+    { name: 'worker', fields: sortBy('endpointId', ...DUE_ORDER), whenPresent: ['dueAt'] },
+    { name: 'due', fields: sortBy('dueAt'), whenPresent: ['dueAt'] },
+    { name: 'listing', fields: sortBy('endpointId', '-createdAt', '-_id') },
+    { name: 'status', fields: sortBy('endpointId', 'status', '-createdAt', '-_id') },
+    { name: 'expiry', fields: sortBy('expiresAt') },
   ],
   onAccountDeletion: 'delete',
 };
@@ -41,13 +41,13 @@ const CLOSED_ERROR = 'endpoint disabled';
 
 /** The deliveries of all endpoints: queued ones, and the records of the last 14 days. */
 export class DeliveriesStore {
-  readonly #deliveries: Collection<DeliveryDocument>;
+  readonly #deliveries: DocumentCollection<DeliveryDocument>;
 
-  private constructor(deliveries: Collection<DeliveryDocument>) {
+  private constructor(deliveries: DocumentCollection<DeliveryDocument>) {
     this.#deliveries = deliveries;
   }
 
-  static async open(documents: Documents): Promise<DeliveriesStore> {
+  static async open(documents: DocumentStore): Promise<DeliveriesStore> {
     return new DeliveriesStore(await documents.collection(DELIVERIES_COLLECTION));
   }
 
@@ -64,11 +64,11 @@ export class DeliveriesStore {
   async list(
     accountId: string,
     endpointId: string,
-    { status, ...query }: DeliveriesQuery,
+    { status, ...query }: WebhookDeliveriesQuery,
   ): Promise<ListPage<DeliveryDocument>> {
-    const filters = { endpointId, ...present({ status }) };
-    const listing: Listing = { name: 'webhook-deliveries', accountId, filters, sort: NEWEST_FIRST };
-    return readPage(this.#deliveries, { accountId, ...filters }, listing, query);
+    const filters = { endpointId, ...withoutAbsentFields({ status }) };
+    const listing: ListingScope = { name: 'webhook-deliveries', accountId, filters, sort: NEWEST_FIRST };
+    return readListPage(this.#deliveries, { accountId, ...filters }, listing, query);
   }
 
   /** The ids of failed deliveries whose events have no newer delivery, queued since an instant; oldest first. */
@@ -79,7 +79,7 @@ export class DeliveriesStore {
     const last = new Map<string, DeliveryDocument>();
     for (const delivery of found) if (!last.has(delivery.eventId)) last.set(delivery.eventId, delivery);
     const failed = [...last.values()].filter(
-      ({ status, eventType }) => status === 'FAILED' && eventType !== TEST_EVENT,
+      ({ status, eventType }) => status === 'FAILED' && eventType !== TEST_EVENT_TYPE,
     );
     return failed.map(({ _id }) => _id).reverse();
   }
@@ -94,7 +94,7 @@ export class DeliveriesStore {
   /** The next deliveries of an endpoint, due or not, oldest due first. */
   async queue(accountId: string, endpointId: string, limit: number): Promise<DeliveryDocument[]> {
     const filter = { accountId, endpointId, dueAt: { $gt: '' } };
-    return this.#deliveries.find(filter, { sort: order(...DUE_ORDER), limit });
+    return this.#deliveries.find(filter, { sort: sortBy(...DUE_ORDER), limit });
   }
 
   /**
@@ -138,7 +138,7 @@ export class DeliveriesStore {
     until: Date,
   ): Promise<Pick<DeliveryDocument, 'accountId' | 'endpointId' | 'dueAt'> | null> {
     const filter = { endpointId: { $gt: afterId }, dueAt: { $gt: '', $lte: until.toISOString() } };
-    const sort = order('endpointId', ...DUE_ORDER);
+    const sort = sortBy('endpointId', ...DUE_ORDER);
     return this.#deliveries.findOne(filter, { sort, fields: ['accountId', 'endpointId', 'dueAt'] });
   }
 
@@ -154,6 +154,6 @@ export class DeliveriesStore {
 
   /** Deletes a batch of records that are past their 14 days. */
   async deleteExpired(now: Date): Promise<number> {
-    return deleteExpired(this.#deliveries, now);
+    return deleteExpiredBatch(this.#deliveries, now);
   }
 }

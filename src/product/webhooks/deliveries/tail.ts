@@ -1,5 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { Documents } from '../../../platform/stores/documents/port.ts';
+import type { DocumentStore } from '../../../platform/stores/documents/port.ts';
 import { EndpointsStore } from '../endpoints/store.ts';
 
 const LISTENERS = 'webhooks/listeners';
@@ -14,7 +14,7 @@ export interface TailedAttempt {
 }
 
 /** Sends attempts to listening operators, from the processes that make them. */
-export class Tail {
+export class AttemptTail {
   readonly #coordination: Coordination;
   readonly #listenedUntil = new Map<string, number>();
   #unsubscribe: () => void = () => {};
@@ -23,8 +23,8 @@ export class Tail {
     this.#coordination = coordination;
   }
 
-  static async open(coordination: Coordination): Promise<Tail> {
-    const tail = new Tail(coordination);
+  static async open(coordination: Coordination): Promise<AttemptTail> {
+    const tail = new AttemptTail(coordination);
     tail.#unsubscribe = await coordination.subscribe(LISTENERS, (endpointId) => {
       tail.#listenedUntil.set(endpointId, performance.now() + FORGOTTEN_MS);
     });
@@ -54,8 +54,8 @@ export class Tail {
  * queued, and no record changes.
  * @throws Error when there is no such endpoint.
  */
-export async function listenTo(
-  { documents, coordination }: { documents: Documents; coordination: Coordination },
+export async function listenToAttempts(
+  { documents, coordination }: { documents: DocumentStore; coordination: Coordination },
   endpointId: string,
   onAttempt: (attempt: TailedAttempt) => void,
 ): Promise<() => void> {

@@ -1,5 +1,5 @@
 import type { SendMail } from '../../../platform/mail.ts';
-import type { Log } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/log.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import type { DeliveriesStore } from '../deliveries/store.ts';
 import type { EndpointDocument } from './endpoint.ts';
@@ -13,7 +13,7 @@ interface DisablingOptions {
   findEmail: (accountId: string) => Promise<string | null>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
   now: () => Date;
-  log: Log;
+  log: EventLog;
 }
 
 /** Time between two tries of one mail. */

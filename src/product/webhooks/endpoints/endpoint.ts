@@ -1,7 +1,7 @@
-import { present } from '../../../platform/values/present.ts';
-import type { EventType } from '../../events/event.ts';
-import type { Endpoint } from '../schema.ts';
-import { hintOf } from './signing.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { WebhookEventType } from '../../events/event.ts';
+import type { WebhookEndpointData } from '../schema.ts';
+import { secretHintOf } from './signing.ts';
 
 /** A webhook endpoint of an account. */
 export interface EndpointDocument {
@@ -11,7 +11,7 @@ export interface EndpointDocument {
   slot: number;
   url: string;
   description: string;
-  events: EventType[];
+  events: WebhookEventType[];
   enabled: boolean;
   /**
    * Increases whenever the endpoint is enabled. Deliveries that were queued under a lower number are no longer sent.
@@ -32,9 +32,13 @@ export interface EndpointDocument {
 }
 
 /** An endpoint as the API shows it: without its secret. */
-export function endpointOf(endpoint: EndpointDocument): Endpoint {
+export function endpointDataOf(endpoint: EndpointDocument): WebhookEndpointData {
   const { _id: id, url, description, events, enabled, consecutiveFailures } = endpoint;
   const { secret, disabledAt, disabledReason, createdAt, updatedAt } = endpoint;
   const shown = { id, url, description, events, enabled, consecutiveFailures, createdAt, updatedAt };
-  return { ...shown, secretHint: hintOf(secret), ...present({ disabledAt, disabledReason }) };
+  return {
+    ...shown,
+    secretHint: secretHintOf(secret),
+    ...withoutAbsentFields({ disabledAt, disabledReason }),
+  };
 }

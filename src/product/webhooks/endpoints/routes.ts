@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { declareChange } from '../../../platform/http/changes.ts';
+import { declareChangeRoute } from '../../../platform/http/changes.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeOf, success } from '../../../platform/http/envelope.ts';
 import { invalidParam } from '../../../platform/http/errors/errors.ts';
@@ -12,17 +12,17 @@ import { EVENT_TYPES, type EventType, JOB_EVENT_TYPES } from '../../events/event
 import { endpointNotFound } from '../errors.ts';
 import { Endpoint, EndpointChange, EndpointParams, EndpointWithSecret, NewEndpoint } from '../schema.ts';
 import type { EndpointDisabling } from './disabling.ts';
-import { endpointOf } from './endpoint.ts';
-import { newSecret } from './signing.ts';
+import { endpointDataOf } from './endpoint.ts';
+import { newSigningSecret } from './signing.ts';
 import type { EndpointsStore } from './store.ts';
-import { VERIFICATION } from './verification.ts';
+import { WEBHOOK_VERIFICATION_TEXT } from './verification.ts';
 
 interface EndpointRoutesOptions {
   endpoints: EndpointsStore;
   disabling: EndpointDisabling;
-  outbound: Pick<Outbound, 'checkWebhook'>;
+  outbound: Pick<OutboundRequests, 'checkWebhook'>;
   subscriptionsChanged: (accountId: string) => Promise<void>;
-  gate: Gate;
+  gate: CallGate;
   now: () => Date;
 }
 
@@ -40,12 +40,12 @@ function list(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions):
       schema: {
         summary: 'List webhook endpoints',
         description: 'Newest first, without their secrets. Not paged.',
-        response: { 200: envelopeOf(Type.Array(Endpoint)) },
+        response: { 200: envelopeSchemaOf(Type.Array(WebhookEndpointData)) },
       },
     },
     async (request) => {
       const found = await endpoints.list(gate.requireCaller(request).accountId);
-      return success('Webhook endpoints listed.', found.map(endpointOf));
+      return successEnvelope('Webhook endpoints listed.', found.map(endpointDataOf));
     },
   );
 }
@@ -54,7 +54,7 @@ function register(
   app: FastifyInstance,
   { endpoints, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
 ): void {
-  app.post<{ Body: NewEndpoint }>(
+  app.post<{ Body: NewWebhookEndpointBody }>(
     '/webhook-endpoints',
     {
       config: {
@@ -63,9 +63,9 @@ function register(
       },
       schema: {
         summary: 'Register a webhook endpoint',
-        description: `The response contains the signing secret, only this once. The url is checked now and before every attempt.\n\n${VERIFICATION}`,
-        body: NewEndpoint,
-        response: { 201: envelopeOf(EndpointWithSecret) },
+        description: `The response contains the signing secret, only this once. The url is checked now and before every attempt.\n\n${WEBHOOK_VERIFICATION_TEXT}`,
+        body: NewWebhookEndpointBody,
+        response: { 201: envelopeSchemaOf(WebhookEndpointSecretData) },
       },
     },
     async (request, reply) => {
@@ -73,31 +73,31 @@ function register(
       const { url, description = '', enabled = true } = request.body;
       const events = checkEvents(request.body.events);
       await outbound.checkWebhook(url);
-      const secret = newSecret();
+      const secret = newSigningSecret();
       const fields = { url, description, events, enabled, secret };
       const endpoint = await endpoints.insert(accountId, fields, now());
       await subscriptionsChanged(accountId);
-      const data = { ...endpointOf(endpoint), secret };
+      const data = { ...endpointDataOf(endpoint), secret };
       return sendCreated(reply, `/webhook-endpoints/${endpoint._id}`, 'Webhook endpoint registered.', data);
     },
   );
 }
 
 function read(app: FastifyInstance, { endpoints, gate }: EndpointRoutesOptions): void {
-  app.get<{ Params: EndpointParams }>(
+  app.get<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
       schema: {
         summary: 'Read a webhook endpoint',
         description: 'Without its secret, with what its deliveries have met.',
-        params: EndpointParams,
-        response: { 200: envelopeOf(Endpoint) },
+        params: WebhookEndpointParams,
+        response: { 200: envelopeSchemaOf(WebhookEndpointData) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      return success('Webhook endpoint read.', endpointOf(endpoint));
+      return successEnvelope('Webhook endpoint read.', endpointDataOf(endpoint));
     },
   );
 }
@@ -106,7 +106,7 @@ function change(
   app: FastifyInstance,
   { endpoints, disabling, outbound, subscriptionsChanged, gate, now }: EndpointRoutesOptions,
 ): void {
-  declareChange<{ Params: EndpointParams; Body: EndpointChange }>(
+  declareChangeRoute<{ Params: WebhookEndpointParams; Body: WebhookEndpointChangeBody }>(
     app,
     '/webhook-endpoints/:endpointId',
     {
@@ -118,34 +118,39 @@ function change(
         summary: 'Change a webhook endpoint',
         description:
           'Fields that are left out keep their values. `enabled: true` clears the failures; `enabled: false` closes what is queued.',
-        params: EndpointParams,
-        body: EndpointChange,
-        response: { 200: envelopeOf(Endpoint) },
+        params: WebhookEndpointParams,
+        body: WebhookEndpointChangeBody,
+        response: { 200: envelopeSchemaOf(WebhookEndpointData) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const { url, description, events, enabled } = request.body;
-      const fields = present({ url, description, events: events && checkEvents(events), enabled });
+      const fields = withoutAbsentFields({
+        url,
+        description,
+        events: events && checkEvents(events),
+        enabled,
+      });
       if (url !== undefined) await outbound.checkWebhook(url);
       const endpoint = await endpoints.change(accountId, request.params.endpointId, fields, now());
       if (endpoint === null) throw endpointNotFound(request.params.endpointId);
       if (endpoint.enabled) await subscriptionsChanged(accountId);
       else await disabling.closeQueue(endpoint);
-      return success('Webhook endpoint changed.', endpointOf(endpoint));
+      return successEnvelope('Webhook endpoint changed.', endpointDataOf(endpoint));
     },
   );
 }
 
 function remove(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRoutesOptions): void {
-  app.delete<{ Params: EndpointParams }>(
+  app.delete<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId',
     {
       config: { idempotency: 'kept' },
       schema: {
         summary: 'Delete a webhook endpoint',
         description: 'Queued deliveries are not sent, and the delivery records can no longer be read.',
-        params: EndpointParams,
+        params: WebhookEndpointParams,
         response: { 204: Type.Null() },
       },
     },
@@ -160,7 +165,7 @@ function remove(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRo
 }
 
 function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRoutesOptions): void {
-  app.post<{ Params: EndpointParams }>(
+  app.post<{ Params: WebhookEndpointParams }>(
     '/webhook-endpoints/:endpointId/rotate-secret',
     {
       config: { idempotency: 'unkept' },
@@ -168,13 +173,13 @@ function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRo
         summary: 'Replace the signing secret',
         description:
           'The response contains the new secret, only this once. Every later attempt is signed with it, retries too.',
-        params: EndpointParams,
-        response: { 200: envelopeOf(EndpointWithSecret) },
+        params: WebhookEndpointParams,
+        response: { 200: envelopeSchemaOf(WebhookEndpointSecretData) },
       },
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const secret = newSecret();
+      const secret = newSigningSecret();
       const endpoint = await endpoints.rotate(accountId, request.params.endpointId, secret, now());
       if (endpoint === null) throw endpointNotFound(request.params.endpointId);
       return success('Secret replaced.', { ...endpointOf(endpoint), secret });
@@ -186,11 +191,13 @@ function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRo
  * The subscribed event types, each once and in the order of the catalogue; all job-level types when none were sent.
  * @throws ApiError invalid_param on events: empty, or of an unknown type.
  */
-function checkEvents(sent: readonly string[] | undefined): EventType[] {
+function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
   if (sent === undefined) return [...JOB_EVENT_TYPES];
   const allowed = EVENT_TYPES;
   if (sent.length === 0) {
-    throw invalidParam('events', 'events is empty: leave it out for every job-level event.', { allowed });
+    throw invalidParamError('events', 'events is empty: leave it out for every job-level event.', {
+      allowed,
+    });
   }
   const unknown = sent.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) {

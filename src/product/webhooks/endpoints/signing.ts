@@ -4,7 +4,7 @@ const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
 /** A new signing secret: `whsec_` and the base64 of 32 random bytes. */
-export function newSecret(): string {
+export function newSigningSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
@@ -12,7 +12,7 @@ export function newSecret(): string {
  * The masked form of a secret. It shows the last 4 characters before the padding, which identify the secret without
  * revealing it.
  */
-export function hintOf(secret: string): string {
+export function secretHintOf(secret: string): string {
   return `${PREFIX}…${secret.replace(/=+$/, '').slice(-4)}`;
 }
 
@@ -29,7 +29,7 @@ interface SignedEvent {
  * Standard Webhooks 1.0 (the key is the secret's decoded base64), so that libraries of both can verify it.
  * @param signedAt the instant of this attempt; each attempt has its own signature.
  */
-export function signedHeaders(
+export function signedAttemptHeaders(
   { eventId, eventType, body, attempts }: SignedEvent,
   secret: string,
   signedAt: Date,

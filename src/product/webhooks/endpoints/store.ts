@@ -1,13 +1,13 @@
 import { newId } from '../../../platform/ids/ids.ts';
 import {
-  type Collection,
   type DeclaredCollection,
-  type Documents,
-  order,
+  type DocumentCollection,
+  type DocumentStore,
+  sortBy,
 } from '../../../platform/stores/documents/port.ts';
-import { insertInSlot, SLOT_INDEX } from '../../../platform/stores/documents/slots.ts';
-import { ENDPOINTS_COLLECTION } from '../../events/subscriptions.ts';
-import { endpointNotFound, tooContended, tooManyEndpoints } from '../errors.ts';
+import { insertInFreeSlot, SLOT_INDEX } from '../../../platform/stores/documents/slots.ts';
+import { ENDPOINTS_COLLECTION_NAME } from '../../events/subscriptions.ts';
+import { endpointNotFoundError, endpointsContendedError, tooManyEndpointsError } from '../errors.ts';
 import { MAX_ENDPOINTS_PER_ACCOUNT } from '../schema.ts';
 import type { EndpointDocument } from './endpoint.ts';
 
@@ -15,11 +15,11 @@ import type { EndpointDocument } from './endpoint.ts';
 export const MAX_CONSECUTIVE_FAILURES = 5;
 
 export const WEBHOOK_ENDPOINTS_COLLECTION: DeclaredCollection = {
-  name: ENDPOINTS_COLLECTION,
+  name: ENDPOINTS_COLLECTION_NAME,
   indexes: [
     SLOT_INDEX,
-    { name: 'disabled', fields: order('enabled') },
-    { name: 'notice', fields: order('noticeDueAt'), whenPresent: ['noticeDueAt'] },
+    { name: 'disabled', fields: sortBy('enabled') },
+    { name: 'notice', fields: sortBy('noticeDueAt'), whenPresent: ['noticeDueAt'] },
   ],
   onAccountDeletion: 'delete',
 };
@@ -29,13 +29,13 @@ type EndpointFields = Pick<EndpointDocument, 'url' | 'description' | 'events' | 
 
 /** The endpoints of the accounts. Methods for owners take the account first and see only its endpoints. */
 export class EndpointsStore {
-  readonly #endpoints: Collection<EndpointDocument>;
+  readonly #endpoints: DocumentCollection<EndpointDocument>;
 
-  private constructor(endpoints: Collection<EndpointDocument>) {
+  private constructor(endpoints: DocumentCollection<EndpointDocument>) {
     this.#endpoints = endpoints;
   }
 
-  static async open(documents: Documents): Promise<EndpointsStore> {
+  static async open(documents: DocumentStore): Promise<EndpointsStore> {
     return new EndpointsStore(await documents.collection(WEBHOOK_ENDPOINTS_COLLECTION));
   }
 
@@ -45,13 +45,17 @@ export class EndpointsStore {
     fields: EndpointFields & { secret: string },
     now: Date,
   ): Promise<EndpointDocument> {
-    const slots = { limit: MAX_ENDPOINTS_PER_ACCOUNT, tooMany: tooManyEndpoints, tooContended };
-    return insertInSlot(this.#endpoints, slots, { ...newEndpoint(fields, now), accountId });
+    const slots = {
+      limit: MAX_ENDPOINTS_PER_ACCOUNT,
+      tooMany: tooManyEndpointsError,
+      tooContended: endpointsContendedError,
+    };
+    return insertInFreeSlot(this.#endpoints, slots, { ...newEndpoint(fields, now), accountId });
   }
 
   /** Newest first. */
   async list(accountId: string): Promise<EndpointDocument[]> {
-    return this.#endpoints.find({ accountId }, { sort: order('-_id') });
+    return this.#endpoints.find({ accountId }, { sort: sortBy('-_id') });
   }
 
   async find(accountId: string, id: string): Promise<EndpointDocument | null> {
@@ -125,7 +129,7 @@ export class EndpointsStore {
     return this.#endpoints.findOneAndUpdate(
       { noticeDueAt: { $lte: now.toISOString() } },
       { $set: { noticeDueAt: againAt.toISOString() } },
-      { sort: order('noticeDueAt') },
+      { sort: sortBy('noticeDueAt') },
     );
   }
 
@@ -135,7 +139,7 @@ export class EndpointsStore {
 
   /** For the operator: every endpoint of every account, oldest first. */
   async findEveryEndpoint(): Promise<EndpointDocument[]> {
-    return this.#endpoints.find({}, { sort: order('_id') });
+    return this.#endpoints.find({}, { sort: sortBy('_id') });
   }
 
   /** For the operator: whether an endpoint exists, in any account. */
@@ -152,7 +156,7 @@ export class EndpointsStore {
     accountId: string,
     id: string,
     condition: Record<string, unknown>,
-    update: Parameters<Collection<EndpointDocument>['findOneAndUpdate']>[1],
+    update: Parameters<DocumentCollection<EndpointDocument>['findOneAndUpdate']>[1],
   ): Promise<EndpointDocument | null> {
     return this.#endpoints.findOneAndUpdate({ _id: id, accountId, ...condition }, update);
   }

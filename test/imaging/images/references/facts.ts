@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readHeader } from '../../../../src/imaging/images/header/header.ts';
-import { readingsOf } from '../../../../src/imaging/images/header/readings.ts';
-import { checkParameters } from '../../../../src/product/catalogue/checks/check.ts';
+import { readImageHeader } from '../../../../src/imaging/images/header/header.ts';
+import { headerReadingsOf } from '../../../../src/imaging/images/header/readings.ts';
+import { checkOpParameters } from '../../../../src/product/catalogue/checks/check.ts';
 import { findOp, type OpName } from '../../../../src/product/catalogue/index.ts';
 import type { HeaderReadings, TransformTask } from '../../../../workers/protocol.ts';
 import { type PictureName, pictureNamed } from './pictures.ts';
@@ -75,7 +75,7 @@ export async function taskOf(fact: Fact): Promise<TransformTask> {
   const op = findOp(fact.op);
   if (op?.runs !== 'pass') throw new Error(`${fact.op} is no op on pixels.`);
   const named = fact.other === undefined ? {} : { layerAssetId: OTHER };
-  const fragment = op.compile(checkParameters(op, { format: 'png', ...fact.parameters, ...named }));
+  const fragment = op.compile(checkOpParameters(op, { format: 'png', ...fact.parameters, ...named }));
   const input = await inputOf(fact);
   return {
     kind: 'transform',
@@ -91,8 +91,8 @@ export async function taskOf(fact: Fact): Promise<TransformTask> {
 
 /** The readings of a file that are sent to a thread with it. */
 export function readingsIn(input: Uint8Array): HeaderReadings {
-  const header = readHeader(input);
-  return header === null ? {} : readingsOf(header);
+  const header = readImageHeader(input);
+  return header === null ? {} : headerReadingsOf(header);
 }
 
 /** The pixels of a fact. */

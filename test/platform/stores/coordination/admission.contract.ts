@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
-import type { AdmitRequest, Coordination } from '../../../../src/platform/stores/coordination/port.ts';
+import type { AdmissionRequest, Coordination } from '../../../../src/platform/stores/coordination/port.ts';
 import { MINUTE_MS, type Open, opened, pick, SHORT_MS, takerOf, until } from './harness.ts';
 
 /** What lets requests in: windows, flags and slots. */
@@ -263,7 +263,7 @@ function fullQuestion(failures: number) {
     blocked: { key: randomText(8), limit: failures },
     rate: { key: randomText(8), limit: 9, windowMs: MINUTE_MS },
     slot: { key: randomText(8), limit: 4, holder: 'a/1/1', leaseMs: MINUTE_MS },
-  } satisfies AdmitRequest;
+  } satisfies AdmissionRequest;
 }
 
 /** Owners that share the slots under a key, as processes ask for them. */

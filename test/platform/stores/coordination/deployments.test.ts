@@ -5,7 +5,7 @@ import { readSettings } from '../../../../config/index.ts';
 import { answerControls, askProcesses } from '../../../../src/host/processes/controls.ts';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
 import type { Coordination } from '../../../../src/platform/stores/coordination/port.ts';
-import { connectCoordination } from '../../../../src/platform/stores/open.ts';
+import { connectRedisCoordination } from '../../../../src/platform/stores/open.ts';
 import { until } from './harness.ts';
 
 const redis = await startRedis();
@@ -20,7 +20,7 @@ async function deploy(t: Test, hostId: string, { database, prefix }: { database:
     REDIS_URL: url.href,
     REDIS_PREFIX: prefix,
   });
-  const coordination = await connectCoordination(settings.stores);
+  const coordination = await connectRedisCoordination(settings.stores);
   t.teardown(() => coordination.close());
   const heard: string[] = [];
   await coordination.subscribe('jobs/work', (message) => heard.push(message));

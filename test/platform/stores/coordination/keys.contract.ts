@@ -1,9 +1,9 @@
 import type { Test } from 'tap';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
-import type { StoredResponse } from '../../../../src/platform/stores/coordination/port.ts';
+import type { StoredHttpResponse } from '../../../../src/platform/stores/coordination/port.ts';
 import { begun, DAY_MS, MINUTE_MS, type Open, opened, pick, SHORT_MS, until } from './harness.ts';
 
-const response: StoredResponse = {
+const response: StoredHttpResponse = {
   status: 201,
   headers: { 'content-type': 'application/json; charset=utf-8' },
   body: '{ "data": {"name":"Grüße, 🙂\\n\\u0000"},\r\n "list": [] }',

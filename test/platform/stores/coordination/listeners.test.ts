@@ -1,10 +1,10 @@
 // needs: nothing
 import t from 'tap';
-import { Listeners } from '../../../../src/platform/stores/coordination/listeners.ts';
+import { ChannelListeners } from '../../../../src/platform/stores/coordination/listeners.ts';
 
 t.test('a listener that throws is logged, and the others hear the message', async (t) => {
   const logged: object[] = [];
-  const listeners = new Listeners({ error: (context) => logged.push(context) });
+  const listeners = new ChannelListeners({ error: (context) => logged.push(context) });
   const heard: string[] = [];
   const fault = new ReferenceError('not yet');
   listeners.add('wake', () => {

@@ -1,18 +1,18 @@
 import type { Test } from 'tap';
 import {
-  type Document,
-  type Documents,
+  type DocumentStore,
+  type DocumentWithId,
   DuplicateKeyError,
 } from '../../../../src/platform/stores/documents/port.ts';
 
-interface Item extends Document {
+interface Item extends DocumentWithId {
   [field: string]: unknown;
 }
 
 export interface OpenDocuments {
-  documents: Documents;
+  documents: DocumentStore;
   /** Closes, and opens the same data as a start after it does. */
-  restart(): Promise<Documents>;
+  restart(): Promise<DocumentStore>;
 }
 
 /** What every implementation of the documents port promises. Each test has its own collection. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
-import { readingDirectly } from '../../../../src/platform/stores/documents/embedded/direct-reader.ts';
+import { withDirectReads } from '../../../../src/platform/stores/documents/embedded/direct-reader.ts';
 import { type FindOptions, StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
 import { documentsOverChannel, provideDocuments } from '../../../../src/platform/stores/documents/remote.ts';
 import { channelPair } from '../channel-pair.ts';
@@ -39,7 +39,7 @@ async function open(t: Test) {
   const owned = openEmbeddedDocuments(file);
   const pair = channelPair();
   provideDocuments(pair.host, owned);
-  const documents = readingDirectly(documentsOverChannel(pair.channel), file);
+  const documents = withDirectReads(documentsOverChannel(pair.channel), file);
   t.teardown(async () => {
     await documents.close();
     await owned.close();

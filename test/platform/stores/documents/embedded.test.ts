@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
-import { readingDirectly } from '../../../../src/platform/stores/documents/embedded/direct-reader.ts';
+import { withDirectReads } from '../../../../src/platform/stores/documents/embedded/direct-reader.ts';
 import { StoreUnavailableError } from '../../../../src/platform/stores/documents/port.ts';
 import { documentsOverChannel, provideDocuments } from '../../../../src/platform/stores/documents/remote.ts';
 import { channelPair } from '../channel-pair.ts';
@@ -41,7 +41,7 @@ t.test('over the channel, from an API process', async (t) => {
   let pair = channelPair();
   provideDocuments(pair.host, owned);
 
-  let documents = readingDirectly(documentsOverChannel(pair.channel), file);
+  let documents = withDirectReads(documentsOverChannel(pair.channel), file);
   documentsContract(t, {
     documents,
     async restart() {
@@ -52,7 +52,7 @@ t.test('over the channel, from an API process', async (t) => {
       owned = openEmbeddedDocuments(file);
       pair = channelPair();
       provideDocuments(pair.host, owned);
-      documents = readingDirectly(documentsOverChannel(pair.channel), file);
+      documents = withDirectReads(documentsOverChannel(pair.channel), file);
       return documents;
     },
   });
@@ -67,7 +67,7 @@ t.test('an API process reads a document by its _id in the file, and others by an
   const owned = openEmbeddedDocuments(file);
   const pair = channelPair();
   provideDocuments(pair.host, owned);
-  const documents = readingDirectly(documentsOverChannel(pair.channel), file);
+  const documents = withDirectReads(documentsOverChannel(pair.channel), file);
   t.teardown(async () => {
     await documents.close();
     await owned.close();
@@ -125,7 +125,7 @@ t.test('a file that cannot be read leaves the question to the primary', async (t
   const owned = openEmbeddedDocuments(newFile(t));
   const pair = channelPair();
   provideDocuments(pair.host, owned);
-  const documents = readingDirectly(documentsOverChannel(pair.channel), `${newFile(t)}.missing`);
+  const documents = withDirectReads(documentsOverChannel(pair.channel), `${newFile(t)}.missing`);
   t.teardown(() => owned.close());
   const things = await documents.collection({ name: 'things', indexes: [] });
   await things.insertOne({ _id: 'a' });

@@ -2,11 +2,18 @@
 import fc from 'fast-check';
 import { Query } from 'mingo';
 import t from 'tap';
-import { Database } from '../../../../src/platform/stores/documents/embedded/database.ts';
+import { SqliteDatabase } from '../../../../src/platform/stores/documents/embedded/database.ts';
 import { declareTable } from '../../../../src/platform/stores/documents/embedded/declare.ts';
-import { conditionOf, selectOf } from '../../../../src/platform/stores/documents/embedded/filter-sql.ts';
-import { shapeOf } from '../../../../src/platform/stores/documents/embedded/shape.ts';
-import type { CollectionSpec, Filter, Sort } from '../../../../src/platform/stores/documents/port.ts';
+import {
+  filterCondition,
+  selectStatement,
+} from '../../../../src/platform/stores/documents/embedded/filter-sql.ts';
+import { tableShapeOf } from '../../../../src/platform/stores/documents/embedded/shape.ts';
+import type {
+  CollectionSpec,
+  DocumentFilter,
+  SortOrder,
+} from '../../../../src/platform/stores/documents/port.ts';
 
 const spec: CollectionSpec = {
   name: 'jobs',
@@ -38,19 +45,19 @@ const spec: CollectionSpec = {
     },
   ],
 };
-const database = new Database(':memory:');
+const database = new SqliteDatabase(':memory:');
 declareTable(database, spec);
-const shape = shapeOf(spec);
+const shape = tableShapeOf(spec);
 t.teardown(() => database.close());
 
-function plan(filter: Filter, sort: Sort): string {
-  const { sql, params } = selectOf('rowid, body', filter, { sort }, shape);
+function plan(filter: DocumentFilter, sort: SortOrder): string {
+  const { sql, params } = selectStatement('rowid, body', filter, { sort }, shape);
   return Array.from(database.iterate(`EXPLAIN QUERY PLAN ${sql}`, params), ({ detail }) =>
     String(detail),
   ).join('; ');
 }
 
-const LOOKUPS: Array<[promise: string, index: string, filter: Filter, sort: Sort]> = [
+const LOOKUPS: Array<[promise: string, index: string, filter: DocumentFilter, sort: SortOrder]> = [
   ['by _id', 'sqlite_autoindex_jobs_1', { _id: 'j' }, []],
   ['several by _id', 'sqlite_autoindex_jobs_1', { _id: { $in: ['a', 'b'] }, other: 1 }, []],
   ['a claim in order', 'jobs.queue', { status: 'QUEUED', other: { $ne: 3 } }, [['served', 1]]],
@@ -130,7 +137,10 @@ const match = fc.oneof(
   ),
 );
 const ofEntries = match.chain(([name, wanted]) =>
-  fc.constantFrom<Filter>({ [name]: { $elemMatch: wanted } }, { [name]: { $not: { $elemMatch: wanted } } }),
+  fc.constantFrom<DocumentFilter>(
+    { [name]: { $elemMatch: wanted } },
+    { [name]: { $not: { $elemMatch: wanted } } },
+  ),
 );
 const part = fc.oneof(
   fc
@@ -167,7 +177,7 @@ t.test('a filter selects what the language of MongoDB makes of it', async (t) =>
 });
 
 t.test('what SQL cannot say is refused, and never answered with other documents', async (t) => {
-  const refused: Array<[filter: Filter, message: RegExp]> = [
+  const refused: Array<[filter: DocumentFilter, message: RegExp]> = [
     [{ other: { a: 1 } }, /\$eq takes text/],
     [{ other: ['a'] }, /\$eq takes text/],
     [{ other: { $in: [null] } }, /\$in takes/],
@@ -179,5 +189,5 @@ t.test('what SQL cannot say is refused, and never answered with other documents'
     [{ 'a"b': 1 }, /not the name of a field/],
   ];
   for (const [filter, message] of refused)
-    t.throws(() => conditionOf(filter, shape), { name: 'TypeError', message }, JSON.stringify(filter));
+    t.throws(() => filterCondition(filter, shape), { name: 'TypeError', message }, JSON.stringify(filter));
 });

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import type { CollectionSpec, Documents } from '../../../../src/platform/stores/documents/port.ts';
+import type { CollectionSpec, DocumentStore } from '../../../../src/platform/stores/documents/port.ts';
 import { prepareCollections } from '../../../../src/platform/stores/documents/preparation.ts';
 import { manualClock } from '../../../support/clock.ts';
 
@@ -20,7 +20,7 @@ t.test('a start that waits for indexes says which, again and again until they ar
       if (name === 'large') await built.promise;
       made.push(name);
     },
-  } as unknown as Documents;
+  } as unknown as DocumentStore;
   const specs = ['small', 'large', 'last'].map((name) => ({ name, indexes: [] }));
   const prepared = prepareCollections(documents, specs, { log, clock });
   await new Promise(setImmediate);

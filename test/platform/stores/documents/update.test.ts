@@ -2,8 +2,11 @@
 import fc from 'fast-check';
 import { update as reference } from 'mingo/updater';
 import t from 'tap';
-import { applyUpdate, upserted } from '../../../../src/platform/stores/documents/embedded/update.ts';
-import type { Document, Update } from '../../../../src/platform/stores/documents/port.ts';
+import {
+  applyDocumentUpdate,
+  upsertedDocument,
+} from '../../../../src/platform/stores/documents/embedded/update.ts';
+import type { DocumentUpdate, DocumentWithId } from '../../../../src/platform/stores/documents/port.ts';
 
 const value = fc.oneof(fc.integer({ min: -9, max: 9 }), fc.constantFrom('a', 'b', true, null));
 const entry = fc.oneof(
@@ -61,9 +64,9 @@ t.test('every operator does what the library of filters makes of it', async (t) 
         structuredClone({ _id: 'd', ...fields }),
         structuredClone({ _id: 'd', ...fields }),
       ];
-      const update = { [operator]: { [path]: argument } } as Update;
+      const update = { [operator]: { [path]: argument } } as DocumentUpdate;
       reference(theirs, structuredClone(update) as Parameters<typeof reference>[1]);
-      applyUpdate(ours, structuredClone(update));
+      applyDocumentUpdate(ours, structuredClone(update));
       // What is new in a list that is not there yet is cut like any other; the library forgets that.
       const isCutNew = operator === '$push' && Object.hasOwn(Object(argument), '$slice');
       if (isCutNew && listAt(fields, path) === undefined) return;
@@ -88,13 +91,13 @@ function listAt(fields: Record<string, unknown>, path: string): unknown[] | unde
 }
 
 t.test('a list that is new is cut like any other', async (t) => {
-  const document: Document & { list?: number[] } = { _id: 'd' };
-  applyUpdate(document, { $push: { list: { $each: [1, 2, 3], $slice: -2 } } });
+  const document: DocumentWithId & { list?: number[] } = { _id: 'd' };
+  applyDocumentUpdate(document, { $push: { list: { $each: [1, 2, 3], $slice: -2 } } });
   t.same(document, { _id: 'd', list: [2, 3] });
 });
 
 t.test('what MongoDB refuses is refused, and says which field it is', async (t) => {
-  const refused: Array<[Update, RegExp]> = [
+  const refused: Array<[DocumentUpdate, RegExp]> = [
     [{ $set: { _id: 'other' } }, /_id/],
     [{ $set: { a: 1 }, $inc: { a: 1 } }, /a would be changed twice/],
     [{ $set: { 'deep.n': 1 }, $unset: { deep: '' } }, /would be changed twice/],
@@ -105,19 +108,23 @@ t.test('what MongoDB refuses is refused, and says which field it is', async (t) 
     [{ $set: { 'list.name': 1 } }, /list\.name leads through/],
     [{ $set: { '__proto__.seen': 1 } }, /not a path/],
     [{ $set: { 'list.$': 1 } }, /not a path/],
-    [{ $rename: { word: 'other' } } as Update, /no update operator \$rename/],
+    [{ $rename: { word: 'other' } } as DocumentUpdate, /no update operator \$rename/],
   ];
   for (const [update, message] of refused) {
     const document = { _id: 'd', word: 'w', empty: null, list: [{ name: 1 }], deep: { n: 1 } };
-    t.throws(() => applyUpdate(document, update), { name: 'TypeError', message }, JSON.stringify(update));
+    t.throws(
+      () => applyDocumentUpdate(document, update),
+      { name: 'TypeError', message },
+      JSON.stringify(update),
+    );
   }
-  const document = { _id: 'd' } as Document & Record<string, unknown>;
-  applyUpdate(document, { $inc: { toString: 1 }, $set: { none: undefined } });
+  const document = { _id: 'd' } as DocumentWithId & Record<string, unknown>;
+  applyDocumentUpdate(document, { $inc: { toString: 1 }, $set: { none: undefined } });
   t.same({ ...document }, { _id: 'd', toString: 1 });
 });
 
 t.test('an upsert begins with what its filter fixes', async (t) => {
   const update = { $setOnInsert: { born: 1 }, $inc: { 'deep.n': 2 }, $push: { list: 'x' } };
-  const made = upserted({ _id: 'd', owner: 'o', $and: [{ kind: 'k' }], n: { $gt: 1 } }, update);
+  const made = upsertedDocument({ _id: 'd', owner: 'o', $and: [{ kind: 'k' }], n: { $gt: 1 } }, update);
   t.same(made, { _id: 'd', owner: 'o', kind: 'k', born: 1, deep: { n: 2 }, list: ['x'] });
 });

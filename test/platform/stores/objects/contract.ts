@@ -3,13 +3,13 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { randomText } from '../../../../src/platform/ids/ids.ts';
-import type { Objects } from '../../../../src/platform/stores/objects/port.ts';
+import type { ObjectStore } from '../../../../src/platform/stores/objects/port.ts';
 
 const MEGABYTE = 1_048_576;
 const HOUR_MS = 3_600_000;
 
 /** The promises of an object store, for every implementation of it. */
-export function objectsContract(t: Test, open: () => Objects): void {
+export function objectsContract(t: Test, open: () => ObjectStore): void {
   const key = () => `contract/${randomText(16)}`;
 
   t.test('bytes come back as they went, with their size and type', async (t) => {

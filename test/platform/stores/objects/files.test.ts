@@ -3,19 +3,19 @@ import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import t from 'tap';
-import { FileObjects } from '../../../../src/platform/stores/objects/files.ts';
+import { FileObjectStore } from '../../../../src/platform/stores/objects/files.ts';
 import { objectsContract } from './contract.ts';
 
 const DAY_MS = 86_400_000;
 
 t.test('as files', async (t) => {
-  const objects = new FileObjects(join(t.testdir(), 'data/objects'));
+  const objects = new FileObjectStore(join(t.testdir(), 'data/objects'));
   objectsContract(t, () => objects);
 });
 
 t.test('a failed put leaves no file behind', async (t) => {
   const directory = t.testdir();
-  const objects = new FileObjects(directory);
+  const objects = new FileObjectStore(directory);
   const failing = Readable.from(
     (async function* () {
       yield Buffer.alloc(100_000);
@@ -30,7 +30,7 @@ t.test('a failed put leaves no file behind', async (t) => {
 
 t.test('a small object that was read before is what another process made of it since', async (t) => {
   const directory = t.testdir();
-  const [here, elsewhere] = [new FileObjects(directory), new FileObjects(directory)];
+  const [here, elsewhere] = [new FileObjectStore(directory), new FileObjectStore(directory)];
   const read = async () => {
     const bytes = await here.read('a/logo', 100);
     return bytes && Buffer.from(bytes).toString();
@@ -58,13 +58,13 @@ t.test('what a process that died was writing is removed a day later, and no soon
   for (const name of ['left', 'in-use']) await writeFile(join(directory, '~tmp', name), 'half');
   const longAgo = new Date(Date.now() - 2 * DAY_MS);
   await utimes(join(directory, '~tmp', 'left'), longAgo, longAgo);
-  await new FileObjects(directory).ping();
+  await new FileObjectStore(directory).ping();
   t.same(await readdir(join(directory, '~tmp')), ['in-use']);
 });
 
 t.test('age is told from the instant of storing', async (t) => {
   const directory = t.testdir();
-  const objects = new FileObjects(directory);
+  const objects = new FileObjectStore(directory);
   await objects.put('tmp/old', Buffer.from('x'), 'text/plain');
   await objects.put('tmp/new', Buffer.from('x'), 'text/plain');
   const paths = await readdir(directory, { recursive: true });
@@ -76,7 +76,7 @@ t.test('age is told from the instant of storing', async (t) => {
 
 t.test('what the disk refuses is StoreUnavailableError', async (t) => {
   const directory = join(t.testdir({ file: 'not a directory' }), 'file');
-  const objects = new FileObjects(directory);
+  const objects = new FileObjectStore(directory);
   const unavailable = { name: 'StoreUnavailableError' };
   const body = Readable.from([Buffer.from('x')]);
   await t.rejects(objects.put('a', body, 'text/plain'), unavailable);

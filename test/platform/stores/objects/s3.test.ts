@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { BucketStorage } from '../../../../src/platform/file-cache/bucket-storage.ts';
-import { S3Objects } from '../../../../src/platform/stores/objects/s3.ts';
+import { S3ObjectStore } from '../../../../src/platform/stores/objects/s3.ts';
 import { startMinio, type TestMinio } from '../../../support/services/minio.ts';
 import { startProxy } from '../../../support/services/proxy.ts';
 import { fileCacheContract } from '../../file-cache/contract.ts';
@@ -19,7 +19,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
   Object.assign(process.env, minio.credentials);
   const client = new S3Client({ region, endpoint: minio.url, forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
-  const objects = new S3Objects({ bucket, region, endpoint: minio.url });
+  const objects = new S3ObjectStore({ bucket, region, endpoint: minio.url });
   const port = Number(new URL(minio.url).port);
   const unavailable = { name: 'StoreUnavailableError' };
   t.teardown(async () => {
@@ -39,7 +39,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
 
   t.test('a connection lost in the middle of a put stores nothing', async (t) => {
     const proxy = await startProxy(port);
-    const distant = new S3Objects({ bucket, region, endpoint: `http://127.0.0.1:${proxy.port}` });
+    const distant = new S3ObjectStore({ bucket, region, endpoint: `http://127.0.0.1:${proxy.port}` });
     t.teardown(async () => {
       await distant.close();
       await proxy.stop();
@@ -66,7 +66,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
 
   t.test('a connection lost in the middle of a read is told', async (t) => {
     const proxy = await startProxy(port);
-    const distant = new S3Objects({ bucket, region, endpoint: `http://127.0.0.1:${proxy.port}` });
+    const distant = new S3ObjectStore({ bucket, region, endpoint: `http://127.0.0.1:${proxy.port}` });
     t.teardown(async () => {
       await distant.close();
       await proxy.stop();
@@ -81,7 +81,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
 
   t.test('a bucket that hangs is refused, and answers again when it does', async (t) => {
     const proxy = await startProxy(port);
-    const distant = new S3Objects({ bucket, region, endpoint: `http://127.0.0.1:${proxy.port}` });
+    const distant = new S3ObjectStore({ bucket, region, endpoint: `http://127.0.0.1:${proxy.port}` });
     t.teardown(async () => {
       await distant.close();
       await proxy.stop();
@@ -114,7 +114,7 @@ async function promisesOnS3(minio: TestMinio): Promise<void> {
   });
 
   t.test('a bucket that is not there is StoreUnavailableError, not a missing object', async (t) => {
-    const elsewhere = new S3Objects({ bucket: 'no-such-bucket', region, endpoint: minio.url });
+    const elsewhere = new S3ObjectStore({ bucket: 'no-such-bucket', region, endpoint: minio.url });
     t.teardown(() => elsewhere.close());
     await t.rejects(elsewhere.ping(), unavailable);
     await t.rejects(elsewhere.get('a'), unavailable);

@@ -4,11 +4,11 @@ import type { JobsContext } from '../../../../src/product/jobs/context.ts';
 import type { Decided } from '../../../../src/product/jobs/engine/outcomes.ts';
 import { JobSweeps } from '../../../../src/product/jobs/engine/sweeps.ts';
 import { ItemsStore } from '../../../../src/product/jobs/items-store.ts';
-import type { ItemDocument, Progress } from '../../../../src/product/jobs/job.ts';
+import type { ChainProgress, ItemDocument } from '../../../../src/product/jobs/job.ts';
 import { borrowStore, closeStores } from '../../../chaos/stores.ts';
 
 const AT = new Date('2026-03-04T05:06:07.890Z');
-const AFTER_FIRST: Progress = { segment: 1, objectKey: 'between/one', runs: 0, credits: 12 };
+const AFTER_FIRST: ChainProgress = { segment: 1, objectKey: 'between/one', runs: 0, credits: 12 };
 
 /**
  * Claimed for the fifth time, each time past its lease, by a process that stands still since before its lease ran out.

@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { type CallReply, PendingCalls } from '../../embedded/pending-calls.ts';
-import { type CollectionSpec, type Document, type ListedDocuments, StoreUnavailableError } from '../port.ts';
-import { remoteCollection } from '../remote.ts';
-import type { CallMessage } from './thread.ts';
+import {
+  type CollectionSpec,
+  type DocumentWithId,
+  type ListableDocumentStore,
+  StoreUnavailableError,
+} from '../port.ts';
+import { createRemoteCollection } from '../remote.ts';
+import type { CollectionCallMessage } from './thread.ts';
 
 /** The id of a call whose answer nobody waits for. */
 const UNANSWERED_CALL_ID = 0;
@@ -13,10 +18,10 @@ const UNANSWERED_CALL_ID = 0;
  * DataDirectory. A thread that dies (a full disk, an I/O error) is replaced at the next call. Calls that waited for it
  * get StoreUnavailableError, and may or may not have been written.
  */
-export function openEmbeddedDocuments(path: string): ListedDocuments {
+export function openEmbeddedDocuments(path: string): ListableDocumentStore {
   const pending = new PendingCalls();
   const specs = new Map<string, CollectionSpec>();
-  let unsent: CallMessage[] = [];
+  let unsent: CollectionCallMessage[] = [];
   let thread: Worker | null = null;
   let closed = false;
 
@@ -33,7 +38,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
     });
     const declarations = Array.from(
       specs.values(),
-      (spec): CallMessage => ({
+      (spec): CollectionCallMessage => ({
         id: UNANSWERED_CALL_ID,
         collection: spec.name,
         method: 'declare',
@@ -45,7 +50,7 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
   }
 
   /** Queues a call. The calls of one turn of the event loop are sent together. */
-  function send(call: CallMessage): void {
+  function send(call: CollectionCallMessage): void {
     unsent.push(call);
     if (unsent.length > 1) return;
     queueMicrotask(() => {
@@ -63,10 +68,10 @@ export function openEmbeddedDocuments(path: string): ListedDocuments {
   }
 
   return {
-    async collection<T extends Document>(spec: CollectionSpec) {
+    async collection<T extends DocumentWithId>(spec: CollectionSpec) {
       await call(spec.name, 'declare', [spec]);
       specs.set(spec.name, spec);
-      return remoteCollection<T>(spec.name, call);
+      return createRemoteCollection<T>(spec.name, call);
     },
     async collections() {
       return (await call('', 'collections', [])) as CollectionSpec[];

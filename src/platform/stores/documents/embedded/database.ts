@@ -1,17 +1,17 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
-import { MEGABYTE } from '../../../values/units.ts';
-import { valueAt } from './fields.ts';
-import { keyOfField } from './keys.ts';
+import { MEGABYTE_BYTES } from '../../../values/units.ts';
+import { valueAtPath } from './fields.ts';
+import { indexKeyOfField } from './keys.ts';
 
 /** The most cached prepared statements. The service uses some dozens. */
 const MAX_STATEMENTS = 300;
 
 /** The write-ahead log is truncated to this size after a long reader (a backup) made it grow. */
-const MAX_LOG_BYTES = 8 * MEGABYTE;
+const MAX_LOG_BYTES = 8 * MEGABYTE_BYTES;
 
 /** A SQLite file with synced commits. */
-export class Database {
+export class SqliteDatabase {
   readonly #sqlite: DatabaseSync;
   readonly #statements = new LRUCache<string, StatementSync>({ max: MAX_STATEMENTS });
 
@@ -21,9 +21,11 @@ export class Database {
     this.#sqlite.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES};`);
     // A function for the columns of an index that is created for existing documents.
     const pure = { deterministic: true };
-    this.#sqlite.function('key_of', pure, (body, path) => keyOfField(JSON.parse(String(body)), String(path)));
+    this.#sqlite.function('key_of', pure, (body, path) =>
+      indexKeyOfField(JSON.parse(String(body)), String(path)),
+    );
     this.#sqlite.function('has_field', pure, (body, path) =>
-      valueAt(JSON.parse(String(body)), String(path)) === undefined ? 0 : 1,
+      valueAtPath(JSON.parse(String(body)), String(path)) === undefined ? 0 : 1,
     );
   }
 

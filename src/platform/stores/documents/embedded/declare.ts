@@ -1,7 +1,7 @@
 import type { CollectionSpec, IndexSpec } from '../port.ts';
-import type { Database } from './database.ts';
-import { quoted, shapeOf, type TableShape } from './shape.ts';
-import { Table } from './table.ts';
+import type { SqliteDatabase } from './database.ts';
+import { quotedIdentifier, type TableShape, tableShapeOf } from './shape.ts';
+import { SqliteCollection } from './table.ts';
 
 const ROWS_PER_BATCH = 1_000;
 const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
@@ -11,13 +11,13 @@ const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY K
  * index whose declaration has changed is built again, and other indexes stay, because two slices may share a
  * collection. It does nothing when all indexes exist.
  */
-export function declareTable(database: Database, { name, indexes }: CollectionSpec): Table {
+export function declareTable(database: SqliteDatabase, { name, indexes }: CollectionSpec): SqliteCollection {
   database.exec('SAVEPOINT declare');
   try {
-    const shape = shapeOf({ name, indexes: remembered(database, name, indexes) });
+    const shape = tableShapeOf({ name, indexes: remembered(database, name, indexes) });
     if (reshape(database, shape)) database.forgetStatements();
     database.exec('RELEASE declare');
-    return new Table(database, shape);
+    return new SqliteCollection(database, shape);
   } catch (error) {
     database.exec('ROLLBACK TO declare; RELEASE declare');
     database.forgetStatements();
@@ -26,7 +26,7 @@ export function declareTable(database: Database, { name, indexes }: CollectionSp
 }
 
 /** The collections that were declared in this database, sorted by name. */
-export function declaredCollections(database: Database): CollectionSpec[] {
+export function readDeclaredCollections(database: SqliteDatabase): CollectionSpec[] {
   database.exec(INDEXES_TABLE);
   const rows = database.iterate('SELECT collection, specs FROM _indexes ORDER BY collection', []);
   return Array.from(rows, ({ collection, specs }) => ({
@@ -39,7 +39,11 @@ export function declaredCollections(database: Database): CollectionSpec[] {
  * Records the declared indexes in a table, and returns all of the collection, with the latest declaration of each name.
  * Names of collections do not begin with an underscore.
  */
-function remembered(database: Database, collection: string, declared: readonly IndexSpec[]): IndexSpec[] {
+function remembered(
+  database: SqliteDatabase,
+  collection: string,
+  declared: readonly IndexSpec[],
+): IndexSpec[] {
   database.exec(INDEXES_TABLE);
   const row = database.get('SELECT specs FROM _indexes WHERE collection = ?', [collection]);
   const before = String(row?.specs ?? '[]');
@@ -52,8 +56,8 @@ function remembered(database: Database, collection: string, declared: readonly I
   return specs;
 }
 
-function reshape(database: Database, shape: TableShape): boolean {
-  const table = quoted(shape.table);
+function reshape(database: SqliteDatabase, shape: TableShape): boolean {
+  const table = quotedIdentifier(shape.table);
   database.exec(`CREATE TABLE IF NOT EXISTS ${table} ("_id" PRIMARY KEY NOT NULL, body TEXT NOT NULL)`);
   const columns = columnsOf(database, shape);
   const indexes = indexesOf(database, shape);
@@ -64,9 +68,10 @@ function reshape(database: Database, shape: TableShape): boolean {
   const newColumns = [...fills].filter(([name]) => !columns.includes(name));
   const newIndexes = [...shape.indexes].filter(([name, sql]) => indexes.get(name) !== sql);
 
-  for (const [name] of staleIndexes) database.exec(`DROP INDEX ${quoted(name)}`);
-  for (const name of staleColumns) database.exec(`ALTER TABLE ${table} DROP COLUMN ${quoted(name)}`);
-  for (const [name] of newColumns) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quoted(name)}`);
+  for (const [name] of staleIndexes) database.exec(`DROP INDEX ${quotedIdentifier(name)}`);
+  for (const name of staleColumns)
+    database.exec(`ALTER TABLE ${table} DROP COLUMN ${quotedIdentifier(name)}`);
+  for (const [name] of newColumns) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quotedIdentifier(name)}`);
   if (newColumns.length > 0) fill(database, table, newColumns);
   for (const [, sql] of newIndexes) database.exec(sql);
   return [staleIndexes, staleColumns, newColumns, newIndexes].some((changes) => changes.length > 0);
@@ -85,8 +90,14 @@ function fillsOf({ keys, presences }: TableShape): Map<string, string> {
  * Fills the columns in batches, because a statement keeps every text that it passes to a function in memory until it
  * ends.
  */
-function fill(database: Database, table: string, columns: Array<[column: string, expression: string]>): void {
-  const assignments = columns.map(([column, expression]) => `${quoted(column)} = ${expression}`).join(', ');
+function fill(
+  database: SqliteDatabase,
+  table: string,
+  columns: Array<[column: string, expression: string]>,
+): void {
+  const assignments = columns
+    .map(([column, expression]) => `${quotedIdentifier(column)} = ${expression}`)
+    .join(', ');
   const ends = database.get(`SELECT min(rowid) AS first, max(rowid) AS last FROM ${table}`, []);
   const last = Number(ends?.last ?? -1);
   for (let first = Number(ends?.first ?? 0); first <= last; first += ROWS_PER_BATCH) {
@@ -95,13 +106,13 @@ function fill(database: Database, table: string, columns: Array<[column: string,
   }
 }
 
-function columnsOf(database: Database, { table }: TableShape): string[] {
+function columnsOf(database: SqliteDatabase, { table }: TableShape): string[] {
   const rows = database.iterate('SELECT name FROM pragma_table_info(?)', [table]);
   return Array.from(rows, ({ name }) => String(name));
 }
 
 /** The statement that created each index. */
-function indexesOf(database: Database, { table }: TableShape): Map<string, string> {
+function indexesOf(database: SqliteDatabase, { table }: TableShape): Map<string, string> {
   const rows = database.iterate(
     "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?",
     [table],

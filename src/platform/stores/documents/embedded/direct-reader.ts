@@ -1,9 +1,17 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Collection, CollectionSpec, Document, Documents, Filter, FindOptions, Sort } from '../port.ts';
-import { pick } from './fields.ts';
-import { selectOf } from './filter-sql.ts';
-import { type Key, keyOfValue } from './keys.ts';
-import { shapeOf } from './shape.ts';
+import type {
+  CollectionSpec,
+  DocumentCollection,
+  DocumentFilter,
+  DocumentStore,
+  DocumentWithId,
+  FindOptions,
+  SortOrder,
+} from '../port.ts';
+import { pickFields } from './fields.ts';
+import { selectStatement } from './filter-sql.ts';
+import { type IndexKey, indexKeyOfValue } from './keys.ts';
+import { tableShapeOf } from './shape.ts';
 
 /**
  * The most text of several rows together. It takes some tenths of a millisecond to parse. Larger reads are left to the
@@ -17,7 +25,7 @@ const MAX_READ_BYTES = 64 * 1024;
  * visible as soon as it is on disk, even before it is acknowledged. All other calls go to the primary, and so do reads
  * that fail here. A direct read blocks this process while the disk reads rows that are not in memory.
  */
-export function readingDirectly(documents: Documents, path: string): Documents {
+export function withDirectReads(documents: DocumentStore, path: string): DocumentStore {
   let database: DatabaseSync | null = null;
   /** Prepared statements by their text. A collection has a few. */
   const statements = new Map<string, StatementSync>();
@@ -44,26 +52,26 @@ export function readingDirectly(documents: Documents, path: string): Documents {
   }
 
   return {
-    async collection<T extends Document>(spec: CollectionSpec): Promise<Collection<T>> {
+    async collection<T extends DocumentWithId>(spec: CollectionSpec): Promise<DocumentCollection<T>> {
       const collection = await documents.collection<T>(spec);
-      const shape = shapeOf(spec);
+      const shape = tableShapeOf(spec);
 
       /** The statement texts of queries by their kind; null for queries that are not read here. */
       const known = new Map<string, string | null>();
 
       /** The statement of a query whose fields are each fixed to one value; null if no index answers it completely. */
-      function statementFor(filter: Filter, options: FindOptions): string | null {
+      function statementFor(filter: DocumentFilter, options: FindOptions): string | null {
         const kind = kindOf(filter, options);
         const found = known.get(kind);
         if (found !== undefined) return found;
         const isRead = isReadByIndex(spec, Object.keys(filter), options.sort ?? []);
-        const sql = isRead ? selectOf('body', filter, options, shape).sql : null;
+        const sql = isRead ? selectStatement('body', filter, options, shape).sql : null;
         known.set(kind, sql);
         return sql;
       }
 
       /** The documents that match a filter. Undefined when they are not read here, or the read fails. */
-      function read(filter: Filter, options: FindOptions): T[] | undefined {
+      function read(filter: DocumentFilter, options: FindOptions): T[] | undefined {
         const keys = keysOf(filter);
         if (keys === undefined || (options.skip ?? 0) > 0) return undefined;
         const sql = statementFor(filter, options);
@@ -107,15 +115,15 @@ function bodiesOf(rows: Iterable<unknown>): string[] | undefined {
   return bodies;
 }
 
-function picked<T extends Document>(document: T, fields: readonly string[] | undefined): T {
-  return fields === undefined ? document : (pick(document, fields) as T);
+function picked<T extends DocumentWithId>(document: T, fields: readonly string[] | undefined): T {
+  return fields === undefined ? document : (pickFields(document, fields) as T);
 }
 
 /** The values that a filter requires, in the order of its fields. Undefined if a field has another condition. */
-function keysOf(filter: Filter): Key[] | undefined {
-  const keys: Key[] = [];
+function keysOf(filter: DocumentFilter): IndexKey[] | undefined {
+  const keys: IndexKey[] = [];
   for (const field in filter) {
-    const key = filter[field] === undefined ? undefined : keyOfValue(filter[field]);
+    const key = filter[field] === undefined ? undefined : indexKeyOfValue(filter[field]);
     if (key === undefined) return undefined;
     keys.push(key);
   }
@@ -123,7 +131,7 @@ function keysOf(filter: Filter): Key[] | undefined {
 }
 
 /** What the text of a statement depends on: the fields of a filter, which of them are null, and the sort. */
-function kindOf(filter: Filter, { sort = [] }: FindOptions): string {
+function kindOf(filter: DocumentFilter, { sort = [] }: FindOptions): string {
   let kind = '';
   for (const field in filter) kind += filter[field] === null ? `${field}=null,` : `${field},`;
   for (const [field, direction] of sort) kind += ` ${field} ${direction}`;
@@ -135,7 +143,7 @@ function kindOf(filter: Filter, { sort = [] }: FindOptions): string {
  * if the filter requires one value for the `_id`, or for exactly the first fields of an index, and the sort is that of
  * its next fields.
  */
-function isReadByIndex(spec: CollectionSpec, fixed: readonly string[], sort: Sort): boolean {
+function isReadByIndex(spec: CollectionSpec, fixed: readonly string[], sort: SortOrder): boolean {
   if (fixed.length === 0) return false;
   if (fixed.includes('_id')) return true;
   // A partial index lacks some documents.
@@ -143,7 +151,7 @@ function isReadByIndex(spec: CollectionSpec, fixed: readonly string[], sort: Sor
 }
 
 /** Whether an index begins with the fixed fields and continues with the sort, forwards or backwards. */
-function answers(fields: Sort, fixed: readonly string[], sort: Sort): boolean {
+function answers(fields: SortOrder, fixed: readonly string[], sort: SortOrder): boolean {
   const first = fields.slice(0, fixed.length).map(([field]) => field);
   if (first.length < fixed.length || !first.every((field) => fixed.includes(field))) return false;
   const next = fields.slice(fixed.length, fixed.length + sort.length);

@@ -1,9 +1,9 @@
-import type { GroupSpec } from '../port.ts';
+import type { GroupSumsSpec } from '../port.ts';
 
 type GroupRow = Record<string, string | number | null>;
 
 /** The value at a dotted path; undefined when it is missing. Lists are not searched. */
-export function valueAt(document: object, path: string): unknown {
+export function valueAtPath(document: object, path: string): unknown {
   let value: unknown = document;
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
@@ -15,7 +15,7 @@ export function valueAt(document: object, path: string): unknown {
 /**
  * The `_id` and the named fields of a document. Names are dotted; within a list, they select the field of each element.
  */
-export function pick(document: object, fields: readonly string[]): object {
+export function pickFields(document: object, fields: readonly string[]): object {
   if (!fields.some((field) => field.includes('.'))) return pickNames(document, fields);
   return pickPaths(
     document,
@@ -51,17 +51,17 @@ function isObject(value: unknown): value is object {
 /** Groups and sums a stream of documents, with one row in memory per distinct key. */
 export function groupedSums(
   documents: Iterable<object>,
-  { by, sums }: Pick<GroupSpec, 'by' | 'sums'>,
+  { by, sums }: Pick<GroupSumsSpec, 'by' | 'sums'>,
 ): GroupRow[] {
   const nothing = Object.fromEntries(Object.keys(sums).map((name) => [name, 0]));
   const rows = new Map<string, GroupRow>();
   for (const document of documents) {
-    const keys = Object.entries(by).map(([name, field]) => [name, valueAt(document, field) ?? null]);
+    const keys = Object.entries(by).map(([name, field]) => [name, valueAtPath(document, field) ?? null]);
     const text = JSON.stringify(keys);
     const row: GroupRow = rows.get(text) ?? { ...Object.fromEntries(keys), ...nothing };
     rows.set(text, row);
     for (const [name, field] of Object.entries(sums)) {
-      const value = field === 1 ? 1 : valueAt(document, field);
+      const value = field === 1 ? 1 : valueAtPath(document, field);
       if (typeof value === 'number') row[name] = Number(row[name]) + value;
     }
   }

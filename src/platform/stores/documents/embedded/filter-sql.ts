@@ -1,11 +1,11 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { isOperators } from '../filter.ts';
-import type { Filter, FindOptions, Sort } from '../port.ts';
-import { type Key, keyOfValue } from './keys.ts';
-import { LIMIT_OFFSET, quoted, type TableShape } from './shape.ts';
+import { isOperatorCondition } from '../filter.ts';
+import type { DocumentFilter, FindOptions, SortOrder } from '../port.ts';
+import { type IndexKey, indexKeyOfValue } from './keys.ts';
+import { LIMIT_OFFSET_CLAUSE, quotedIdentifier, type TableShape } from './shape.ts';
 
 /** A part of an SQL statement, with its parameters in the order of their question marks. */
-export interface Sql {
+export interface SqlFragment {
   sql: string;
   params: SQLInputValue[];
 }
@@ -21,15 +21,18 @@ interface FieldPlace {
 }
 
 /** The statement that reads the rows of a filter. */
-export function selectOf(
+export function selectStatement(
   columns: string,
-  filter: Filter,
+  filter: DocumentFilter,
   { sort = [], skip = 0, limit = -1 }: Omit<FindOptions, 'fields'>,
   shape: TableShape,
-): Sql {
-  const { sql, params } = conditionOf(filter, shape);
-  const rows = `SELECT ${columns} FROM ${quoted(shape.table)} WHERE ${sql}`;
-  return { sql: `${rows} ${orderBy(sort, shape)} ${LIMIT_OFFSET}`, params: [...params, limit, skip] };
+): SqlFragment {
+  const { sql, params } = filterCondition(filter, shape);
+  const rows = `SELECT ${columns} FROM ${quotedIdentifier(shape.table)} WHERE ${sql}`;
+  return {
+    sql: `${rows} ${orderByClause(sort, shape)} ${LIMIT_OFFSET_CLAUSE}`,
+    params: [...params, limit, skip],
+  };
 }
 
 /**
@@ -37,7 +40,7 @@ export function selectOf(
  * fields.
  * @throws TypeError for an operator that the port does not have, or an operand that it does not accept.
  */
-export function conditionOf(filter: Filter, shape: TableShape): Sql {
+export function filterCondition(filter: DocumentFilter, shape: TableShape): SqlFragment {
   return allOf(filter, {
     pathOf: (field) => literal(`$${namesIn(field)}`),
     columnOf: (field) => shape.keys.get(field),
@@ -47,50 +50,51 @@ export function conditionOf(filter: Filter, shape: TableShape): Sql {
 }
 
 /** The ORDER BY of a sort, or nothing. */
-export function orderBy(sort: Sort, shape: TableShape): string {
+export function orderByClause(sort: SortOrder, shape: TableShape): string {
   const terms = sort.map(([field, direction]) => {
     const column = shape.keys.get(field);
-    const key = column === undefined ? keyAt(literal(`$${namesIn(field)}`)) : quoted(column);
+    const key = column === undefined ? keyAt(literal(`$${namesIn(field)}`)) : quotedIdentifier(column);
     return `${key} ${direction === -1 ? 'DESC' : 'ASC'}`;
   });
   return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
 }
 
-function allOf(filter: Filter, place: FieldPlace): Sql {
+function allOf(filter: DocumentFilter, place: FieldPlace): SqlFragment {
   return joined(
     Object.entries(filter).map(([name, condition]) => compilePart(name, condition, place)),
     'AND',
   );
 }
 
-function compilePart(name: string, condition: unknown, place: FieldPlace): Sql {
+function compilePart(name: string, condition: unknown, place: FieldPlace): SqlFragment {
   if (name === '$and' || name === '$or') {
-    const parts = (condition as Filter[]).map((part) => allOf(part, place));
+    const parts = (condition as DocumentFilter[]).map((part) => allOf(part, place));
     return joined(parts, name === '$and' ? 'AND' : 'OR');
   }
   if (name === '$expr') return compileComparison(condition as Record<string, unknown>, place);
   if (name.startsWith('$')) throw new TypeError(`There is no filter operator ${name}.`);
-  return fieldIs(name, isOperators(condition) ? condition : { $eq: condition }, place);
+  return fieldIs(name, isOperatorCondition(condition) ? condition : { $eq: condition }, place);
 }
 
-function fieldIs(field: string, operators: Record<string, unknown>, place: FieldPlace): Sql {
+function fieldIs(field: string, operators: Record<string, unknown>, place: FieldPlace): SqlFragment {
   const parts = Object.entries(operators).map(([operator, operand]) => {
     const path = place.pathOf(field);
     const presence = place.presenceOf(field);
     if (operator === '$exists') {
-      if (presence !== undefined) return { sql: `${quoted(presence)} = ?`, params: [operand ? 1 : 0] };
+      if (presence !== undefined)
+        return { sql: `${quotedIdentifier(presence)} = ?`, params: [operand ? 1 : 0] };
       return { sql: `json_type(body, ${path}) IS ${operand ? 'NOT NULL' : 'NULL'}`, params: [] };
     }
     if (operator === '$not') {
       const { sql, params } = fieldIs(field, operand as Record<string, unknown>, place);
       return { sql: `NOT (${sql})`, params };
     }
-    if (operator === '$elemMatch') return anyEntryOf(path, operand as Filter, place);
+    if (operator === '$elemMatch') return anyEntryOf(path, operand as DocumentFilter, place);
     const column = place.columnOf(field);
-    const key = keyIs(column === undefined ? keyAt(path) : quoted(column), operator, operators);
+    const key = keyIs(column === undefined ? keyAt(path) : quotedIdentifier(column), operator, operators);
     // This condition is added even if the key implies it, because SQLite needs it to use a partial index.
     const isPresent = presence !== undefined && operator !== '$ne' && operand !== null;
-    return isPresent ? { sql: `${quoted(presence)} = 1 AND ${key.sql}`, params: key.params } : key;
+    return isPresent ? { sql: `${quotedIdentifier(presence)} = 1 AND ${key.sql}`, params: key.params } : key;
   });
   return joined(parts, 'AND');
 }
@@ -99,7 +103,7 @@ function fieldIs(field: string, operators: Record<string, unknown>, place: Field
  * The condition that some entry of the list at a path matches: by its fields, or itself by operators such as `{$eq:
  * 'a'}`.
  */
-function anyEntryOf(path: string, filter: Filter, { depth }: FieldPlace): Sql {
+function anyEntryOf(path: string, filter: DocumentFilter, { depth }: FieldPlace): SqlFragment {
   const entry = `entry${depth}`;
   const within: FieldPlace = {
     pathOf: (field) => `${entry}.fullkey${field === '' ? '' : ` || ${literal(namesIn(field))}`}`,
@@ -107,7 +111,7 @@ function anyEntryOf(path: string, filter: Filter, { depth }: FieldPlace): Sql {
     presenceOf: () => undefined,
     depth: depth + 1,
   };
-  const isOfFields = !isOperators(filter);
+  const isOfFields = !isOperatorCondition(filter);
   const { sql, params } = isOfFields ? allOf(filter, within) : fieldIs('', filter, within);
   const matching = isOfFields ? `${entry}.type IS 'object' AND ${sql}` : sql;
   const entries = `SELECT 1 FROM json_each(body, ${path}) AS ${entry}`;
@@ -117,23 +121,23 @@ function anyEntryOf(path: string, filter: Filter, { depth }: FieldPlace): Sql {
 const SIGNS = new Map(Object.entries({ $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }));
 
 /** The condition that a key, in a column or computed, fulfils one operator of its field. */
-function keyIs(key: string, operator: string, operators: Record<string, unknown>): Sql {
+function keyIs(key: string, operator: string, operators: Record<string, unknown>): SqlFragment {
   const operand = operators[operator];
   if (operator === '$in') return keyIsIn(key, operand);
   const sign = SIGNS.get(operator);
   if (sign !== undefined) return keyIsInRange(key, operator, sign, operators);
   if (operator !== '$eq' && operator !== '$ne')
     throw new TypeError(`There is no filter operator ${operator}.`);
-  const value = keyOfValue(operand);
+  const value = indexKeyOfValue(operand);
   if (value === undefined) throw new TypeError(`${operator} takes text, a number, true, false or null.`);
   return { sql: `${key} ${operator === '$eq' ? '=' : '<>'} ?`, params: [value] };
 }
 
-function keyIsIn(key: string, operand: unknown): Sql {
+function keyIsIn(key: string, operand: unknown): SqlFragment {
   if (!Array.isArray(operand) || !operand.every((one) => typeof one === 'string' || typeof one === 'number'))
     throw new TypeError('$in takes a list of texts and numbers.');
   // With a single value, SQLite can use the order of the index; with a list it cannot.
-  if (operand.length === 1) return { sql: `${key} = ?`, params: [operand[0] as Key] };
+  if (operand.length === 1) return { sql: `${key} = ?`, params: [operand[0] as IndexKey] };
   return { sql: `${key} IN (SELECT value FROM json_each(?))`, params: [JSON.stringify(operand)] };
 }
 
@@ -141,7 +145,12 @@ function keyIsIn(key: string, operand: unknown): Sql {
  * The condition that a key is in a range. As in MongoDB, numbers are compared only with numbers, and text only with
  * text.
  */
-function keyIsInRange(key: string, operator: string, sign: string, operators: Record<string, unknown>): Sql {
+function keyIsInRange(
+  key: string,
+  operator: string,
+  sign: string,
+  operators: Record<string, unknown>,
+): SqlFragment {
   const operand = operators[operator];
   if (typeof operand !== 'number' && typeof operand !== 'string')
     throw new TypeError(`${operator} takes text or a number.`);
@@ -158,7 +167,7 @@ function keyIsInRange(key: string, operator: string, sign: string, operators: Re
 /**
  * The condition that compares two sums of numbers and fields, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`.
  */
-function compileComparison(expression: Record<string, unknown>, place: FieldPlace): Sql {
+function compileComparison(expression: Record<string, unknown>, place: FieldPlace): SqlFragment {
   const [operator = '', ...others] = Object.keys(expression);
   const sign = SIGNS.get(operator);
   if (sign === undefined || others.length > 0)
@@ -172,7 +181,7 @@ function compileComparison(expression: Record<string, unknown>, place: FieldPlac
 
 const SUMS = new Map(Object.entries({ $add: '+', $subtract: '-' }));
 
-function compileSum(operand: unknown, place: FieldPlace): Sql {
+function compileSum(operand: unknown, place: FieldPlace): SqlFragment {
   if (typeof operand === 'number') return { sql: '?', params: [operand] };
   if (typeof operand === 'string' && operand.startsWith('$'))
     return { sql: `json_extract(body, ${place.pathOf(operand.slice(1))})`, params: [] };
@@ -185,7 +194,7 @@ function compileSum(operand: unknown, place: FieldPlace): Sql {
   );
 }
 
-function joined(parts: Sql[], operator: string): Sql {
+function joined(parts: SqlFragment[], operator: string): SqlFragment {
   if (parts.length === 0) return { sql: operator === 'OR' ? 'FALSE' : 'TRUE', params: [] };
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only;

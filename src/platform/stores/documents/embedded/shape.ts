@@ -13,7 +13,7 @@ export interface TableShape {
   refusals: ReadonlyMap<string, string>;
 }
 
-export function shapeOf(spec: CollectionSpec): TableShape {
+export function tableShapeOf(spec: CollectionSpec): TableShape {
   const keys = new Map([['_id', '_id']]);
   const presences = new Map<string, string>();
   for (const index of spec.indexes) {
@@ -36,12 +36,12 @@ function refusal(table: string, columns: string[]): string {
 
 function createIndex(table: string, index: IndexSpec, columns: string[]): string {
   const ordered = columns.map(
-    (column, at) => `${quoted(column)} ${index.fields[at]?.[1] === -1 ? 'DESC' : 'ASC'}`,
+    (column, at) => `${quotedIdentifier(column)} ${index.fields[at]?.[1] === -1 ? 'DESC' : 'ASC'}`,
   );
-  const partial = (index.whenPresent ?? []).map((field) => `${quoted(`has:${field}`)} = 1`);
+  const partial = (index.whenPresent ?? []).map((field) => `${quotedIdentifier(`has:${field}`)} = 1`);
   return [
-    `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quoted(`${table}.${index.name}`)}`,
-    `ON ${quoted(table)} (${ordered.join(', ')})`,
+    `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${quotedIdentifier(`${table}.${index.name}`)}`,
+    `ON ${quotedIdentifier(table)} (${ordered.join(', ')})`,
     ...(partial.length > 0 ? [`WHERE ${partial.join(' AND ')}`] : []),
   ].join(' ');
 }
@@ -51,9 +51,9 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
  * every execution, because the plan depends on the bound number. That costs several times the read. A sum instead of
  * the number avoids it.
  */
-export const LIMIT_OFFSET = 'LIMIT ? + 0 OFFSET ? + 0';
+export const LIMIT_OFFSET_CLAUSE = 'LIMIT ? + 0 OFFSET ? + 0';
 
 /** Quotes a name for a statement. */
-export function quoted(name: string): string {
+export function quotedIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,24 +1,24 @@
 import type { SQLInputValue } from 'node:sqlite';
 import {
-  type Collection,
-  type Document,
+  type DocumentCollection,
+  type DocumentFilter,
+  type DocumentUpdate,
+  type DocumentWithId,
   DuplicateKeyError,
-  type Filter,
   type FindOneAndUpdateOptions,
   type FindOptions,
-  type GroupSpec,
-  type Sort,
+  type GroupSumsSpec,
+  type SortOrder,
   StoreUnavailableError,
-  type Update,
   type UpdateOptions,
   type UpdateResult,
 } from '../port.ts';
-import type { Database } from './database.ts';
-import { groupedSums, pick, valueAt } from './fields.ts';
-import { conditionOf, selectOf } from './filter-sql.ts';
-import { type Key, keyOfField } from './keys.ts';
-import { quoted, type TableShape } from './shape.ts';
-import { applyUpdate, upserted } from './update.ts';
+import type { SqliteDatabase } from './database.ts';
+import { groupedSums, pickFields, valueAtPath } from './fields.ts';
+import { filterCondition, selectStatement } from './filter-sql.ts';
+import { type IndexKey, indexKeyOfField } from './keys.ts';
+import { quotedIdentifier, type TableShape } from './shape.ts';
+import { applyDocumentUpdate, upsertedDocument } from './update.ts';
 
 /** The methods of a collection, which are synchronous in the thread that owns the database. */
 type Synchronous<C> = {
@@ -29,11 +29,11 @@ interface StoredRow {
   rowid: number;
   /** The JSON text of `document` as read. */
   body: string;
-  document: Document & Record<string, unknown>;
+  document: DocumentWithId & Record<string, unknown>;
 }
 
 interface RowChange {
-  after: Document | null;
+  after: DocumentWithId | null;
   result: UpdateResult;
 }
 
@@ -41,27 +41,27 @@ const NOTHING: RowChange = { after: null, result: { matched: 0, modified: 0, ups
 const SQLITE_CONSTRAINT = 19;
 
 /** A collection in the thread that owns the database. */
-export class Table implements Synchronous<Collection<Document>> {
-  readonly #database: Database;
+export class SqliteCollection implements Synchronous<DocumentCollection<DocumentWithId>> {
+  readonly #database: SqliteDatabase;
   readonly #shape: TableShape;
   /** The name, as SQL writes it. */
   readonly #name: string;
 
-  constructor(database: Database, shape: TableShape) {
+  constructor(database: SqliteDatabase, shape: TableShape) {
     this.#database = database;
     this.#shape = shape;
-    this.#name = quoted(shape.table);
+    this.#name = quotedIdentifier(shape.table);
   }
 
-  insertOne(document: Document): void {
+  insertOne(document: DocumentWithId): void {
     const columns = this.#readColumns(document);
-    const names = ['body', ...columns.keys()].map(quoted).join(', ');
+    const names = ['body', ...columns.keys()].map(quotedIdentifier).join(', ');
     const placeholders = ['?', ...Array.from(columns, () => '?')].join(', ');
     const values = [JSON.stringify(document), ...columns.values()];
     this.#write(`INSERT INTO ${this.#name} (${names}) VALUES (${placeholders})`, values);
   }
 
-  insertMany(documents: readonly Document[]): { duplicates: number[] } {
+  insertMany(documents: readonly DocumentWithId[]): { duplicates: number[] } {
     const duplicates: number[] = [];
     for (const [index, document] of documents.entries()) {
       try {
@@ -74,36 +74,40 @@ export class Table implements Synchronous<Collection<Document>> {
     return { duplicates };
   }
 
-  findOne(filter: Filter, options?: Pick<FindOptions, 'sort' | 'fields'>): Document | null {
+  findOne(filter: DocumentFilter, options?: Pick<FindOptions, 'sort' | 'fields'>): DocumentWithId | null {
     return this.find(filter, { ...options, limit: 1 })[0] ?? null;
   }
 
-  find(filter: Filter, { fields, ...options }: FindOptions = {}): Document[] {
+  find(filter: DocumentFilter, { fields, ...options }: FindOptions = {}): DocumentWithId[] {
     return Array.from(this.#matches(filter, options), ({ document }) =>
-      fields === undefined ? document : (pick(document, fields) as Document),
+      fields === undefined ? document : (pickFields(document, fields) as DocumentWithId),
     );
   }
 
-  updateOne(filter: Filter, update: Update, options?: UpdateOptions): UpdateResult {
+  updateOne(filter: DocumentFilter, update: DocumentUpdate, options?: UpdateOptions): UpdateResult {
     return this.#updateFirst(filter, update, options).result;
   }
 
-  findOneAndUpdate(filter: Filter, update: Update, options?: FindOneAndUpdateOptions): Document | null {
+  findOneAndUpdate(
+    filter: DocumentFilter,
+    update: DocumentUpdate,
+    options?: FindOneAndUpdateOptions,
+  ): DocumentWithId | null {
     return this.#updateFirst(filter, update, options).after;
   }
 
-  updateMany(filter: Filter, update: Update): UpdateResult {
+  updateMany(filter: DocumentFilter, update: DocumentUpdate): UpdateResult {
     const result = { matched: 0, modified: 0, upsertedId: null };
     for (const row of this.#fixedMatches(filter)) {
-      const document = JSON.parse(row.body) as Document;
-      applyUpdate(document, update);
+      const document = JSON.parse(row.body) as DocumentWithId;
+      applyDocumentUpdate(document, update);
       result.matched += 1;
       result.modified += this.#store(row, document);
     }
     return result;
   }
 
-  replaceOne(filter: Filter, document: Document, { upsert }: UpdateOptions = {}): UpdateResult {
+  replaceOne(filter: DocumentFilter, document: DocumentWithId, { upsert }: UpdateOptions = {}): UpdateResult {
     const row = this.#first(filter);
     if (row !== null) {
       if (row.document._id !== document._id) throw new TypeError('The _id of a document does not change.');
@@ -114,24 +118,24 @@ export class Table implements Synchronous<Collection<Document>> {
     return { matched: 0, modified: 0, upsertedId: document._id };
   }
 
-  deleteOne(filter: Filter): number {
+  deleteOne(filter: DocumentFilter): number {
     const row = this.#first(filter);
     if (row === null) return 0;
     return this.#write(`DELETE FROM ${this.#name} WHERE rowid = ?`, [row.rowid]);
   }
 
-  deleteMany(filter: Filter): number {
-    const { sql, params } = conditionOf(filter, this.#shape);
+  deleteMany(filter: DocumentFilter): number {
+    const { sql, params } = filterCondition(filter, this.#shape);
     return this.#write(`DELETE FROM ${this.#name} WHERE ${sql}`, params);
   }
 
-  count(filter: Filter): number {
-    const { sql, params } = conditionOf(filter, this.#shape);
+  count(filter: DocumentFilter): number {
+    const { sql, params } = filterCondition(filter, this.#shape);
     const row = this.#database.get(`SELECT count(*) AS count FROM ${this.#name} WHERE ${sql}`, params);
     return Number(row?.count);
   }
 
-  group({ filter, ...spec }: GroupSpec) {
+  group({ filter, ...spec }: GroupSumsSpec) {
     return groupedSums(
       this.#matches(filter).map(({ document }) => document),
       spec,
@@ -139,8 +143,8 @@ export class Table implements Synchronous<Collection<Document>> {
   }
 
   /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
-  *#matches(filter: Filter, options: Omit<FindOptions, 'fields'> = {}): Generator<StoredRow, void> {
-    const { sql, params } = selectOf('rowid, body', filter, options, this.#shape);
+  *#matches(filter: DocumentFilter, options: Omit<FindOptions, 'fields'> = {}): Generator<StoredRow, void> {
+    const { sql, params } = selectStatement('rowid, body', filter, options, this.#shape);
     for (const row of this.#database.iterate(sql, params)) yield rowOf(row);
   }
 
@@ -148,7 +152,7 @@ export class Table implements Synchronous<Collection<Document>> {
    * Iterates over the matches that existed at the start, so that rows may be written meanwhile. Their row numbers are
    * kept in memory.
    */
-  *#fixedMatches(filter: Filter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
+  *#fixedMatches(filter: DocumentFilter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
     const rowids = Array.from(this.#matches(filter), ({ rowid }) => rowid);
     for (const rowid of rowids) {
       const row = this.#database.get(`SELECT body FROM ${this.#name} WHERE rowid = ?`, [rowid]);
@@ -156,36 +160,36 @@ export class Table implements Synchronous<Collection<Document>> {
     }
   }
 
-  #first(filter: Filter, sort: Sort = []): StoredRow | null {
+  #first(filter: DocumentFilter, sort: SortOrder = []): StoredRow | null {
     const [row] = this.#matches(filter, { sort, limit: 1 });
     return row ?? null;
   }
 
   #updateFirst(
-    filter: Filter,
-    update: Update,
+    filter: DocumentFilter,
+    update: DocumentUpdate,
     { upsert, sort = [] }: FindOneAndUpdateOptions = {},
   ): RowChange {
     const row = this.#first(filter, sort);
     if (row === null && !upsert) return NOTHING;
     if (row === null) {
-      const after = upserted(filter, update);
+      const after = upsertedDocument(filter, update);
       this.insertOne(after);
       return { after, result: { matched: 0, modified: 0, upsertedId: after._id } };
     }
-    const after = JSON.parse(row.body) as Document;
-    applyUpdate(after, update);
+    const after = JSON.parse(row.body) as DocumentWithId;
+    applyDocumentUpdate(after, update);
     return { after, result: { matched: 1, modified: this.#store(row, after), upsertedId: null } };
   }
 
   /** Writes a changed document: its text and the changed columns only, so that other indexes are not updated. */
-  #store(row: Pick<StoredRow, 'rowid' | 'body'>, document: Document): number {
+  #store(row: Pick<StoredRow, 'rowid' | 'body'>, document: DocumentWithId): number {
     const body = JSON.stringify(document);
     if (body === row.body) return 0;
-    const before = this.#readColumns(JSON.parse(row.body) as Document);
+    const before = this.#readColumns(JSON.parse(row.body) as DocumentWithId);
     const changed = [...this.#readColumns(document)].filter(([column, key]) => before.get(column) !== key);
     const assignments = ['body', ...changed.map(([column]) => column)].map(
-      (column) => `${quoted(column)} = ?`,
+      (column) => `${quotedIdentifier(column)} = ?`,
     );
     return this.#write(`UPDATE ${this.#name} SET ${assignments.join(', ')} WHERE rowid = ?`, [
       body,
@@ -194,12 +198,12 @@ export class Table implements Synchronous<Collection<Document>> {
     ]);
   }
 
-  #readColumns(document: Document): Map<string, Key> {
+  #readColumns(document: DocumentWithId): Map<string, IndexKey> {
     if (typeof document._id !== 'string') throw new TypeError('The _id of a document is text.');
-    const columns = new Map<string, Key>();
-    for (const [field, column] of this.#shape.keys) columns.set(column, keyOfField(document, field));
+    const columns = new Map<string, IndexKey>();
+    for (const [field, column] of this.#shape.keys) columns.set(column, indexKeyOfField(document, field));
     for (const [field, column] of this.#shape.presences) {
-      columns.set(column, valueAt(document, field) === undefined ? 0 : 1);
+      columns.set(column, valueAtPath(document, field) === undefined ? 0 : 1);
     }
     return columns;
   }

@@ -1,12 +1,12 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type CallReply, serializeError } from '../../embedded/pending-calls.ts';
 import type { CollectionSpec } from '../port.ts';
-import { Database } from './database.ts';
-import { declaredCollections, declareTable } from './declare.ts';
-import type { Table } from './table.ts';
+import { SqliteDatabase } from './database.ts';
+import { declareTable, readDeclaredCollections } from './declare.ts';
+import type { SqliteCollection } from './table.ts';
 
 /** One call of a collection's method. `declare` takes a CollectionSpec; `ping` and `close` take nothing. */
-export interface CallMessage {
+export interface CollectionCallMessage {
   id: number;
   collection: string;
   method: string;
@@ -21,13 +21,13 @@ export interface CallMessage {
 const port = parentPort;
 if (port === null) throw new Error('This file runs as a worker thread.');
 
-const database = new Database((workerData as { path: string }).path);
-const tables = new Map<string, Table>();
+const database = new SqliteDatabase((workerData as { path: string }).path);
+const tables = new Map<string, SqliteCollection>();
 
-port.on('message', (first: CallMessage[]) => {
+port.on('message', (first: CollectionCallMessage[]) => {
   const batch = [...first];
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-    batch.push(...(next.message as CallMessage[]));
+    batch.push(...(next.message as CollectionCallMessage[]));
   }
   port.postMessage(commit(batch));
   if (batch.some(({ method }) => method === 'close')) {
@@ -36,7 +36,7 @@ port.on('message', (first: CallMessage[]) => {
   }
 });
 
-function commit(batch: CallMessage[]): CallReply[] {
+function commit(batch: CollectionCallMessage[]): CallReply[] {
   database.exec('BEGIN');
   const answers = batch.map(answer);
   if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');
@@ -45,7 +45,7 @@ function commit(batch: CallMessage[]): CallReply[] {
 }
 
 /** Each change is one statement, so a failed call leaves nothing in the transaction of the others. */
-function answer(call: CallMessage): CallReply {
+function answer(call: CollectionCallMessage): CallReply {
   try {
     return { id: call.id, value: run(call) };
   } catch (error) {
@@ -53,15 +53,15 @@ function answer(call: CallMessage): CallReply {
   }
 }
 
-function run({ collection, method, args }: CallMessage): unknown {
+function run({ collection, method, args }: CollectionCallMessage): unknown {
   if (method === 'ping' || method === 'close') return undefined;
-  if (method === 'collections') return declaredCollections(database);
+  if (method === 'collections') return readDeclaredCollections(database);
   if (method === 'declare') {
     tables.set(collection, declareTable(database, args[0] as CollectionSpec));
     return undefined;
   }
   const table = tables.get(collection);
   if (table === undefined) throw new Error(`The collection ${collection} was not declared.`);
-  const execute = table[method as keyof Table] as (...args: unknown[]) => unknown;
+  const execute = table[method as keyof SqliteCollection] as (...args: unknown[]) => unknown;
   return execute.call(table, ...args);
 }

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fixedFieldsOf, upsertId } from '../filter.ts';
-import type { Document, Filter, Update } from '../port.ts';
-import { ABSENT_KEY, keyOfValue } from './keys.ts';
+import { equalityFieldsOf, upsertId } from '../filter.ts';
+import type { DocumentFilter, DocumentUpdate, DocumentWithId } from '../port.ts';
+import { ABSENT_INDEX_KEY, indexKeyOfValue } from './keys.ts';
 
 type ParentObject = Record<string, unknown>;
-type UpdateOperator = Exclude<keyof Update, '$setOnInsert'>;
+type UpdateOperator = Exclude<keyof DocumentUpdate, '$setOnInsert'>;
 
 /** Changes one field of its parent object. */
 type ChangeField = (parent: ParentObject, name: string, argument: unknown) => void;
@@ -46,7 +46,10 @@ const OPERATORS: Record<UpdateOperator, ChangeField> = {
  * @throws TypeError for an update that MongoDB refuses: of the `_id`, of a field and a part of it at once, or of a
  *   value that the operator cannot change.
  */
-export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, ...operators }: Update): void {
+export function applyDocumentUpdate(
+  document: DocumentWithId,
+  { $setOnInsert: _whenInserted, ...operators }: DocumentUpdate,
+): void {
   const changes = Object.entries(operators) as Array<[UpdateOperator, Record<string, unknown>]>;
   checkPaths(changes.flatMap(([, fields]) => Object.keys(fields)));
   for (const [operator, fields] of changes) {
@@ -62,11 +65,11 @@ export function applyUpdate(document: Document, { $setOnInsert: _whenInserted, .
 }
 
 /** The document that an upsert inserts: the fields that the filter requires, then $setOnInsert and the update. */
-export function upserted(filter: Filter, update: Update): Document {
-  const document: Document = { _id: upsertId(filter, update) };
-  const { _id, ...initial } = { ...fixedFieldsOf(filter), ...update.$setOnInsert };
-  applyUpdate(document, { $set: initial });
-  applyUpdate(document, update);
+export function upsertedDocument(filter: DocumentFilter, update: DocumentUpdate): DocumentWithId {
+  const document: DocumentWithId = { _id: upsertId(filter, update) };
+  const { _id, ...initial } = { ...equalityFieldsOf(filter), ...update.$setOnInsert };
+  applyDocumentUpdate(document, { $set: initial });
+  applyDocumentUpdate(document, update);
   return document;
 }
 
@@ -89,13 +92,13 @@ function overlap(one: string, other: string): boolean {
 
 /** The field at a path, by its parent object; null when a part of the path is missing and must not be created. */
 function fieldAt(
-  document: Document,
+  document: DocumentWithId,
   path: string,
   creates: boolean,
 ): { parent: ParentObject; name: string } | null {
   const names = path.split('.');
   const name = names.pop() as string;
-  let parent = document as Document & ParentObject as ParentObject;
+  let parent = document as DocumentWithId & ParentObject as ParentObject;
   for (const step of names) {
     if (own(parent, step) === undefined) {
       if (!creates) return null;
@@ -153,8 +156,8 @@ function order(one: unknown, other: unknown): number {
 }
 
 function requireRank(value: unknown): number {
-  const key = keyOfValue(value);
+  const key = indexKeyOfValue(value);
   if (key === undefined) throw new TypeError('Only text, numbers, true and false have an order.');
-  if (key === ABSENT_KEY) return 0;
+  if (key === ABSENT_INDEX_KEY) return 0;
   return typeof value === 'number' ? 1 : typeof value === 'string' ? 2 : 3;
 }

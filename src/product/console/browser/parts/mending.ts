@@ -1,5 +1,5 @@
 import type { Fix } from '../../../../client/errors.ts';
-import { type Mend, mendedCall, type SentCall } from '../../../../platform/http/errors/mends.ts';
+import { applyMend, type CallMend, type MendableCall } from '../../../../platform/http/errors/mends.ts';
 
 /** What does the same as a call that was refused: other parameters beside its own, other steps, or a job. */
 export interface OtherCall {
@@ -13,7 +13,7 @@ export interface OtherCall {
  * does not apply.
  */
 export function mended<T extends object>(call: T, fix: readonly Fix[]): T {
-  let sent: SentCall | null = { query: {}, body: call, isForm: false };
-  for (const mend of fix) sent = sent && mendedCall(sent, mend as Mend);
+  let sent: MendableCall | null = { query: {}, body: call, isForm: false };
+  for (const mend of fix) sent = sent && applyMend(sent, mend as CallMend);
   return (sent?.body ?? call) as T;
 }

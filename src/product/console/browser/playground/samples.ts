@@ -1,6 +1,6 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
-import { type SampleCall, samplesOf } from '../../../reference/call.ts';
-import { commandSample, commandText } from '../../../reference/command-line.ts';
+import { type SampleCall, samplesOfCall } from '../../../reference/call.ts';
+import { commandLineSample, commandLineText } from '../../../reference/command-line.ts';
 import type { CodeSample } from '../parts/code.ts';
 import { rowOf } from '../saved/row.ts';
 import { jobRequestOf } from './job-request.ts';
@@ -18,7 +18,7 @@ const ASSET = 'ast_000000000000000000000000';
 export function samplesFor(work: PlaygroundWork, definition: OpDefinition | undefined): CodeSample[] {
   const command = commandFor(work, definition);
   return [
-    ...samplesOf(callOf(work, definition)).map(({ label, code }) => ({ label, code })),
+    ...samplesOfCall(callOf(work, definition)).map(({ label, code }) => ({ label, code })),
     ...(command === undefined ? [] : [{ label: 'Command line', code: command }]),
     { label: 'MCP', code: JSON.stringify(toolCallOf(work, definition), null, 2) },
   ];
@@ -67,7 +67,7 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
   const transform = ['darkroom', 'transform', PHOTO];
   switch (work.kind) {
     case 'preset':
-      return commandText(transform, { preset: work.slug }, 'result.jpg');
+      return commandLineText(transform, { preset: work.slug }, 'result.jpg');
     case 'template':
       return definition && exampleCommand(definition, { templateId: work.id, data: rowOf(work.data) });
     case 'steps': {
@@ -76,17 +76,17 @@ function commandFor(work: PlaygroundWork, definition: OpDefinition | undefined):
       if (only === undefined || work.outputs.length > 0) return undefined;
       if (definition !== undefined && work.steps.length === 1)
         return exampleCommand(definition, { op: only.op, ...only.parameters });
-      return commandText(transform, { steps: work.steps }, `result.${formatOf(work.steps)}`);
+      return commandLineText(transform, { steps: work.steps }, `result.${formatOf(work.steps)}`);
     }
     case 'op':
       return (
-        definition && commandSample({ ...definition, example: jobRequestOf(work.op, work.values) })?.code
+        definition && commandLineSample({ ...definition, example: jobRequestOf(work.op, work.values) })?.code
       );
   }
 }
 
 function exampleCommand(definition: OpDefinition, syncExample: Record<string, unknown>): string | undefined {
-  return commandSample({ ...definition, syncExample })?.code;
+  return commandLineSample({ ...definition, syncExample })?.code;
 }
 
 /** The call of a tool of /mcp. */

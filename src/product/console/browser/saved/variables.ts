@@ -1,4 +1,4 @@
-import { variablesOf } from '../../../templates/placeholders.ts';
+import { variableNamesIn } from '../../../templates/placeholders.ts';
 import type { TemplateVariable } from './row.ts';
 
 /** The variables of a template while it is edited: those of its placeholders, which stay optional if they were. */
@@ -10,5 +10,5 @@ export function variablesIn(
   const known = new Map(
     before.map((variable) => [typeof variable === 'string' ? variable : variable.name, variable]),
   );
-  return variablesOf(html, css).map((name) => known.get(name) ?? name);
+  return variableNamesIn(html, css).map((name) => known.get(name) ?? name);
 }
