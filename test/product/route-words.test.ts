@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { ROUTE_WORDS } from '../../src/platform/ids/slugs.ts';
+import { RESERVED_ROUTE_WORDS } from '../../src/platform/ids/slugs.ts';
 import { sharedServer } from '../support/harness.ts';
 
 const server = await sharedServer();

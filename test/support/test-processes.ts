@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { eachLimit } from '../../src/platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../src/platform/queues/each-limit.ts';
 import { type Need, needsOf } from './needs.ts';
 
 /** Test files that run one after another in one process. */
@@ -60,7 +60,7 @@ export async function runEach(
     }
   }
 
-  await eachLimit(inTurn(), MAX_PROCESSES, async (one) => {
+  await forEachWithLimit(inTurn(), MAX_PROCESSES, async (one) => {
     const share = isWaiting(one) ? 1 : 0;
     waitingNow += share;
     await run(one);

@@ -123,7 +123,7 @@ function rate(perSecond: number): string {
 }
 
 /** The most likely cause of the slowest responses: cores that were missing, or the largest mean. */
-export function slowCause(row: LoadRow): Verdict {
+export function slowCause(row: LoadRow): HostVerdict {
   if (row.p99 === null) return { tone: 'good', sentence: 'Nothing was answered in this time.' };
   if (row.p99 < SLOW_FROM_MS) {
     const sentence = `Nothing is slow: p99 is ${Math.round(row.p99)} ms, and a cause is named from ${SLOW_FROM_MS} ms on.`;

@@ -1,15 +1,15 @@
 import type { ImagePass, ImageTask, ImageTaskResult } from '../../../workers/protocol.ts';
-import type { DrawingSize } from '../../../workers/vector/protocol.ts';
+import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../platform/metrics/pools.ts';
-import { present } from '../../platform/values/present.ts';
-import { alternativesTo } from './alternatives.ts';
-import { Deadline } from './deadline.ts';
-import { drawForEach } from './drawn-branches.ts';
-import { scoringMs } from './estimates/costs.ts';
-import { assertSameSize, assertScorable, foresee } from './estimates/following.ts';
-import { deadlineExceeded, isLate, lateWith, refusalBy, refusalOf } from './failures.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { alternativesToSlowPasses } from './alternatives.ts';
+import { CallDeadline } from './deadline.ts';
+import { runPassesOverDrawing } from './drawn-branches.ts';
+import { estimatedScoringMs } from './estimates/costs.ts';
+import { assertSameSize, assertScorable, predictSuccess } from './estimates/following.ts';
+import { apiErrorOfFailure, deadlineExceededError, errorThrownBy, isLate, lateWith } from './failures.ts';
 import { FormatRuns } from './format-runs.ts';
 import { readImageHeader } from './header/header.ts';
 import { headerReadingsOf, inputHeaderHintOf } from './header/readings.ts';
@@ -43,7 +43,7 @@ import {
   openSourceFile,
   storedSource,
 } from './source.ts';
-import { MEASURED_SIZE, NATURAL_SIZE, Rasterizer, wantedDrawingSize, withAllTimes } from './vector.ts';
+import { drawingSizeForPass, MEASURED_SIZE, NATURAL_SIZE, Rasterizer, withAllTimes } from './vector.ts';
 
 export interface ImageWorkersOptions
   extends Pick<
@@ -371,7 +371,7 @@ export class ImageWorkers {
     const { header, prepare } = source;
     const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);
     const drawn = [...source.drawn, ...(layers?.drawn ?? [])];
-    const alternatives = () => alternativesTo(header, passes, { paramOf, asJob });
+    const alternatives = () => alternativesToSlowPasses(header, passes, { paramOf, asJob });
     let sentMs = performance.now();
     const run = await this.#pools.start(
       {
@@ -397,13 +397,6 @@ export class ImageWorkers {
 }
 
 function ignore(): void {}
-
-/** The result of the only pass, with the times of all its formats. */
-function onlyOutput({ outputs: [output], queueMs, timings }: BranchResult): TransformResult {
-  if (output === undefined) throw new Error('A pass has no result.');
-  if (output instanceof ApiError) throw output;
-  return { ...output, queueMs, timings };
-}
 
 function isAnswerTo<K extends TaskKind>(kind: K, result: ImageTaskResult): result is AnswerTo<K> {
   return result.kind === ANSWERS[kind];

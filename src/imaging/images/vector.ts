@@ -166,12 +166,12 @@ function pixels(value: unknown): number | undefined {
 export function withAllTimes<T extends { timings: PassTimings }>(
   result: T,
   { queueMs, elapsedMs }: { queueMs: number; elapsedMs: number },
-  drawn: readonly DrawnTimes[],
+  drawn: readonly DrawingTimes[],
 ): T & { queueMs: number } {
   const { timings } = result;
   const { decodeMs, processMs, encodeMs } = timings;
   const startMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
-  const sum = (part: keyof DrawnTimes) => drawn.reduce((ms, times) => ms + times[part], 0);
+  const sum = (part: keyof DrawingTimes) => drawn.reduce((ms, times) => ms + times[part], 0);
   return {
     ...result,
     timings: { ...timings, decodeMs: decodeMs + sum('drawnMs') },

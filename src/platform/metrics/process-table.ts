@@ -47,7 +47,7 @@ const FILES_A_TURN = 64;
  * A process and all its descendants; empty without /proc. The kernel answers a file of it from memory within 15 µs, so
  * that waiting for each in a thread would cost ten times as much, on every host with a few hundred processes.
  */
-export async function processTable(root = process.pid, proc = '/proc'): Promise<TableRow[]> {
+export async function readProcessTable(root = process.pid, proc = '/proc'): Promise<ProcessTableRow[]> {
   const names = await readdir(proc).catch(() => []);
   const living: ProcessStat[] = [];
   for (const [index, pid] of names.filter((name) => /^\d+$/.test(name)).entries()) {
@@ -87,7 +87,7 @@ function readStat(proc: string, pid: string): ProcessStat | null {
 function readRow(
   { pid, niceness, startedTicks, cpuTicks }: ProcessStat,
   { root, proc, usualNiceness }: { root: number; proc: string; usualNiceness: number },
-): TableRow | null {
+): ProcessTableRow | null {
   const [status, command] = ['status', 'cmdline'].map((name) => textOf(`${proc}/${pid}/${name}`));
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(status ?? '') ?? [];
   if (kilobytes === undefined) return null;

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { invalidParam } from '../../platform/http/errors/errors.ts';
-import { isReservedSlug, isSlug, slugRefusal } from '../../platform/ids/slugs.ts';
-import { present } from '../../platform/values/present.ts';
-import { stepInOwnSpelling } from '../catalogue/checks/spelling.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { isReservedSlug, isSlug, reservedSlugMessage } from '../../platform/ids/slugs.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { normalizeStepSpelling } from '../catalogue/checks/spelling.ts';
 import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/plan/compile.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentSteps } from '../catalogue/plan/sent-step.ts';
@@ -195,7 +195,7 @@ export function checkPresetSlug(slug: string): void {
 }
 
 /** Whether the account may use the slug of an imported preset. Any other slug is ignored. */
-export function isOwnSlug(sent: unknown): sent is string {
+export function isUsablePresetSlug(sent: unknown): sent is string {
   return typeof sent === 'string' && isSlug(sent, MAX_PRESET_SLUG_CHARACTERS) && !isReservedSlug(sent);
 }
 

@@ -26,13 +26,13 @@ const PLACEHOLDER = /"ast_(?:0{24}|1{24})"/g;
 type FilledCall = SampleCall & Required<Pick<SampleCall, 'query' | 'scheme'>>;
 
 /** The same call in every language. */
-export function samplesOf(call: SampleCall): PageSample[] {
+export function samplesOfCall(call: SampleCall): PageSample[] {
   const filled: FilledCall = { query: {}, scheme: 'ApiKey', ...call };
   return [curl(filled), typeScript(filled), python(filled)];
 }
 
 function curl({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {
-  const text = queryText(query);
+  const text = readableQueryText(query);
   const url = `"$BASE${path}${text === '' ? '' : `?${text.replaceAll('"', '%22')}`}"`;
   const verb = method === (body === undefined ? 'GET' : 'POST') ? '' : ` -X ${method}`;
   // With -g, curl does not take brackets for a pattern.

@@ -115,7 +115,7 @@ t.test('a search through an animation begins with the effort that two trials hav
     'a still one',
   );
   const tried: (number | undefined)[] = [];
-  await rehearse({
+  await searchOnSample({
     ...{ format: 'webp', usualEffort: 3, ratio: 1, nowMs: () => 0, leftMs: () => -1 },
     row: { count: 3, pick: 'last', target: 1, tolerance: 0 },
     async attempt(index, effort) {
@@ -228,7 +228,7 @@ t.test('a search answers the best that it has when a trial would not end in time
 t.test(
   'a search that reached nothing in time is late, and one that tried all says what it reached',
   async (t) => {
-    const cut = await reachTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))).catch(
+    const cut = await searchTarget(searchOf(150, (trial) => (trial === 1 ? 5_000 : 60_000))).catch(
       (late) => late,
     );
     t.ok(cut instanceof DeadlineError);

@@ -199,7 +199,7 @@ async function tried<J extends EncodingTrial>(
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
   let judgingMs = found?.judgingMs ?? 0;
-  const isNearer = (one: Trial, other: Trial) =>
+  const isNearer = (one: EncodingTrial, other: EncodingTrial) =>
     row.pick === 'last' ? one.value < other.value : one.value > other.value;
   const time = new TrialTime(search, () => best !== undefined);
   const isSettled = await time.within(() =>
@@ -232,14 +232,14 @@ async function tried<J extends EncodingTrial>(
 async function rehearsed(
   { pixels, encode, deadlineMs, nowMs, prepareSample }: TargetSearch,
   settings: readonly EncoderSetting[],
-  { quantity, row, judge }: Goal<Trial>,
+  { quantity, row, judge }: Goal<EncodingTrial>,
 ): Promise<(SampleEstimates & { judgingMs: number }) | undefined> {
   const sample = takeTrialSample(pixels, quantity);
   if (sample === undefined || encode.effort !== undefined || encode.lossless) return undefined;
   const ratio = sizeOf(pixels) / sizeOf(sample.pixels);
   const usual = effortOf(encode, pixels);
   let judgingMs = 0;
-  const rehearsed = await rehearse({
+  const rehearsed = await searchOnSample({
     format: encode.format,
     usualEffort: usual.effort,
     row,

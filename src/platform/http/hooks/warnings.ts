@@ -132,12 +132,12 @@ export function installIgnoredFields(app: FastifyInstance): void {
 /** The most ignored names for which similar ones are looked for, more than the header has room for. */
 const MAX_MEANT_NAMES = 60;
 
-function unread(sent: unknown, known: ReadonlySet<string> | null): Warning[] {
+function unread(sent: unknown, known: ReadonlySet<string> | null): CallWarning[] {
   if (known === null || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [];
   return Object.keys(sent)
     .filter((name) => !known.has(name))
     .flatMap((name, index) => {
-      const meant = index < MAX_MEANT_NAMES ? nearest(name, [...known]) : undefined;
+      const meant = index < MAX_MEANT_NAMES ? nearestName(name, [...known]) : undefined;
       const ignored = { code: 'ignored_parameter', name };
       return meant === undefined ? [ignored] : [ignored, { code: 'did_you_mean', name: meant }];
     });

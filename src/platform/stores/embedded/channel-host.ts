@@ -30,15 +30,15 @@ export function clusterChannelHost(): PrimaryChannelHost {
   });
 }
 
-export function channelHostOver(links: ProcessLinks): ChannelHost {
-  const handlers = new Map<string, ServiceHandler>();
+export function channelHostOverLinks(links: ProcessLinks): PrimaryChannelHost {
+  const handlers = new Map<string, ChannelServiceHandler>();
   /** By process, from its first call until its end: a spare process makes no calls. */
-  const senders = new Map<number, (frame: Frame) => void>();
+  const senders = new Map<number, (frame: ChannelFrame) => void>();
 
   function open(processId: number): void {
     senders.set(
       processId,
-      batchFrames((message) => links.send(processId, message)),
+      createFrameBatcher((message) => links.send(processId, message)),
     );
   }
 
@@ -58,7 +58,7 @@ export function channelHostOver(links: ProcessLinks): ChannelHost {
   }
 
   links.onMessage((processId, message) => {
-    const frames = framesOf(message);
+    const frames = framesInMessage(message);
     if (frames.length > 0 && !senders.has(processId)) open(processId);
     for (const frame of frames) if (frame.kind === 'call') void answer(processId, frame);
   });

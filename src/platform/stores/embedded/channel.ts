@@ -17,7 +17,7 @@ export interface PrimaryChannel {
 /** The primary's end. */
 export interface PrimaryChannelHost {
   /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
-  provide(service: string, handler: ServiceHandler): void;
+  provide(service: string, handler: ChannelServiceHandler): void;
   /** Sends to the processes that have called a service. @returns their number. */
   broadcast(service: string, event: unknown): number;
 }

@@ -6,10 +6,10 @@ import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelo
 import type { ApiError } from '../../../platform/http/errors/errors.ts';
 import { apiErrorBody, asApiError } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
-import { addWarnings, type Warning } from '../../../platform/http/hooks/warnings.ts';
-import { present } from '../../../platform/values/present.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
-import { assetOf, type Labels } from '../asset.ts';
+import { addWarnings, type CallWarning } from '../../../platform/http/hooks/warnings.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { CallGate } from '../../accounts/gate/gate.ts';
+import { type AssetLabels, assetDataOf } from '../asset.ts';
 import type { AssetLinks } from '../content/links.ts';
 import { MAX_UPLOAD_FILES } from '../limits.ts';
 import { assetNameOrNull, checkCollectionName } from '../rules.ts';
@@ -240,7 +240,7 @@ async function receiveImages(
 }
 
 /** A label of an upload is not given to an asset that was there before. It keeps its own. */
-function labelsWithoutEffect(labels: Labels, outcomes: Received['outcomes']): Warning[] {
+function labelsWithoutEffect(labels: AssetLabels, outcomes: Received['outcomes']): CallWarning[] {
   const known = outcomes.flatMap((outcome) => ('asset' in outcome && !outcome.isNew ? [outcome.asset] : []));
   return (['name', 'collection'] as const)
     .filter((label) => labels[label] !== null && known.some((asset) => asset[label] !== labels[label]))

@@ -71,7 +71,7 @@ export class WebhookDispatcher {
     clearInterval(this.#heartbeat);
     // Other processes take over the endpoints that were given back; if they miss the message, they look within
     // seconds.
-    await this.#options.coordination.publish(WAKE_CHANNEL, '').catch(() => undefined);
+    await this.#options.coordination.publish(DISPATCHER_WAKE_CHANNEL, '').catch(() => undefined);
   }
 
   /** Reads the schedule now, or again after the current reading. */
