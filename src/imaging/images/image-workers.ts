@@ -221,7 +221,7 @@ export class ImageWorkers {
     const layers = await this.#openLayers(call, deadline);
     const makeTask = async (opened: OpenedSource, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'transform',
-      ...(await this.#taskFor(opened, layers, [pass])),
+      ...(await this.#taskFor(opened, [pass], layers)),
       ...(describes && { describes }),
       pass,
       deadlineMs,
@@ -243,7 +243,7 @@ export class ImageWorkers {
     const layers = await this.#openLayers(call, deadline);
     const makeTask = async (opened: OpenedSource, deadlineMs: number): Promise<ImageTask> => ({
       kind: 'branch',
-      ...(await this.#taskFor(opened, layers, fitting)),
+      ...(await this.#taskFor(opened, fitting, layers)),
       passes: fitting,
       deadlineMs,
     });
@@ -309,11 +309,7 @@ export class ImageWorkers {
   };
 
   /** What a task of passes knows of its file, the second pictures, and its threads of libvips. */
-  async #taskFor(
-    { file, header }: OpenedSource,
-    layers: OpenedLayers | undefined,
-    passes: readonly ImagePass[],
-  ) {
+  async #taskFor({ file, header }: OpenedSource, passes: readonly ImagePass[], layers?: OpenedLayers) {
     return {
       ...file,
       ...inputHeaderHintOf(header),

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { likelyNames, meantWords } from './nearest.ts';
+import { likelyNames, meantWordHint } from './nearest.ts';
 
 /** The kinds of ids, by prefix. */
 const NOUNS = {
@@ -83,7 +83,7 @@ export function missingHint(sent: string, expected: IdPrefix, known: readonly st
   if (sent.includes('_') && isPrefix(prefix))
     return prefix === expected ? { says: '' } : ofOtherKind(sent, prefix, expected);
   const suggest = likelyNames(sent, known);
-  return suggest.length === 0 ? { says: '' } : { says: meantWords(suggest), details: { suggest } };
+  return suggest.length === 0 ? { says: '' } : { says: meantWordHint(suggest), details: { suggest } };
 }
 
 function ofOtherKind(id: string, prefix: IdPrefix, expected: IdPrefix): MissingHint {

@@ -81,7 +81,7 @@ export function apiErrorOfOutbound(error: unknown, param = 'url'): unknown {
   const mend =
     'Send one with a public address. Only the operator can allow others, by OUTBOUND_ALLOWED_SUBNETS and OUTBOUND_ALLOW_HTTP.';
   const details = error.meant === undefined ? undefined : { suggest: [error.meant] };
-  const refusal = invalidParam(param, `The url cannot be used: ${why}. ${mend}`, details);
+  const refusal = invalidParamError(param, `The url cannot be used: ${why}. ${mend}`, details);
   // The cause is only logged.
   refusal.cause = error;
   return refusal;

@@ -1,6 +1,12 @@
 import { type BlockList, isIP } from 'node:net';
-import { contains, isPublic } from './addresses.ts';
-import { abortionOf, malformedTarget, notPublic, OutboundError, targetRefused } from './errors.ts';
+import { isPublicAddress, networksContain } from './addresses.ts';
+import {
+  errorOfAbortedSignal,
+  malformedTarget,
+  notPublicError,
+  OutboundError,
+  targetRefusedError,
+} from './errors.ts';
 
 export interface ResolvedAddress {
   address: string;

@@ -1,5 +1,5 @@
 import type { ImageObject, ImageTags } from '../../imaging/images/image-object.ts';
-import type { Warning } from '../../platform/http/hooks/warnings.ts';
+import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import { newId, randomText } from '../../platform/ids/ids.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { type HashBytes, hashBytesOf } from './likeness.ts';
@@ -24,7 +24,7 @@ export interface AssetDocument {
   jobId: string | null;
   itemIndex: number | null;
   /** What is told wherever the bytes of an output are read: that the sandbox made them. Absent for any other. */
-  warnings?: readonly Warning[];
+  warnings?: readonly CallWarning[];
   /** The key of the object that holds, or will hold, the bytes; null for a reserved asset until its upload begins. */
   objectKey: string | null;
   /** SHA-256 of the bytes in hexadecimal: the ETag. Null until the bytes are stored. */

@@ -1,4 +1,8 @@
-import { ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
+import {
+  ApiError,
+  invalidParamError,
+  temporarilyUnavailableError,
+} from '../../platform/http/errors/errors.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import type { AssetStatus } from './asset.ts';
 
@@ -6,7 +10,7 @@ import type { AssetStatus } from './asset.ts';
  * The error for an asset that does not exist or belongs to another account.
  * @param param the field of the call that names the asset.
  */
-export function assetNotFound(assetId: string, param = 'assetId'): ApiError {
+export function assetNotFoundError(assetId: string, param = 'assetId'): ApiError {
   const { says, details } = missingHint(assetId, 'ast');
   return new ApiError('asset_not_found', `There is no such asset: GET /api/v1/assets lists yours.${says}`, {
     param,

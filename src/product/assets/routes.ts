@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { envelopeOf, pageOf, success } from '../../platform/http/envelope.ts';
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
-import type { Gate } from '../accounts/gate/gate.ts';
-import { type AssetDocument, assetOf } from './asset.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import { type AssetDocument, assetDataOf } from './asset.ts';
 import type { AssetLinks } from './content/links.ts';
 import { assetNotFoundError } from './errors.ts';
 import { DEFAULT_HASH_DISTANCE } from './likeness.ts';
@@ -64,7 +64,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { accountId } = gate.requireCaller(request);
       const asset = await findAsset(store, accountId, request.params.assetId);
       addWarnings(reply, asset.warnings ?? []);
-      return success('Asset read.', assetOf(asset));
+      return successEnvelope('Asset read.', assetDataOf(asset));
     },
   );
 
@@ -81,9 +81,9 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
     },
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
-      const { _id, warnings = [] } = await findDone(store, accountId, request.params.assetId);
+      const { _id, warnings = [] } = await findAssetWithContent(store, accountId, request.params.assetId);
       addWarnings(reply, warnings);
-      const expiresAt = linkEnd(request.query, now());
+      const expiresAt = linkExpiry(request.query, now());
       const url = links.sign('asset-content', accountId, _id, expiresAt);
       return successEnvelope('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },
@@ -113,7 +113,7 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
 function checkDistance({ similarTo, distance }: Pick<AssetListQuery, 'similarTo' | 'distance'>): void {
   if (distance === undefined || similarTo !== undefined) return;
   const message = 'distance goes with similarTo: name an asset, or leave it out.';
-  throw invalidParam('distance', message, { suggest: ['similarTo'] });
+  throw invalidParamError('distance', message, { suggest: ['similarTo'] });
 }
 
 /** An asset, with the number of bits in which its perceptual hash differs from that of another asset. */
@@ -133,7 +133,7 @@ async function similarAssets(store: AssetsStore, accountId: string, assetId: str
   if (field !== undefined) {
     const message = `${field} does not go with similarTo, which lists similar assets of every kind by page: leave it out.`;
     const mends = excluded.map((param) => ({ param, remove: true as const }));
-    throw invalidParam(field, message, undefined, mends);
+    throw invalidParamError(field, message, undefined, mends);
   }
   const asset = await findAssetWithContent(store, accountId, assetId).catch((error: unknown) => {
     throw error instanceof ApiError ? ofSimilarTo(error) : error;

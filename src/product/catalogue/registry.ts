@@ -3,9 +3,9 @@ import type { OperationStep } from '../../../workers/protocol.ts';
 import { mendsAtSentFields, type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
 import { suggestWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
-import { present } from '../../platform/values/present.ts';
-import { firstViolation } from './checks/check.ts';
-import type { Fragment } from './op.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { findFirstViolation } from './checks/check.ts';
+import type { PassFragment } from './op.ts';
 
 /**
  * Checks a step of the form `operation` + `params` against the processing registry, and compiles it.
@@ -22,11 +22,11 @@ export function compileRegistryStep(
   if (entry === undefined) {
     const allowed = Object.keys(OPERATIONS);
     const field = at('operation');
-    const { hint, mends, suggest } = meantWord(String(operation), allowed, field.path);
+    const { hint, mends, suggest } = suggestWord(String(operation), allowed, field.path);
     const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
     throw field.refuse(
       hintFirst(hint, message),
-      { received: operation, allowed, ...present({ suggest }) },
+      { received: operation, allowed, ...withoutAbsentFields({ suggest }) },
       mends,
     );
   }

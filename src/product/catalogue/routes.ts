@@ -126,7 +126,7 @@ function unknownOp(name: string): ApiError {
     hint,
     mends,
     suggest = mends.flatMap((mend) => ('replace' in mend ? [mend.replace] : [])),
-  } = meantOp(name, 'op');
+  } = suggestOp(name, 'op');
   return new ApiError('not_found', hintFirst(hint, message), {
     param: 'op',
     details: { allowed: OP_NAMES, ...(suggest.length > 0 && { suggest }) },

@@ -1,7 +1,7 @@
 import type { SentField } from '../../platform/http/errors/sent-field.ts';
-import { meantWord, NO_WORD, type SuggestedWord } from '../../platform/http/errors/violations.ts';
+import { NO_WORD, type SuggestedWord, suggestWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
-import { present } from '../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
 import type { Op } from './op.ts';
 
@@ -12,7 +12,7 @@ const WORDS_OF_OPS = new Map<string, string[]>();
 
 function way(words: readonly string[], ops: readonly string[], sentence: string): void {
   for (const word of words) WAYS.set(word, { sentence, ops });
-  for (const op of ops) WORDS_OF_OPS.set(op, [...usualWordsOf(op), ...words]);
+  for (const op of ops) WORDS_OF_OPS.set(op, [...otherNamesOfOp(op), ...words]);
 }
 
 /** What other services call the work of an op. */
@@ -85,7 +85,7 @@ export function suggestOp(name: string, path: string, known: readonly string[] =
     .replaceAll(/[-_ ]+/g, ' ')
     .trim();
   const way = WAYS.get(words);
-  if (way === undefined) return meantWord(name, known, path);
+  if (way === undefined) return suggestWord(name, known, path);
   return { hint: ` ${way.sentence}`, mends: [], suggest: [...way.ops] };
 }
 
@@ -105,10 +105,10 @@ export function requireOp<T extends Op>(
   const allowed = Object.values<Op>(OPS)
     .filter(isTaken)
     .map((taken) => taken.op);
-  const { hint, mends, suggest } = op === undefined ? meantOp(name, path, allowed) : answeredBy(op);
+  const { hint, mends, suggest } = op === undefined ? suggestOp(name, path, allowed) : answeredBy(op);
   throw refuse(
     hintFirst(hint, sentence(op as Exclude<Op, T> | undefined, allowed.join(', '))),
-    { received: name, allowed, ...present({ suggest }) },
+    { received: name, allowed, ...withoutAbsentFields({ suggest }) },
     mends,
   );
 }

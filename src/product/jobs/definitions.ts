@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { Warning } from '../../platform/http/hooks/warnings.ts';
-import { distinct } from '../../platform/values/distinct.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
+import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
+import { distinctValues } from '../../platform/values/distinct.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { CheckedVariant } from '../catalogue/plan/job.ts';
 import type { ItemInputKind, PlanSegment } from '../catalogue/plan/plan.ts';
 import type { PresetStep, PromptSubject } from '../catalogue/plan/step.ts';
@@ -47,7 +47,7 @@ export function sandboxModelsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'se
 }
 
 /** The warnings of an answer about what these variants make: the models that invent it. */
-export function sandboxWarningsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): Warning[] {
+export function sandboxWarningsOf(variants: ReadonlyArray<Pick<CheckedVariant, 'segments'>>): CallWarning[] {
   return sandboxModelsOf(variants).map((name) => ({ code: 'sandbox_model', name }));
 }
 

@@ -1,4 +1,8 @@
-import { ApiError, invalidParam, temporarilyUnavailable } from '../../platform/http/errors/errors.ts';
+import {
+  ApiError,
+  invalidParamError,
+  temporarilyUnavailableError,
+} from '../../platform/http/errors/errors.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import type { JobDocument, JobStatus } from './job.ts';
 
@@ -8,7 +12,7 @@ export const MAX_RESUMES = 5;
 /**
  * The error for a job that does not exist, belongs to another account, or has expired. It is equal for all of these.
  */
-export function jobNotFound(jobId: string): ApiError {
+export function jobNotFoundError(jobId: string): ApiError {
   const { says, details } = missingHint(jobId, 'job');
   return new ApiError('job_not_found', `There is no such job: GET /api/v1/jobs lists yours.${says}`, {
     param: 'jobId',

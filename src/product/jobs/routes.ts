@@ -2,12 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
 import { sendCreated } from '../../platform/http/created.ts';
-import {
-  envelopeSchemaOf,
-  oneOfSchema,
-  pageSchemaOf,
-  successEnvelope,
-} from '../../platform/http/envelope.ts';
+import { envelopeSchemaOf, oneOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
 import { idempotencyKeyOf } from '../../platform/http/hooks/idempotency.ts';
@@ -17,8 +12,8 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
-import { estimateOrder } from './estimate.ts';
-import { readFilters } from './filters.ts';
+import { estimateJobOrder } from './estimate.ts';
+import { parseJobFilters } from './filters.ts';
 import { findFontWarnings, type JobFonts, type StepFontWarning } from './font-warnings.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 import type { JobLifecycle } from './lifecycle.ts';
@@ -113,8 +108,7 @@ function countJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutes
     '/jobs/counts',
     {
       config: {
-        recheck: (request, { query }) =>
-          parseJobFilters(gate.requireCaller(request).accountId, query, presets),
+        recheck: (sent, { query }) => parseJobFilters(gate.requireCaller(sent).accountId, query, presets),
       },
       schema: {
         summary: 'Count jobs',
@@ -151,10 +145,8 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
           const job = await reading.findByKey(gate.requireCaller(request).accountId, key.key);
           if (job === null) return undefined;
           reply.code(hasEnded(job) ? 200 : 202);
-          return successEnvelope(
-            jobMessageOf(job),
-            await readFull(options, job, parseJobView(request.query as JobViewQuery)),
-          );
+          const view = parseJobView(request.query as JobViewQuery);
+          return successEnvelope(jobMessageOf(job), await readFull(options, job, view));
         },
       },
       schema: {
@@ -164,7 +156,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         querystring: JobSubmitQuery,
         body: JobRequest,
         response: {
-          200: envelopeSchemaOf(oneOfSchema([Job, JobEstimate])),
+          200: envelopeSchemaOf(oneOf([Job, JobEstimate])),
           201: envelopeSchemaOf(Job),
           202: envelopeSchemaOf(Job),
         },
@@ -189,7 +181,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const answer = await readFull(options, job, view);
       // The items that an answer shows have told their warnings, if the job has ended meanwhile.
       addWarnings(reply, answer.items?.flatMap(({ warnings = [] }) => warnings) ?? []);
-      return reply.code(code).send(success(messageOf(job), answer));
+      return reply.code(code).send(successEnvelope(jobMessageOf(job), answer));
     },
   );
 }
@@ -322,7 +314,7 @@ async function readFull(
   job: JobDocument,
   view: JobView,
 ): Promise<Partial<Job>> {
-  if (needsSummaryOnly(view)) return selectFields(summaryOf(job), view);
+  if (isSummaryView(view)) return selectJobFields(jobSummaryOf(job), view);
   const [definition, first] = await Promise.all([
     context.definitions.of(job._id),
     view.maxItems === 0 ? [] : context.items.first(job._id, view.maxItems),
@@ -395,9 +387,9 @@ function readWait(seconds: number | undefined): number {
   if (seconds === undefined) return 0;
   if (!Number.isInteger(seconds)) {
     const message = 'wait must be a whole number of seconds, at most 60.';
-    throw invalidParam('wait', message, { received: seconds });
+    throw invalidParamError('wait', message, { received: seconds });
   }
-  return clampedTo(WAIT_SECONDS, seconds) * 1_000;
+  return clamp(JOB_WAIT_SECONDS_BOUNDS, seconds) * 1_000;
 }
 
 /** The wait of a query that is not validated yet. A value that is not a number is refused later. */

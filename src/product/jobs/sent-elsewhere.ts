@@ -1,10 +1,10 @@
 import type { FieldReplacement } from '../../platform/http/errors/violations.ts';
 
-const BY_UPLOAD: Instead = {
+const BY_UPLOAD: FieldReplacement = {
   says: 'a job works on assets; upload each picture (POST /api/v1/assets/upload takes a url too) and send their ids as assetIds',
   suggest: ['POST /api/v1/assets/upload'],
 };
-const BY_WEBHOOK: Instead = {
+const BY_WEBHOOK: FieldReplacement = {
   says: 'register the address once (POST /api/v1/webhook-endpoints), and the end of every job is sent to it',
   suggest: ['POST /api/v1/webhook-endpoints'],
 };

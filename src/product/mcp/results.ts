@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { ResultLink } from '../transforms/results.ts';
-import { fileOf, type InputSource, openInput } from './inputs.ts';
-import type { Service } from './public-interface.ts';
-import { AnyObject, type ToolPicture } from './tool.ts';
-import { takePicture } from './tools/look.ts';
+import { type InputSource, imageFileOf, openImageInput } from './inputs.ts';
+import type { PublicInterface } from './public-interface.ts';
+import { AnyObjectSchema, type ToolPicture } from './tool.ts';
+import { takeModelPicture } from './tools/look.ts';
 
 /** The lifetime of a link to a saved result, in seconds: the longest that the service grants. */
 const LINK_LIFE_SECONDS = 604_800;
@@ -18,7 +18,7 @@ export const RESULT_OUTPUT_FIELDS = {
   format: Type.String(),
   bytes: Type.Integer(),
   warnings: Type.Array(Type.String()),
-  timing: AnyObject,
+  timing: AnyObjectSchema,
 };
 
 export interface ToolResultPicture {
@@ -54,7 +54,10 @@ export async function describeResultPicture(
 }
 
 /** The milliseconds of each part of a call, if they were asked for. */
-export function timingIn(headers: Headers, { timing }: { timing?: boolean }): Pick<Made, 'timing'> {
+export function timingIn(
+  headers: Headers,
+  { timing }: { timing?: boolean },
+): Pick<ToolResultPicture, 'timing'> {
   if (timing !== true) return {};
   const parts = (headers.get('server-timing') ?? '').matchAll(/(\w+);dur=([\d.]+)/g);
   return { timing: Object.fromEntries(Array.from(parts, ([, name = '', ms]) => [name, Number(ms)])) };

@@ -167,8 +167,12 @@ export function chooseModel(
     allowed.length === 0
       ? 'the operator of this service has configured no provider for it'
       : `use one of ${allowed.join(', ')}`;
-  const { hint, mends, suggest = allowed } = meantWord(named ?? '', allowed, field.path);
-  const details = { ...present({ received: named }), allowed, ...(mends.length === 0 && { suggest }) };
+  const { hint, mends, suggest = allowed } = suggestWord(named ?? '', allowed, field.path);
+  const details = {
+    ...withoutAbsentFields({ received: named }),
+    allowed,
+    ...(mends.length === 0 && { suggest }),
+  };
   throw field.refuse(`${problem}: ${fix}.${hint}`, details, mends);
 }
 

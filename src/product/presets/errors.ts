@@ -1,4 +1,4 @@
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 import type { Preset } from './preset.ts';
 import { MAX_PRESET_VERSIONS } from './schema.ts';
@@ -8,7 +8,7 @@ import { MAX_PRESET_VERSIONS } from './schema.ts';
  * @param param the parameter that named the preset.
  * @param known the slugs that the account may call.
  */
-export function presetNotFound(param: string, sent: string, known: readonly string[] = []): ApiError {
+export function presetNotFoundError(param: string, sent: string, known: readonly string[] = []): ApiError {
   const { says, details } = missingHint(sent, 'pre', known);
   const message = `No preset of this account has this id or slug: GET /api/v1/presets lists them.${says}`;
   return new ApiError('preset_not_found', message, { param, details });

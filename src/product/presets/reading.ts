@@ -42,8 +42,8 @@ export async function resolvePresetReference(
   { idOrSlug, version: number }: VersionedReference,
   param: string,
 ): Promise<FoundPreset> {
-  const preset = findBuiltIn(idOrSlug) ?? (await store.find(accountId, idOrSlug));
-  if (preset === null) throw presetNotFound(param, idOrSlug, await knownSlugs(store, accountId));
+  const preset = findBuiltInPreset(idOrSlug) ?? (await store.find(accountId, idOrSlug));
+  if (preset === null) throw presetNotFoundError(param, idOrSlug, await knownSlugs(store, accountId));
   const version =
     number === undefined ? currentPresetVersion(preset) : await store.findVersion(accountId, preset, number);
   if (version === null) throw presetVersionNotFoundError(param, preset);
@@ -52,7 +52,7 @@ export async function resolvePresetReference(
 
 /** The slugs of the account's presets and of the built-ins. */
 export async function knownSlugs(store: PresetsStore, accountId: string): Promise<string[]> {
-  return [...(await store.slugs(accountId)), ...BUILT_INS.map(({ slug }) => slug)];
+  return [...(await store.slugs(accountId)), ...BUILT_IN_PRESETS.map(({ slug }) => slug)];
 }
 
 /**

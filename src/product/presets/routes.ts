@@ -11,7 +11,14 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import { presetNotFoundError, presetVersionNotFoundError } from './errors.ts';
 import { checkPresetEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
-import { checkWritable, knownSlugs, listPresets, pathReference, pathVersion, resolve } from './reading.ts';
+import {
+  knownSlugs,
+  listPresets,
+  presetReferenceOfPath,
+  presetVersionOfPath,
+  refuseReadOnlyPresetPath,
+  resolvePresetReference,
+} from './reading.ts';
 import type { PresetRemovals } from './removals.ts';
 import {
   earlierVersionDataOf,
@@ -195,8 +202,8 @@ function change(app: FastifyInstance, options: PresetRoutesOptions): void {
         now(),
       );
       const { slug } = request.params;
-      if (preset === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
-      return success('Preset changed.', await readSaved(options, accountId, preset));
+      if (preset === null) throw presetNotFoundError('slug', slug, await knownSlugs(store, accountId));
+      return successEnvelope('Preset changed.', await readSaved(options, accountId, preset));
     },
   );
 }
@@ -218,7 +225,7 @@ function remove(app: FastifyInstance, { store, removals, gate }: PresetRoutesOpt
       refuseReadOnlyPresetPath(slug);
       const { accountId } = gate.requireCaller(request);
       const removed = await store.remove(accountId, slug);
-      if (removed === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
+      if (removed === null) throw presetNotFoundError('slug', slug, await knownSlugs(store, accountId));
       const tags = await removals.announce(accountId, removed, [...removed.superseded, removed.version]);
       return reply.code(204).header('cache-tag', tags.join(',')).send();
     },
@@ -243,7 +250,7 @@ function removeVersion(app: FastifyInstance, { store, removals, gate }: PresetRo
       refuseReadOnlyPresetPath(slug);
       const version = presetVersionOfPath(request.params.version);
       const preset = await store.find(accountId, slug);
-      if (preset === null) throw presetNotFound('slug', slug, await knownSlugs(store, accountId));
+      if (preset === null) throw presetNotFoundError('slug', slug, await knownSlugs(store, accountId));
       if (version === preset.version) {
         const message = `Version ${version} is the current one, which the preset runs: delete an earlier one.`;
         throw invalidParamError('version', message, { received: version });

@@ -311,7 +311,7 @@ export function errorsPage(): DocumentationPage {
       paragraphBlock(
         'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
       ),
-      paragraph(
+      paragraphBlock(
         'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. `in` names another place: `query` or `body` of a field to move, which is removed here and `add`ed there, a `header`, or a file `part` of a form. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words, numbers or calls of which one was probably meant, or the fields of which one has to go. details.instead has what does the same: `parameters` of the call, a `job`, `steps`, or the `body` as it was probably meant.',
       ),
       paragraphBlock(

@@ -1,6 +1,6 @@
 import { countOf } from '../../platform/http/errors/expectation.ts';
-import type { Node } from '../../platform/http/openapi/document.ts';
-import type { Field } from '../../platform/pages/page.ts';
+import type { DocumentNode } from '../../platform/http/openapi/document.ts';
+import type { DocumentedField } from '../../platform/pages/page.ts';
 
 /** The most levels of nested fields and examples. */
 const MAX_DEPTH = 5;
@@ -15,7 +15,7 @@ export class SchemaReader {
   }
 
   /** The type of a value in a few words, such as "integer 1 to 9". */
-  typeOf(schema: Node): string {
+  typeOf(schema: DocumentNode): string {
     const resolved = this.#resolved(schema);
     const { type, enum: words, const: word, contentMediaType } = resolved;
     const choices = this.#choicesOf(schema);
@@ -33,20 +33,22 @@ export class SchemaReader {
       if (choice.type === 'array')
         return this.fieldsOf((choice.items ?? {}) as DocumentNode, `${at}[]`, depth + 1);
       const required = (choice.required ?? []) as string[];
-      return Object.entries((choice.properties ?? {}) as Record<string, Node>).flatMap(([name, field]) => {
-        const path = at === '' ? name : `${at}.${name}`;
-        const { description = '', default: fallback } = this.#resolved(field);
-        return [
-          {
-            name: path,
-            takes: this.typeOf(field),
-            ...(!required.includes(name) && { note: 'optional' }),
-            ...(fallback !== undefined && { fallback: textOf(fallback) }),
-            description: String(description),
-          },
-          ...this.fieldsOf(field, path, depth + 1),
-        ];
-      });
+      return Object.entries((choice.properties ?? {}) as Record<string, DocumentNode>).flatMap(
+        ([name, field]) => {
+          const path = at === '' ? name : `${at}.${name}`;
+          const { description = '', default: fallback } = this.#resolved(field);
+          return [
+            {
+              name: path,
+              takes: this.typeOf(field),
+              ...(!required.includes(name) && { note: 'optional' }),
+              ...(fallback !== undefined && { fallback: textOf(fallback) }),
+              description: String(description),
+            },
+            ...this.fieldsOf(field, path, depth + 1),
+          ];
+        },
+      );
     });
     return [...new Map(fields.map((field) => [JSON.stringify(field), field])).values()];
   }
@@ -88,9 +90,9 @@ export class SchemaReader {
    * The alternatives of a schema, or the schema itself if it has none: those of an object with fields only say which of
    * these go together.
    */
-  #choicesOf(schema: Node): Node[] {
+  #choicesOf(schema: DocumentNode): DocumentNode[] {
     const own = this.#resolved(schema);
-    const choices = (own.oneOf ?? own.anyOf) as Node[] | undefined;
+    const choices = (own.oneOf ?? own.anyOf) as DocumentNode[] | undefined;
     if (choices === undefined || own.properties !== undefined) return [own];
     return choices.map((choice) => this.#resolved(choice));
   }

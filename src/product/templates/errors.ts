@@ -1,11 +1,11 @@
-import { ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { missingHint } from '../../platform/ids/ids.ts';
 
 /**
  * The error 404: the template does not exist, or belongs to another account.
  * @param known the names that the account may use.
  */
-export function templateNotFound(sent: string, known: readonly string[]): ApiError {
+export function templateNotFoundError(sent: string, known: readonly string[]): ApiError {
   const { says, details } = missingHint(sent, 'tpl', known);
   const message = `No template of this account has this id or slug: GET /api/v1/templates lists them.${says}`;
   return new ApiError('not_found', message, { param: 'templateId', details });

@@ -9,9 +9,9 @@ import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import { TEMPLATE_VARIABLE_PATTERN } from './placeholders.ts';
 
-export const MAX_NAME_CHARACTERS = 200;
-export const MAX_HTML_BYTES = 256 * 1024;
-export const MAX_CSS_BYTES = 128 * 1024;
+export const MAX_TEMPLATE_NAME_CHARACTERS = 200;
+export const MAX_TEMPLATE_HTML_BYTES = 256 * 1024;
+export const MAX_TEMPLATE_CSS_BYTES = 128 * 1024;
 export const MAX_SIDE_PX = 4096;
 
 /** `262,144 bytes (256 KB)` */
@@ -19,7 +19,7 @@ export function sizeInWords(bytes: number): string {
   return `${bytes.toLocaleString('en-US')} bytes (${bytes / 1024} KB)`;
 }
 
-export const MAX_VARIABLES = 100;
+export const MAX_TEMPLATE_VARIABLES = 100;
 
 /** A declared variable: its name, or an object with its name and whether a row may leave it empty. */
 export const DeclaredVariable = Type.Union([
@@ -51,10 +51,10 @@ const content = {
   description: Type.String({ description: 'Free text, not rendered. An empty string on PUT empties it.' }),
   html: Type.String({
     minLength: 1,
-    description: `At most ${sizeInWords(MAX_HTML_BYTES)} of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
+    description: `At most ${sizeInWords(MAX_TEMPLATE_HTML_BYTES)} of UTF-8. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` raw. Scripts never run; only data: URIs and the account's own assets are loaded. A picture has no time: animations and transitions that end are drawn at their end, others before they move.`,
   }),
   css: Type.String({
-    description: `At most ${sizeInWords(MAX_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
+    description: `At most ${sizeInWords(MAX_TEMPLATE_CSS_BYTES)} of UTF-8; placeholders are filled here too. An empty string on PUT empties it.`,
   }),
   width: side('Width'),
   height: side('Height'),

@@ -5,17 +5,29 @@ import type { CompareResult } from '../../imaging/images/image-call.ts';
 import { isStoredFile, requireReadableHeader } from '../../imaging/images/source.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { misplacedIn } from '../../platform/http/hooks/misplaced.ts';
-import { addWarnings, type Warning } from '../../platform/http/hooks/warnings.ts';
-import { hintFirst, likelyNames, meantWords } from '../../platform/ids/nearest.ts';
-import { isObject } from '../../platform/values/json.ts';
-import { DEFAULT_DISTANCE, MAX_DISTANCE } from '../assets/likeness.ts';
-import { SCORE } from '../catalogue/ops/compare.ts';
-import { type ImageSource, MAX_IMAGE_BYTES, MAX_MULTIPART_BYTES, parseSource, readPart } from './input.ts';
-import { beginCall, type CallTerms, loadImage, type MeteredCallOptions, runMetered } from './metered-call.ts';
-import { CompareReference } from './transform-schema.ts';
+import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
+import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from '../assets/likeness.ts';
+import { SCORE_PARAMETER } from '../catalogue/ops/compare.ts';
+import {
+  type ImageSource,
+  MAX_IMAGE_BYTES,
+  MAX_MULTIPART_BYTES,
+  parseImageSource,
+  readFilePart,
+} from './input.ts';
+import {
+  beginSyncCall,
+  loadCallImage,
+  type MeteredCallOptions,
+  type PoolCallTerms,
+  runCountedWork,
+} from './metered-call.ts';
+import { CompareBody } from './transform-schema.ts';
 
 /** Two images, and the caller's parameter for the second one. */
 interface ImagePair {
@@ -93,7 +105,7 @@ const Difference = Type.Object(
     }),
     maxDifference: Type.Integer({ description: 'Largest difference of a channel, 0 to 255.' }),
     hashDistance: Type.Integer({
-      description: `Bits in which the perceptual hashes differ, 0 to 64. Copies of one picture differ in few: GET /api/v1/assets?similarTo finds those within ${DEFAULT_DISTANCE}, or within distance, at most ${MAX_DISTANCE}.`,
+      description: `Bits in which the perceptual hashes differ, 0 to 64. Copies of one picture differ in few: GET /api/v1/assets?similarTo finds those within ${DEFAULT_HASH_DISTANCE}, or within distance, at most ${MAX_HASH_DISTANCE}.`,
     }),
     regions: Type.Array(
       Type.Object({ x: Type.Integer(), y: Type.Integer(), width: Type.Integer(), height: Type.Integer() }),
@@ -167,7 +179,7 @@ function unknownField(name: string): ApiError {
   const [rename] = words;
   const mends = rename !== undefined && words.length === 1 ? [{ param: name, rename }] : [];
   const suggest = words.length > 1 ? { suggest: words } : {};
-  return invalidParam(name, hintFirst(meantWords(words), message), { allowed, ...suggest }, mends);
+  return invalidParamError(name, hintFirst(meantWordHint(words), message), { allowed, ...suggest }, mends);
 }
 
 /** What is told of a comparison. */

@@ -41,7 +41,10 @@ const TYPE_OF_EXTENSION: Record<string, string> = {
  * @returns the image with its header; the header is null for bytes that are no image.
  * @throws ApiError unsupported_format for no bytes, and for bytes of another format than their type names.
  */
-export function asDeclared(image: DeclaredImage, param = 'file'): DeclaredImage & { header: Header | null } {
+export function checkDeclaredType(
+  image: DeclaredImage,
+  param = 'file',
+): DeclaredImage & { header: ImageHeader | null } {
   const { bytes, declaredType, declaredBy } = image;
   if (bytes.length === 0) {
     throw new ApiError('unsupported_format', 'The image is empty: send its bytes.', { param });

@@ -10,16 +10,16 @@ import {
   type MultipartFile,
 } from '../../platform/http/bodies/multipart.ts';
 import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
-import { type ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
-import type { SentCall } from '../../platform/http/errors/mends.ts';
-import { type Instead, undeclaredFields } from '../../platform/http/errors/violations.ts';
-import { DRY_RUN_NAMES } from '../../platform/http/fields.ts';
+import { type ApiError, exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
+import type { MendableCall } from '../../platform/http/errors/mends.ts';
+import { type FieldReplacement, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
+import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { misplacedIn } from '../../platform/http/hooks/misplaced.ts';
 import { fieldNamesOf } from '../../platform/http/hooks/warnings.ts';
-import { isObject } from '../../platform/values/json.ts';
-import { present } from '../../platform/values/present.ts';
-import { MEGABYTE } from '../../platform/values/units.ts';
-import { IN_PARAMETERS } from '../catalogue/index.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
+import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import type { DeclaredImage } from './declared-type.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
@@ -106,7 +106,7 @@ export async function readFilePart({ bytes, declaredType }: MultipartFile) {
 }
 
 /** The fields of the query of a call that does work; all others are parameters of its op, which a body has too. */
-const QUERY_FIELDS = ['response', ...DRY_RUN_NAMES];
+const QUERY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
 
 /** @throws ApiError invalid_param on a field of the body that belongs to the query. */
 function refuseQueryFields({ body, routeOptions }: FastifyRequest, contents: BodyContents): void {
@@ -154,18 +154,18 @@ export function parseImageSource(
 ): ImageSource | null {
   if (assetId !== undefined && url !== undefined)
     throw exclusive(names.url, `Give ${names.assetId} or ${names.url}, not both.`, Object.values(names));
-  if (url !== undefined) return { kind: 'url', url: parseAddress(url, names.url) };
+  if (url !== undefined) return { kind: 'url', url: parseImageUrl(url, names.url) };
   if (assetId !== undefined) return { kind: 'asset', assetId: parseText(names.assetId, assetId) };
   return null;
 }
 
-const NO_JSON_IMAGE: Instead = {
+const NO_JSON_IMAGE: FieldReplacement = {
   says: 'an image within JSON is not read; send its bytes as the body, as a multipart file, or send a url',
   suggest: ['file', 'url', 'assetId'],
 };
 
 /** Fields that callers send in a body although they belong elsewhere, in this service or in another one. */
-const INSTEAD: Record<string, Instead> = {
+const INSTEAD: Record<string, FieldReplacement> = {
   assetIds: {
     says: 'it belongs to a job; this call takes assetId, one id as text',
     suggest: ['assetId', 'POST /api/v1/jobs'],
@@ -217,7 +217,10 @@ export function parseImageUrl(value: unknown, param: string): string {
     ? 'A data: URL is not read: send the bytes themselves as the body or as a multipart file.'
     : `${param} must begin with https:// or http://.`;
   const suggest = isData ? ['file'] : addressesLike(url);
-  throw invalidParam(param, message, { allowed: ['https', 'http'], ...(suggest.length > 0 && { suggest }) });
+  throw invalidParamError(param, message, {
+    allowed: ['https', 'http'],
+    ...(suggest.length > 0 && { suggest }),
+  });
 }
 
 /** What was probably meant by an address without a scheme. */
@@ -263,6 +266,6 @@ function parseObject(param: string, value: unknown): Record<string, unknown> {
 /** The value of a field whose text is JSON. */
 function parsed(param: string, text: string, kind: 'object' | 'list'): unknown {
   const refuse = (problem: string, details?: Record<string, unknown>) =>
-    invalidParam(param, `${param} must be the text of a JSON ${kind}. ${problem}`, details);
+    invalidParamError(param, `${param} must be the text of a JSON ${kind}. ${problem}`, details);
   return parseJson(Buffer.from(text), { param, name: param, path: param, refuse });
 }

@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Renders } from '../../imaging/renders/renders.ts';
-import { REFERENCE_PATTERN } from '../../platform/http/documented.ts';
-import { envelopeOf, success } from '../../platform/http/envelope.ts';
-import { exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
-import { type Instead, meantWord } from '../../platform/http/errors/violations.ts';
-import { dryRunFields, isDryRun } from '../../platform/http/fields.ts';
+import { VERSIONED_REFERENCE_PATTERN } from '../../platform/http/documented.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { type FieldReplacement, suggestWord } from '../../platform/http/errors/violations.ts';
+import { dryRunQueryFields, isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
@@ -70,7 +70,7 @@ const RenderBody = Type.Object(
     additionalProperties: false,
     instead: {
       template: { says: 'name the template in templateId', rename: 'templateId' },
-    } satisfies Record<string, Instead>,
+    } satisfies Record<string, FieldReplacement>,
     documented: { oneOf: [{ required: ['templateId'] }, { required: ['html', 'width', 'height'] }] },
     elsewhere: "the values of the template's variables go into data",
   },
@@ -160,7 +160,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         'html',
         'templateId',
       ]);
-    return { template: checkPage({ ...body, html }), param: 'html' };
+    return { template: checkSentPage({ ...body, html }), param: 'html' };
   }
 }
 
@@ -175,10 +175,10 @@ function requireTemplate({ templateId, css, width, height }: RenderBody): string
       'templateId',
       'html',
     ]);
-  const [extra] = Object.keys(present({ css, width, height }));
+  const [extra] = Object.keys(withoutAbsentFields({ css, width, height }));
   if (extra === undefined) return templateId;
   const message = `${extra} goes with html, and a template has its own: leave it out.`;
-  throw invalidParam(extra, message, undefined, [{ param: extra, remove: true }]);
+  throw invalidParamError(extra, message, undefined, [{ param: extra, remove: true }]);
 }
 
 /**
@@ -195,7 +195,7 @@ function parseDrawing(
     const message = `scale makes an edge of ${edge} pixels, but at most ${MAX_EDGE_PX} are drawn: send a smaller one.`;
     const largest = Math.floor((100 * MAX_EDGE_PX) / Math.max(width, height)) / 100;
     const suggest = largest < 1 ? {} : { suggest: [largest] };
-    throw invalidParam('scale', message, { received: scale, limit: MAX_EDGE_PX, ...suggest });
+    throw invalidParamError('scale', message, { received: scale, limit: MAX_EDGE_PX, ...suggest });
   }
   if (quality !== undefined && format === 'png')
     throw invalidParamError(
@@ -215,7 +215,12 @@ function pictureOf({ width, height, scale, encode: { format } }: ReturnType<type
 function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === normalizeFormatName(sent));
   if (format !== undefined) return format;
-  const { hint, mends, suggest } = meantWord(sent, FORMATS, 'format');
+  const { hint, mends, suggest } = suggestWord(sent, FORMATS, 'format');
   const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.${hint}`;
-  throw invalidParam('format', message, { received: sent, allowed: FORMATS, ...present({ suggest }) }, mends);
+  throw invalidParamError(
+    'format',
+    message,
+    { received: sent, allowed: FORMATS, ...withoutAbsentFields({ suggest }) },
+    mends,
+  );
 }

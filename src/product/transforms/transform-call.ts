@@ -2,29 +2,29 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { ImagePass } from '../../../workers/protocol.ts';
-import { type ApiError, exclusive, invalidParam } from '../../platform/http/errors/errors.ts';
-import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
+import { type ApiError, exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import { mismatchedValue } from '../../platform/http/errors/violations.ts';
-import { DRY_RUN_NAMES } from '../../platform/http/fields.ts';
-import { parsedJson } from '../../platform/values/json.ts';
-import { present } from '../../platform/values/present.ts';
-import { checkParameters } from '../catalogue/checks/check.ts';
-import { parametersInOwnSpelling } from '../catalogue/checks/spelling.ts';
-import { type StepWarning, warningsOf } from '../catalogue/checks/warnings.ts';
-import type { Given, Op, PixelOp } from '../catalogue/op.ts';
+import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
+import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
+import { parseJsonOrUndefined } from '../../platform/values/json.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import { checkOpParameters } from '../catalogue/checks/check.ts';
+import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
+import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
+import type { GivenParameters, Op, PixelOp } from '../catalogue/op.ts';
 import { compilePass, compilePreset, type Obstacle } from '../catalogue/plan/compile.ts';
 import { sentParameterOf } from '../catalogue/plan/pass.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import { parametersFromQuery } from '../catalogue/query.ts';
-import type { Models } from '../models/models.ts';
+import { parseOpParameters } from '../catalogue/query.ts';
+import type { ModelBook } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
-import { areAssets, bindLayers, type SentLayer } from './layers.ts';
-import { checkOutputs, type SentBranches } from './sent-outputs.ts';
+import { areAllLayersAssets, bindStepLayers, type SentLayer } from './layers.ts';
+import { checkSentOutputs, type SentOutputsWork } from './sent-outputs.ts';
 import { onlyAsStep, opsWith, transformOp, transformOps } from './transform-op.ts';
-import { type RequestedOutput, SentSteps } from './transform-schema.ts';
+import { type RequestedOutput, SentTransformSteps } from './transform-schema.ts';
 
 export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -172,9 +172,9 @@ export class TransformCallCompiler {
       compilePreset(stored, param, this.#models);
       return savedSteps(stored, param);
     }
-    const at = (key: string) => sentAs(key === '' ? where : `${where}.${key}`);
+    const at = (key: string) => sentFieldAt(key === '' ? where : `${where}.${key}`);
     const found = transformOp(op ?? '', () => parameters, at('op'));
-    return [{ op: found.op, parameters: parametersInOwnSpelling(found, parameters), at }];
+    return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];
   }
 
   /** The single pass of these steps. */
@@ -246,8 +246,8 @@ function isEmpty({ texts = {}, ...fields }: BodyFields): boolean {
 }
 
 /** The parameters of the op: those of the body, of the fields of a form, and of the query, which overrides them. */
-function readParameters(op: Op, query: RawQuery, body: BodyFields): Given {
-  return parametersInOwnSpelling(op, {
+function readParameters(op: Op, query: RawQueryFields, body: BodyFields): GivenParameters {
+  return normalizeParameterSpelling(op, {
     ...body.parameters,
     ...parseOpParameters(op, body.texts ?? {}),
     ...parseOpParameters(op, parametersOf(query)),
@@ -328,7 +328,7 @@ function checkKeys(op: PixelOp, query: RawQueryFields): void {
   }
 }
 
-function parametersOf(query: RawQuery): Record<string, string | string[] | undefined> {
+function parametersOf(query: RawQueryFields): Record<string, string | string[] | undefined> {
   return Object.fromEntries(Object.entries(query).filter(([key]) => !OWN_KEYS.includes(key)));
 }
 

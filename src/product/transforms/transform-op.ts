@@ -1,20 +1,20 @@
-import { type ApiError, invalidParam } from '../../platform/http/errors/errors.ts';
-import { type SentField, sentAs } from '../../platform/http/errors/sent-field.ts';
+import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
 import type { SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { findOp } from '../catalogue/index.ts';
-import { type Given, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
-import { meantOp } from '../catalogue/usual-words.ts';
+import { type GivenParameters, type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
+import { suggestOp } from '../catalogue/usual-words.ts';
 import { TRANSFORM_OPS } from './transform-schema.ts';
 
 /** The most ops of which one may have been meant by its parameters. */
 const MAX_SUGGESTED_OPS = 8;
 
 /** The refusal of an op that reads a second picture, which is sent as a step. Its parameters are right. */
-export function onlyAsStep(op: string, parameters: Given): ApiError {
+export function onlyAsStep(op: string, parameters: GivenParameters): ApiError {
   const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
   const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
-  return invalidParam('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });
+  return invalidParamError('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });
 }
 
 /**
@@ -23,12 +23,12 @@ export function onlyAsStep(op: string, parameters: Given): ApiError {
  */
 export function transformOp(
   name: string,
-  parametersOf: (op: Op) => Given,
-  { path, refuse }: SentField = sentAs('op'),
+  parametersOf: (op: Op) => GivenParameters,
+  { path, refuse }: SentField = sentFieldAt('op'),
 ): PixelOp {
   const op = findOp(name);
   if (op === undefined) {
-    const { hint, mends, ...instead } = severalOps(name) ?? meantOp(name, path, transformOps());
+    const { hint, mends, ...instead } = severalOps(name) ?? suggestOp(name, path, transformOps());
     const message = `There is no op "${name}": GET /api/v1/ops?view=names lists them all.`;
     throw refuse(hintFirst(hint, message), { received: name, allowed: transformOps(), ...instead }, mends);
   }
@@ -42,7 +42,7 @@ export function transformOp(
 }
 
 /** The endpoint that answers an op which this one does not, or the job that runs it. */
-function callElsewhere(op: Op, parameters: Given): { suggest: string[] } | { instead: object[] } {
+function callElsewhere(op: Op, parameters: GivenParameters): { suggest: string[] } | { instead: object[] } {
   const endpoint = endpointOf(op);
   if (endpoint !== undefined) return { suggest: [`POST /api/v1${endpoint}`] };
   return { instead: [{ job: { op: op.op, ...(Object.keys(parameters).length > 0 && { parameters }) } }] };

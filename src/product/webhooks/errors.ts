@@ -3,7 +3,7 @@ import { missingHint } from '../../platform/ids/ids.ts';
 import { MAX_ENDPOINTS_PER_ACCOUNT } from './schema.ts';
 
 /** 404: no such endpoint, or another account's: the answer is the same. */
-export function endpointNotFound(endpointId: string): ApiError {
+export function endpointNotFoundError(endpointId: string): ApiError {
   const { says, details } = missingHint(endpointId, 'whe');
   const message = `No webhook endpoint of this account has this id: GET /api/v1/webhook-endpoints lists them.${says}`;
   return new ApiError('not_found', message, { param: 'endpointId', details });

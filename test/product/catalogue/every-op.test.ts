@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { OPS } from '../../../src/product/catalogue/index.ts';
-import type { Given, Op } from '../../../src/product/catalogue/op.ts';
+import type { GivenParameters, Op } from '../../../src/product/catalogue/op.ts';
 import { type Answer, sharedServer } from '../../support/harness.ts';
 import { partsOf } from '../transforms/multipart.ts';
 
@@ -54,7 +54,7 @@ async function savedPreset(steps: object[]): Promise<string> {
 }
 
 /** The parameters of the example, on this picture. */
-function parametersOf(op: Op): Given {
+function parametersOf(op: Op): GivenParameters {
   if (op.runs !== 'pass') return {};
   const { layerAssetId, otherAssetId, ...parameters } = op.example.parameters;
   if (op.op === 'crop') return { x: 10, y: 20, width: 60, height: 50 };
@@ -115,7 +115,7 @@ for (const op of ALL.filter(({ runs }) => runs === 'model'))
   t.test(`${op.op} makes the same as an op, as a step and in a preset`, async (t) => {
     const model = op.produces === 'json' ? 'sandbox-vision' : 'sandbox-image';
     const { parameters } = { parameters: {}, ...('example' in op ? op.example : {}) } as {
-      parameters: Given;
+      parameters: GivenParameters;
     };
     const step = { op: op.op, model, parameters, ...(op.requiresPrompt && { prompt: 'A red boat' }) };
     const inputs = op.requiresAssets ? { assetIds } : {};

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
-import { parsedJson } from '../../values/json.ts';
-import { MEGABYTE } from '../../values/units.ts';
+import { parseJsonOrUndefined } from '../../values/json.ts';
+import { MEGABYTE_BYTES } from '../../values/units.ts';
 import { ApiError } from '../errors/errors.ts';
 import { type SentField, sentFieldAt } from '../errors/sent-field.ts';
 
@@ -80,7 +80,7 @@ export function parseJsonText(text: string, startsAt?: number, sent = BODY): unk
     const { message } = error as Error;
     const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
     const meant = startsAt === undefined ? looseJson(text) : undefined;
-    throw malformedJson(
+    throw malformedJsonError(
       startsAt === undefined ? message : inBody(message, text, startsAt),
       { remedy, meant },
       sent,
@@ -104,7 +104,7 @@ function inBody(message: string, text: string, startsAt: number): string {
  * @param message the message of JSON.parse, or one of the same form.
  * @param hints the end of the message, and the value that was probably meant.
  */
-export function malformedJson(
+export function malformedJsonError(
   message: string,
   { remedy = '', meant }: { remedy?: string; meant?: unknown } = {},
   sent = BODY,
@@ -138,7 +138,7 @@ function looseJson(text: string): unknown {
     if (dropped !== undefined) return '';
     return colon === '' ? (LOOSE_WORDS[word] ?? word) : `${JSON.stringify(word)}${colon}`;
   });
-  return strict === text ? undefined : parsedJson(strict);
+  return strict === text ? undefined : parseJsonOrUndefined(strict);
 }
 
 /** Removes a byte order mark. Some shells and editors write one, but JSON does not allow it. */

@@ -3,8 +3,8 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
 import { headerMend } from '../errors/mends.ts';
-import { emptyBody, LARGE_JSON_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
-import { LargeBodies } from './large-bodies.ts';
+import { emptyBodyError, LARGE_JSON_BODY_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
+import { LargeBodyQueue } from './large-bodies.ts';
 import { collectBody } from './streamed-body.ts';
 
 declare module 'fastify' {

@@ -105,7 +105,7 @@ export function invalidParamError(
 
 /** 400 invalid_param on one of several fields of which a call has one alone: `details.suggest` names them. */
 export function exclusive(param: string, message: string, fields: readonly string[]): ApiError {
-  return invalidParam(param, message, { suggest: fields });
+  return invalidParamError(param, message, { suggest: fields });
 }
 
 /** An error with a temporary reason: the same call may succeed after the given time. */

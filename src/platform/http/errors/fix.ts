@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { isJsonObject, truncatedJson } from '../../values/json.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
 import { ApiError } from './errors.ts';
-import { isOfEnvelope, type Mend, mendedCall, type SentCall } from './mends.ts';
+import { applyMend, type CallMend, isOfEnvelope, type MendableCall } from './mends.ts';
 import { checkInput } from './validation.ts';
 
 declare module 'fastify' {

@@ -5,7 +5,7 @@ import { isJsonObject, parseJsonOrUndefined } from '../../values/json.ts';
  * lead into a field that is JSON text. They address the query if it has the first name of the path, else the body.
  * `in` names another place: a header, or a file part of a form.
  */
-export type Mend = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
+export type CallMend = { param: string; in?: 'query' | 'body' | 'header' | 'part' } & (
   | { rename: string }
   | { replace: unknown }
   | { add: unknown }
@@ -22,7 +22,7 @@ export interface MendableCall {
 }
 
 /** The mends of a field that another part of the call has. */
-export function movedTo(part: 'query' | 'body', param: string, value: unknown): Mend[] {
+export function movedTo(part: 'query' | 'body', param: string, value: unknown): CallMend[] {
   const from = part === 'query' ? 'body' : 'query';
   return [
     { param, remove: true, in: from },
@@ -31,12 +31,12 @@ export function movedTo(part: 'query' | 'body', param: string, value: unknown): 
 }
 
 /** The mend of a header. */
-export function headerMend(param: string, value: string): Mend[] {
+export function headerMend(param: string, value: string): CallMend[] {
   return [{ param, replace: value, in: 'header' }];
 }
 
 /** Whether a mend is of what is refused before the fields of a call are read: these are checked in the next call. */
-export function isOfEnvelope({ in: place }: Mend): boolean {
+export function isOfEnvelope({ in: place }: CallMend): boolean {
   return place === 'header' || place === 'part';
 }
 

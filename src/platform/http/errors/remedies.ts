@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
-import { likelyNames, meantWords } from '../../ids/nearest.ts';
-import { isObject, parsedJson, startOfJson } from '../../values/json.ts';
+import { likelyNames, meantWordHint } from '../../ids/nearest.ts';
+import { isJsonObject, parseJsonOrUndefined, truncatedJson } from '../../values/json.ts';
 
 /** How to correct a wrong value: a sentence, and the value that was certainly meant, or the words to choose from. */
 export interface Remedy {
@@ -18,14 +18,14 @@ export interface Remedy {
 export function remedyOf(value: unknown, schema: TSchema): Remedy {
   if (value === null) return { says: ' Leave it out instead of sending null.' };
   if (typeof value === 'string' && (schema.type === 'array' || schema.type === 'object')) {
-    const parsed = parsedJson(value);
-    if (Array.isArray(parsed) ? schema.type === 'array' : isObject(parsed) && schema.type === 'object')
+    const parsed = parseJsonOrUndefined(value);
+    if (Array.isArray(parsed) ? schema.type === 'array' : isJsonObject(parsed) && schema.type === 'object')
       return { says: ' Send it as JSON, and not as the text of it.', replace: parsed };
   }
   if (isListOf(schema, 'string') && typeof value === 'string') return listRemedy(value);
   if (isListOf(schema, 'integer') && typeof value === 'string' && /^\d+(\s*,\s*\d+)*$/.test(value))
     return { says: ' Send a list of numbers.', replace: value.split(',').map(Number) };
-  if (isListOf(schema, 'object') && isObject(value))
+  if (isListOf(schema, 'object') && isJsonObject(value))
     return { says: ' Send a list of one.', replace: [value] };
   if (typeof schema.pattern === 'string' && typeof value === 'string')
     return separatorRemedy(value, schema.pattern);
@@ -80,7 +80,7 @@ export function wordRemedy(value: string, known: readonly string[]): Remedy {
   const sizes = ratio === undefined ? [] : sizesLike(ratio, known);
   if (sizes.length > 0) return suggested(sizes);
   const words = likelyNames(value, known);
-  const says = meantWords(words);
+  const says = meantWordHint(words);
   return words.length === 1
     ? { says, replace: words[0] }
     : { says, ...(words.length > 1 && { suggest: words }) };
@@ -246,6 +246,6 @@ const MAX_EXCERPT_CHARACTERS = 60;
 
 /** The beginning of a value as JSON. The rest is not written, because a body may have megabytes. */
 export function excerptOf(value: unknown): string {
-  const text = startOfJson(value, MAX_EXCERPT_CHARACTERS + 1);
+  const text = truncatedJson(value, MAX_EXCERPT_CHARACTERS + 1);
   return text.length <= MAX_EXCERPT_CHARACTERS ? text : `${text.slice(0, MAX_EXCERPT_CHARACTERS)}…`;
 }

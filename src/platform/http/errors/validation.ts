@@ -95,10 +95,10 @@ export function validationFailure(
   context: string,
 ): ApiError {
   const first = errors[0] as ErrorObject | undefined;
-  if (first === undefined) return invalidParam(context, 'The request does not match the documentation.');
-  const path = spell(pathOf(first));
+  if (first === undefined) return invalidParamError(context, 'The request does not match the documentation.');
+  const path = spellPath(pathOf(first));
   const { message, mends, ...hints } = diagnosed(path || context, path, first);
-  return invalidParam(path || context, message, detailsOf(first, hints), mends);
+  return invalidParamError(path || context, message, detailsOf(first, hints), mends);
 }
 
 function diagnosed(param: string, path: string, error: ErrorObject): Diagnosis {
@@ -119,7 +119,7 @@ function detailsOf(
   hints: Pick<Diagnosis, 'suggest' | 'instead'>,
 ): Record<string, unknown> | undefined {
   const { limit, allowedValues: allowed, type: expected } = error.params as Record<string, unknown>;
-  const [first] = Object.entries(present({ allowed, expected, limit }));
-  const details = { ...(first && Object.fromEntries([first])), ...present(hints) };
+  const [first] = Object.entries(withoutAbsentFields({ allowed, expected, limit }));
+  const details = { ...(first && Object.fromEntries([first])), ...withoutAbsentFields(hints) };
   return Object.keys(details).length === 0 ? undefined : details;
 }

@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { ErrorObject } from 'ajv';
-import { hintFirst, likelyNames, meantWords, nearest } from '../../ids/nearest.ts';
-import { isObject } from '../../values/json.ts';
-import { present } from '../../values/present.ts';
-import { expectationOf, type FormatWords } from './expectation.ts';
-import { besideIn, type Mend } from './mends.ts';
+import { hintFirst, likelyNames, meantWordHint, nearestName } from '../../ids/nearest.ts';
+import { isJsonObject } from '../../values/json.ts';
+import { withoutAbsentFields } from '../../values/present.ts';
+import { describeExpectedValue, type FormatDescriptions } from './expectation.ts';
+import { type CallMend, siblingPath } from './mends.ts';
 import { excerptOf, remedyOf, wordRemedy } from './remedies.ts';
 
 /**
@@ -16,7 +16,7 @@ import { excerptOf, remedyOf, wordRemedy } from './remedies.ts';
 export interface Diagnosis {
   message: string;
   /** Changes that certainly correct it. Paths are relative to the checked value. */
-  mends?: Mend[];
+  mends?: CallMend[];
   /** Words or numbers of which one was probably meant, or calls that take what was sent. */
   suggest?: (string | number)[];
   /** Values of which one was probably meant, as parameters of the call. */
@@ -43,7 +43,10 @@ export interface ViolationContext {
  * What to send in place of a field, in the `instead` of a schema: a sentence, with another name for the field, or with
  * the call or the fields that take what it holds.
  */
-export type Instead = string | { says: string; rename: string } | { says: string; suggest: string[] };
+export type FieldReplacement =
+  | string
+  | { says: string; rename: string }
+  | { says: string; suggest: string[] };
 
 /** The path of a value in JSON: `/steps/0/op` is `['steps', '0', 'op']`. */
 export function pathOf({ instancePath, params }: ErrorObject): string[] {
@@ -153,7 +156,7 @@ function replacedBy(param: string, instead: FieldReplacement): Diagnosis {
   if (typeof instead === 'string') return { message: `${param} is not a field here: ${instead}.` };
   const message = `${param} is not a field here: ${instead.says}.`;
   if ('suggest' in instead) return { message, suggest: instead.suggest };
-  return { message, mends: [{ param, rename: besideIn(param, instead.rename) }] };
+  return { message, mends: [{ param, rename: siblingPath(param, instead.rename) }] };
 }
 
 /**
@@ -187,12 +190,12 @@ export function mismatchedValueDiagnosis(
   schema: TSchema,
   contract: ViolationSubject,
 ): Diagnosis {
-  const message = `${name} is ${excerptOf(value)}, but ${expectationOf(schema, contract.formats)} is expected.`;
+  const message = `${name} is ${excerptOf(value)}, but ${describeExpectedValue(schema, contract.formats)} is expected.`;
   const { says, replace, suggest, instead } = remedyOf(value, schema);
   return {
     message: `${message}${says}`,
     mends: mendsBy(path, value, replace),
-    ...present({
+    ...withoutAbsentFields({
       suggest,
       instead: instead === undefined ? undefined : [{ parameters: { [path]: instead } }],
     }),
@@ -211,7 +214,7 @@ function mendsBy(param: string, value: unknown, replace: unknown): CallMend[] {
  */
 export interface SuggestedWord {
   hint: string;
-  mends: Mend[];
+  mends: CallMend[];
   suggest?: (string | number)[];
 }
 
@@ -219,7 +222,7 @@ export interface SuggestedWord {
 export const NO_WORD: SuggestedWord = { hint: '', mends: [] };
 
 /** @param path where the word was sent. */
-export function meantWord(word: string, known: readonly string[], path: string): SuggestedWord {
+export function suggestWord(word: string, known: readonly string[], path: string): SuggestedWord {
   const { says, replace, suggest } = wordRemedy(word, known);
-  return { hint: says, mends: mendsBy(path, word, replace), ...present({ suggest }) };
+  return { hint: says, mends: mendsBy(path, word, replace), ...withoutAbsentFields({ suggest }) };
 }

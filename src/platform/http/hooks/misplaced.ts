@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { isObject } from '../../values/json.ts';
-import { type ApiError, invalidParam } from '../errors/errors.ts';
+import { isJsonObject } from '../../values/json.ts';
+import { type ApiError, invalidParamError } from '../errors/errors.ts';
 import { movedTo } from '../errors/mends.ts';
 import { fieldNamesOf, namesReadInBody } from './warnings.ts';
 
@@ -36,7 +36,7 @@ export function misplacedIn(
   names: readonly string[],
   belongsTo: 'query' | 'body',
 ): ApiError | undefined {
-  if (!isObject(sent) || sent instanceof Readable) return undefined;
+  if (!isJsonObject(sent) || sent instanceof Readable) return undefined;
   const found = names.filter((name) => sent[name] !== undefined);
   const [name] = found;
   if (name === undefined) return undefined;
@@ -45,7 +45,7 @@ export function misplacedIn(
       ? `a field of the body of this call, and is not read in the query: send it there`
       : `a field of the query of this call, and is not read in the body: send it there, as ?${name}=${shown(sent[name])}`;
   const mends = found.flatMap((one) => movedTo(belongsTo, one, sent[one]));
-  return invalidParam(name, `${name} is ${where}.`, undefined, mends);
+  return invalidParamError(name, `${name} is ${where}.`, undefined, mends);
 }
 
 const MAX_SHOWN_CHARACTERS = 20;

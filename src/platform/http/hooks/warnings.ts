@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, RouteOptions } from 'fastify';
-import { nearest } from '../../ids/nearest.ts';
+import { nearestName } from '../../ids/nearest.ts';
 
 /** A warning for the caller of a call that succeeded. */
 export interface CallWarning {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
 import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
-import type { Objects } from '../../../platform/stores/objects/port.ts';
+import type { ObjectStore } from '../../../platform/stores/objects/port.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
 import { findOp } from '../../catalogue/index.ts';

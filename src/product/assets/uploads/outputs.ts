@@ -26,7 +26,7 @@ interface OutputsOptions {
 }
 
 /** The job and the item of an output, and how it is stored. */
-interface OutputLabels extends Pick<Labels, 'collection' | 'warnings' | 'expiresAt'> {
+interface OutputLabels extends Pick<AssetLabels, 'collection' | 'warnings' | 'expiresAt'> {
   accountId: string;
   jobId: string;
   itemIndex: number;
@@ -67,7 +67,7 @@ export class JobOutputs {
     const objectKey = newObjectKey();
     const begin = { ...label, name: null, origin: 'job', state: 'made', objectKey } as const;
     const asset: AssetDocument = {
-      ...newAsset(accountId, begin, this.#options.now()),
+      ...newAssetDocument(accountId, begin, this.#options.now()),
       status: 'DONE',
       digest: hash('sha256', bytes, 'hex'),
       crc32: crc32(bytes),

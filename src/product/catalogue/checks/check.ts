@@ -14,9 +14,9 @@ import { likelyNames, meantWordHint } from '../../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
-import type { Checked, Given, Op, Violation } from '../op.ts';
-import { parametersFromQuery } from '../query.ts';
-import { parametersInOwnSpelling } from './spelling.ts';
+import type { CheckedParameters, GivenParameters, Op, ParameterViolation } from '../op.ts';
+import { parseOpParameters } from '../query.ts';
+import { normalizeParameterSpelling } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
@@ -43,7 +43,7 @@ export function checkOpParameters(
   throw field.refuse(
     `${message}${says}`,
     instead === undefined ? details : { ...details, instead },
-    mendsAt(mends, (param) => at(`parameters.${param}`)),
+    mendsAtSentFields(mends, (param) => at(`parameters.${param}`)),
   );
 }
 
@@ -64,7 +64,11 @@ interface TakenElsewhere {
 const NOWHERE: TakenElsewhere = { says: '' };
 
 /** The ops of a parameter which this deterministic op does not have: nothing is said when no op has it. */
-function takenElsewhere(op: Op, key: string, { [key]: value, ...parameters }: Given): TakenElsewhere {
+function takenElsewhere(
+  op: Op,
+  key: string,
+  { [key]: value, ...parameters }: GivenParameters,
+): TakenElsewhere {
   if (op.runs !== 'pass' || key === '' || Object.hasOwn(op.parameters.properties, key)) return NOWHERE;
   const takers = Object.values<Op>(OPS).filter(
     (other) => other.runs === 'pass' && Object.hasOwn(other.parameters.properties, key),
@@ -74,8 +78,8 @@ function takenElsewhere(op: Op, key: string, { [key]: value, ...parameters }: Gi
   const take = named.length === 1 ? 'takes' : 'take';
   const says = ` ${named.map((taker) => taker.op).join(', ')} ${take} it: send several ops as steps.`;
   const instead = named.flatMap((taker) => {
-    const own = typeof value === 'string' ? parametersFromQuery(taker, { [key]: value }) : { [key]: value };
-    const problem = firstViolation(taker.parameters, own, taker.op) ?? taker.rule?.(own);
+    const own = typeof value === 'string' ? parseOpParameters(taker, { [key]: value }) : { [key]: value };
+    const problem = findFirstViolation(taker.parameters, own, taker.op) ?? taker.rule?.(own);
     return problem === undefined
       ? [
           {
@@ -134,8 +138,13 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
     const { message } = missingFieldDiagnosis(spellPath(path), error.data, schema, contractOf(owner));
     return { key: path[0] ?? '', message, details: { missing: [spellPath(path)] } };
   }
-  const named = { path: spell(path), name: spell(path) || `What is sent to ${owner}` };
-  const { message, mends, suggest, instead } = mismatchedValue(named, error.data, schema, contractOf(owner));
+  const named = { path: spellPath(path), name: spellPath(path) || `What is sent to ${owner}` };
+  const { message, mends, suggest, instead } = mismatchedValueDiagnosis(
+    named,
+    error.data,
+    schema,
+    contractOf(owner),
+  );
   const hint = hintFor(error.data, schema);
   return {
     key: path[0] ?? '',
@@ -143,7 +152,7 @@ function violationOf(error: ErrorObject, owner: string): ParameterViolation {
     mends,
     details: {
       ...{ received: error.data, expected: schema.type, ...boundsOf(schema) },
-      ...present({ suggest: hint.suggest ?? suggest, instead }),
+      ...withoutAbsentFields({ suggest: hint.suggest ?? suggest, instead }),
     },
   };
 }

@@ -42,7 +42,7 @@ const RULES: readonly PageBlock[] = [
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
-  paragraph(
+  paragraphBlock(
     'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. Instead of templateId send your own html, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
@@ -55,8 +55,8 @@ curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInS
   paragraphBlock(
     'A picture in a web page: POST /api/v1/delivery-links with assetId or url, and op, steps or preset, answers a signed `<img>`.',
   ),
-  heading('Many images, or a model'),
-  paragraph(
+  headingBlock('Many images, or a model'),
+  paragraphBlock(
     'A job runs an op, a preset (presetId) or steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price.',
   ),
   shellSampleBlock(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
@@ -80,7 +80,7 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
     'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, ff8800.',
     'GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and used.',
     'Tell what is missing: POST /api/v1/feedback, kind capability_gap, message.',
-    JSON_BOUNDS,
+    JSON_BOUNDS_TEXT,
   ),
 ];
 

@@ -1,12 +1,12 @@
 import type { TObject } from '@sinclair/typebox';
 import { layersOf } from '../../../../workers/image/operations/index.ts';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { mendsAt, type SentField } from '../../../platform/http/errors/sent-field.ts';
-import { present } from '../../../platform/values/present.ts';
-import { chosenModel, contractOf, type Model, type Models } from '../../models/models.ts';
-import { leastAnswerProblem, schemaProblem } from '../../models/schema-bounds.ts';
-import { checkParameters, firstViolation } from '../checks/check.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { mendsAtSentFields, type SentField } from '../../../platform/http/errors/sent-field.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { chooseModel, type Model, type ModelBook, modelParametersSchema } from '../../models/models.ts';
+import { findSchemaProblem, findSmallestAnswerProblem } from '../../models/schema-bounds.ts';
+import { checkOpParameters, findFirstViolation } from '../checks/check.ts';
 import { OPS } from '../index.ts';
 import type { AiOp, GivenParameters, Op } from '../op.ts';
 import { promptField as promptSchema } from '../parameter.ts';
@@ -95,8 +95,8 @@ function compileStep(step: SentStep, index: number, models: ModelBook): Compiled
   if (step.op === undefined) {
     refuseFields(step, ['parameters'], 'a step with operation takes params alone', { at, ownName: 'params' });
     refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { at });
-    const fragment = checkRegistryStep(step.operation, step.params, at);
-    return { runs: 'pass', index, parameters: { ...(step.params as Given) }, fragment, at };
+    const fragment = compileRegistryStep(step.operation, step.params, at);
+    return { runs: 'pass', index, parameters: { ...(step.params as GivenParameters) }, fragment, at };
   }
   const op = requireOp(step.op, at('op'), isStepOp, (found, allowed) => {
     const problem = found === undefined ? `There is no op "${step.op}"` : `${step.op} cannot be a step`;
@@ -148,7 +148,7 @@ function checkBounds(model: Model, parameters: GivenParameters, at: SentFieldFin
   throw at(`parameters.${key}`).refuse(
     problem,
     details,
-    mendsAt(mends, (param) => at(`parameters.${param}`)),
+    mendsAtSentFields(mends, (param) => at(`parameters.${param}`)),
   );
 }
 

@@ -1,14 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { sentAs } from '../../../platform/http/errors/sent-field.ts';
-import { meantWord, mismatchedValue } from '../../../platform/http/errors/violations.ts';
-import type { Warning } from '../../../platform/http/hooks/warnings.ts';
-import { distinct } from '../../../platform/values/distinct.ts';
-import { present } from '../../../platform/values/present.ts';
-import type { Models } from '../../models/models.ts';
-import { checkParameters, firstViolation } from '../checks/check.ts';
-import { callWarningsOf, type StepWarning, warningsOf } from '../checks/warnings.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
+import { mismatchedValueDiagnosis, suggestWord } from '../../../platform/http/errors/violations.ts';
+import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
+import { distinctValues } from '../../../platform/values/distinct.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { ModelBook } from '../../models/models.ts';
+import { checkOpParameters, findFirstViolation } from '../checks/check.ts';
+import { callWarningsOf, type StepWarning, stepWarningsOf } from '../checks/warnings.ts';
 import { OPS } from '../index.ts';
 import type { GivenParameters, Op, RenderOp, SegmentType } from '../op.ts';
 import { checkSteps, type NamedAsset, type SentAnswerSchema, sentAnswerSchemasOf } from './compile.ts';
@@ -183,13 +183,18 @@ function checkType({ type, op }: JobWork): void {
   if (type === undefined) return;
   const allowed: readonly string[] = JOB_TYPES;
   if (!allowed.includes(type)) {
-    const { hint, mends, suggest } = meantWord(type, allowed, 'type');
+    const { hint, mends, suggest } = suggestWord(type, allowed, 'type');
     const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.${hint}`;
-    throw invalidParam('type', message, { received: type, allowed, ...present({ suggest }) }, mends);
+    throw invalidParamError(
+      'type',
+      message,
+      { received: type, allowed, ...withoutAbsentFields({ suggest }) },
+      mends,
+    );
   }
   if (op === undefined) return;
   const message = 'Send either op or type: op already implies the type.';
-  throw invalidParam('type', message, undefined, [{ param: 'type', remove: true }]);
+  throw invalidParamError('type', message, undefined, [{ param: 'type', remove: true }]);
 }
 
 /** Refuses a job whose steps or preset have another type than the type that was sent. */
@@ -197,7 +202,9 @@ function refuseOtherType({ type: sent, presetId }: JobWork, { type }: CheckedWor
   if (sent === undefined || sent === type) return;
   const whose = presetId === undefined ? 'these steps run' : 'the preset runs';
   const message = `type is ${sent}, but ${whose} as ${type}: leave type out.`;
-  throw invalidParam('type', message, { received: sent, allowed: [type] }, [{ param: 'type', remove: true }]);
+  throw invalidParamError('type', message, { received: sent, allowed: [type] }, [
+    { param: 'type', remove: true },
+  ]);
 }
 
 const MAX_COUNT = 10;
@@ -207,12 +214,12 @@ const CALL = { owner: 'this call', noun: 'field' } as const;
 /** Only work without assets can have a count. */
 function checkCount({ takes }: CheckedWork, { count = 1, assetIds }: JobWork): number {
   if (!Number.isInteger(count) || count < 1 || count > MAX_COUNT) {
-    const { message, suggest } = mismatchedValue({ path: 'count' }, count, COUNT, CALL);
-    throw invalidParam('count', message, {
+    const { message, suggest } = mismatchedValueDiagnosis({ path: 'count' }, count, COUNT, CALL);
+    throw invalidParamError('count', message, {
       received: count,
       min: 1,
       max: MAX_COUNT,
-      ...present({ suggest }),
+      ...withoutAbsentFields({ suggest }),
     });
   }
   if (count > 1 && takes !== 'nothing') {

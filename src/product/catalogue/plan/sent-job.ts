@@ -77,7 +77,7 @@ export function findJobOp({ op: name, type }: JobWork): JobOp {
   }
   if (type === undefined) {
     const suggest = ['op', 'presetId', 'steps', 'type'];
-    throw invalidParam('op', 'op is missing: send an op, a presetId, steps, or a type.', {
+    throw invalidParamError('op', 'op is missing: send an op, a presetId, steps, or a type.', {
       ...{ missing: ['op'], suggest },
     });
   }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { besideIn } from '../../../platform/http/errors/mends.ts';
-import { type SentField, sentAs } from '../../../platform/http/errors/sent-field.ts';
-import { isObject } from '../../../platform/values/json.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { siblingPath } from '../../../platform/http/errors/mends.ts';
+import { type SentField, sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
+import { isJsonObject } from '../../../platform/values/json.ts';
 import { findOp } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 import type { PresetStep } from './step.ts';
@@ -92,7 +92,11 @@ export function refuseFields<T extends object>(
   sent: T,
   fields: readonly (keyof T & string)[],
   why: string,
-  { at = sentAs, excludedBy, ownName }: { at?: FieldsOf; excludedBy?: string; ownName?: string } = {},
+  {
+    at = sentFieldAt,
+    excludedBy,
+    ownName,
+  }: { at?: SentFieldFinder; excludedBy?: string; ownName?: string } = {},
 ): void {
   const field = fields.find((name) => sent[name] !== undefined);
   if (field === undefined) return;
@@ -100,7 +104,7 @@ export function refuseFields<T extends object>(
   const message = (where: string) => `${name} must be left out${where}: ${why}.`;
   if (excludedBy !== undefined)
     throw refuse(message(` beside ${excludedBy}`), { suggest: [excludedBy, name] });
-  const mend = ownName === undefined ? { remove: true as const } : { rename: besideIn(path, ownName) };
+  const mend = ownName === undefined ? { remove: true as const } : { rename: siblingPath(path, ownName) };
   throw refuse(message(''), undefined, [{ param: path, ...mend }]);
 }
 

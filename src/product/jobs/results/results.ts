@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { type Archive, type ArchiveEntry, openArchive } from '../../../platform/archive.ts';
-import type { Warning } from '../../../platform/http/hooks/warnings.ts';
+import { openZipArchive, type ZipArchive, type ZipArchiveEntry } from '../../../platform/archive.ts';
+import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import type { JobsContext } from '../context.ts';
 import { sandboxWarningsOf } from '../definitions.ts';
-import { noResults, resultsNotReady, tooManyResults } from '../errors.ts';
+import { noResultsError, resultsNotReadyError, tooManyResultsError } from '../errors.ts';
 import { type EndedJob, hasEnded, type JobDocument } from '../job.ts';
 
 /** Most files of one archive. */
@@ -75,7 +75,7 @@ export class JobResults {
   }
 
   /** What is told of the pictures of some jobs: the models that invent them. */
-  async findWarnings(jobs: readonly JobDocument[]): Promise<Warning[]> {
+  async findWarnings(jobs: readonly JobDocument[]): Promise<CallWarning[]> {
     const invented = jobs.filter(({ sandbox }) => sandbox === true);
     const definitions = await Promise.all(invented.map(({ _id }) => this.#context.definitions.of(_id)));
     return definitions.flatMap(({ variants }) => sandboxWarningsOf(variants));

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { envelopeOf, success } from '../../../platform/http/envelope.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
 import { addWarnings } from '../../../platform/http/hooks/warnings.ts';
-import type { Signatures } from '../../../platform/http/signatures.ts';
+import type { LinkSigner } from '../../../platform/http/signatures.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import { type CallGate, MAX_CONCURRENT_DOWNLOADS } from '../../accounts/gate/gate.ts';
 import { isSignedLinkRequest, signedLinkQuery, verifySignedLink } from '../../assets/content/links.ts';
@@ -39,7 +39,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       },
       schema: {
         summary: 'Download all results',
-        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. X-Service-Warnings says \`sandbox_model:<model>\` where a model of the sandbox invented some. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
+        description: `One ZIP archive of the pictures that a job made once it has ended, stored as they are, named by index, by the name of their source and by their variant; at most ${MAX_ARCHIVE_FILES} files. X-Service-Warnings says \`sandbox_model:<model>\` where a model of the sandbox invented some. With a credential, or without one by a signed link. Answers single ranges, so that a download can resume where it broke off. An account may have ${MAX_CONCURRENT_DOWNLOADS} downloads at a time, one of them by a link; more are refused with 429 and details.reason account_concurrency.`,
         security: [{ apiKey: [] }, { session: [] }, {}],
         params: JobParams,
         querystring: JobResultsQuery,

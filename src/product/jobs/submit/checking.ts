@@ -1,5 +1,5 @@
-import { exclusive, invalidParam } from '../../../platform/http/errors/errors.ts';
-import { present } from '../../../platform/values/present.ts';
+import { exclusive, invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { checkCollectionName } from '../../assets/rules.ts';
@@ -165,7 +165,7 @@ function orderOf(
 function refuseRemoved({ mode }: JobRequest): void {
   if (mode === undefined) return;
   const message = 'mode was removed: leave it out, and send wait to wait for the end.';
-  throw invalidParam('mode', message, undefined, [{ param: 'mode', remove: true }]);
+  throw invalidParamError('mode', message, undefined, [{ param: 'mode', remove: true }]);
 }
 
 /** A render draws one page per row. The op limits their number. */
@@ -179,12 +179,12 @@ function checkRows({ items = [] }: JobRequest): void {
 function checkImageCount({ imageCount }: JobRequest, { takes }: CheckedJob, isDryRun: boolean): number {
   if (imageCount === undefined) return 0;
   if (!isDryRun)
-    throw invalidParam('imageCount', 'imageCount is for a dry run: send dryRun=true, or assetIds.', {
+    throw invalidParamError('imageCount', 'imageCount is for a dry run: send dryRun=true, or assetIds.', {
       suggest: ['dryRun', 'assetIds'],
     });
   if (takes !== 'assets') {
     const message = 'imageCount stands for assets, and this job takes none: leave it out.';
-    throw invalidParam('imageCount', message, undefined, [{ param: 'imageCount', remove: true }]);
+    throw invalidParamError('imageCount', message, undefined, [{ param: 'imageCount', remove: true }]);
   }
   if (Number.isInteger(imageCount) && imageCount >= 0 && imageCount <= MAX_JOB_ITEMS) return imageCount;
   const message = `imageCount must be a whole number from 0 to ${MAX_JOB_ITEMS}.`;
@@ -210,7 +210,7 @@ function checkAssetIds(
   }
   if (takes === 'assets' && count === 0) {
     const message = `assetIds is missing: send the ids of the assets to work on, or from to select them${selectionLike(collection)}.`;
-    throw invalidParam('assetIds', message, { missing: ['assetIds'], suggest: ['assetIds', 'from'] });
+    throw invalidParamError('assetIds', message, { missing: ['assetIds'], suggest: ['assetIds', 'from'] });
   }
   return ids;
 }
@@ -295,7 +295,8 @@ export async function selectJobAssets(
 function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedJob): void {
   if (assetIds !== undefined)
     throw exclusive('from', 'from and assetIds exclude each other: send one of them.', ['from', 'assetIds']);
-  if (takes !== 'assets') throw invalidParam('from', 'from must be left out: this job takes no pictures.');
+  if (takes !== 'assets')
+    throw invalidParamError('from', 'from must be left out: this job takes no pictures.');
   if (imageCount !== undefined)
     throw invalidParamError(
       'imageCount',

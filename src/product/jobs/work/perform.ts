@@ -9,7 +9,7 @@ import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import type { DescribedImage } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, PlanSegment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
-import { type Definition, sandboxWarningsOf } from '../definitions.ts';
+import { type JobDefinition, sandboxWarningsOf } from '../definitions.ts';
 import { newIntermediateKey } from '../intermediates.ts';
 import {
   ItemAbandonedError,

@@ -1,8 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { ResultLink } from '../../transforms/results.ts';
-import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews, timingIn } from '../results.ts';
-import { AnyObject, Tool } from '../tool.ts';
+import {
+  describeResultPicture,
+  RESULT_OUTPUT_FIELDS,
+  SAVE_ARGUMENTS,
+  takePreviews,
+  timingIn,
+} from '../results.ts';
+import { AnyObjectSchema, Tool } from '../tool.ts';
 
 export const renderTool = Tool.of({
   name: 'render',
@@ -24,17 +30,22 @@ export const renderTool = Tool.of({
     },
     { additionalProperties: false },
   ),
-  output: Type.Partial(Type.Object(RESULT_FIELDS)),
+  output: Type.Partial(Type.Object(RESULT_OUTPUT_FIELDS)),
   async run({ template, dryRun, save, preview, timing, ...page }, source) {
-    const keeping = present({ save, preview });
-    const json = present({ templateId: template, ...page });
+    const keeping = withoutAbsentFields({ save, preview });
+    const json = withoutAbsentFields({ templateId: template, ...page });
     if (dryRun === true) {
       const { data } = await source.service.call<object>('POST', '/images/render?dryRun=true', { json });
       return { structured: { ...data } };
     }
     const answer = await source.service.call<ResultLink>('POST', '/images/render?response=url', { json });
-    const made = await describeMade(answer.data, answer.headers.get('x-service-warnings'), keeping, source);
-    const structured = { ...made, ...timingIn(answer.headers, present({ timing })) };
+    const made = await describeResultPicture(
+      answer.data,
+      answer.headers.get('x-service-warnings'),
+      keeping,
+      source,
+    );
+    const structured = { ...made, ...timingIn(answer.headers, withoutAbsentFields({ timing })) };
     return { structured, pictures: await takePreviews(made.link, keeping, source) };
   },
 });

@@ -1,10 +1,23 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { present } from '../../../platform/values/present.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { DeliveryLink } from '../../delivery/schema.ts';
 import type { ResultLink } from '../../transforms/results.ts';
-import { bodyOf, ensureAsset, type Image, Input, type InputSource, openInput } from '../inputs.ts';
-import { describeMade, KEEPING_ARGUMENTS, RESULT_FIELDS, takePreviews, timingIn } from '../results.ts';
-import { AnyObject, Tool, type ToolResult } from '../tool.ts';
+import {
+  ensureAsset,
+  ImageInputSchema,
+  type InputSource,
+  imagePayloadOf,
+  openImageInput,
+  type ToolImage,
+} from '../inputs.ts';
+import {
+  describeResultPicture,
+  RESULT_OUTPUT_FIELDS,
+  SAVE_ARGUMENTS,
+  takePreviews,
+  timingIn,
+} from '../results.ts';
+import { AnyObjectSchema, Tool, type ToolResult } from '../tool.ts';
 
 const MAX_STEPS = 12;
 
@@ -38,7 +51,7 @@ const Arguments = Type.Object(
     address: Type.Optional(
       Type.Boolean({ description: 'Only sign an <img> for web pages, made on request.' }),
     ),
-    ...KEEPING_ARGUMENTS,
+    ...SAVE_ARGUMENTS,
   },
   { additionalProperties: false },
 );
@@ -51,16 +64,16 @@ export const runTool = Tool.of({
   input: Arguments,
   output: Type.Partial(
     Type.Object({
-      ...RESULT_FIELDS,
-      outputs: Type.Array(AnyObject),
+      ...RESULT_OUTPUT_FIELDS,
+      outputs: Type.Array(AnyObjectSchema),
       html: Type.String(),
     }),
   ),
   async run(args, source) {
     const { input, steps, preset, outputs } = args;
-    const image = await openInput(input, source);
-    if (args.address === true) return signAddress(image, present({ steps, preset }), source);
-    const sent = bodyOf(image, present({ steps, preset, outputs }));
+    const image = await openImageInput(input, source);
+    if (args.address === true) return signAddress(image, withoutAbsentFields({ steps, preset }), source);
+    const sent = imagePayloadOf(image, withoutAbsentFields({ steps, preset, outputs }));
     if (args.dryRun === true) {
       const { data } = await source.service.call<object>('POST', '/images/transform?dryRun=true', sent);
       return { structured: { ...data } };
@@ -75,7 +88,7 @@ export const runTool = Tool.of({
       const { structured, ...others } = await describeOutputs(data.outputs, args, source);
       return { structured: { ...structured, ...timing }, ...others };
     }
-    const made = await describeMade(data, headers.get('x-service-warnings'), args, source);
+    const made = await describeResultPicture(data, headers.get('x-service-warnings'), args, source);
     return {
       structured: { ...made, ...timing, ...findingsIn(headers) },
       pictures: await takePreviews(made.link, args, source),
@@ -84,7 +97,7 @@ export const runTool = Tool.of({
 });
 
 /** A signed address at which web pages find what the steps make. Nothing is made until it is asked for. */
-async function signAddress(image: Image, work: object, { service }: InputSource): Promise<ToolResult> {
+async function signAddress(image: ToolImage, work: object, { service }: InputSource): Promise<ToolResult> {
   const picture = 'bytes' in image ? { assetId: await ensureAsset(image, service) } : image;
   const { data } = await service.call<DeliveryLink>('POST', '/delivery-links', {
     json: { ...picture, ...work },

@@ -32,8 +32,8 @@ export const agentsGuide: DocumentationPage = {
     paragraphBlock(
       'A host that starts a process reads your files too, and uploads them by itself: `node src/host/darkroom.ts mcp` in the folder of the service, with `DARKROOM_URL` and `DARKROOM_KEY`.',
     ),
-    heading('What the tools are'),
-    list(
+    headingBlock('What the tools are'),
+    listBlock(
       '`run` does 1 to 12 steps, or several outputs, on one image: one call, one pass, one run. It answers facts and a link, and with `address` an `<img>` for web pages instead.',
       '`look` shows an image or a region of it, at most 512 px. No other tool answers pixels unless a preview is asked for.',
       '`ops` lists the ops and their parameters; `facts` measures and reads; `compare`, `render`, `job` and `presets` are the calls of these names.',

@@ -11,8 +11,8 @@ export const modelsGuide: DocumentationPage = {
   title: 'Models',
   lead: 'Generate, edit, upscale, cut out, expand and analyze: AI ops run in jobs, on the models that the operator offers.',
   blocks: [
-    heading('What is offered'),
-    paragraph(
+    headingBlock('What is offered'),
+    paragraphBlock(
       'GET /api/v1/ai-models lists the models with their prices and parameters. Without a provider the sandbox stands in: it needs no key, and what it makes is invented, for tests alone. Its answers say `sandbox: true`, and its pictures come with `X-Service-Warnings: sandbox_model:<model>`.',
     ),
     shellSampleBlock('curl --fail-with-body -H "Authorization: ApiKey $KEY" "$BASE/api/v1/ai-models"'),

@@ -7,7 +7,12 @@ import {
   samplesBlock,
   shellSampleBlock,
 } from '../../../platform/pages/page.ts';
-import { MAX_CSS_BYTES, MAX_HTML_BYTES, MAX_SIDE_PX, sizeInWords } from '../../templates/schema.ts';
+import {
+  MAX_SIDE_PX,
+  MAX_TEMPLATE_CSS_BYTES,
+  MAX_TEMPLATE_HTML_BYTES,
+  sizeInWords,
+} from '../../templates/schema.ts';
 
 export const templatesGuide: DocumentationPage = {
   title: 'Templates',
@@ -23,9 +28,9 @@ export const templatesGuide: DocumentationPage = {
   -d '{"templateId": "social-card",
        "data": {"eyebrow": "Hello", "title": "It works", "author": "You", "site": "example.com"}}' \\
   "$BASE/api/v1/images/render" -o card.png`),
-    heading('A page of your own'),
-    paragraph(
-      `In place of \`templateId\` send \`html\`, \`css\`, \`width\` and \`height\`: html of at most ${sizeInWords(MAX_HTML_BYTES)}, css of at most ${sizeInWords(MAX_CSS_BYTES)}, and sides of 1 to ${MAX_SIDE_PX} px. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` as it is. Scripts never run, and nothing is loaded but \`data:\` URIs and assets of the account, as \`asset://<assetId>\`.`,
+    headingBlock('A page of your own'),
+    paragraphBlock(
+      `In place of \`templateId\` send \`html\`, \`css\`, \`width\` and \`height\`: html of at most ${sizeInWords(MAX_TEMPLATE_HTML_BYTES)}, css of at most ${sizeInWords(MAX_TEMPLATE_CSS_BYTES)}, and sides of 1 to ${MAX_SIDE_PX} px. \`{{ name }}\` is filled escaped, \`{{{ name }}}\` as it is. Scripts never run, and nothing is loaded but \`data:\` URIs and assets of the account, as \`asset://<assetId>\`.`,
     ),
     samplesBlock({
       label: 'HTML',

@@ -2,15 +2,21 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { declareChangeRoute } from '../../../platform/http/changes.ts';
 import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeOf, success } from '../../../platform/http/envelope.ts';
-import { invalidParam } from '../../../platform/http/errors/errors.ts';
-import { meantWord } from '../../../platform/http/errors/violations.ts';
-import type { Outbound } from '../../../platform/outbound/outbound.ts';
-import { present } from '../../../platform/values/present.ts';
-import type { Gate } from '../../accounts/gate/gate.ts';
-import { EVENT_TYPES, type EventType, JOB_EVENT_TYPES } from '../../events/event.ts';
-import { endpointNotFound } from '../errors.ts';
-import { Endpoint, EndpointChange, EndpointParams, EndpointWithSecret, NewEndpoint } from '../schema.ts';
+import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
+import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { suggestWord } from '../../../platform/http/errors/violations.ts';
+import type { OutboundRequests } from '../../../platform/outbound/outbound.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { CallGate } from '../../accounts/gate/gate.ts';
+import { EVENT_TYPES, JOB_EVENT_TYPES, type WebhookEventType } from '../../events/event.ts';
+import { endpointNotFoundError } from '../errors.ts';
+import {
+  NewWebhookEndpointBody,
+  WebhookEndpointChangeBody,
+  WebhookEndpointData,
+  WebhookEndpointParams,
+  WebhookEndpointSecretData,
+} from '../schema.ts';
 import type { EndpointDisabling } from './disabling.ts';
 import { endpointDataOf } from './endpoint.ts';
 import { newSigningSecret } from './signing.ts';
@@ -59,7 +65,7 @@ function register(
     {
       config: {
         idempotency: 'unkept',
-        recheck: (_request, { body }) => checkEvents((body as NewEndpoint).events),
+        recheck: (_request, { body }) => checkEvents((body as NewWebhookEndpointBody).events),
       },
       schema: {
         summary: 'Register a webhook endpoint',
@@ -112,7 +118,7 @@ function change(
     {
       config: {
         idempotency: 'kept',
-        recheck: (_request, { body }) => checkEvents((body as EndpointChange).events),
+        recheck: (_request, { body }) => checkEvents((body as WebhookEndpointChangeBody).events),
       },
       schema: {
         summary: 'Change a webhook endpoint',
@@ -134,7 +140,7 @@ function change(
       });
       if (url !== undefined) await outbound.checkWebhook(url);
       const endpoint = await endpoints.change(accountId, request.params.endpointId, fields, now());
-      if (endpoint === null) throw endpointNotFound(request.params.endpointId);
+      if (endpoint === null) throw endpointNotFoundError(request.params.endpointId);
       if (endpoint.enabled) await subscriptionsChanged(accountId);
       else await disabling.closeQueue(endpoint);
       return successEnvelope('Webhook endpoint changed.', endpointDataOf(endpoint));
@@ -157,7 +163,7 @@ function remove(app: FastifyInstance, { endpoints, disabling, gate }: EndpointRo
     async (request, reply) => {
       const { accountId } = gate.requireCaller(request);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
-      if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFound(endpoint._id);
+      if (!(await endpoints.remove(accountId, endpoint._id))) throw endpointNotFoundError(endpoint._id);
       await disabling.closeQueue(endpoint);
       return reply.code(204).send();
     },
@@ -181,8 +187,8 @@ function rotateSecret(app: FastifyInstance, { endpoints, gate, now }: EndpointRo
       const { accountId } = gate.requireCaller(request);
       const secret = newSigningSecret();
       const endpoint = await endpoints.rotate(accountId, request.params.endpointId, secret, now());
-      if (endpoint === null) throw endpointNotFound(request.params.endpointId);
-      return success('Secret replaced.', { ...endpointOf(endpoint), secret });
+      if (endpoint === null) throw endpointNotFoundError(request.params.endpointId);
+      return successEnvelope('Secret replaced.', { ...endpointDataOf(endpoint), secret });
     },
   );
 }
@@ -201,9 +207,9 @@ function checkEvents(sent: readonly string[] | undefined): WebhookEventType[] {
   }
   const unknown = sent.find((type) => !EVENT_TYPES.some((known) => known === type));
   if (unknown !== undefined) {
-    const { hint, mends, suggest } = meantWord(unknown, allowed, `events[${sent.indexOf(unknown)}]`);
+    const { hint, mends, suggest } = suggestWord(unknown, allowed, `events[${sent.indexOf(unknown)}]`);
     const message = `"${unknown}" is not an event: events may hold ${allowed.join(', ')}.${hint}`;
-    throw invalidParam('events', message, { allowed, ...present({ suggest }) }, mends);
+    throw invalidParamError('events', message, { allowed, ...withoutAbsentFields({ suggest }) }, mends);
   }
   return EVENT_TYPES.filter((type) => sent.includes(type));
 }

@@ -65,7 +65,7 @@ export class EndpointsStore {
   /** The endpoint that a call names. @throws ApiError not_found */
   async read(accountId: string, id: string): Promise<EndpointDocument> {
     const endpoint = await this.find(accountId, id);
-    if (endpoint === null) throw endpointNotFound(id);
+    if (endpoint === null) throw endpointNotFoundError(id);
     return endpoint;
   }
 
