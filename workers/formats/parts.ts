@@ -23,8 +23,8 @@ export interface ContainerPart {
 export const MAX_CONTAINER_PARTS = 65_536;
 
 /**
- * Thrown for a file with more parts than MAX_PARTS. It is a RangeError, like a read past the end of a file, because in
- * both cases the content is unknown. A caller that does not catch it refuses the file.
+ * Thrown for a file with more parts than MAX_CONTAINER_PARTS. It is a RangeError, like a read past the end of a file,
+ * because in both cases the content is unknown. A caller that does not catch it refuses the file.
  */
 export class TooManyPartsError extends RangeError {
   override readonly name = 'TooManyParts';
@@ -36,8 +36,8 @@ export class TooManyPartsError extends RangeError {
 
 /**
  * The parts between two offsets, in sequence. The iteration always ends: every step goes forward, and there are at most
- * MAX_PARTS steps. A part is read only when the caller asks for it. A part that claims to reach beyond `to` is cut
- * there and marked as truncated.
+ * MAX_CONTAINER_PARTS steps. A part is read only when the caller asks for it. A part that claims to reach beyond `to`
+ * is cut there and marked as truncated.
  * @param partAt reads the part that begins at or after an offset, with `end` and `next` as the file claims them;
  *   undefined if the bytes hold no complete head of a part.
  * @param isLast whether the format ends with this part. Bytes behind it do not belong to the file.

@@ -13,7 +13,7 @@ export function shareOncePerProcess(name: string): void {
 /**
  * Runs an action that changes the state of the whole process, unless another thread has run it. Returns when the action
  * is done, in whichever thread. If its name is not shared, the caller is the only thread.
- * @param name the same as in `shareOnce`.
+ * @param name the same as in `shareOncePerProcess`.
  */
 export function oncePerProcess(name: string, action: () => void): void {
   const state = getEnvironmentData(name);

@@ -37,7 +37,7 @@ const POLL_MS = 5;
  */
 const MAX_TURNS = 1_000;
 
-/** The release of Node whose cluster messages this file knows; see cannotRescue. */
+/** The release of Node whose cluster messages this file knows; see cannotRescueWarning. */
 const KNOWN_NODE = 24;
 
 /**

@@ -107,7 +107,7 @@ export function meantWordHint([word]: readonly string[]): string {
 
 /**
  * A message that lists many names, with the hint to the right name in front.
- * @param hint as `didYouMean` makes it.
+ * @param hint as `didYouMeanHint` makes it.
  */
 export function hintFirst(hint: string, message: string): string {
   return hint === '' ? message : `${hint.trimStart()} ${message}`;

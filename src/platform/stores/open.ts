@@ -153,7 +153,7 @@ export async function connectRedisCoordination(
   });
 }
 
-/** @param environment as of `openToCopy`. */
+/** @param environment as of `openStoresToCopy`. */
 export async function openObjectStore(
   settings: StoresSettings,
   environment: Readonly<Record<string, string | undefined>> = {},

@@ -35,7 +35,7 @@ interface Credential {
   isBearerKey: boolean;
   /** Empty when the header has none. */
   secret: string;
-  /** The hash of the secret, see secretHash. */
+  /** The hash of the secret, see hashSecret. */
   hash: string;
 }
 

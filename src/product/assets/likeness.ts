@@ -22,7 +22,7 @@ export function hashBytesOf(hash: string): HashBytes {
   return Object.fromEntries(BYTES.map((byte, at) => [byte, hash.slice(2 * at, 2 * at + 2)])) as HashBytes;
 }
 
-/** One filter per byte. Together they match every picture within MAX_DISTANCE, and others. */
+/** One filter per byte. Together they match every picture within MAX_HASH_DISTANCE, and others. */
 export function similarHashFilters(hash: string): Record<string, string>[] {
   return Object.entries(hashBytesOf(hash)).map(([byte, value]) => ({ [`hashBytes.${byte}`]: value }));
 }

@@ -180,7 +180,7 @@ interface AssetSweepsOptions {
   uploads: Uploads;
   /**
    * When the stores were opened, if no other host shares them. An upload that began earlier has lost its process.
-   * Absent for shared stores, where an upload of another host may run for up to UNFINISHED_MS.
+   * Absent for shared stores, where an upload of another host may run for up to MAX_UNFINISHED_UPLOAD_MS.
    */
   storesOpenedAt?: Date | undefined;
 }

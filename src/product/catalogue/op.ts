@@ -7,7 +7,7 @@ import type { ModelCategory } from '../models/models.ts';
 /** The endpoint that runs any op with an image as its result while the caller waits. */
 export const TRANSFORM_ENDPOINT = '/images/transform';
 
-/** Parameters as sent. Only `checkParameters` converts them to `CheckedParameters`. */
+/** Parameters as sent. Only `checkOpParameters` converts them to `CheckedParameters`. */
 export type GivenParameters = Readonly<Record<string, unknown>>;
 
 declare const checked: unique symbol;

@@ -30,7 +30,7 @@ import {
 
 type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 
-/** The definition of one op on pixels. `pixelOp` adds what all of them share. */
+/** The definition of one op on pixels. `definePixelOp` adds what all of them share. */
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
   example: SentArguments<P> & SharedParameters<P>;

@@ -9,7 +9,7 @@ const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 /**
  * Parses an op's parameters from a query or from multipart fields, each as its declared type. Text of another type and
- * undeclared keys stay unchanged; `checkParameters` refuses them.
+ * undeclared keys stay unchanged; `checkOpParameters` refuses them.
  * @param query contains only the keys of the op, not the keys of the call such as op, preset and response.
  * @throws ApiError invalid_param on a key that was sent more than once.
  */

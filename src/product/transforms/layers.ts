@@ -117,7 +117,7 @@ export function checkLayerParts(layers: readonly SentLayer[], files: readonly Ad
 
 /**
  * Loads the second pictures of a call one by one. Together they may have as many bytes as a body.
- * @throws ApiError as `loadImage`, on the field or the part of the picture; payload_too_large.
+ * @throws ApiError as `loadCallImage`, on the field or the part of the picture; payload_too_large.
  */
 export async function loadLayers(
   sent: readonly SentLayer[],

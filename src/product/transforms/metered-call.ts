@@ -190,7 +190,7 @@ export async function runCountedWork<T>(
 }
 
 /**
- * Does the same as `runMetered` for work of several runs, some of which may fail.
+ * Does the same as `runCountedWork` for work of several runs, some of which may fail.
  * @param ops the op of each run.
  * @param work tells which runs succeeded.
  */

@@ -56,7 +56,7 @@ function assertLoadable(sizeBytes: number): void {
   throw invalidParamError('data', message, { limit: MAX_ASSET_BYTES });
 }
 
-/** What readAssets needs to read the assets of one call. */
+/** What readPageAssets needs to read the assets of one call. */
 interface ReadAssetsOptions extends Pick<MeteredCallOptions, 'imageWorkers'> {
   terms: PoolCallTerms;
   /** The result of work on an asset. */

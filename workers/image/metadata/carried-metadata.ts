@@ -130,8 +130,8 @@ export async function pipelineWithMetadata(
 }
 
 /**
- * Does the same as withMetadata for raw pixels. sharp attaches metadata only to the pixels of the file that has it. So
- * the file is resized to the pixels' size, and the pixels are laid over it.
+ * Does the same as pipelineWithMetadata for raw pixels. sharp attaches metadata only to the pixels of the file that has
+ * it. So the file is resized to the pixels' size, and the pixels are laid over it.
  * @param writtenIn the colour space of the result, if it is not sRGB.
  */
 export function pixelsWithMetadata(

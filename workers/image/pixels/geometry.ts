@@ -58,13 +58,13 @@ export function sizeLimitError({ width, height }: Size, frames = 1): BadArgument
   return undefined;
 }
 
-/** The error of `sizeFault`, unless the picture has that size already and the step would leave it unchanged. */
+/** The error of `sizeLimitError`, unless the picture has that size already and the step would leave it unchanged. */
 export function changedSizeLimitError(picture: PictureShape, size: Size): BadArgumentError | undefined {
   const isSame = picture.width === size.width && picture.height === size.height;
   return isSame ? undefined : sizeLimitError(size, picture.frames);
 }
 
-/** @throws BadArgumentError with the error that `sizeFault` returns. */
+/** @throws BadArgumentError with the error that `sizeLimitError` returns. */
 export function assertWithinSizeLimits(size: Size, frames?: number): void {
   const fault = sizeLimitError(size, frames);
   if (fault !== undefined) throw fault;

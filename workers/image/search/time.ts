@@ -6,8 +6,8 @@ export const MIN_TRIAL_TIME_MS = 2_000;
 const ANSWER_MS = 500;
 
 /**
- * Limits the time of a search. A search that has reached its target ends LAST_CALL_MS before the deadline. Any other
- * search goes on until ANSWER_MS before it.
+ * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline. Any
+ * other search goes on until ANSWER_MS before it.
  */
 export class TrialTime {
   readonly #deadlineMs: number;

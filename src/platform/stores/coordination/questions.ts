@@ -7,7 +7,7 @@ export type MessageChannels = Pick<Coordination, 'publish' | 'subscribe'>;
 /**
  * Asks every process of every host over coordination. Messages may be lost: a process that does not answer in time is
  * missing from the answers.
- * @param channel the subject, on which `answerQuestions` answers.
+ * @param channel the subject, on which `answerProcessQuestions` answers.
  */
 export async function askEveryProcess<Answer>(
   coordination: MessageChannels,

@@ -31,7 +31,7 @@ interface Counted {
  * Recent admission answers of coordination, so that most calls of a busy caller need no query. A call passes if its
  * caller was admitted from the same network within the last tenth of a second, and a request of its account was counted
  * in advance. Requests are counted before they are made, so no limit is ever exceeded. Requests that a process counts
- * in advance but does not use are lost until the window resets; see RateRequest for their number.
+ * in advance but does not use are lost until the window resets; see RateWindowRequest for their number.
  *
  * A query costs 0.2 to 0.45 ms of CPU. Without one, GET /credits takes 54 µs in all, and a transform to 200 px 2 ms.
  */
