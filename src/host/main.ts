@@ -15,7 +15,7 @@ import { ChangeableCapacity, libuvThreadCount } from '../platform/concurrency/ca
 import { serveMetrics } from '../platform/http/hooks/metrics.ts';
 import { openLinkSigner } from '../platform/http/signatures.ts';
 import { randomText } from '../platform/ids/ids.ts';
-import { createHostMeter } from '../platform/metrics/host.ts';
+import { installHostMetrics } from '../platform/metrics/host.ts';
 import { takeLoadSnapshot } from '../platform/metrics/load.ts';
 import { RestartMeter } from '../platform/metrics/restarts.ts';
 import { prepareCollections } from '../platform/stores/documents/preparation.ts';
@@ -188,7 +188,7 @@ function provideMetrics({ settings, restarts }: Primary, host: PrimaryChannelHos
   const metrics = createMetricsCollection();
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = settings.stores;
   const reserveBytes = STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES;
-  createHostMeter({
+  installHostMetrics({
     version: packageJson.version,
     cores: grantedCores(),
     readDisk: async () => {

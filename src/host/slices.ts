@@ -30,7 +30,7 @@ import { openMcp } from '../product/mcp/open.ts';
 import { readModels, withOfferedModels } from '../product/models/models.ts';
 import { openModels } from '../product/models/open.ts';
 import { openPresets } from '../product/presets/open.ts';
-import { AnswerSchemas } from '../product/providers/answer-schemas.ts';
+import { AnswerSchemaChecker } from '../product/providers/answer-schemas.ts';
 import { ModelProviders } from '../product/providers/open.ts';
 import { createIsOffered } from '../product/providers/registry.ts';
 import { traceProviders } from '../product/providers/traced.ts';
@@ -192,6 +192,6 @@ async function openShared(settings: Settings, { documents, publicUrl, tracing }:
       }),
       tracing,
     ),
-    answerSchemas: new AnswerSchemas(),
+    answerSchemas: new AnswerSchemaChecker(),
   };
 }

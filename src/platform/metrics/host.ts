@@ -15,7 +15,7 @@ interface HostMeterOptions {
 }
 
 /** Declares the metrics of the host in Prometheus' default register. They are measured at each scrape. */
-export function createHostMeter(options: HostMeterOptions): void {
+export function installHostMetrics(options: HostMeterOptions): void {
   const { version, readDisk, cores, table = readProcessTable } = options;
   new Gauge({
     name: 'darkroom_build_info',

@@ -45,7 +45,7 @@ export function targetRefusedError(reason: string, cause?: unknown): OutboundErr
 }
 
 /** The error for an address of a form that is not taken. @param meant the address that was probably meant. */
-export function malformedTarget(reason: string, meant: string | undefined): OutboundError {
+export function malformedTargetError(reason: string, meant: string | undefined): OutboundError {
   return new OutboundError('refused', `target refused: ${reason}`, { meant });
 }
 

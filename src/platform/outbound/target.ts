@@ -2,7 +2,7 @@ import { type BlockList, isIP } from 'node:net';
 import { isPublicAddress, networksContain } from './addresses.ts';
 import {
   errorOfAbortedSignal,
-  malformedTarget,
+  malformedTargetError,
   notPublicError,
   OutboundError,
   targetRefusedError,
@@ -73,15 +73,18 @@ export function isAddressAllowed(address: string, allowed: BlockList): boolean {
 
 function parse(text: string, rules: TargetRules): URL {
   const url = URL.parse(text);
-  if (url === null) throw malformedTarget('it is not an absolute URL', plainAddress(`https://${text}`));
+  if (url === null) throw malformedTargetError('it is not an absolute URL', plainAddress(`https://${text}`));
   if (url.protocol !== 'https:' && !(rules.allowsHttp && url.protocol === 'http:')) {
     const schemes = rules.allowsHttp ? 'http or https' : 'https';
-    throw malformedTarget(`its scheme is not ${schemes}`, plainAddress(text.replace(/^http:/i, 'https:')));
+    throw malformedTargetError(
+      `its scheme is not ${schemes}`,
+      plainAddress(text.replace(/^http:/i, 'https:')),
+    );
   }
   if (url.username !== '' || url.password !== '')
     throw targetRefusedError('it carries a user name or a password');
   if (!rules.allowsAnyPort && url.port !== '' && url.port !== HTTPS_PORT)
-    throw malformedTarget('its port is not 443', plainAddress(text));
+    throw malformedTargetError('its port is not 443', plainAddress(text));
   return url;
 }
 

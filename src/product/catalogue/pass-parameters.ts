@@ -42,12 +42,12 @@ export const PASS_PARAMETERS = {
 };
 
 /** A format, or several formats of which the smallest file is the result. */
-export type SentFormats = OutputFormat | readonly OutputFormat[];
+export type FormatOrFormats = OutputFormat | readonly OutputFormat[];
 
 export type PassParameters = {
   [Name in keyof typeof PASS_PARAMETERS]?: Static<(typeof PASS_PARAMETERS)[Name]>;
 };
-type SentPassParameters = Omit<PassParameters, 'format'> & { format?: SentFormats };
+type SentPassParameters = Omit<PassParameters, 'format'> & { format?: FormatOrFormats };
 
 /** The parts of a pass that the shared parameters determine. */
 export function decodeAndEncodeOptionsOf(params: SentPassParameters): {
@@ -63,7 +63,7 @@ export function decodeAndEncodeOptionsOf(params: SentPassParameters): {
   };
 }
 
-function writtenAs(format: SentFormats | undefined): Pick<EncodeOptions, 'format' | 'formats'> {
+function writtenAs(format: FormatOrFormats | undefined): Pick<EncodeOptions, 'format' | 'formats'> {
   const formats = [format ?? []].flat();
   return formats.length > 1 ? { formats } : withoutAbsentFields({ format: formats[0] });
 }
@@ -73,7 +73,7 @@ function writtenAs(format: SentFormats | undefined): Pick<EncodeOptions, 'format
  * the steps are merged.
  */
 export function checkPassParameters(given: GivenParameters): ParameterViolation | undefined {
-  const { format, ...settings } = given as Omit<EncodeOptions, 'format'> & { format?: SentFormats };
+  const { format, ...settings } = given as Omit<EncodeOptions, 'format'> & { format?: FormatOrFormats };
   const encodes = encodeOptionsPerFormat({ ...settings, ...writtenAs(format) });
   const [lossy] = encodes.flatMap((encode) => lossyReason(encode) ?? []);
   if (lossy === undefined) return undefined;

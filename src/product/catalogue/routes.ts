@@ -6,7 +6,7 @@ import { etagOfData } from '../../platform/http/hooks/compression.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Plan } from '../billing/plans.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import { imageModelPrice } from '../models/prices.ts';
 import { OP_NAMES, OPS } from './index.ts';
 import { opDefinitionOf } from './pages/definition.ts';
@@ -16,7 +16,7 @@ import { suggestOp } from './usual-words.ts';
 
 export interface CatalogueOptions {
   plans: readonly Plan[];
-  models: ModelBook;
+  models: ModelsFile;
   /** When this release was installed, which is the guidelines' updatedAt. */
   installedAt: Date;
   /** The typical time of an item of an op on a model, in whole seconds. Undefined with too few measurements. */

@@ -18,7 +18,7 @@ export interface SignedAddress {
 }
 
 /** A right address with what it asks for. */
-export interface KnownAddress extends SignedAddress {
+export interface CachedAddress extends SignedAddress {
   requested: RequestedPicture;
 }
 
@@ -35,7 +35,7 @@ interface AddressCacheOptions {
  */
 export class AddressCache {
   readonly #options: AddressCacheOptions;
-  readonly #known = new LRUCache<string, KnownAddress>({
+  readonly #known = new LRUCache<string, CachedAddress>({
     maxSize: MAX_CHARACTERS,
     sizeCalculation: (_known, key) => key.length + ENTRY_CHARACTERS,
   });
@@ -45,16 +45,16 @@ export class AddressCache {
   }
 
   /** @param accept the Accept header of the client, on which the picture of an `auto` address depends. */
-  find(url: string, accept: string | undefined): KnownAddress | null {
+  find(url: string, accept: string | undefined): CachedAddress | null {
     const known = this.#known.get(keyOf(url, accept));
     return known !== undefined && this.#holds(known) ? known : null;
   }
 
-  keep(url: string, accept: string | undefined, known: KnownAddress): void {
+  keep(url: string, accept: string | undefined, known: CachedAddress): void {
     this.#known.set(keyOf(url, accept), known);
   }
 
-  #holds({ address, signer, requested: { asset, presetTag } }: KnownAddress): boolean {
+  #holds({ address, signer, requested: { asset, presetTag } }: CachedAddress): boolean {
     const { signers, recipes, assets, now } = this.#options;
     const { accountId } = signer;
     if (signers.current(address.keyId) !== signer || signers.isOver(address.expiresAt)) return false;

@@ -13,7 +13,7 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import type { AssetsSlice } from '../assets/open.ts';
 import type { RunAllowance } from '../billing/allowance.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { AddressCache } from './address-cache.ts';
 import { openPictureCache, type PictureCacheSettings } from './cache.ts';
@@ -39,7 +39,7 @@ interface DeliveryOptions {
   accounts: AccountsStore;
   assets: Pick<AssetsSlice, 'reader' | 'whenRemoved' | 'missingAssets'>;
   presets: PresetsSlice;
-  models: ModelBook;
+  models: ModelsFile;
   imageWorkers: ImageWorkers;
   outbound: OutboundRequests;
   allowance: RunAllowance;

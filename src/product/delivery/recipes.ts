@@ -7,7 +7,7 @@ import { compilePass, type Obstacle } from '../catalogue/plan/compile.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parseOpParameters } from '../catalogue/query.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { type PresetFallback, presetCacheTagOf } from '../presets/preset.ts';
 import type { AddressOp, AddressWork, RequestedWidth } from './address.ts';
@@ -58,7 +58,7 @@ interface Addition {
 
 /** The recipes that addresses name, and their passes. */
 export class PictureRecipes {
-  readonly #models: ModelBook;
+  readonly #models: ModelsFile;
   readonly #presets: Pick<PresetsSlice, 'find'>;
   readonly #ofPresets: LRUCache<string, PresetLook>;
   /** Recipes by the text of their ops. The addresses of a page mostly differ in their sources only. */
@@ -66,7 +66,7 @@ export class PictureRecipes {
   /** The compiled passes of each recipe, by what addresses add: at most one per width and format. */
   readonly #passes = new WeakMap<PictureRecipe, Map<string, ImagePass>>();
 
-  constructor(models: ModelBook, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
+  constructor(models: ModelsFile, presets: Pick<PresetsSlice, 'find'>, now: () => Date) {
     this.#models = models;
     this.#presets = presets;
     const perf = { now: () => now().getTime() };

@@ -7,7 +7,7 @@ import { isEtagMatch } from '../../platform/http/hooks/caching.ts';
 import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { ADDRESS_PREFIX, parseDeliveryAddress } from './address.ts';
-import type { AddressCache, KnownAddress, SignedAddress } from './address-cache.ts';
+import type { AddressCache, CachedAddress, SignedAddress } from './address-cache.ts';
 import { isSourceError, noSuchPictureError, withDeliveryCaching } from './errors.ts';
 import { pictureCacheControl, pictureHeadersOf, quoteEtag } from './headers.ts';
 import type { SigningKeyCache } from './keys/signers.ts';
@@ -110,7 +110,7 @@ class DeliveryCalls {
   async #answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    known: KnownAddress | null,
+    known: CachedAddress | null,
   ): Promise<FastifyReply> {
     const signed = known ?? (await this.#verify(request));
     if (signed.address.extension === 'auto') varyBy(reply, 'Accept');
@@ -138,7 +138,7 @@ class DeliveryCalls {
     return { address, signer };
   }
 
-  async #resolve({ raw, headers }: FastifyRequest, signed: SignedAddress): Promise<KnownAddress> {
+  async #resolve({ raw, headers }: FastifyRequest, signed: SignedAddress): Promise<CachedAddress> {
     const { accept } = headers;
     const known = {
       ...signed,
@@ -177,7 +177,7 @@ class DeliveryCalls {
   }
 
   /** Sends a response that needs no read and no work. False if more is needed. */
-  #answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: KnownAddress): boolean {
+  #answersAtOnce(request: FastifyRequest, reply: FastifyReply, known: CachedAddress): boolean {
     const { etag } = known.requested;
     const needsNoBytes =
       etag !== null &&
@@ -195,7 +195,7 @@ class DeliveryCalls {
   #send(
     { headers }: FastifyRequest,
     reply: FastifyReply,
-    known: KnownAddress,
+    known: CachedAddress,
     picture: CachedPicture | null,
   ): FastifyReply {
     const etag = quoteEtag(picture?.etag ?? known.requested.etag ?? '');
@@ -205,7 +205,7 @@ class DeliveryCalls {
     return reply.send(picture.bytes);
   }
 
-  #withHeaders(reply: FastifyReply, known: KnownAddress, picture: CachedPicture | null): FastifyReply {
+  #withHeaders(reply: FastifyReply, known: CachedAddress, picture: CachedPicture | null): FastifyReply {
     const { address, requested } = known;
     if (address.extension === 'auto') varyBy(reply, 'Accept');
     return reply

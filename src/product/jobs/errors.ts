@@ -67,7 +67,7 @@ export function notLatestAttemptError(): ApiError {
 }
 
 /** The error while another call makes the next attempt. That call may still fail, or its process may have died. */
-export function beingResumedError(): ApiError {
+export function jobBeingResumedError(): ApiError {
   const message = 'Another call is resuming this attempt: make the same call again after a moment.';
   return new ApiError('request_in_progress', message, { param: 'jobId', retryAfterSeconds: 1 });
 }

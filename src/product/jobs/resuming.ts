@@ -7,7 +7,7 @@ import type { JobsContext } from './context.ts';
 import { creditsPerVariantItem, type JobDefinition, runsPerItem } from './definitions.ts';
 import {
   assetsMissingError,
-  beingResumedError,
+  jobBeingResumedError,
   MAX_RESUMES,
   nothingToResumeError,
   notLatestAttemptError,
@@ -108,7 +108,7 @@ export class JobResuming {
       // A repeat of the request that made the newer attempt gets its response later, by its key.
       if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
       if (!wasNeverShown(child)) throw notLatestAttemptError();
-      if (polls === MAX_POLLS) throw beingResumedError();
+      if (polls === MAX_POLLS) throw jobBeingResumedError();
       await pause(POLL_MS);
     }
   }

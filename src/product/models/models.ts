@@ -86,13 +86,13 @@ const Book = exactObjectSchema({
 });
 
 /** The models on which AI ops can run, and the markup on their prices. */
-export type ModelBook = Static<typeof Book>;
+export type ModelsFile = Static<typeof Book>;
 
 /**
  * Reads models.json.
  * @throws Error that names every violation, or a repeated id.
  */
-export function readModels(book: unknown = data): ModelBook {
+export function readModels(book: unknown = data): ModelsFile {
   const checked = checkDataFile('config/models.json', Book, book);
   const ids = checked.models.map(({ id }) => id);
   const repeated = ids.find((id, index) => ids.indexOf(id) < index);
@@ -102,19 +102,19 @@ export function readModels(book: unknown = data): ModelBook {
 
 /** The models of the offered providers. Other models are not listed, and a call that names one is refused. */
 export function withOfferedModels(
-  book: ModelBook,
+  book: ModelsFile,
   isOffered: (provider: ProviderName) => boolean,
-): ModelBook {
+): ModelsFile {
   return { ...book, models: book.models.filter(({ provider }) => isOffered(provider)) };
 }
 
 /** The models of a mode, in the order of the file. */
-export function modelsOfMode({ models }: ModelBook, mode: ModelMode): Model[] {
+export function modelsOfMode({ models }: ModelsFile, mode: ModelMode): Model[] {
   return models.filter((model) => model.mode === mode);
 }
 
 /** The model of this id, or undefined. */
-export function findModel({ models }: ModelBook, id: string): Model | undefined {
+export function findModel({ models }: ModelsFile, id: string): Model | undefined {
   return models.find((model) => model.id === id);
 }
 
@@ -128,7 +128,7 @@ export function isSandboxModel(id: string): boolean {
 }
 
 /** The models that run ops of this category. */
-export function modelsOfCategory({ models }: ModelBook, category: string): Model[] {
+export function modelsOfCategory({ models }: ModelsFile, category: string): Model[] {
   return models.filter((model) => model.categories.includes(category));
 }
 
@@ -136,7 +136,7 @@ export function modelsOfCategory({ models }: ModelBook, category: string): Model
  * The default model of a category: the first one in the order of the file, where sandbox models come last. A local
  * model is never the default, because it reads only one kind of content.
  */
-export function defaultModelFor(models: ModelBook, category: string): Model | undefined {
+export function defaultModelFor(models: ModelsFile, category: string): Model | undefined {
   return modelsOfCategory(models, category).find(({ provider }) => provider !== 'local');
 }
 
@@ -148,7 +148,7 @@ export function defaultModelFor(models: ModelBook, category: string): Model | un
  * @throws ApiError invalid_param with the names of suitable models in details.allowed.
  */
 export function chooseModel(
-  models: ModelBook,
+  models: ModelsFile,
   named: string | undefined,
   category: string,
   field: SentField,

@@ -1,7 +1,7 @@
 import type { ProductSlice } from '../../platform/http/slice.ts';
-import type { ModelBook } from './models.ts';
+import type { ModelsFile } from './models.ts';
 import { modelRoutes } from './routes.ts';
 
-export function openModels({ models }: { models: ModelBook }): ProductSlice {
+export function openModels({ models }: { models: ModelsFile }): ProductSlice {
   return { routes: (app) => modelRoutes(app, { models }) };
 }

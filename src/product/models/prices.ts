@@ -1,5 +1,5 @@
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import { isSandboxModel, type Model, type ModelBook } from './models.ts';
+import { isSandboxModel, type Model, type ModelsFile } from './models.ts';
 import type { ImageModelPrice } from './schema.ts';
 
 /**
@@ -12,7 +12,7 @@ const DOLLAR = 10n ** BigInt(PLACES);
 const MARKUP_PLACES = 6;
 
 /** The price of an image on this model, as the API shows it. */
-export function imageModelPrice({ markup }: ModelBook, model: Model): ImageModelPrice {
+export function imageModelPrice({ markup }: ModelsFile, model: Model): ImageModelPrice {
   const { id, name, description, series, categories } = model;
   const { low, high } = spanOf(model.price.rows);
   return {
@@ -34,7 +34,7 @@ export function imageModelPrice({ markup }: ModelBook, model: Model): ImageModel
  * whole credits, at least one.
  */
 export function creditsPerItem(
-  models: ModelBook,
+  models: ModelsFile,
   model: Model,
   parameters: Readonly<Record<string, unknown>>,
 ): number {
@@ -42,11 +42,11 @@ export function creditsPerItem(
 }
 
 /** Credits for one item at the model's lowest price. */
-export function lowestCreditsPerItem(models: ModelBook, model: Model): number {
+export function lowestCreditsPerItem(models: ModelsFile, model: Model): number {
   return creditsFor(models, spanOf(model.price.rows).low);
 }
 
-function creditsFor({ markup, creditsPerUsd }: ModelBook, usd: bigint): number {
+function creditsFor({ markup, creditsPerUsd }: ModelsFile, usd: bigint): number {
   const units = withMarkup(usd, markup) * BigInt(creditsPerUsd);
   return Math.max(1, Number((units + DOLLAR - 1n) / DOLLAR));
 }

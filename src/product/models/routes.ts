@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import { isSandboxModel, type Model, type ModelBook, type ModelMode, modelsOfMode } from './models.ts';
+import { isSandboxModel, type Model, type ModelMode, type ModelsFile, modelsOfMode } from './models.ts';
 import { imageModelPrice } from './prices.ts';
 import { ModelData } from './schema.ts';
 
@@ -17,7 +17,7 @@ const ModelsQuery = Type.Object({
 });
 
 /** Serves GET /ai-models: the models on which AI ops can run. */
-export async function modelRoutes(app: FastifyInstance, { models }: { models: ModelBook }): Promise<void> {
+export async function modelRoutes(app: FastifyInstance, { models }: { models: ModelsFile }): Promise<void> {
   app.get<{ Querystring: Static<typeof ModelsQuery> }>(
     '/ai-models',
     {
@@ -39,7 +39,7 @@ export async function modelRoutes(app: FastifyInstance, { models }: { models: Mo
 }
 
 /** A model as the API shows it. */
-export function modelDataOf(models: ModelBook, model: Model): ModelData {
+export function modelDataOf(models: ModelsFile, model: Model): ModelData {
   const { priceRange, providerPrice, providerPriceRange } = imageModelPrice(models, model);
   const { id, name, description, series, mode, categories, parameters } = model;
   return {

@@ -3,7 +3,7 @@ import { createCheck } from '../../platform/http/errors/validation.ts';
 import { parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { SentAnswerSchema } from '../catalogue/plan/compile.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import { checkImportEntryCount, partitionEntries } from '../versioned-resources/importing.ts';
 import {
   checkPresetName,
@@ -92,7 +92,7 @@ async function missingAmong(
   return missing;
 }
 
-function readEntry(entry: PresetEntry, models: ModelBook, now: Date): ReadEntry {
+function readEntry(entry: PresetEntry, models: ModelsFile, now: Date): ReadEntry {
   const { name, description = '', version = 1, versions = [], slug } = entry;
   checkPresetName(name);
   const current = parsePresetContent(entry, models);

@@ -3,7 +3,7 @@ import { isBuiltInReference } from '../../platform/ids/slugs.ts';
 import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import { compileSteps } from '../catalogue/plan/compile.ts';
 import { sentSteps } from '../catalogue/plan/sent-step.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import type { Preset, PresetVersion } from './preset.ts';
 import type { PresetData, PresetUsage } from './schema.ts';
 
@@ -35,7 +35,7 @@ export function earlierVersionDataOf(
 }
 
 /** A preset in the response to a write, with warnings. */
-export function savedPresetDataOf(preset: Preset, versions: PresetVersion[], models: ModelBook): PresetData {
+export function savedPresetDataOf(preset: Preset, versions: PresetVersion[], models: ModelsFile): PresetData {
   return { ...presetExportOf(preset, versions), warnings: warningsAbout(preset, models) };
 }
 
@@ -43,7 +43,7 @@ export function savedPresetDataOf(preset: Preset, versions: PresetVersion[], mod
  * The warnings about a preset's steps. A renamed preset may have steps that are no longer accepted, because their model
  * is not offered any more; it has no warnings then.
  */
-function warningsAbout({ steps }: Preset, models: ModelBook): StepWarning[] {
+function warningsAbout({ steps }: Preset, models: ModelsFile): StepWarning[] {
   try {
     return stepWarningsOf(compileSteps(sentSteps(steps), models));
   } catch (error) {

@@ -7,8 +7,8 @@ import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/pla
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { sentSteps } from '../catalogue/plan/sent-step.ts';
 import { parseSubjects } from '../catalogue/plan/subjects.ts';
-import type { ModelBook } from '../models/models.ts';
-import type { AnswerSchemas } from '../providers/answer-schemas.ts';
+import type { ModelsFile } from '../models/models.ts';
+import type { AnswerSchemaChecker } from '../providers/answer-schemas.ts';
 import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { PresetRevision } from './store.ts';
@@ -18,9 +18,9 @@ export type FindMissingAssets = (accountId: string, assetIds: readonly string[])
 
 /** The rules for steps and subjects. */
 export interface PresetContentRules {
-  models: ModelBook;
+  models: ModelsFile;
   missingAssets: FindMissingAssets;
-  answerSchemas: Pick<AnswerSchemas, 'check'>;
+  answerSchemas: Pick<AnswerSchemaChecker, 'check'>;
 }
 
 /**
@@ -61,7 +61,7 @@ export async function checkNewPreset(
  * Checks the fields of a change by all rules that need no store.
  * @throws ApiError invalid_param on the field, step or parameter at fault.
  */
-export function checkPresetChange(change: PresetChange, models: ModelBook): void {
+export function checkPresetChange(change: PresetChange, models: ModelsFile): void {
   checkPresetNames(change);
   const { steps, subjects, widths, fallback } = change;
   if (steps !== undefined)
@@ -91,7 +91,7 @@ export async function checkPresetContent(
  */
 export function parsePresetContent(
   sent: SentPresetContent,
-  models: ModelBook,
+  models: ModelsFile,
   where = '',
 ): ParsedPresetContent {
   checkStepSizes(sent.steps, `${where}steps`);

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { ImagePass } from '../../../workers/protocol.ts';
 import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import { compilePreset } from '../catalogue/plan/compile.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import { findPreset } from './reading.ts';
 import type { PresetsStore } from './store.ts';
 
@@ -24,7 +24,7 @@ export type FindPresetPass = (accountId: string, reference: string) => Promise<P
  * Compiles presets to passes for POST /images/transform. The pass throws ApiError invalid_param on preset (a malformed
  * version; an AI step and with it several segments; a step that reads a second asset), or preset_not_found.
  */
-export function createPresetPassFinder(store: PresetsStore, models: ModelBook): FindPresetPass {
+export function createPresetPassFinder(store: PresetsStore, models: ModelsFile): FindPresetPass {
   /** Compiled passes. A version never changes, so it is compiled only once. A refused version is compiled each time. */
   const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
   return async (accountId, reference) => {

@@ -29,7 +29,7 @@ interface SchemaToCheck {
  * Compiles and checks the JSON Schemas that callers send for model answers. It uses one thread, one schema at a time;
  * accounts take turns.
  */
-export class AnswerSchemas {
+export class AnswerSchemaChecker {
   readonly #thread = new OnDemandThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
   /** The problem of each schema; '' for none. */
   readonly #known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });

@@ -6,9 +6,9 @@ import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
-import { findModel, type Model, type ModelBook, type ProviderName } from '../models/models.ts';
+import { findModel, type Model, type ModelsFile, type ProviderName } from '../models/models.ts';
 import { priceParametersOf } from '../models/prices.ts';
-import type { AnswerSchemas } from './answer-schemas.ts';
+import type { AnswerSchemaChecker } from './answer-schemas.ts';
 import { checkModelAnswer, type ModelAnswer } from './answers.ts';
 import type { providersSettings } from './config.ts';
 import { prepareModelPicture } from './pictures.ts';
@@ -49,11 +49,11 @@ export type ModelOutcome =
 
 export interface ProvidersOptions {
   settings: SettingsOf<typeof providersSettings>;
-  models: ModelBook;
+  models: ModelsFile;
   imageWorkers: ImageWorkers;
   readers: Readers;
   outbound: OutboundRequests;
-  answerSchemas: AnswerSchemas;
+  answerSchemas: AnswerSchemaChecker;
   coordination: Coordination;
   hostId: string;
   processId: string;

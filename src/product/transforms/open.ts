@@ -3,7 +3,7 @@ import type { Readers } from '../../imaging/readers/readers.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { compareRoutes } from './compare.ts';
 import { fontRoutes } from './fonts.ts';
@@ -20,7 +20,7 @@ interface TransformsOptions
   readers: Readers;
   objects: ObjectStore;
   signatures: LinkSigner;
-  models: ModelBook;
+  models: ModelsFile;
   presets: Pick<PresetsSlice, 'passOf' | 'find'>;
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }

@@ -19,7 +19,7 @@ import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parseOpParameters } from '../catalogue/query.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { areAllLayersAssets, bindStepLayers, type SentLayer } from './layers.ts';
 import { checkSentOutputs, type SentOutputsWork } from './sent-outputs.ts';
@@ -65,11 +65,11 @@ type SentQuery = Pick<FastifyRequest, 'query' | 'url'>;
 
 /** Compiles what calls ask for. */
 export class TransformCallCompiler {
-  readonly #models: ModelBook;
+  readonly #models: ModelsFile;
   /** Compiled calls by the text of their query, because programs send a few queries repeatedly. */
   readonly #kept = new LRUCache<string, SentTransform>({ max: MAX_KEPT_QUERIES });
 
-  constructor(models: ModelBook) {
+  constructor(models: ModelsFile) {
     this.#models = models;
   }
 

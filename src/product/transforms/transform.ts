@@ -10,7 +10,7 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
-import type { ModelBook } from '../models/models.ts';
+import type { ModelsFile } from '../models/models.ts';
 import {
   DRY_RUN_MESSAGE,
   type DryRunWork,
@@ -60,7 +60,7 @@ import {
 
 interface TransformOptions extends MeteredCallOptions, FontRoutesOptions {
   results: TemporaryResults;
-  models: ModelBook;
+  models: ModelsFile;
   /** Returns the single pass of a preset. It throws the API's preset errors. */
   presetPass: (
     accountId: string,

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { register } from 'prom-client';
 import t from 'tap';
-import { createHostMeter } from '../../../src/platform/metrics/host.ts';
+import { installHostMetrics } from '../../../src/platform/metrics/host.ts';
 import { type ProcessTableRow, readProcessTable } from '../../../src/platform/metrics/process-table.ts';
 
 const MEGABYTE = 1_048_576;
@@ -19,7 +19,7 @@ t.test('processes count by role, and CPU time never falls when one of them ends'
     residentBytes: 10 * MEGABYTE,
   });
   t.teardown(() => register.clear());
-  createHostMeter({
+  installHostMetrics({
     version: '1.2.3',
     readDisk: async () => ({ freeBytes: 5_000, reservedBytes: 1_000 }),
     cores: 1.5,

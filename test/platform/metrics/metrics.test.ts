@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
-import { createHostMeter } from '../../../src/platform/metrics/host.ts';
+import { installHostMetrics } from '../../../src/platform/metrics/host.ts';
 import { RestartMeter } from '../../../src/platform/metrics/restarts.ts';
 import { startServer } from '../../support/harness.ts';
 import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
@@ -100,7 +100,7 @@ t.test('what happened is told by pool, op, refusal and store, and nothing of an 
 
   // What the page tells is what is declared: names, types, labels and meanings.
   new RestartMeter();
-  createHostMeter({
+  installHostMetrics({
     version: '1.2.3',
     readDisk: async () => ({ freeBytes: 5_000, reservedBytes: 1_000 }),
     cores: 2,

@@ -6,7 +6,7 @@ import {
   defaultModelFor,
   findModel,
   type Model,
-  type ModelBook,
+  type ModelsFile,
   modelsOfCategory,
   modelsOfMode,
   readModels,
@@ -95,7 +95,7 @@ t.test('a price is the provider price with the markup, exact in decimals, and wh
   for (const [low, high, markup, creditsPerUsd, { credits, ...price }] of table) {
     const rows = [low, high].map((usd, index) => ({ when: { tier: index }, usd }));
     const model = { ...draft, price: { ...draft.price, by: ['tier'], rows } };
-    const book: ModelBook = { ...models, markup, creditsPerUsd };
+    const book: ModelsFile = { ...models, markup, creditsPerUsd };
     t.match(imageModelPrice(book, model), { ...price, providerPrice: low });
     t.equal(imageModelPrice(book, model).providerPriceRange, low === high ? undefined : `$${low} - $${high}`);
     t.equal(lowestCreditsPerItem(book, model), credits);

@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { findSchemaProblem } from '../../../src/product/models/schema-bounds.ts';
-import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
+import { AnswerSchemaChecker } from '../../../src/product/providers/answer-schemas.ts';
 
-const schemas = new AnswerSchemas();
+const schemas = new AnswerSchemaChecker();
 t.teardown(() => schemas.close());
 const ACCOUNT = 'acc_a';
 

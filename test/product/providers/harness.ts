@@ -10,11 +10,11 @@ import type {
 } from '../../../src/platform/stores/coordination/port.ts';
 import {
   findModel,
-  type ModelBook,
+  type ModelsFile,
   readModels,
   withOfferedModels,
 } from '../../../src/product/models/models.ts';
-import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
+import { AnswerSchemaChecker } from '../../../src/product/providers/answer-schemas.ts';
 import { type ModelCall, type ModelOutcome, ModelProviders } from '../../../src/product/providers/open.ts';
 import { createIsOffered } from '../../../src/product/providers/registry.ts';
 import { smallCapacity } from '../../support/capacity.ts';
@@ -26,7 +26,7 @@ export type TestCall = Partial<Omit<ModelCall, 'pictures'>> & {
 };
 
 export interface TestProviders {
-  models: ModelBook;
+  models: ModelsFile;
   /** One try. The default of the fields is an edit of the first item. */
   run(call: TestCall, signal?: AbortSignal): Promise<ModelOutcome>;
   /** The lines of the log, as text. */
@@ -46,7 +46,7 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
   const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
   const lines: string[] = [];
   const providers = new ModelProviders({
-    answerSchemas: new AnswerSchemas(),
+    answerSchemas: new AnswerSchemaChecker(),
     settings: settings.providers,
     models,
     imageWorkers,

@@ -1,7 +1,7 @@
 // needs: pixels
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { AnswerSchemas } from '../../../src/product/providers/answer-schemas.ts';
+import { AnswerSchemaChecker } from '../../../src/product/providers/answer-schemas.ts';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
 import { sandboxAnswer } from '../../../src/product/providers/sandbox/answer.ts';
 import { parseSandboxDirectives } from '../../../src/product/providers/sandbox/sandbox.ts';
@@ -145,7 +145,7 @@ t.test('an answer is made for schemas of many forms', async (t) => {
       $defs: { b: { $anchor: 'name', type: 'number' } },
     },
   ];
-  const answerSchemas = new AnswerSchemas();
+  const answerSchemas = new AnswerSchemaChecker();
   t.teardown(() => answerSchemas.close());
   for (const schema of schemas) {
     const answer = sandboxAnswer(schema as Record<string, unknown>, facts);

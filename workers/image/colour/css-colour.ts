@@ -21,9 +21,9 @@ const mapped = toGamut('rgb', 'oklch');
 const MAX_CHARACTERS = 200;
 
 /** Reads any colour of CSS Color 4 except those that depend on a page. Undefined when the text is not a colour. */
-export function parseCssColour(textOperation: string): Rgba | undefined {
-  if (textOperation.length > MAX_CHARACTERS) return undefined;
-  const parsed = parse(textOperation.trim().toLowerCase());
+export function parseCssColour(text: string): Rgba | undefined {
+  if (text.length > MAX_CHARACTERS) return undefined;
+  const parsed = parse(text.trim().toLowerCase());
   if (parsed === undefined) return undefined;
   const { r, g, b, alpha = 1 } = SRGB_MODES.includes(parsed.mode) ? toRgb(parsed) : mapped(parsed);
   const byte = (share: number | undefined) => Math.round(255 * Math.min(1, Math.max(0, share ?? 0)));

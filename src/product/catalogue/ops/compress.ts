@@ -4,7 +4,7 @@ import {
   numberParameter,
   optionalParameter,
 } from '../../../../workers/image/operations/parameter.ts';
-import { OUTPUT_FORMATS, type SentFormats } from '../pass-parameters.ts';
+import { type FormatOrFormats, OUTPUT_FORMATS } from '../pass-parameters.ts';
 import { definePixelOp } from '../pixel-op.ts';
 
 /** Exactly one of these is the target. */
@@ -26,7 +26,7 @@ export const compressOp = definePixelOp({
     'Finds the smallest file that reaches one target: a size, or a likeness to the original. X-Service-Quality, -Ssim, -Ssimulacra2 and -Trials say what was reached; in a refusal, details.achieved does.',
   parameters: {
     format: optionalParameter(
-      Type.Unsafe<SentFormats>({
+      Type.Unsafe<FormatOrFormats>({
         anyOf: [oneFormat, severalFormats],
         description:
           'One, or several (avif,webp): the smallest that keeps frames and transparency; X-Service-Format names it.',

@@ -1,7 +1,7 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Plan } from '../../billing/plans.ts';
-import { defaultModelFor, type Model, type ModelBook } from '../../models/models.ts';
+import { defaultModelFor, type Model, type ModelsFile } from '../../models/models.ts';
 import { imageModelPrice, lowestCreditsPerItem } from '../../models/prices.ts';
 import { type AiOp, type Op, type PixelOp, type RenderOp, TRANSFORM_ENDPOINT } from '../op.ts';
 import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
@@ -10,7 +10,7 @@ import type { OpDefinition, OpParameter, OpPricing } from '../schema.ts';
 export const PLACEHOLDER_ASSET_ID = 'ast_000000000000000000000000';
 
 /** An op as the catalogue endpoints show it: everything that an agent needs to choose it, fill it in and price it. */
-export function opDefinitionOf(op: Op, plans: readonly Plan[], models: ModelBook): OpDefinition {
+export function opDefinitionOf(op: Op, plans: readonly Plan[], models: ModelsFile): OpDefinition {
   return {
     op: op.op,
     kind: op.kind,
@@ -24,7 +24,7 @@ export function opDefinitionOf(op: Op, plans: readonly Plan[], models: ModelBook
   };
 }
 
-function kindFieldsOf(op: Op, models: ModelBook): Partial<OpDefinition> {
+function kindFieldsOf(op: Op, models: ModelsFile): Partial<OpDefinition> {
   switch (op.kind) {
     case 'sync':
       return { endpoint: op.endpoint };
@@ -63,7 +63,7 @@ function jobBodyOf(op: Exclude<Op, { kind: 'sync' }>): Record<string, unknown> {
 }
 
 /** The default model of an op that runs one. */
-function modelOf(op: Op, models: ModelBook): Model | undefined {
+function modelOf(op: Op, models: ModelsFile): Model | undefined {
   return op.kind === 'ai' ? defaultModelFor(models, op.op) : undefined;
 }
 
@@ -105,7 +105,7 @@ const EXACT_PRICE =
   'Send the same body to POST /api/v1/jobs?dryRun=true: it answers with the credits and runs nothing.';
 
 /** The price of the op, as data. */
-function pricingOf(op: Op, plans: readonly Plan[], models: ModelBook): OpPricing {
+function pricingOf(op: Op, plans: readonly Plan[], models: ModelsFile): OpPricing {
   switch (op.kind) {
     case 'sync':
       return { basis: 'free', summary: 'Free; it does not count against the processing allowance.' };
@@ -130,7 +130,7 @@ function quotaPricing(plans: readonly Plan[]): OpPricing {
   };
 }
 
-function itemPricing(op: AiOp, models: ModelBook): OpPricing {
+function itemPricing(op: AiOp, models: ModelsFile): OpPricing {
   const model = defaultModelFor(models, op.op);
   const terms = {
     basis: 'per_item' as const,

@@ -4,7 +4,7 @@ import { argumentsSchema } from '../../../../workers/image/operations/parameter.
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { mendsAtSentFields, type SentField } from '../../../platform/http/errors/sent-field.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { chooseModel, type Model, type ModelBook, modelParametersSchema } from '../../models/models.ts';
+import { chooseModel, type Model, type ModelsFile, modelParametersSchema } from '../../models/models.ts';
 import { findSchemaProblem, findSmallestAnswerProblem } from '../../models/schema-bounds.ts';
 import { checkOpParameters, findFirstViolation } from '../checks/check.ts';
 import { OPS } from '../index.ts';
@@ -30,7 +30,7 @@ import { checkSubjectsAreUsed, parseSubjects, subjectReferencesOf } from './subj
  * Checks a list of steps completely and compiles it, so that it can run.
  * @throws ApiError invalid_param on the step, field or parameter at fault.
  */
-export function compileSteps(steps: readonly SentStep[], models: ModelBook): CompiledSegment[] {
+export function compileSteps(steps: readonly SentStep[], models: ModelsFile): CompiledSegment[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
   refuseMisplaced(compiled);
   return segmentsOf(compiled);
@@ -53,7 +53,7 @@ export interface Obstacle {
  */
 export function compilePass(
   steps: readonly SentStep[],
-  models: ModelBook,
+  models: ModelsFile,
   refusal: (obstacle: Obstacle) => Error,
   layers: readonly string[] = [],
 ): CompiledPass {
@@ -76,7 +76,7 @@ export function compilePass(
  * @param param names the preset in the call.
  * @throws ApiError invalid_param on `param`.
  */
-export function compilePreset(steps: readonly PresetStep[], param: string, models: ModelBook): CompiledPass {
+export function compilePreset(steps: readonly PresetStep[], param: string, models: ModelsFile): CompiledPass {
   return compilePass(savedSteps(steps, param), models, ({ does }) => {
     const message = `The preset has a step that ${does}, so it runs only as a job: send it to POST /api/v1/jobs`;
     if (does !== READS_SECOND) return invalidParamError(param, `${message}.`);
@@ -86,7 +86,7 @@ export function compilePreset(steps: readonly PresetStep[], param: string, model
   });
 }
 
-function compileStep(step: SentStep, index: number, models: ModelBook): CompiledStep {
+function compileStep(step: SentStep, index: number, models: ModelsFile): CompiledStep {
   const { at } = step;
   if ((step.op === undefined) === (step.operation === undefined)) {
     const found = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
@@ -118,7 +118,7 @@ function aiStep(
   op: AiOp,
   { model: named, prompt, at, ...sent }: SentStep,
   index: number,
-  models: ModelBook,
+  models: ModelsFile,
 ): AiStep {
   const model = chooseModel(models, named, op.op, at('model'));
   const parameters = checkOpParameters(op, sent.parameters, at);
@@ -209,7 +209,7 @@ export interface CheckedSteps {
 export function checkSteps(
   steps: readonly SentStep[],
   sentSubjects: readonly unknown[],
-  models: ModelBook,
+  models: ModelsFile,
   param = 'subjects',
 ): CheckedSteps {
   const segments = compileSteps(steps, models);

@@ -6,7 +6,7 @@ import { mismatchedValueDiagnosis, suggestWord } from '../../../platform/http/er
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { distinctValues } from '../../../platform/values/distinct.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { ModelBook } from '../../models/models.ts';
+import type { ModelsFile } from '../../models/models.ts';
 import { checkOpParameters, findFirstViolation } from '../checks/check.ts';
 import { callWarningsOf, type StepWarning, stepWarningsOf } from '../checks/warnings.ts';
 import { OPS } from '../index.ts';
@@ -83,13 +83,13 @@ const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
  * @param stored the version that presetId names.
  * @throws ApiError invalid_param on the field at fault.
  */
-export function checkJob(body: JobWork, models: ModelBook, stored?: StoredSteps): CheckedJob {
+export function checkJob(body: JobWork, models: ModelsFile, stored?: StoredSteps): CheckedJob {
   const work = checkWork(body, models, stored);
   refuseOtherType(body, work);
   return { ...work, count: checkCount(work, body), references: subjectReferencesOf(work.subjects) };
 }
 
-function checkWork(body: JobWork, models: ModelBook, stored: StoredSteps | undefined): CheckedWork {
+function checkWork(body: JobWork, models: ModelsFile, stored: StoredSteps | undefined): CheckedWork {
   const { steps, presetId, subjects } = body;
   if (steps !== undefined) return checkVariants(variantsOfSteps(steps), subjects ?? [], models);
   if (presetId !== undefined) {
@@ -117,7 +117,7 @@ function checkWork(body: JobWork, models: ModelBook, stored: StoredSteps | undef
 function checkVariants(
   sent: readonly SentVariant[],
   sentSubjects: readonly unknown[],
-  models: ModelBook,
+  models: ModelsFile,
 ): CheckedWork {
   const lists = sent.map(({ name, parameters, steps }) => {
     const { segments, ...checked } = checkSteps(steps, sentSubjects, models);

@@ -1,7 +1,7 @@
 import { type Layer, layersOf } from '../../../../workers/image/operations/index.ts';
 import type { ImagePass, OperationStep } from '../../../../workers/protocol.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
-import { findModel, type ModelBook } from '../../models/models.ts';
+import { findModel, type ModelsFile } from '../../models/models.ts';
 import { creditsPerItem } from '../../models/prices.ts';
 import type { AiOp, SegmentType } from '../op.ts';
 import type { AiStep, CompiledPass, CompiledSegment } from './pass.ts';
@@ -67,7 +67,7 @@ export function itemInputKindOf([first]: readonly PlanSegment[]): ItemInputKind 
  * allowance.
  * @throws Error when the model has no price; a call with such a model is refused before.
  */
-export function requireSegmentPrice(models: ModelBook, segment: PlanSegment): number {
+export function requireSegmentPrice(models: ModelsFile, segment: PlanSegment): number {
   if (segment.runs === 'pass') return 0;
   const model = findModel(models, segment.model);
   if (model === undefined) throw new Error(`${segment.model} has no price: it is not offered.`);

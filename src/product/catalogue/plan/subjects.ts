@@ -1,6 +1,6 @@
 import { type ApiError, invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { findModel, type ModelBook } from '../../models/models.ts';
+import { findModel, type ModelsFile } from '../../models/models.ts';
 import { findFirstViolation } from '../checks/check.ts';
 import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
 import type { AiStep } from './pass.ts';
@@ -53,7 +53,7 @@ function readSubject(sent: unknown, index: number, param: string): PromptSubject
 export function checkSubjectsAreUsed(
   steps: readonly AiStep[],
   subjects: readonly PromptSubject[],
-  models: ModelBook,
+  models: ModelsFile,
   param: string,
 ): void {
   if (subjects.length > 0 && !steps.some(({ op }) => sendsSubjectPictures(op))) {
@@ -104,7 +104,7 @@ export function sendsSubjectPictures({ op }: { op: string }): boolean {
 function checkReferenceCount(
   step: AiStep,
   subjects: readonly PromptSubject[],
-  models: ModelBook,
+  models: ModelsFile,
   param: string,
 ): void {
   const images = subjectReferencesOf(subjects).length + (step.op.op === 'edit' ? 1 : 0);

@@ -8,9 +8,9 @@ import { type CheckedJob, checkJob, refuseContradictions } from '../../catalogue
 import { type ModelSegment, requireSegmentPrice } from '../../catalogue/plan/plan.ts';
 import { jobWithLiftedFields } from '../../catalogue/plan/sent-job.ts';
 import { promptWithDescriptors } from '../../catalogue/plan/subjects.ts';
-import type { ModelBook } from '../../models/models.ts';
+import type { ModelsFile } from '../../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../../presets/open.ts';
-import type { AnswerSchemas } from '../../providers/answer-schemas.ts';
+import type { AnswerSchemaChecker } from '../../providers/answer-schemas.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { creditsPerVariantItem, type JobDefinition, runsPerItem } from '../definitions.ts';
 import {
@@ -25,11 +25,11 @@ import type { JobOrder, JobOrderFields, NewItemFields } from '../order.ts';
 import { type JobRequest, MAX_JOB_ITEMS } from '../schema.ts';
 
 export interface JobCheckDependencies {
-  models: ModelBook;
+  models: ModelsFile;
   presets: Pick<PresetsSlice, 'find'>;
   templates: Pick<TemplatesSlice, 'findForRender'>;
   assets: JobAssets;
-  answerSchemas: AnswerSchemas;
+  answerSchemas: AnswerSchemaChecker;
 }
 
 /** A submit whose assets, preset and template were found. */
@@ -112,7 +112,7 @@ async function refuseMissing(
 /** The order of a checked submit: the work, the inputs and the price. */
 function orderOf(
   { body, checked, collection, preset, template, assetIds, imageCount }: FoundSubmit,
-  models: ModelBook,
+  models: ModelsFile,
 ): JobOrder {
   const { takes, produces, count, subjects, references } = checked;
   const model = modelSegmentOf(checked);
