@@ -12,7 +12,7 @@ export interface Fix {
 }
 
 /** What is known of a failure. */
-export interface FailureFacts {
+export interface DarkroomErrorInit {
   /** HTTP status; 0 when there was no answer. */
   status: number;
   code: ErrorCode | 'connection_failed' | 'timed_out';
@@ -32,7 +32,7 @@ export interface FailureFacts {
  */
 export class DarkroomError extends Error {
   override name = 'DarkroomError';
-  readonly code: FailureFacts['code'];
+  readonly code: DarkroomErrorInit['code'];
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
   /** Whether the same call may succeed later. The client has repeated it `maxRetries` times already. */
@@ -47,7 +47,7 @@ export class DarkroomError extends Error {
   /** Seconds after which the service wants to be asked again. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(facts: FailureFacts) {
+  constructor(facts: DarkroomErrorInit) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = facts.code;
     this.status = facts.status;
@@ -183,7 +183,10 @@ const CLASSES: Readonly<Record<ErrorCode, typeof DarkroomError>> = {
 export class ConnectionError extends DarkroomError {
   override name = 'ConnectionError';
 
-  constructor(message: string, facts: Partial<Pick<FailureFacts, 'status' | 'retryable' | 'cause'>> = {}) {
+  constructor(
+    message: string,
+    facts: Partial<Pick<DarkroomErrorInit, 'status' | 'retryable' | 'cause'>> = {},
+  ) {
     super({ status: 0, code: 'connection_failed', message, retryable: true, ...facts });
   }
 }
@@ -221,12 +224,12 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
 };
 
 /** The error object of an envelope, as the service sends it. */
-interface SentError extends Omit<FailureFacts, 'status' | 'code'> {
+interface SentError extends Omit<DarkroomErrorInit, 'status' | 'code'> {
   code: ErrorCode;
 }
 
 /** The error for an error object, as an instance of the class of its code. */
-export function errorFromFacts(facts: FailureFacts): DarkroomError {
+export function createDarkroomError(facts: DarkroomErrorInit): DarkroomError {
   return new (CLASSES[facts.code as ErrorCode] ?? DarkroomError)(facts);
 }
 
@@ -245,10 +248,10 @@ export async function readFailure(response: Response, baseUrl: string): Promise<
   };
   const sent = parseErrorEnvelope(text);
   if (sent !== undefined)
-    return errorFromFacts({ ...known, ...sent, docUrl: addressOf(sent.docUrl, baseUrl) });
+    return createDarkroomError({ ...known, ...sent, docUrl: addressOf(sent.docUrl, baseUrl) });
   if (status < 400) return redirected(response);
   const code = CODE_OF_STATUS[status] ?? (status >= 500 ? 'provider_unavailable' : 'invalid_param');
-  return errorFromFacts({
+  return createDarkroomError({
     ...{ ...known, code, message: foreign(status) },
     retryable: status >= 500 || status === 429,
   });

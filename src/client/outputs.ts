@@ -1,4 +1,4 @@
-import { type DarkroomError, errorFromFacts, parseErrorEnvelope } from './errors.ts';
+import { createDarkroomError, type DarkroomError, parseErrorEnvelope } from './errors.ts';
 import { Picture } from './picture.ts';
 
 /** Several pictures of one image: the pictures that were made, and why the others were not. */
@@ -21,7 +21,7 @@ export class Outputs {
           name,
           new Picture(new Response(part.bytes as Uint8Array<ArrayBuffer>), part.headers),
         );
-      else this.errors.set(name, errorFromFacts({ status: 0, ...sent }));
+      else this.errors.set(name, createDarkroomError({ status: 0, ...sent }));
     }
   }
 

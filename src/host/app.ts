@@ -21,7 +21,7 @@ import { countOpenPathCalls } from '../platform/http/open/open-paths.ts';
 import { installOpenApi } from '../platform/http/openapi/install.ts';
 import { createHttpServer, serverAddress } from '../platform/http/server.ts';
 import { type LoadSnapshot, takeLoadSnapshot } from '../platform/metrics/load.ts';
-import { createMeters, meterSharedClock, type ProcessMeters } from '../platform/metrics/meters.ts';
+import { createMeters, type ProcessMeters, registerClockSkewGauge } from '../platform/metrics/meters.ts';
 import { Sweeper } from '../platform/periodic-tasks.ts';
 import { SharedClock } from '../platform/shared-clock.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
@@ -148,7 +148,7 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   const meters = createMeters(tracing);
   const stores = meterStores(options.stores, meters.stores.observerOf);
   const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now, log });
-  meterSharedClock(clock.differenceMs);
+  registerClockSkewGauge(clock.differenceMs);
   const server = createHttpServer(settings.http, log);
   installTracing(server, tracing);
   countOpenPathCalls(server, {

@@ -223,7 +223,13 @@ t.test('many pictures, and what is kept', async (t) => {
   });
   const [item] = cut.json.data.items;
   t.match(item, { status: 'COMPLETED' });
-  silent(await ask(`/assets/${item.resultAssetId}/content`), 'a cut-out on white');
+  const onWhite = await ask(`/assets/${item.resultAssetId}/content`);
+  t.equal(cut.json.data.sandbox, true);
+  t.match(
+    onWhite.headers.get('x-service-warnings'),
+    /^sandbox_model:/,
+    'a cut-out on white, by no real model',
+  );
 
   const priced = await ask('/jobs?dryRun=true', {
     json: {

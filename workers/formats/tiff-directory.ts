@@ -43,7 +43,7 @@ export function encodeTiffDirectory(
 }
 
 /** Bytes of an entry. */
-export function tiffEntryBytes({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
+export function tiffEntrySize({ isBig }: Pick<TiffDirectory, 'isBig'>): number {
   return isBig ? 20 : 12;
 }
 

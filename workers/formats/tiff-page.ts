@@ -168,7 +168,7 @@ export function needsSampleConversion(page: TiffPage): boolean {
   );
 }
 
-/** Schemes of compression whose samples can be converted. */
+/** The compressions that are decoded here, so that the samples of the page can be converted. */
 const CONVERTED_COMPRESSIONS: readonly number[] = [
   TIFF_COMPRESSIONS.none,
   TIFF_COMPRESSIONS.lzw,

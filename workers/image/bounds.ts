@@ -118,7 +118,7 @@ export function sizeMismatchFailure(one: Size, other: Size): TaskFailure | undef
 }
 
 /** The failure of a comparison whose pictures are too small or too large for a score; undefined for other sizes. */
-export function scoreSizeFailure(size: Size): TaskFailure | undefined {
+export function findScoringSizeFailure(size: Size): TaskFailure | undefined {
   return scoreRefusal({ ...size, frames: 1 }, 'leave it out')?.failure;
 }
 

@@ -5,7 +5,7 @@ import { openPixelPipeline, toSrgb } from './input.ts';
 import { assertWithinSizeLimits, TURNS_BY_ORIENTATION } from './pixels/geometry.ts';
 import {
   type DeepPixels,
-  isDeepPixels,
+  is16BitPixels,
   joinFrames,
   type Pixels,
   readDeepPixels,
@@ -297,7 +297,7 @@ export class PassPicture {
     this.#pixels = pixels;
     this.#usedSlots.clear();
     this.#oriented = false;
-    this.#has16Bits = isDeepPixels(pixels);
+    this.#has16Bits = is16BitPixels(pixels);
     this.#isPlain = !this.#has16Bits;
     this.#guessed = false;
     this.#fromFile = false;

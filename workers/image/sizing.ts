@@ -4,7 +4,7 @@ import { encodeOutput } from '../transport/output.ts';
 import type { Rgba } from './colour/colour.ts';
 import type { PassPicture } from './picture.ts';
 import { assertWithinSizeLimits, type Box, scaleSize } from './pixels/geometry.ts';
-import { isDeepPixels, type Pixels, readDeepPixels, readPixels, splitFrames } from './pixels/pixels.ts';
+import { is16BitPixels, type Pixels, readDeepPixels, readPixels, splitFrames } from './pixels/pixels.ts';
 import { enlargePixels, scaleToNearest } from './pixels/resample.ts';
 
 /*
@@ -90,7 +90,9 @@ export async function scaleInLinearLight(
     .pipelineOver({ ...pixels, height: height * frames, frames: 1 })
     .pipelineColourspace('scrgb')
     .resize({ width: size.width, height: size.height * frames, fit: 'fill', kernel });
-  picture.replace(isDeepPixels(pixels) ? await readDeepPixels(pipeline) : await readPixels(pipeline, frames));
+  picture.replace(
+    is16BitPixels(pixels) ? await readDeepPixels(pipeline) : await readPixels(pipeline, frames),
+  );
 }
 
 /** The smaller of the two sizes on each axis. */
@@ -131,7 +133,7 @@ export async function findInterestingBox(
 ): Promise<Box> {
   const factor = Math.min(1, Math.sqrt(MAX_SEARCHED_PX / (scaled.width * scaled.height)));
   const pixels = await picture.handOver();
-  const frame = isDeepPixels(pixels) ? pixels : (splitFrames(pixels)[0] as Pixels);
+  const frame = is16BitPixels(pixels) ? pixels : (splitFrames(pixels)[0] as Pixels);
   const cut = picture
     .pipelineOver(frame)
     .resize({ ...scaleSize(result, factor), fit: 'cover', position: interest });

@@ -98,7 +98,7 @@ export function judgeTestedRender({ failure, milliseconds }: TestedRender): Doct
   );
 }
 
-/** @param setting RENDER_SANDBOX: `required` refuses renders without it. */
+/** @param setting the value of RENDER_SANDBOX. With `required`, renders are refused if there is no sandbox. */
 export function judgeBrowserSandbox(obstacle: string | null, setting: string): DoctorFinding {
   if (obstacle === null) return okFinding('Browsers run within their sandbox.');
   const message = `Browsers run without their sandbox: ${obstacle}.`;

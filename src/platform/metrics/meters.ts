@@ -56,7 +56,7 @@ export function createMeters(tracing: Tracing): ProcessMeters {
  * Declares the metric of the shared clock.
  * @param differenceMs returns its difference from the clock of this host; called at every scrape.
  */
-export function meterSharedClock(differenceMs: () => number): void {
+export function registerClockSkewGauge(differenceMs: () => number): void {
   new Gauge({
     name: 'darkroom_clock_difference_seconds',
     help: 'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',

@@ -104,8 +104,9 @@ export interface TrialForm {
   kind: 'trial';
   path: string;
   /**
-   * How the call is made: with a file of the reader as its body; with the fields as JSON; as a job of this op over a
-   * file that is uploaded first; or as a call whose path, such as `/jobs/{jobId}`, and query contain the fields.
+   * How the call is made. `file`: the body is a file that the reader chooses. `json`: the body is the fields as JSON.
+   * `op`: a file is uploaded, and a job of this op runs on it. A `TrialEndpointCall`: the fields are in the path, such
+   * as `/jobs/{jobId}`, and in the query.
    */
   sends: 'file' | 'json' | { op: string; needsFile: boolean } | TrialEndpointCall;
   inputs: readonly TrialInput[];

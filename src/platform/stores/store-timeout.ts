@@ -70,7 +70,7 @@ function around(timeout: StoreTimeout): (method: string) => Interceptor {
   return (method) => (step) => (UNTIMED_METHODS.has(method) ? step() : timeout.run(async () => step()));
 }
 
-/** Wraps a port so that each of its steps has a timeout. */
+/** Wraps a store interface so that each call of its methods has a timeout. */
 export function withTimeouts<P extends object>(port: P, timeout: StoreTimeout): P {
   return wrapMethods(port, around(timeout));
 }

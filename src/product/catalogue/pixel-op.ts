@@ -10,7 +10,7 @@ import {
   argumentsSchema,
   createDefaultsFiller,
   type FilledArguments,
-  type SentArguments,
+  type RequestedArguments,
 } from '../../../workers/image/operations/parameter.ts';
 import type { EncodeOptions, OperationStep } from '../../../workers/protocol.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -33,9 +33,9 @@ type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 /** The definition of one op on pixels. `definePixelOp` adds what all of them share. */
 interface PixelOpDefinition<N extends string, P extends TProperties> {
   op: N;
-  example: SentArguments<P> & SharedParameters<P>;
+  example: RequestedArguments<P> & SharedParameters<P>;
   /** A rule across several parameters. */
-  rule?(given: SentArguments<P> & SharedParameters<P>): ParameterViolation | undefined;
+  rule?(given: RequestedArguments<P> & SharedParameters<P>): ParameterViolation | undefined;
 }
 
 /** The definition of an op with its parameters, and with the function that compiles them to steps. */

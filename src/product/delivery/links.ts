@@ -9,7 +9,7 @@ import type { AssetReader } from '../assets/content/reader.ts';
 import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
-import { sentSteps, toSentStep } from '../catalogue/plan/sent-step.ts';
+import { sentSteps, toRequestedStep } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { checkPresetWidths } from '../presets/rules.ts';
@@ -112,8 +112,8 @@ export class SignedLinks {
   }
 
   /**
-   * Checks the work of links without any effect.
-   * @throws ApiError as `link`, except for the source.
+   * Checks the ops and presets of links, and makes none.
+   * @throws ApiError the errors of `link`, except those of a source, which is not looked for.
    */
   async check(accountId: string, { links, ...single }: NewDeliveryLinks): Promise<void> {
     if (links === undefined) await this.#compile(accountId, single, '');
@@ -158,7 +158,7 @@ export class SignedLinks {
     const at = (key: string): SentField => sentFieldAt(`${where}${key}`);
     const recipe = recipeOfSteps(
       steps === undefined
-        ? own.map((step) => toSentStep(step, (key) => at(key === '' ? 'op' : key)))
+        ? own.map((step) => toRequestedStep(step, (key) => at(key === '' ? 'op' : key)))
         : sentSteps(steps, `${where}steps`),
     );
     this.#options.recipes.compilePass(recipe);

@@ -3,8 +3,8 @@ import type { ImagePass, OutputFormat } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
-import { compilePass, type Obstacle } from '../catalogue/plan/compile.ts';
-import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
+import { compilePass, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
+import { type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parseOpParameters } from '../catalogue/query.ts';
 import type { ModelsFile } from '../models/models.ts';
@@ -31,7 +31,7 @@ const FASTEST = 0;
 export interface PictureRecipe {
   /** The name under which usage counts it: the op, `steps`, or `preset`. */
   op: string;
-  steps: readonly SentStep[];
+  steps: readonly RequestedStep[];
   /** The widths that addresses may ask for, ascending; null if no width can be asked for. */
   ladder: readonly number[] | null;
   /** What is served while a source is unreachable; null for the error itself. */
@@ -153,7 +153,7 @@ export function recipeOfPreset({ preset, version }: FoundPreset): PictureRecipe 
   };
 }
 
-export function recipeOfSteps(steps: readonly SentStep[]): PictureRecipe {
+export function recipeOfSteps(steps: readonly RequestedStep[]): PictureRecipe {
   const [only, ...others] = steps;
   const op = others.length === 0 ? (only?.op ?? 'steps') : 'steps';
   return { op, steps, ladder: null, fallback: null, tag: null };
@@ -193,7 +193,7 @@ function stepsOf({ width, format, isTried = false }: Addition): PresetStep[] {
   ];
 }
 
-function cannotDeliver({ does, step }: Obstacle): ApiError {
+function cannotDeliver({ does, step }: SinglePassObstacle): ApiError {
   const field = step.at('op');
   const message = `${step.at('').name} ${does}: an address takes deterministic steps that read one picture and make one.`;
   return field.refuse(message);

@@ -15,7 +15,7 @@ import {
 import type { ClampBounds } from '../../platform/http/hooks/warnings.ts';
 import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
-import { SentPromptSubjects, SentStepList } from '../catalogue/plan/step.ts';
+import { RequestedPromptSubjects, RequestedStepList } from '../catalogue/plan/step.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
 import { MISPLACED_JOB_FIELDS } from './sent-elsewhere.ts';
 
@@ -86,8 +86,8 @@ export const JobRequest = Type.Object(
       Type.Array(anyValueField('A row of data.'), { description: 'render_template: one item per row.' }),
     ),
     presetId: Type.Optional(text('Id, slug or slug@version of a preset.')),
-    steps: Type.Optional(SentStepList),
-    subjects: Type.Optional(SentPromptSubjects),
+    steps: Type.Optional(RequestedStepList),
+    subjects: Type.Optional(RequestedPromptSubjects),
     collection: Type.Optional(text('Collection of the results.')),
     variants: Type.Optional(
       Type.Array(anyValueField('name and parameters.'), {

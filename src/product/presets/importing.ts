@@ -2,7 +2,7 @@ import { ApiError, invalidParamError } from '../../platform/http/errors/errors.t
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import { parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
-import type { SentAnswerSchema } from '../catalogue/plan/compile.ts';
+import type { RequestedAnswerSchema } from '../catalogue/plan/compile.ts';
 import type { ModelsFile } from '../models/models.ts';
 import { checkImportEntryCount, partitionEntries } from '../versioned-resources/importing.ts';
 import {
@@ -27,7 +27,7 @@ interface ReadEntry extends Omit<ParsedPresetContent, 'content'> {
   draft: PresetDraft;
 }
 
-/** The most answer schemas of one import. Each occupies a thread for up to half a second. */
+/** The maximum number of answer schemas in one import. To compile one occupies a thread for up to half a second. */
 const MAX_SCHEMAS = 20;
 
 /**
@@ -67,7 +67,7 @@ export async function checkPresetEntries(
 }
 
 /** @throws ApiError resource_limit_exceeded for more answer schemas than one import may have. */
-function refuseManySchemas(schemas: readonly SentAnswerSchema[]): void {
+function refuseManySchemas(schemas: readonly RequestedAnswerSchema[]): void {
   const { size } = new Set(schemas.map(({ schema }) => JSON.stringify(schema)));
   if (size <= MAX_SCHEMAS) return;
   throw new ApiError(

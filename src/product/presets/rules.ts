@@ -30,7 +30,7 @@ export interface PresetContentRules {
 const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** Content as sent, which are not checked yet. */
-export type SentPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
+export type RequestedPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
 
 /** An asset that a version names, and the parameter to name in an error. */
 type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
@@ -73,7 +73,7 @@ export function checkPresetChange(change: PresetChange, models: ModelsFile): voi
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export async function checkPresetContent(
-  sent: SentPresetContent,
+  sent: RequestedPresetContent,
   accountId: string,
   { models, missingAssets, answerSchemas }: PresetContentRules,
   where = '',
@@ -90,7 +90,7 @@ export async function checkPresetContent(
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export function parsePresetContent(
-  sent: SentPresetContent,
+  sent: RequestedPresetContent,
   models: ModelsFile,
   where = '',
 ): ParsedPresetContent {

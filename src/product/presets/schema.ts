@@ -7,7 +7,12 @@ import {
   VERSIONED_REFERENCE_PATTERN,
 } from '../../platform/http/documented.ts';
 import { SLUG_PATTERN } from '../../platform/ids/slugs.ts';
-import { MAX_SUBJECTS, PromptSubject, SentPromptSubjects, SentStepList } from '../catalogue/plan/step.ts';
+import {
+  MAX_SUBJECTS,
+  PromptSubject,
+  RequestedPromptSubjects,
+  RequestedStepList,
+} from '../catalogue/plan/step.ts';
 
 /** Limits that protect the store and its readers, far above what a preset needs. */
 const MAX_NAME_CHARACTERS = 1_000;
@@ -57,9 +62,9 @@ const description = Type.String({
 export const NewPreset = Type.Object(
   {
     name,
-    steps: SentStepList,
+    steps: RequestedStepList,
     description: Type.Optional(description),
-    subjects: Type.Optional(SentPromptSubjects),
+    subjects: Type.Optional(RequestedPromptSubjects),
     widths: Type.Optional(widths),
     fallback: Type.Optional(fallback),
     slug: Type.Optional(
@@ -104,8 +109,8 @@ export const PresetEntry = Type.Object({
     Type.Array(
       Type.Object({
         version: Type.Integer({ minimum: 1 }),
-        steps: SentStepList,
-        subjects: Type.Optional(SentPromptSubjects),
+        steps: RequestedStepList,
+        subjects: Type.Optional(RequestedPromptSubjects),
         widths: Type.Optional(widths),
         fallback: Type.Optional(fallback),
         updatedAt: Type.Optional(Type.String()),
@@ -134,7 +139,7 @@ const savedAt = (description: string) => Type.String({ format: 'date-time', desc
 
 const PresetVersionData = componentSchema('PresetVersionData', {
   version,
-  steps: SentStepList,
+  steps: RequestedStepList,
   subjects,
   widths: Type.Optional(widths),
   fallback: Type.Optional(fallback),
@@ -167,7 +172,7 @@ export const PresetData = componentSchema('PresetData', {
   name,
   slug: Type.String(),
   description,
-  steps: SentStepList,
+  steps: RequestedStepList,
   subjects,
   widths: Type.Optional(widths),
   fallback: Type.Optional(fallback),

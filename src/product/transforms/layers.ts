@@ -5,12 +5,12 @@ import { ApiError, invalidParamError } from '../../platform/http/errors/errors.t
 import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { GivenParameters } from '../catalogue/op.ts';
-import { type SentStep, secondPictureFieldOf } from '../catalogue/plan/sent-step.ts';
+import { type RequestedStep, secondPictureFieldOf } from '../catalogue/plan/sent-step.ts';
 import { type ImageSource, MAX_MULTIPART_BYTES, parseImageUrl } from './input.ts';
 import { loadCallImage, type MeteredCallOptions, type PoolCallTerms } from './metered-call.ts';
 
 /** A second picture that steps of a call read. */
-export interface SentLayer {
+export interface RequestedLayer {
   /** The id by which the steps of the pass refer to it. */
   id: string;
   source: { kind: 'part'; name: string } | Exclude<ImageSource, { kind: 'bytes' }>;
@@ -21,8 +21,8 @@ export interface SentLayer {
 /** The part that a step reads if it names no second picture. The next such step reads `layer2`. */
 const USUAL_PART = 'layer';
 /**
- * Matches names of parts for second pictures. An unused part with such a name is a mistake, while a form may have other
- * parts.
+ * Matches the names of parts that are second pictures. A part with such a name that no step reads is refused. Other
+ * parts that nobody reads are ignored.
  */
 const LAYER_PART = /^layer/i;
 const PART_NAME = /^[a-z][a-z0-9_-]{0,39}$/i;
@@ -32,10 +32,13 @@ const PART_NAME = /^[a-z][a-z0-9_-]{0,39}$/i;
  * picture by its id, in the parameter that a job would use.
  * @throws ApiError invalid_param on `layer`, `layerUrl` or the parameter of the asset, in the step at fault.
  */
-export function bindStepLayers(sent: readonly SentStep[]): { steps: SentStep[]; layers: SentLayer[] } {
-  const layers: SentLayer[] = [];
+export function bindStepLayers(sent: readonly RequestedStep[]): {
+  steps: RequestedStep[];
+  layers: RequestedLayer[];
+} {
+  const layers: RequestedLayer[] = [];
   let unnamed = 0;
-  const steps = sent.map((step): SentStep => {
+  const steps = sent.map((step): RequestedStep => {
     const place = secondPictureFieldOf(step);
     if (place === undefined) return step;
     const { field, key } = place;
@@ -61,7 +64,7 @@ function namedLayer(
   given: GivenParameters,
   key: string,
   at: (name: string) => SentField,
-): SentLayer | undefined {
+): RequestedLayer | undefined {
   const [name, second] = [key, 'layer', 'layerUrl'].filter((one) => given[one] !== undefined);
   if (name === undefined) return undefined;
   if (second !== undefined)
@@ -82,12 +85,12 @@ function namedLayer(
   throw refuse(message, { received: value });
 }
 
-function partLayer(name: string): SentLayer {
+function partLayer(name: string): RequestedLayer {
   return { id: `part:${name}`, source: { kind: 'part', name }, param: name };
 }
 
 /** Whether a job could read the second pictures too: all are assets. */
-export function areAllLayersAssets(layers: readonly SentLayer[]): boolean {
+export function areAllLayersAssets(layers: readonly RequestedLayer[]): boolean {
   return layers.every(({ source }) => source.kind === 'asset');
 }
 
@@ -95,7 +98,7 @@ export function areAllLayersAssets(layers: readonly SentLayer[]): boolean {
  * Checks that the body has each part that steps read, once, and no other second pictures.
  * @throws ApiError invalid_param on the part.
  */
-export function checkLayerParts(layers: readonly SentLayer[], files: readonly AdditionalFile[]): void {
+export function checkLayerParts(layers: readonly RequestedLayer[], files: readonly AdditionalFile[]): void {
   const sent = files.map(({ name }) => name);
   const read = layers.flatMap(({ source }) => (source.kind === 'part' ? [source.name] : []));
   const missing = read.find((name) => !sent.includes(name));
@@ -120,7 +123,7 @@ export function checkLayerParts(layers: readonly SentLayer[], files: readonly Ad
  * @throws ApiError as `loadCallImage`, on the field or the part of the picture; payload_too_large.
  */
 export async function loadLayers(
-  sent: readonly SentLayer[],
+  sent: readonly RequestedLayer[],
   files: readonly AdditionalFile[],
   options: Pick<MeteredCallOptions, 'outbound' | 'assets'>,
   terms: PoolCallTerms,
@@ -138,7 +141,7 @@ export async function loadLayers(
   return { layers };
 }
 
-function takeSource(source: SentLayer['source'], files: readonly AdditionalFile[]): ImageSource {
+function takeSource(source: RequestedLayer['source'], files: readonly AdditionalFile[]): ImageSource {
   if (source.kind !== 'part') return source;
   const file = files.find(({ name }) => name === source.name);
   if (file === undefined) throw new Error(`The part ${source.name} was not checked.`);

@@ -1,17 +1,17 @@
 import { Type } from '@sinclair/typebox';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
-import type { SentStep } from '../catalogue/plan/sent-step.ts';
-import { type RequestedOutput, SentOutputs } from './transform-schema.ts';
+import type { RequestedStep } from '../catalogue/plan/sent-step.ts';
+import { type RequestedOutput, RequestedOutputs } from './transform-schema.ts';
 
 /** Several results of one image, as sent: the steps that run first for all of them, and the work of each. */
-export interface SentOutputsWork {
-  first: readonly SentStep[];
+export interface RequestedOutputsWork {
+  first: readonly RequestedStep[];
   outputs: readonly RequestedOutput[];
 }
 
 /** @throws ApiError (from the check) invalid_param on outputs, or `outputs[i]…`. */
-const checkShape = createCheck(Type.Object({ outputs: SentOutputs }), 'outputs');
+const checkShape = createCheck(Type.Object({ outputs: RequestedOutputs }), 'outputs');
 
 /** Each of these is the work of an output. */
 const WORKS = ['op', 'steps', 'preset'] as const;

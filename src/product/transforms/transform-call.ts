@@ -13,18 +13,18 @@ import { checkOpParameters } from '../catalogue/checks/check.ts';
 import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { GivenParameters, Op, PixelOp } from '../catalogue/op.ts';
-import { compilePass, compilePreset, type Obstacle } from '../catalogue/plan/compile.ts';
+import { compilePass, compilePreset, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
 import { sentParameterOf } from '../catalogue/plan/pass.ts';
 import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
-import { type SentStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
+import { type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parseOpParameters } from '../catalogue/query.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
-import { areAllLayersAssets, bindStepLayers, type SentLayer } from './layers.ts';
-import { checkSentOutputs, type SentOutputsWork } from './sent-outputs.ts';
-import { onlyAsStep, opsWith, transformOp, transformOps } from './transform-op.ts';
-import { type RequestedOutput, SentTransformSteps } from './transform-schema.ts';
+import { areAllLayersAssets, bindStepLayers, type RequestedLayer } from './layers.ts';
+import { checkSentOutputs, type RequestedOutputsWork } from './sent-outputs.ts';
+import { onlyAsStepError, opsWith, transformOp, transformOps } from './transform-op.ts';
+import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
 
 export type RawQueryFields = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -32,7 +32,7 @@ export type RawQueryFields = Readonly<Record<string, string | string[] | undefin
 export type SentTransform =
   | { kind: 'preset'; reference: string }
   | ({ kind: 'pass' } & CompiledTransformCall)
-  | ({ kind: 'outputs' } & SentOutputsWork);
+  | ({ kind: 'outputs' } & RequestedOutputsWork);
 
 export interface CompiledTransformCall {
   /** The name under which usage counts it: the op, or `steps`. */
@@ -40,7 +40,7 @@ export interface CompiledTransformCall {
   pass: ImagePass;
   warnings: readonly StepWarning[];
   /** The second pictures that the pass reads. */
-  layers: readonly SentLayer[];
+  layers: readonly RequestedLayer[];
   /** Maps a parameter of the pass to the parameter of the call. */
   paramOf: (passParam: string) => string;
   /** The body of a job that does the same, without its assets. Absent if a job could not read all the pictures. */
@@ -132,7 +132,7 @@ export class TransformCallCompiler {
     const found = transformOp(op, (any) => readParameters(any, query, body));
     const parameters = readParameters(found, query, body);
     const pass = this.#onePass(op, [{ op, parameters, at: parameterIn(query, body) }], { op, parameters });
-    if (found.readsSecondAsset !== undefined) throw onlyAsStep(op, parameters);
+    if (found.readsSecondAsset !== undefined) throw onlyAsStepError(op, parameters);
     return pass;
   }
 
@@ -142,7 +142,7 @@ export class TransformCallCompiler {
    * @throws ApiError invalid_param on `outputs[i]…`, or what `readPreset` throws.
    */
   async compileOutputs(
-    { first, outputs }: SentOutputsWork,
+    { first, outputs }: RequestedOutputsWork,
     readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
   ): Promise<CompiledOutput[]> {
     const compiled: CompiledOutput[] = [];
@@ -161,7 +161,7 @@ export class TransformCallCompiler {
     { op, parameters = {}, steps, preset }: RequestedOutput,
     where: string,
     readPreset: (reference: string, param: string) => Promise<readonly PresetStep[]>,
-  ): Promise<SentStep[]> {
+  ): Promise<RequestedStep[]> {
     if (steps !== undefined) {
       checkStepSizes(steps, `${where}.steps`);
       return sentSteps(steps, `${where}.steps`);
@@ -180,7 +180,7 @@ export class TransformCallCompiler {
   /** The single pass of these steps. */
   #onePass(
     name: string,
-    sent: readonly SentStep[],
+    sent: readonly RequestedStep[],
     asJob: NonNullable<CompiledTransformCall['asJob']>,
   ): SentTransform {
     const { steps, ...pass } = this.#compiledPass(sent);
@@ -188,7 +188,7 @@ export class TransformCallCompiler {
     return { kind: 'pass', name, ...pass, paramOf, ...(areAllLayersAssets(pass.layers) && { asJob }) };
   }
 
-  #compiledPass(sent: readonly SentStep[]) {
+  #compiledPass(sent: readonly RequestedStep[]) {
     const { steps: bound, layers } = bindStepLayers(sent);
     const ids = layers.map(({ id }) => id);
     const compiled = compilePass(bound, this.#models, onlyAsJob(sent), ids);
@@ -198,7 +198,7 @@ export class TransformCallCompiler {
 }
 
 /** The refusal of steps that are no pass of a call, with the job that runs them. */
-function onlyAsJob(sent: readonly SentStep[]): (obstacle: Obstacle) => ApiError {
+function onlyAsJob(sent: readonly RequestedStep[]): (obstacle: SinglePassObstacle) => ApiError {
   return ({ does, step }) => {
     const message = `${step.at('').name} ${does}, so these steps run only as a job: send them with assetIds to POST /api/v1/jobs.`;
     const job = { steps: sent.map(({ at: _, ...rest }) => rest) };
@@ -263,7 +263,7 @@ function presetCall(reference: string, query: RawQueryFields, body: BodyFields):
 }
 
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
-const checkShape = createCheck(Type.Object({ steps: SentTransformSteps }), 'steps');
+const checkShape = createCheck(Type.Object({ steps: RequestedTransformSteps }), 'steps');
 
 /** Parses steps. They are the whole work, so a field that would add to them is refused by its name. */
 function readSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {
@@ -299,7 +299,7 @@ function extraIn(query: RawQueryFields, { texts, ...fields }: BodyFields): strin
  * Parses outputs.
  * @throws ApiError invalid_param on outputs, `outputs[i]…` or a field that must not be sent with them.
  */
-function readOutputs(query: RawQueryFields, { outputs, steps, ...others }: BodyFields): SentOutputsWork {
+function readOutputs(query: RawQueryFields, { outputs, steps, ...others }: BodyFields): RequestedOutputsWork {
   const extra = extraIn(query, others);
   if (extra === 'op' || extra === 'preset') {
     const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;

@@ -11,7 +11,7 @@ import { TRANSFORM_OPS } from './transform-schema.ts';
 const MAX_SUGGESTED_OPS = 8;
 
 /** The refusal of an op that reads a second picture, which is sent as a step. Its parameters are right. */
-export function onlyAsStep(op: string, parameters: GivenParameters): ApiError {
+export function onlyAsStepError(op: string, parameters: GivenParameters): ApiError {
   const steps = [{ op, ...(Object.keys(parameters).length > 0 && { parameters }) }];
   const message = `The op ${op} reads a second picture, so it runs only as a job, or in steps or outputs: send steps=${JSON.stringify(steps)} as a multipart field, and the second picture as a part named layer; or name layerUrl or layerAssetId in the parameters of the step.`;
   return invalidParamError('op', message, { received: op, allowed: transformOps(), instead: [{ steps }] });

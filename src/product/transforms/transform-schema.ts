@@ -21,7 +21,7 @@ export const TRANSFORM_OPS: readonly PixelOp[] = Object.values<Op>(OPS)
 const MAX_STEPS = 20;
 
 /** Steps of a transform, as sent. */
-export const SentTransformSteps = Type.Array(PresetStep, {
+export const RequestedTransformSteps = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
   description:
@@ -45,7 +45,7 @@ export const RequestedOutput = Type.Object(
         description: 'The parameters of the op.',
       }),
     ),
-    steps: Type.Optional(SentTransformSteps),
+    steps: Type.Optional(RequestedTransformSteps),
     preset: Type.Optional(Type.String({ minLength: 1, description: 'Slug, id or slug@version.' })),
   },
   {
@@ -60,7 +60,7 @@ export const RequestedOutput = Type.Object(
 export type RequestedOutput = Static<typeof RequestedOutput>;
 
 /** Several results of one image, as sent. */
-export const SentOutputs = Type.Array(RequestedOutput, {
+export const RequestedOutputs = Type.Array(RequestedOutput, {
   minItems: 2,
   maxItems: MAX_OUTPUTS,
   description:
@@ -216,10 +216,10 @@ export function transformBodySchema(): TSchema {
   });
   const preset = Type.String({ minLength: 1, description: 'Slug, id or slug@version.' });
   const ofPreset = referenceWith('preset', { preset });
-  const ofSteps = referenceWith('steps', { steps: SentTransformSteps });
+  const ofSteps = referenceWith('steps', { steps: RequestedTransformSteps });
   const ofOutputs = referenceWith('outputs', {
-    outputs: SentOutputs,
-    steps: Type.Optional(SentTransformSteps),
+    outputs: RequestedOutputs,
+    steps: Type.Optional(RequestedTransformSteps),
   });
   const first = TRANSFORM_OPS.filter(({ op }) => op === TRIED_FIRST);
   return Type.Unsafe({

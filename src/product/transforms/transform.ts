@@ -22,7 +22,7 @@ import {
 } from './estimates.ts';
 import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import { type CallInput, type ImageSource, parseBodyFields, readCallInput } from './input.ts';
-import { checkLayerParts, loadLayers, type SentLayer } from './layers.ts';
+import { checkLayerParts, loadLayers, type RequestedLayer } from './layers.ts';
 import {
   beginSyncCall,
   formatOfContentType,
@@ -43,7 +43,7 @@ import {
   ZIP_TYPE,
 } from './outputs.ts';
 import { ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
-import type { SentOutputsWork } from './sent-outputs.ts';
+import type { RequestedOutputsWork } from './sent-outputs.ts';
 import {
   type CompiledOutput,
   type CompiledTransformCall,
@@ -52,8 +52,8 @@ import {
   TransformCallCompiler,
 } from './transform-call.ts';
 import {
-  SentOutputs,
-  SentTransformSteps,
+  RequestedOutputs,
+  RequestedTransformSteps,
   transformBodySchema,
   transformQuerySchema,
 } from './transform-schema.ts';
@@ -186,7 +186,7 @@ class TransformCalls {
   /**
    * Makes several outputs of one image, or for a dry run their estimates. A failed output does not affect the others.
    */
-  async #answerOutputs(open: OpenCall, sent: SentOutputsWork) {
+  async #answerOutputs(open: OpenCall, sent: RequestedOutputsWork) {
     const { request, reply, underWay, terms, input } = open;
     const { allowance, imageWorkers, results, now } = this.#options;
     const branches = await this.#compiledOutputs(sent, underWay.caller);
@@ -229,7 +229,7 @@ class TransformCalls {
   }
 
   /** Loads the image of a call, and the second pictures that its steps read. */
-  async #load({ input, terms }: OpenCall, layers: readonly SentLayer[]): Promise<LoadedPictures> {
+  async #load({ input, terms }: OpenCall, layers: readonly RequestedLayer[]): Promise<LoadedPictures> {
     const image = await loadCallImage(input, this.#options, terms);
     return { ...image, ...(await loadLayers(layers, input.files, this.#options, terms)) };
   }
@@ -264,7 +264,7 @@ class TransformCalls {
     return { ...run, name: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
-  #compiledOutputs(sent: SentOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {
+  #compiledOutputs(sent: RequestedOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {
     const { presetSteps } = this.#options;
     return this.#compiler.compileOutputs(sent, (reference, param) =>
       presetSteps(accountId, reference, param),
@@ -285,8 +285,8 @@ function bytesOf(outputs: readonly OutputResultOrError[]): number {
 
 /** The fields of a multipart body besides the file. The op's parameters may be separate fields. */
 const FORM_FIELDS = {
-  steps: Type.Optional(Type.String({ description: `JSON text. ${SentTransformSteps.description}` })),
-  outputs: Type.Optional(Type.String({ description: `JSON text. ${SentOutputs.description}` })),
+  steps: Type.Optional(Type.String({ description: `JSON text. ${RequestedTransformSteps.description}` })),
+  outputs: Type.Optional(Type.String({ description: `JSON text. ${RequestedOutputs.description}` })),
 };
 
 /** The assets of a job with the same image. A job takes only assets, so other images must be uploaded first. */

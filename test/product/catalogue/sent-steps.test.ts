@@ -6,11 +6,11 @@ import {
   compilePass,
   compilePreset,
   compileSteps,
-  type Obstacle,
+  type SinglePassObstacle,
 } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentParameterOf } from '../../../src/product/catalogue/plan/pass.ts';
-import { findJobOp } from '../../../src/product/catalogue/plan/sent-job.ts';
-import { type SentStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
+import { requireJobOp } from '../../../src/product/catalogue/plan/sent-job.ts';
+import { type RequestedStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../../../src/product/catalogue/plan/step.ts';
 import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
 
@@ -18,7 +18,7 @@ const models = withOfferedModels(readModels(), (provider) => provider === 'sandb
 const flip = { op: 'flip' };
 
 /** The refusal of a list that is made and compiled. */
-function refusal(list: () => readonly SentStep[]): ApiError | undefined {
+function refusal(list: () => readonly RequestedStep[]): ApiError | undefined {
   try {
     compileSteps(list(), models);
     return undefined;
@@ -51,7 +51,7 @@ t.test('a refusal of a step names its field as each form of work sent it', (t) =
     t.match(saved, { param: 'preset', details: { step: `steps[1].${key}` } });
     t.match(saved?.message, /^The preset has a step that is no longer accepted, save it again: /);
   }
-  const alone: SentStep = { op: 'resize', parameters: { width: 0 }, at: sentFieldOfCall };
+  const alone: RequestedStep = { op: 'resize', parameters: { width: 0 }, at: sentFieldOfCall };
   t.equal(refusal(() => [alone])?.param, 'width', 'in a query');
   t.equal(refusal(() => sentSteps([{}]))?.param, 'steps[0]');
   t.end();
@@ -64,7 +64,7 @@ t.test('a refusal of a worker is translated by the same names', (t) => {
     { operation: 'extract', params: { left: 5, width: 5, height: 5 } },
     { operation: 'webp', params: { quality: 50 } },
   ];
-  const table: [readonly SentStep[], string, string][] = [
+  const table: [readonly RequestedStep[], string, string][] = [
     [sentSteps(steps), 'steps[0].params.left', 'steps[1].parameters.x'],
     [sentSteps(steps), 'steps[0].params.top', 'steps[1].parameters.y'],
     [sentSteps(steps), 'steps[1].params.left', 'steps[2].params.left'],
@@ -95,7 +95,7 @@ t.test('a list that is more than one pass on one image names the step that makes
     [[{ op: 'compare', parameters: { otherAssetId: 'ast_1' } }], 'answers JSON', 'steps[0]'],
   ];
   for (const [steps, does, name] of table) {
-    const refusal = ({ does, step }: Obstacle) => new Error(`${step.at('').name} ${does}`);
+    const refusal = ({ does, step }: SinglePassObstacle) => new Error(`${step.at('').name} ${does}`);
     t.throws(() => compilePass(sentSteps(steps), models, refusal), { message: `${name} ${does}` });
   }
   const overlay = sentSteps([{ op: 'overlay', parameters: { layerAssetId: 'part:logo' } }]);
@@ -140,7 +140,7 @@ t.test('a name that is no op of a step, or of a job, is told which are', (t) => 
       refusal(() => sentSteps([{ op }])),
       { param: 'steps[0].op', message: asStep, details: { received: op } },
     );
-    t.throws(() => findJobOp({ op }), { param: 'op', message: asJob, details: { received: op } }, op);
+    t.throws(() => requireJobOp({ op }), { param: 'op', message: asJob, details: { received: op } }, op);
   }
   t.match(refusal(() => sentSteps([{ op: 'resise' }]))?.mends, [{ param: 'steps[0].op', replace: 'resize' }]);
   t.end();

@@ -4,7 +4,7 @@ import {
   encodeTiffDirectory,
   firstDirectoryPointerOffset,
   type NewTiffEntry,
-  tiffEntryBytes,
+  tiffEntrySize,
   writeDirectoryOffset,
 } from '../../formats/tiff-directory.ts';
 import {
@@ -235,7 +235,7 @@ function withPage(file: Uint8Array, { directory, before, page, pixels }: NewPage
   const directoryAt = pixelsAt + stored.length + (stored.length % 2);
   const kept = directory.entries
     .filter(({ tag }) => !SAMPLE_TAGS.has(tag))
-    .map(({ tag, at }): NewTiffEntry => ({ tag, copied: file.subarray(at, at + tiffEntryBytes(directory)) }));
+    .map(({ tag, at }): NewTiffEntry => ({ tag, copied: file.subarray(at, at + tiffEntrySize(directory)) }));
   const entries: NewTiffEntry[] = [
     ...kept,
     { tag: TIFF_PAGE_TAGS.width, value: page.width },

@@ -4,7 +4,7 @@ import {
   encodeTiffDirectory,
   firstDirectoryPointerOffset,
   type NewTiffEntry,
-  tiffEntryBytes,
+  tiffEntrySize,
   writeDirectoryOffset,
 } from '../../formats/tiff-directory.ts';
 import {
@@ -95,7 +95,7 @@ function asBytes(file: Uint8Array, directory: TiffDirectory, page: TiffPage, row
     { tag: TIFF_PAGE_TAGS.samples, value: 1 },
     ...copied.flatMap((tag) => {
       const at = page.entries.get(tag)?.at;
-      return at === undefined ? [] : [{ tag, copied: file.subarray(at, at + tiffEntryBytes(directory)) }];
+      return at === undefined ? [] : [{ tag, copied: file.subarray(at, at + tiffEntrySize(directory)) }];
     }),
   ];
   if (!page.entries.has(TIFF_PAGE_TAGS.compression))

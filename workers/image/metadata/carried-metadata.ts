@@ -4,7 +4,7 @@ import type { EncodeOptions, MetadataPolicy, OutputFormat } from '../../protocol
 import type { ChosenFrames } from '../chosen-frames.ts';
 import { type InputFacts, openPixelPipeline, readSharpMetadata, sharpOptionsFor } from '../input.ts';
 import type { PassPicture } from '../picture.ts';
-import { type DeepPixels, isDeepPixels, type Pixels } from '../pixels/pixels.ts';
+import { type DeepPixels, is16BitPixels, type Pixels } from '../pixels/pixels.ts';
 import { carriedIptc, withIptcSegment } from './iptc.ts';
 import { blankUncarriedExif } from './mended-exif.ts';
 import { makeOnePixelJpegWith } from './one-pixel.ts';
@@ -153,7 +153,7 @@ function onFile(pixels: Pixels | DeepPixels, file: FileWithMetadataPolicy): Shar
     // sharp accepts any typed array, and its type gives the bits per channel, but sharp's types allow buffers only.
     .composite([{ input: data as Uint8Array as Buffer, raw, left: 0, top: 0, blend: 'source' }]);
   // Layers are composited with 8 bits by default.
-  if (isDeepPixels(pixels)) canvas.pipelineColourspace('rgb16');
+  if (is16BitPixels(pixels)) canvas.pipelineColourspace('rgb16');
   return withBlocks(channels === 4 ? canvas : canvas.removeAlpha(), file);
 }
 

@@ -29,7 +29,7 @@ import { negateOperation } from './negate.ts';
 import { normaliseOperation } from './normalise.ts';
 import { opacityOperation } from './opacity.ts';
 import type { Operation, StepOperation } from './operation.ts';
-import type { SentArguments } from './parameter.ts';
+import type { RequestedArguments } from './parameter.ts';
 import { pixelateOperation } from './pixelate.ts';
 import { placeholderOperation } from './placeholder.ts';
 import { recombOperation } from './recomb.ts';
@@ -120,7 +120,7 @@ export type StepName = {
 }[OperationName];
 
 /** The arguments that a caller may send for this operation. */
-export type StepArguments<N extends StepName> = SentArguments<(typeof OPERATIONS)[N]['declared']>;
+export type StepArguments<N extends StepName> = RequestedArguments<(typeof OPERATIONS)[N]['declared']>;
 
 /** The operation with that name; undefined when there is none. */
 export function findOperation(name: string): Operation | undefined {

@@ -41,7 +41,7 @@ type NoDefault = Readonly<Record<never, never>>;
 export type FilledArguments<P extends TProperties> = Readonly<Static<TObject<P>>>;
 
 /** Arguments as sent. Those that are optional or have a default may be left out. */
-export type SentArguments<P extends TProperties> = {
+export type RequestedArguments<P extends TProperties> = {
   readonly [K in Exclude<keyof P, Omissible<P>>]: Static<P[K]>;
 } & { readonly [K in Omissible<P>]?: Static<P[K]> | undefined };
 

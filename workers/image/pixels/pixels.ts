@@ -35,7 +35,7 @@ export async function readDeepPixels(pipeline: Sharp): Promise<DeepPixels> {
   return { data: new Uint16Array(data.buffer), ...factsOf(info, 1) };
 }
 
-export function isDeepPixels(pixels: Pixels | DeepPixels): pixels is DeepPixels {
+export function is16BitPixels(pixels: Pixels | DeepPixels): pixels is DeepPixels {
   return pixels.data instanceof Uint16Array;
 }
 

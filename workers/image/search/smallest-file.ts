@@ -20,7 +20,7 @@ const headersOnly = (headerBytes: number): Least => ({ headerBytes, bits: 0, squ
 const MIN_FILE: Record<OutputFormat, Least> = {
   jpeg: JPEG,
   tiff: JPEG,
-  // Deflate repeats 258 bytes by two bits, and a byte holds eight pixels of two colours.
+  // Deflate repeats 258 bytes by two bits, and a byte has eight pixels of one bit: 258 × 8 / 2 pixels per bit.
   png: { headerBytes: 57, bits: 1 / 1032, squarePx: 1 },
   // A 12-bit code stands for fewer than 4,096 pixels.
   gif: { headerBytes: 27, bits: 12 / 4096, squarePx: 1 },

@@ -1,8 +1,8 @@
 import type { Size } from '../../../../workers/formats/size.ts';
 import {
+  findScoringSizeFailure,
   type PassPrediction,
   predictPass,
-  scoreSizeFailure,
   sizeMismatchFailure,
 } from '../../../../workers/image/bounds.ts';
 import {
@@ -124,7 +124,7 @@ export function predictSuccess(
  * @throws ApiError invalid_param.
  */
 export function assertScorable(header: ImageHeader): void {
-  const failure = scoreSizeFailure(displayedSizeOf(header));
+  const failure = findScoringSizeFailure(displayedSizeOf(header));
   if (failure !== undefined) throw apiErrorOfFailure(failure);
 }
 

@@ -153,7 +153,10 @@ function withoutLastSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** The served paths whose last word contains all words of a path's: `/webhooks` is a part of `/webhook-endpoints`. */
+/**
+ * The served paths whose last segment has every word of the last segment of a path, without their plurals: for
+ * `/webhooks`, `/webhook-endpoints`.
+ */
 function withWordsOf(path: string, urls: readonly string[]): string[] {
   const wordsOf = (one: string) =>
     (one.split('/').at(-1) ?? '').split('-').map((word) => word.replace(/s$/, ''));

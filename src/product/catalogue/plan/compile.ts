@@ -22,7 +22,7 @@ import {
   mergePass,
   segmentsOf,
 } from './pass.ts';
-import { refuseFields, type SentFieldFinder, type SentStep, savedSteps } from './sent-step.ts';
+import { type RequestedStep, refuseFields, type SentFieldFinder, savedSteps } from './sent-step.ts';
 import type { PresetStep, PromptSubject } from './step.ts';
 import { checkSubjectsAreUsed, parseSubjects, subjectReferencesOf } from './subjects.ts';
 
@@ -30,7 +30,7 @@ import { checkSubjectsAreUsed, parseSubjects, subjectReferencesOf } from './subj
  * Checks a list of steps completely and compiles it, so that it can run.
  * @throws ApiError invalid_param on the step, field or parameter at fault.
  */
-export function compileSteps(steps: readonly SentStep[], models: ModelsFile): CompiledSegment[] {
+export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile): CompiledSegment[] {
   const compiled = steps.map((step, index) => compileStep(step, index, models));
   refuseMisplaced(compiled);
   return segmentsOf(compiled);
@@ -40,7 +40,7 @@ export function compileSteps(steps: readonly SentStep[], models: ModelsFile): Co
 const READS_SECOND = 'reads a second asset';
 
 /** Why a list is not one pass. `does` completes the sentence "has a step that …". */
-export interface Obstacle {
+export interface SinglePassObstacle {
   does: 'runs a model' | 'answers JSON' | typeof READS_SECOND;
   step: CompiledStep;
 }
@@ -52,9 +52,9 @@ export interface Obstacle {
  * @throws ApiError as `compile`, or the refusal.
  */
 export function compilePass(
-  steps: readonly SentStep[],
+  steps: readonly RequestedStep[],
   models: ModelsFile,
-  refusal: (obstacle: Obstacle) => Error,
+  refusal: (obstacle: SinglePassObstacle) => Error,
   layers: readonly string[] = [],
 ): CompiledPass {
   let pass = mergePass([]);
@@ -86,7 +86,7 @@ export function compilePreset(steps: readonly PresetStep[], param: string, model
   });
 }
 
-function compileStep(step: SentStep, index: number, models: ModelsFile): CompiledStep {
+function compileStep(step: RequestedStep, index: number, models: ModelsFile): CompiledStep {
   const { at } = step;
   if ((step.op === undefined) === (step.operation === undefined)) {
     const found = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
@@ -116,7 +116,7 @@ function isStepOp(op: Op) {
 /** Compiles an AI step: with its model, its prompt or the op's default prompt, and the JSON Schema of its answer. */
 function aiStep(
   op: AiOp,
-  { model: named, prompt, at, ...sent }: SentStep,
+  { model: named, prompt, at, ...sent }: RequestedStep,
   index: number,
   models: ModelsFile,
 ): AiStep {
@@ -185,7 +185,7 @@ export interface NamedAsset {
 }
 
 /** A JSON Schema that was sent for the answer of a model. A thread compiles it later. */
-export interface SentAnswerSchema {
+export interface RequestedAnswerSchema {
   schema: GivenParameters;
   /** The parameter that a refusal of it names. */
   param: string;
@@ -197,8 +197,8 @@ export interface CheckedSteps {
   subjects: PromptSubject[];
   /** The assets that it names. Their existence is still to be checked. */
   named: NamedAsset[];
-  /** Schemas that were sent for answers. They are still to be compiled. */
-  schemas: SentAnswerSchema[];
+  /** The answer schemas of the request. The caller still has to compile them. */
+  schemas: RequestedAnswerSchema[];
 }
 
 /**
@@ -207,7 +207,7 @@ export interface CheckedSteps {
  * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
  */
 export function checkSteps(
-  steps: readonly SentStep[],
+  steps: readonly RequestedStep[],
   sentSubjects: readonly unknown[],
   models: ModelsFile,
   param = 'subjects',
@@ -232,7 +232,7 @@ export function checkSteps(
 export function sentAnswerSchemasOf({
   parameters: { schema },
   at,
-}: Pick<AiStep, 'parameters' | 'at'>): SentAnswerSchema[] {
+}: Pick<AiStep, 'parameters' | 'at'>): RequestedAnswerSchema[] {
   return schema === undefined
     ? []
     : [{ schema: schema as GivenParameters, param: at('parameters.schema').param }];

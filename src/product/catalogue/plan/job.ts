@@ -11,7 +11,7 @@ import { checkOpParameters, findFirstViolation } from '../checks/check.ts';
 import { callWarningsOf, type StepWarning, stepWarningsOf } from '../checks/warnings.ts';
 import { OPS } from '../index.ts';
 import type { GivenParameters, Op, RenderOp, SegmentType } from '../op.ts';
-import { checkSteps, type NamedAsset, type SentAnswerSchema, sentAnswerSchemasOf } from './compile.ts';
+import { checkSteps, type NamedAsset, type RequestedAnswerSchema, sentAnswerSchemasOf } from './compile.ts';
 import {
   type ItemInputKind,
   itemInputKindOf,
@@ -21,10 +21,10 @@ import {
 } from './plan.ts';
 import {
   checkJobSize,
-  findJobOp,
   type JobWork,
   OVERRIDES,
-  type SentVariant,
+  type RequestedVariant,
+  requireJobOp,
   type StoredSteps,
   variantsOfOp,
   variantsOfPreset,
@@ -46,7 +46,7 @@ interface CheckedWork {
   /** Assets besides those of the items. Whether they exist is checked later. */
   named: NamedAsset[];
   /** Schemas that were sent for answers. They are still to be compiled. */
-  schemas: SentAnswerSchema[];
+  schemas: RequestedAnswerSchema[];
   warnings: StepWarning[];
   produces: 'image' | 'json';
 }
@@ -106,7 +106,7 @@ function checkWork(body: JobWork, models: ModelsFile, stored: StoredSteps | unde
       'subjects come with steps: leave them out, or send the op as a step.',
     );
   }
-  const op = findJobOp(body);
+  const op = requireJobOp(body);
   const named = body.op === undefined ? {} : { op: op.op };
   if (op.runs === 'render') return { ...named, ...renderWork(body, op) };
   refuseFields(body, ['templateId', 'items'], `${op.op} draws no template`);
@@ -115,7 +115,7 @@ function checkWork(body: JobWork, models: ModelsFile, stored: StoredSteps | unde
 
 /** Checks each variant. What variants share is taken from the first, and assets that several name are listed once. */
 function checkVariants(
-  sent: readonly SentVariant[],
+  sent: readonly RequestedVariant[],
   sentSubjects: readonly unknown[],
   models: ModelsFile,
 ): CheckedWork {

@@ -9,11 +9,11 @@ import { findOp, OPS } from '../index.ts';
 import type { GivenParameters, Op, SyncOp } from '../op.ts';
 import { requireOp } from '../usual-words.ts';
 import {
+  type RequestedStep,
   type SentFieldFinder,
-  type SentStep,
   savedSteps,
   sentSteps,
-  toSentStep,
+  toRequestedStep,
   withLiftedFields,
 } from './sent-step.ts';
 import type { PresetStep, PromptSubject } from './step.ts';
@@ -42,13 +42,13 @@ export interface StoredSteps {
 }
 
 /** One variant of a job. Its parameters are merged over those of the job, and its steps are made of them. */
-export interface SentVariant {
+export interface RequestedVariant {
   /** Its name, or its index as text. Absent if the job has no variants. */
   name?: string;
   parameters: GivenParameters;
   /** Finds where a field was sent: in the variant, or else in the job. */
   at: SentFieldFinder;
-  steps: SentStep[];
+  steps: RequestedStep[];
 }
 
 type JobOp = Exclude<Op, SyncOp>;
@@ -65,7 +65,7 @@ const OP_OF_TYPE: Record<string, JobOp> = {
  * The op that a job names directly or by its raw type.
  * @throws ApiError invalid_param on op when none is named or it cannot be a job; on steps for a type that needs steps.
  */
-export function findJobOp({ op: name, type }: JobWork): JobOp {
+export function requireJobOp({ op: name, type }: JobWork): JobOp {
   if (name !== undefined) {
     return requireOp(name, sentFieldAt('op'), isJobOp, (found, allowed) => {
       const problem =
@@ -100,12 +100,12 @@ export function jobWithLiftedFields<T extends JobWork>(body: T): T {
 }
 
 /** A job of sent steps is a single list. */
-export function variantsOfSteps(steps: readonly PresetStep[]): SentVariant[] {
+export function variantsOfSteps(steps: readonly PresetStep[]): RequestedVariant[] {
   return [{ parameters: {}, at: sentFieldAt, steps: sentSteps(steps) }];
 }
 
 /** The variants of a job of one op. Each is a list with one step. */
-export function variantsOfOp(body: JobWork, op: JobOp): SentVariant[] {
+export function variantsOfOp(body: JobWork, op: JobOp): RequestedVariant[] {
   const { model, prompt } = body;
   return mergedVariants(body).map((variant) => {
     const { at } = variant;
@@ -125,7 +125,7 @@ export const OVERRIDES = ['model', 'prompt', 'parameters', 'variants'] as const;
  * The variants of a job that runs a preset. Each variant overrides fields of the single AI step. A model that is no
  * longer offered is refused on `model`, because another one can be sent there.
  */
-export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): SentVariant[] {
+export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): RequestedVariant[] {
   const aiIndex = overriddenStep(body, stored);
   const { model, prompt } = body;
   const saved = savedSteps(stored, 'presetId').map((step) => {
@@ -135,7 +135,7 @@ export function variantsOfPreset(body: JobWork, stored: readonly PresetStep[]): 
     const steps = saved.map((step, index) => {
       if (index !== aiIndex) return step;
       const parameters = { ...step.parameters, ...variant.parameters };
-      return toSentStep({ ...step, ...withoutAbsentFields({ model, prompt }), parameters }, variant.at);
+      return toRequestedStep({ ...step, ...withoutAbsentFields({ model, prompt }), parameters }, variant.at);
     });
     return { ...variant, steps };
   });
@@ -171,7 +171,7 @@ const checkShape = createCheck(
  * The variants of each asset, with merged parameters. There is a single one when none were sent.
  * @throws ApiError invalid_param on variants, or on parameters that are not an object.
  */
-function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<SentVariant, 'steps'>[] {
+function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<RequestedVariant, 'steps'>[] {
   if (sent === undefined) return [{ parameters, at: sentFieldAt }];
   if (!isJsonObject(parameters)) throw invalidParamError('parameters', 'parameters must be an object.');
   const { variants } = checkShape({ variants: sent });

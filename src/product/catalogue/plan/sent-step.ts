@@ -12,7 +12,7 @@ import type { PresetStep } from './step.ts';
  * One step of work. All work is a list of steps: an op is a list of one, and each variant has its own list. A step
  * knows where its fields were sent, so that its errors can name them.
  */
-export interface SentStep extends PresetStep {
+export interface RequestedStep extends PresetStep {
   /** Finds the field of the step that was sent as `op`, `model` or `parameters.width`; '' for the step itself. */
   at: SentFieldFinder;
 }
@@ -23,20 +23,22 @@ export type SentFieldFinder = (key: string) => SentField;
  * Steps with the places where they were sent.
  * @param where the name of the list, such as `steps` or `versions[2].steps`.
  */
-export function sentSteps(steps: readonly PresetStep[], where = 'steps'): SentStep[] {
-  return steps.map((step, index) => toSentStep(step, (key) => sentFieldAt(nameOf(where, index, key))));
+export function sentSteps(steps: readonly PresetStep[], where = 'steps'): RequestedStep[] {
+  return steps.map((step, index) => toRequestedStep(step, (key) => sentFieldAt(nameOf(where, index, key))));
 }
 
 /**
  * The steps of a saved preset. They are checked again, because an earlier release may have checked them by other
  * contracts. An error names the parameter that named the preset.
  */
-export function savedSteps(steps: readonly PresetStep[], param: string): SentStep[] {
-  return steps.map((step, index) => toSentStep(step, (key) => savedIn(param, nameOf('steps', index, key))));
+export function savedSteps(steps: readonly PresetStep[], param: string): RequestedStep[] {
+  return steps.map((step, index) =>
+    toRequestedStep(step, (key) => savedIn(param, nameOf('steps', index, key))),
+  );
 }
 
 /** A step as it was sent, after `withLiftedFields`. */
-export function toSentStep(step: PresetStep, at: SentFieldFinder): SentStep {
+export function toRequestedStep(step: PresetStep, at: SentFieldFinder): RequestedStep {
   return { ...withLiftedFields(findOp(step.op), step, at), at };
 }
 

@@ -39,7 +39,7 @@ export const PresetStep = Type.Object(
 export type PresetStep = Static<typeof PresetStep>;
 
 /** A list of steps as sent, in a preset or in a job. */
-export const SentStepList = Type.Array(PresetStep, {
+export const RequestedStepList = Type.Array(PresetStep, {
   minItems: 1,
   maxItems: MAX_STEPS,
   description: 'Run in order. Adjacent deterministic steps are one pass; each AI step is its own segment.',
@@ -65,7 +65,7 @@ export const PromptSubject = Type.Object(
 export type PromptSubject = Static<typeof PromptSubject>;
 
 /** Subjects as sent. Rules check them after this schema, so that every error names `subjects`. */
-export const SentPromptSubjects = Type.Array(
+export const RequestedPromptSubjects = Type.Array(
   Type.Unsafe<unknown>({ description: 'name, referenceAssetIds and descriptor.' }),
   {
     description: `At most ${MAX_SUBJECTS}; a list of steps with subjects needs a generate or edit step.`,

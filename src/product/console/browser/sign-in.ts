@@ -2,7 +2,7 @@ import { html, useEffect, useRef, useState } from './html.ts';
 import { Button } from './parts/button.ts';
 import { Field } from './parts/form.ts';
 import { submits } from './parts/handlers.ts';
-import { useAct } from './parts/reading.ts';
+import { useAction } from './parts/reading.ts';
 import { ErrorBox } from './parts/states.ts';
 import { Tabs } from './parts/tabs.ts';
 import { signInByKey, signInByLink, signInByPassword } from './session.ts';
@@ -13,7 +13,7 @@ import { signInByKey, signInByLink, signInByPassword } from './session.ts';
  */
 export function SignIn({ isOver }: { isOver: boolean }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const [way, setWay] = useState('password');
   useEffect(() => {
     document.title = 'Sign in · Darkroom console';

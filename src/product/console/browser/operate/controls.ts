@@ -4,7 +4,7 @@ import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
 import { errorAt, Field } from '../parts/form.ts';
 import { submits, takesText } from '../parts/handlers.ts';
-import { useAct } from '../parts/reading.ts';
+import { useAction } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
 import { Shared } from '../shared.ts';
@@ -63,7 +63,7 @@ export function Controls({ host }: { host: Host }) {
 }
 
 function SettingForm({ settings }: { settings: Host['settings'] }) {
-  const { act, isActing, error, clear } = useAct();
+  const { act, isActing, error, clear } = useAction();
   const [setting, setSetting] = useState('IMAGE_THREADS');
   const [typed, setTyped] = useState('');
   const field = useRef<HTMLInputElement>(null);
@@ -108,7 +108,7 @@ function SettingForm({ settings }: { settings: Host['settings'] }) {
 }
 
 function LogForm({ level }: { level: string }) {
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const change = (form: FormData) =>
     act(async () => {
       const [chosen, time] = [form.get('level'), form.get('for')];

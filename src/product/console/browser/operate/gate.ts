@@ -4,7 +4,7 @@ import { Button } from '../parts/button.ts';
 import { Field } from '../parts/form.ts';
 import { submits } from '../parts/handlers.ts';
 import { Page } from '../parts/page.ts';
-import { useAct } from '../parts/reading.ts';
+import { useAction } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';
 
 const LINK = /^#(opl_\w+)$/;
@@ -15,7 +15,7 @@ const LINK = /^#(opl_\w+)$/;
  */
 export function OperatorOnly({ title, children }: { title: string; children: () => View }): View {
   const session = operatorSessionState.use();
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const [link] = useState(() => LINK.exec(location.hash)?.[1]);
   useEffect(() => {
     if (link === undefined) return;

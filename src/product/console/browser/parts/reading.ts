@@ -161,7 +161,7 @@ export function usePages<T>(open: (signal: AbortSignal) => Pages<T>, deps: reado
 }
 
 /** Runs the action of a button or a form, one at a time. */
-export function useAct() {
+export function useAction() {
   const [state, setState] = useState<{ isActing: boolean; error: unknown }>({
     isActing: false,
     error: undefined,

@@ -7,7 +7,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { Field } from '../parts/form.ts';
 import { submits, takesText } from '../parts/handlers.ts';
 import { mended, type OtherCall } from '../parts/mending.ts';
-import { useAct } from '../parts/reading.ts';
+import { useAction } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
 import { navigate } from '../router.ts';
@@ -24,7 +24,7 @@ interface PresetDialogProps {
 /** A dialog that saves steps as a preset, which every call can then name. */
 export function PresetDialog({ steps, definitions, onClose }: PresetDialogProps) {
   const [draft, setDraft] = useState({ name: '', description: '', steps });
-  const { act, isActing, error, clear } = useAct();
+  const { act, isActing, error, clear } = useAction();
   const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
   const apply = (change: Partial<typeof draft>) => {
     clear();

@@ -4,7 +4,7 @@ import { Button } from '../parts/button.ts';
 import { Code } from '../parts/code.ts';
 import { useObjectUrl } from '../parts/object-url.ts';
 import { type Fact, Facts } from '../parts/page.ts';
-import { useAct } from '../parts/reading.ts';
+import { useAction } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { Tabs } from '../parts/tabs.ts';
 import { TimingBar } from '../parts/timing.ts';
@@ -123,7 +123,7 @@ const MAX_SCORED_PX = 4_000_000;
 /** The likeness of the result to the original. It is measured on demand, because it counts as a run. */
 function Likeness({ before, after }: { before: SourcePicture | undefined; after: ResultPicture }) {
   const [found, setFound] = useState<Difference>();
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   if (before === undefined) return html`<span class="quiet">–</span>`;
   if (before.width !== after.width || before.height !== after.height)
     return html`<span class="quiet">only of pictures of one size</span>`;

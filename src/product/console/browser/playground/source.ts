@@ -24,7 +24,7 @@ export function SourcePicker({ source, onPick }: SourcePickerProps) {
   const [isOver, setIsOver] = useState(false);
   const url = useObjectUrl(source?.blob);
   const take = async (file: File | undefined) => {
-    if (file !== undefined) onPick(await openSource(file, file.name));
+    if (file !== undefined) onPick(await loadSourcePicture(file, file.name));
   };
   useEffect(() => {
     const paste = (event: ClipboardEvent) => {
@@ -78,12 +78,12 @@ export function SourcePicker({ source, onPick }: SourcePickerProps) {
 }
 
 /** Reads the size of a picture. */
-export async function openSource(blob: Blob, name: string): Promise<SourcePicture> {
+export async function loadSourcePicture(blob: Blob, name: string): Promise<SourcePicture> {
   const size = await readSize(blob).catch(() => ({ width: 0, height: 0 }));
   return { blob, name, ...size };
 }
 
 async function openExample(): Promise<SourcePicture> {
   const { drawExample } = await import('./example.ts');
-  return openSource(await drawExample(), 'example.jpg');
+  return loadSourcePicture(await drawExample(), 'example.jpg');
 }

@@ -7,7 +7,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { Field } from '../parts/form.ts';
 import { takesText } from '../parts/handlers.ts';
 import { mended, type OtherCall } from '../parts/mending.ts';
-import { useAct, useReading } from '../parts/reading.ts';
+import { useAction, useReading } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
 import { replacedSteps } from '../playground/applying.ts';
@@ -26,7 +26,7 @@ export function PresetEditor({ preset, onClose, onSaved }: PresetEditorProps) {
   const [steps, setSteps] = useState<readonly PresetStep[]>(preset.steps);
   const [text, setText] = useState(() => JSON.stringify(preset.steps, null, 2));
   const { data: ops, error: notRead } = useReading((signal) => api.request('GET', '/ops', { signal }), []);
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const definitions = new Map(
     (ops as OpDefinition[] | undefined)?.map((definition) => [definition.op, definition]),
   );

@@ -9,7 +9,7 @@ import { takesText } from '../parts/handlers.ts';
 import { useKey } from '../parts/keys.ts';
 import { mended } from '../parts/mending.ts';
 import { Page, Section } from '../parts/page.ts';
-import { useAct } from '../parts/reading.ts';
+import { useAction } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { Tabs } from '../parts/tabs.ts';
 import { toast } from '../parts/toast.ts';
@@ -95,7 +95,7 @@ function useTemplateActs(
   draft: TemplateForm,
   { isChanged, onUpdated }: { isChanged: boolean; onUpdated: () => void },
 ) {
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const isOwn = template !== undefined && !template.builtIn;
   const save = () =>
     act(async () => {

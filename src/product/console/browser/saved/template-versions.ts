@@ -4,7 +4,7 @@ import { Button } from '../parts/button.ts';
 import { TextDifference } from '../parts/difference.ts';
 import { takesText } from '../parts/handlers.ts';
 import { Page, Section } from '../parts/page.ts';
-import { useAct, useReading } from '../parts/reading.ts';
+import { useAction, useReading } from '../parts/reading.ts';
 import { ErrorBox, Waiting } from '../parts/states.ts';
 import { toast } from '../parts/toast.ts';
 import { Time } from '../parts/values.ts';
@@ -22,7 +22,7 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
     reload,
   } = useReading((signal) => api.templates.versions(id, { signal }), [id]);
   const [chosen, setChosen] = useQuery({ one: '', other: '' });
-  const { act, isActing, error: notRestored } = useAct();
+  const { act, isActing, error: notRestored } = useAction();
   const [latest, earlier = latest] = versions ?? [];
   const find = (version: string) => versions?.find((one) => String(one.version) === version);
   const one = find(chosen.one) ?? earlier;

@@ -9,7 +9,7 @@ import { callOperator, endOperatorSession } from '../operator.ts';
 import { Button } from '../parts/button.ts';
 import { confirmed } from '../parts/dialog.ts';
 import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
-import { useAct, usePoll } from '../parts/reading.ts';
+import { useAction, usePoll } from '../parts/reading.ts';
 import { ErrorBox } from '../parts/states.ts';
 import { Tabs } from '../parts/tabs.ts';
 import { Timeline } from '../parts/timeline.ts';
@@ -93,7 +93,7 @@ function wordsOf(sentence: string): View {
 }
 
 function Mend({ verdict: { mend }, onDone }: { verdict: Verdict; onDone: () => void }) {
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   if (mend === undefined) return null;
   const { setting, value } = mend;
   const apply = async () => {
@@ -110,7 +110,7 @@ function Mend({ verdict: { mend }, onDone }: { verdict: Verdict; onDone: () => v
 }
 
 function OneHost({ host, onDone }: { host: Host; onDone: () => void }) {
-  const { act, error } = useAct();
+  const { act, error } = useAction();
   const [isOpen, setIsOpen] = useState(false);
   const { history, restarts, settings } = host;
   const free = history.series.freeBytes?.at(-1);

@@ -13,7 +13,7 @@ import { useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox, Progress } from '../parts/states.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { samplesFor } from '../playground/samples.ts';
-import { openSource, SourcePicker, type SourcePicture } from '../playground/source.ts';
+import { loadSourcePicture, SourcePicker, type SourcePicture } from '../playground/source.ts';
 import { OutputList, StepList } from '../playground/steps.ts';
 import {
   fieldsOf,
@@ -157,7 +157,7 @@ function useSource(assetId: string) {
     const end = new AbortController();
     const read = async () => {
       const content = await api.assets.download(assetId, { signal: end.signal });
-      setSource(await openSource(await content.blob(), assetId));
+      setSource(await loadSourcePicture(await content.blob(), assetId));
     };
     read().catch((failure) => end.signal.aborted || setError(failure));
     return () => end.abort();

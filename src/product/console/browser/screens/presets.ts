@@ -5,7 +5,7 @@ import { confirmed } from '../parts/dialog.ts';
 import { Filters } from '../parts/filters.ts';
 import { takesText } from '../parts/handlers.ts';
 import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
-import { useAct, useReading } from '../parts/reading.ts';
+import { useAction, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { toast } from '../parts/toast.ts';
@@ -114,7 +114,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
   } = preset;
   const [chosen, setChosen] = useQuery({ with: '' });
   const [isEditing, setIsEditing] = useState(false);
-  const { act, error } = useAct();
+  const { act, error } = useAction();
   const other = versions.find((one) => String(one.version) === chosen.with);
   const remove = async () => {
     const agreed = await confirmed({

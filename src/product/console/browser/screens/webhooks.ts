@@ -8,7 +8,7 @@ import { errorAt, Field } from '../parts/form.ts';
 import { submits, takesText } from '../parts/handlers.ts';
 import { mended } from '../parts/mending.ts';
 import { Page } from '../parts/page.ts';
-import { useAct, useReading } from '../parts/reading.ts';
+import { useAction, useReading } from '../parts/reading.ts';
 import { Empty, ErrorBox } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
@@ -72,7 +72,7 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
   const [description, setDescription] = useState('');
   const [events, setEvents] = useState<readonly WebhookEvent[]>(['job.completed', 'job.failed']);
   const [added, setAdded] = useState<{ id: string; secret: string }>();
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const toggle = (event: WebhookEvent) =>
     setEvents((chosen) =>
       chosen.includes(event) ? chosen.filter((one) => one !== event) : [...chosen, event],

@@ -4,7 +4,7 @@ import { Button } from '../../parts/button.ts';
 import { Code } from '../../parts/code.ts';
 import { confirmed } from '../../parts/dialog.ts';
 import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
-import { useAct, useReading } from '../../parts/reading.ts';
+import { useAction, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
 import { Thumb } from '../../parts/thumb.ts';
 import { toast } from '../../parts/toast.ts';
@@ -81,7 +81,7 @@ function Swatch({ colour }: { colour: string }) {
 }
 
 function Acts({ asset }: { asset: Asset }) {
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const link = async () => {
     const options = { expiresInSeconds: LINK_SECONDS };
     return (await api.assets.link(asset.id, options)).url;

@@ -6,7 +6,7 @@ import { statusColumn } from '../../parts/columns.ts';
 import { confirmed } from '../../parts/dialog.ts';
 import { Live } from '../../parts/live.ts';
 import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
-import { useAct, usePages, usePoll } from '../../parts/reading.ts';
+import { useAction, usePages, usePoll } from '../../parts/reading.ts';
 import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Tabs } from '../../parts/tabs.ts';
@@ -64,7 +64,7 @@ const CHOICES = [
 ];
 
 function Acts({ job, reload }: { job: Job; reload: () => void }) {
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const cancel = async () => {
     const isAgreed = await confirmed({
       title: 'Cancel this job?',

@@ -7,7 +7,7 @@ import { confirmed, Dialog } from '../../parts/dialog.ts';
 import { Field } from '../../parts/form.ts';
 import { submits, takesText } from '../../parts/handlers.ts';
 import { mended } from '../../parts/mending.ts';
-import { useAct, useReading } from '../../parts/reading.ts';
+import { useAction, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { toast } from '../../parts/toast.ts';
@@ -34,7 +34,7 @@ function List() {
     [],
   );
   const [isAdding, setIsAdding] = useState(false);
-  const revoking = useAct();
+  const revoking = useAction();
   const revoke = async ({ id, name, hint, lastUsedAt }: ApiKey) => {
     const used =
       lastUsedAt === undefined ? 'It was never used.' : `It was last used ${sinceText(lastUsedAt)}.`;
@@ -106,7 +106,7 @@ function columnsOf(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
 function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void }) {
   const [name, setName] = useState('');
   const [key, setKey] = useState<string>();
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const issue = () =>
     act(async () => {
       setKey((await api.request('POST', '/api-keys', { body: { name } })).key);

@@ -3,7 +3,7 @@ import { html } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { idColumn, timeColumn } from '../../parts/columns.ts';
 import { confirmed } from '../../parts/dialog.ts';
-import { useAct, useReading } from '../../parts/reading.ts';
+import { useAction, useReading } from '../../parts/reading.ts';
 import { ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { toast } from '../../parts/toast.ts';
@@ -23,7 +23,7 @@ function List() {
     (signal) => api.request('GET', '/auth/sessions', { signal }),
     [],
   );
-  const ending = useAct();
+  const ending = useAction();
   const end = async ({ id, isCurrent, createdAt }: Session) => {
     if (isCurrent) return void ending.act(signOut);
     const isAgreed = await confirmed({

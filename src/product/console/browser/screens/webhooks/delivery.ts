@@ -2,7 +2,7 @@ import { html } from '../../html.ts';
 import { Button } from '../../parts/button.ts';
 import { Code } from '../../parts/code.ts';
 import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
-import { useAct, usePoll } from '../../parts/reading.ts';
+import { useAction, usePoll } from '../../parts/reading.ts';
 import { ErrorBox } from '../../parts/states.ts';
 import { toast } from '../../parts/toast.ts';
 import { Count, Id, Status, Time } from '../../parts/values.ts';
@@ -19,7 +19,7 @@ export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; d
     [endpointId, deliveryId],
     POLL_MS,
   );
-  const resending = useAct();
+  const resending = useAction();
   const path = `${WEBHOOKS_PATH}/${encodeURIComponent(endpointId)}`;
   const above = { title: 'Deliveries of the endpoint', path };
   if (data === undefined)

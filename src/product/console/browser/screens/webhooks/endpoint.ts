@@ -10,7 +10,7 @@ import { takesText } from '../../parts/handlers.ts';
 import { Live } from '../../parts/live.ts';
 import { useLiveList } from '../../parts/live-list.ts';
 import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
-import { useAct, useReading } from '../../parts/reading.ts';
+import { useAction, useReading } from '../../parts/reading.ts';
 import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Tabs } from '../../parts/tabs.ts';
@@ -118,7 +118,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
 function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
   const { id, enabled } = endpoint;
   const [secret, setSecret] = useState<string>();
-  const { act, isActing, error } = useAct();
+  const { act, isActing, error } = useAction();
   const test = () =>
     act(async () => {
       const { status, error: failure, responseStatus } = await api.webhooks.test(id);
