@@ -1,16 +1,10 @@
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type {
-  BranchedImageCall,
-  BranchResult,
-  RunningCall,
-  TransformCall,
-  TransformResult,
-} from './image-call.ts';
+import type { BranchCall, BranchResult, RunningCall, TransformCall, TransformResult } from './image-call.ts';
 import { isStoredFile } from './source.ts';
 
 /** Runs passes over a vector drawing one after another, because each pass needs the drawing in a size of its own. */
 export function runPassesOverDrawing(
-  { branches, ...call }: BranchedImageCall,
+  { branches, ...call }: BranchCall,
   transform: (call: TransformCall) => RunningCall<TransformResult>,
 ): RunningCall<BranchResult> {
   const works: RunningCall<TransformResult>[] = [];
@@ -31,8 +25,8 @@ export function runPassesOverDrawing(
 }
 
 /** Copies the files of a call for one piece of work, which takes over their bytes. */
-function copiedFiles({ bytes, layers }: Pick<BranchedImageCall, 'bytes' | 'layers'>) {
-  const copyOf = (file: BranchedImageCall['bytes']) => (isStoredFile(file) ? file : new Uint8Array(file));
+function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
+  const copyOf = (file: BranchCall['bytes']) => (isStoredFile(file) ? file : new Uint8Array(file));
   const copies = Object.entries(layers ?? {}).map(([id, layer]) => [
     id,
     { ...layer, bytes: copyOf(layer.bytes) },

@@ -64,7 +64,7 @@ export interface TransformCall extends ImageCall {
 }
 
 /** Several passes over one file. */
-export interface BranchedImageCall extends Omit<ImageCall, 'paramOf' | 'asJob'> {
+export interface BranchCall extends Omit<ImageCall, 'paramOf' | 'asJob'> {
   branches: readonly BranchPass[];
   layers?: LayerFiles;
 }

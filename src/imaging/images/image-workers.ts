@@ -14,7 +14,7 @@ import { FormatRuns } from './format-runs.ts';
 import { readImageHeader } from './header/header.ts';
 import { headerReadingsOf, inputHeaderHintOf } from './header/readings.ts';
 import {
-  type BranchedImageCall,
+  type BranchCall,
   type BranchResult,
   type CompareCall,
   type CompareResult,
@@ -127,7 +127,7 @@ export class ImageWorkers {
    * Runs several passes over one file. Each has the same result as if it ran alone. A pass runs once for each format
    * that its result may have.
    */
-  branch(call: BranchedImageCall): RunningCall<BranchResult> {
+  branch(call: BranchCall): RunningCall<BranchResult> {
     const { bytes } = call;
     const { header = isStoredFile(bytes) ? null : readImageHeader(bytes) } = call;
     const formats = new FormatRuns(call.branches, isStoredFile(bytes) ? headerOfFacts(bytes.facts) : header);
@@ -230,10 +230,7 @@ export class ImageWorkers {
     return this.#start('transform', call, reading, makeTask);
   };
 
-  readonly #branch = async (
-    call: BranchedImageCall,
-    deadline: CallDeadline,
-  ): Promise<Started<BranchResult>> => {
+  readonly #branch = async (call: BranchCall, deadline: CallDeadline): Promise<Started<BranchResult>> => {
     const passes = call.branches.map(({ pass }) => pass);
     const source = await this.#read(call, call, NATURAL_SIZE, passes, deadline);
     const { header } = source;
