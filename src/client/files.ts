@@ -19,10 +19,10 @@ const TYPES: Readonly<Record<string, string>> = {
 export async function openFile(path: string): Promise<File> {
   const blob = await nodeModule('node:fs').openAsBlob(path);
   const name = path.split(/[\\/]/).at(-1) ?? path;
-  return new File([blob], name, { type: imageTypeOf(name) ?? '' });
+  return new File([blob], name, { type: imageMediaTypeOfName(name) ?? '' });
 }
 
 /** The media type for the file extension of an image; undefined for any other name. */
-export function imageTypeOf(name: string): string | undefined {
+export function imageMediaTypeOfName(name: string): string | undefined {
   return TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''];
 }

@@ -27,7 +27,7 @@ import { openFeedback } from '../product/feedback/open.ts';
 import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
 import { type JobsSlice, openJobs } from '../product/jobs/open.ts';
 import { openMcp } from '../product/mcp/open.ts';
-import { readModels, withOfferedModels } from '../product/models/models.ts';
+import { onlyOfferedModels, readModels } from '../product/models/models.ts';
 import { openModels } from '../product/models/open.ts';
 import { openPresets } from '../product/presets/open.ts';
 import { AnswerSchemaChecker } from '../product/providers/answer-schemas.ts';
@@ -182,7 +182,7 @@ async function openShared(settings: Settings, { documents, publicUrl, tracing }:
   return {
     plans,
     plan: (id: string) => requirePlan(plans, id),
-    models: withOfferedModels(readModels(), createIsOffered(settings.providers)),
+    models: onlyOfferedModels(readModels(), createIsOffered(settings.providers)),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
     signatures: await openLinkSigner(documents),
     outbound: traceOutbound(

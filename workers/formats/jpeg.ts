@@ -18,7 +18,7 @@ export const APP13_MARKER = 0xed;
 
 /** Markers without a length and content: TEM, SOI and EOI. */
 const isBare = (code: number) => code === 0x01 || code === 0xd8 || code === END_OF_IMAGE_MARKER;
-/** Codes inside the data of a scan that begin no segment: stuffed bytes and restart markers. */
+/** Whether a code belongs to the data of a scan, and begins no segment: a stuffed byte or a restart marker. */
 const isInScan = (code: number) => code === 0 || (code >= 0xd0 && code <= 0xd7);
 
 export interface JpegSegment extends ContainerPart {

@@ -27,7 +27,7 @@ export const MAX_CONTAINER_PARTS = 65_536;
  * because in both cases the content is unknown. A caller that does not catch it refuses the file.
  */
 export class TooManyPartsError extends RangeError {
-  override readonly name = 'TooManyParts';
+  override readonly name = 'TooManyPartsError';
 
   constructor() {
     super(`The file has more than ${MAX_CONTAINER_PARTS} parts.`);

@@ -1,8 +1,8 @@
 import type { BranchTask, BranchTaskResult, TaskFailure, TransformTaskResult } from '../protocol.ts';
 import {
   convertColours,
+  flattenBeforeEncode,
   flattenEarly,
-  flattenLate,
   type OpenedPass,
   openPass,
   runPass,
@@ -133,7 +133,7 @@ class Trunk {
   /** Runs a pass from the last picture that it shares with another one. */
   async run(opened: OpenedPass): Promise<BranchOutput> {
     if (!this.#stops.has(opened.work)) return runPass(opened);
-    return runPass(opened, [this.#join, flattenLate]);
+    return runPass(opened, [this.#join, flattenBeforeEncode]);
   }
 
   readonly #join = async (work: PassWork): Promise<void> => {

@@ -37,7 +37,13 @@ type PassStage = (work: PassWork) => void | Promise<void>;
  * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
  * its EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
  */
-const STAGES: readonly PassStage[] = [convertColours, turnFramesUpright, flattenEarly, runSteps, flattenLate];
+const STAGES: readonly PassStage[] = [
+  convertColours,
+  turnFramesUpright,
+  flattenEarly,
+  runSteps,
+  flattenBeforeEncode,
+];
 
 /**
  * Runs one pass: one decode, the steps in order, one encode.
@@ -298,7 +304,7 @@ export async function runSelectedSteps(
   }
 }
 
-export async function flattenLate({ picture, ground, encode }: PassWork): Promise<void> {
+export async function flattenBeforeEncode({ picture, ground, encode }: PassWork): Promise<void> {
   if (!picture.hasAlpha) return;
   if (mustKeepAlpha(encode)) assertAlphaKept(await picture.pixels(), encode);
   if (ground === undefined) return;

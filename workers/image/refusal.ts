@@ -2,7 +2,7 @@ import { MAX_PIXELS, type TaskFailure } from '../protocol.ts';
 
 /** Ends a pass with a failure that the caller can fix. It is thrown within the thread and returned as plain data. */
 export class PassRefusal extends Error {
-  override readonly name = 'Refusal';
+  override readonly name = 'PassRefusal';
   readonly failure: TaskFailure;
 
   constructor(failure: Omit<TaskFailure, 'kind'>) {
@@ -37,7 +37,7 @@ export function pictureTooLarge(): PassRefusal {
  * The pipeline turns it into a Refusal on `steps[i].params.<key>`.
  */
 export class BadArgumentError extends Error {
-  override readonly name = 'BadArgument';
+  override readonly name = 'BadArgumentError';
   readonly key: string;
   readonly details: Record<string, unknown> | undefined;
 
@@ -54,7 +54,7 @@ interface DescribedOperation {
 }
 
 /**
- * The refusal of an operation's argument, named by its path in the pass.
+ * The refusal of a wrong argument of an operation. It names the argument by its path, such as `steps[1].params.width`.
  * @param path of the arguments, such as `steps[1].params`.
  */
 export function argumentRefusal(

@@ -13,7 +13,7 @@ import { NO_ANIMATION_FLAGS } from './stillness.ts';
 
 /** The browser did not start; the message ends with the last lines that it printed. */
 export class BrowserStartError extends Error {
-  override readonly name = 'StartError';
+  override readonly name = 'BrowserStartError';
   /** Whether the browser ended by its own fault, so that a second start may succeed. */
   readonly isCrash: boolean;
 

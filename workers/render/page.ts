@@ -20,7 +20,7 @@ class PageLostError extends Error {
 
 /** The document did not finish loading, and the browser is not the cause. */
 export class PageLoadError extends Error {
-  override readonly name = 'LoadError';
+  override readonly name = 'PageLoadError';
 }
 
 type PageContent = Pick<RenderTask, 'html' | 'width' | 'height' | 'scale' | 'assets'>;

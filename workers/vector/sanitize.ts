@@ -18,7 +18,7 @@ import { escapeXmlText, SafeDrawing, type SvgElement, startTagText } from './dra
 
 /** The drawing may not be drawn; the message says why. */
 export class UnsafeDrawingError extends Error {
-  override readonly name = 'UnsafeDrawing';
+  override readonly name = 'UnsafeDrawingError';
 }
 
 const DECLARED_ENCODING = /\bencoding\s*=\s*["']([\w.:-]+)["']/;

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join, parse, relative, resolve, sep } from 'node:path';
 import type { ImageInput } from '../bodies.ts';
-import { imageTypeOf, openFile } from '../files.ts';
+import { imageMediaTypeOfName, openFile } from '../files.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** An image that a command works on. */
@@ -77,7 +77,9 @@ async function filesBelow(folder: string, output = folder): Promise<InputImage[]
     .filter((entry) => !entry.isDirectory())
     .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
   const made = relative(resolve(folder), resolve(output)) + sep;
-  const images = names.filter((name) => imageTypeOf(name) !== undefined && !name.startsWith(made)).sort();
+  const images = names
+    .filter((name) => imageMediaTypeOfName(name) !== undefined && !name.startsWith(made))
+    .sort();
   if (images.length === 0) throw new UsageError(`There is no image in ${folder}.`);
   return Promise.all(images.map((name) => fileInput(join(folder, name), name)));
 }

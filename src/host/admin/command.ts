@@ -33,7 +33,7 @@ export interface CommandResult {
 
 /** Thrown for a wrong command line. The message shows the right one. */
 export class CommandUsageError extends Error {
-  override readonly name = 'UsageError';
+  override readonly name = 'CommandUsageError';
 }
 
 /** The arguments and options of a command line. */

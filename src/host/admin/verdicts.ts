@@ -27,7 +27,7 @@ const TAKEN_FROM = 0.1;
 const OWN_CPU_BELOW = 0.8;
 /** How many times longer than the work on pixels the wait for other services must be to be named as the cause. */
 const OTHERS_FACTOR = 3;
-/** The share of background work in the query time from which less background work is proposed. */
+/** If background work takes at least this share of the query time, less background work is proposed. */
 const BACKGROUND_FROM = 0.5;
 /** The minimum of background work per process, and the factor by which a proposal reduces it. */
 const MIN_LESSENED = 4;

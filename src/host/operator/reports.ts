@@ -128,7 +128,7 @@ function runOf(name: string, head: string, { size, mtime }: { size: number; mtim
   };
 }
 
-/** The command of a report that does not name its own. */
+/** The command that makes the report of a suite, for a report that names no command. */
 function commandOf(suite: string): string {
   return suite === 'tune' ? 'npm run tune' : `npm run bench -- ${suite}`;
 }

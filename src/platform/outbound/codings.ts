@@ -5,7 +5,7 @@ import { concatenateBytes } from '../http/bodies/multipart.ts';
 
 /** The error of a body that is not decoded. */
 export class ContentCodingError extends Error {
-  override readonly name = 'CodingError';
+  override readonly name = 'ContentCodingError';
   /**
    * `unknown`: the coding is not supported. `damaged`: the body is cut off or malformed. `large`: the body is above the
    * limit.

@@ -3,7 +3,7 @@ import { randomText } from '../../platform/ids/ids.ts';
 import { insufficientCreditError } from './errors.ts';
 import type { CreditMovements } from './movements.ts';
 import { billingPeriodOf, correctFuturePeriods, runsLeftIn } from './period.ts';
-import { type PlanTerms, UNLIMITED_RUNS } from './plans.ts';
+import { type PlanWithoutStorage, UNLIMITED_RUNS } from './plans.ts';
 import {
   availableCreditsOf,
   type BillingAccount,
@@ -31,7 +31,7 @@ interface AllowanceOptions {
   store: BillingStore;
   movements: CreditMovements;
   syncRuns: SyncRunCounter;
-  plan: (id: string) => PlanTerms;
+  plan: (id: string) => PlanWithoutStorage;
   /** The URL for adding credits, which the error for lack of credits contains. */
   topUpUrl: () => string;
   now: () => Date;
@@ -97,7 +97,7 @@ export class RunAllowance {
   }
 
   /** Counts the run and holds its credits. Null when the account cannot pay for it. */
-  async #reserve(accountId: string, terms: PlanTerms): Promise<RunReservation | null> {
+  async #reserve(accountId: string, terms: PlanWithoutStorage): Promise<RunReservation | null> {
     const period = billingPeriodOf(this.#options.now());
     const until = new Date(this.#options.now().getTime() + RESERVATION_LIFE_MS).toISOString();
     const inside: RunReservation = { id: randomText(20), period, credits: 0, until };
@@ -172,14 +172,14 @@ export class RunAllowance {
 }
 
 /** Whether the account can pay for a run by now, so that a refusal is outdated. */
-function hasAllowance(account: BillingAccount, period: string, terms: PlanTerms): boolean {
+function hasAllowance(account: BillingAccount, period: string, terms: PlanWithoutStorage): boolean {
   if (account.processing.period < period) return false;
   return (
     account.processing.used < terms.processLimit || availableCreditsOf(account) >= (terms.overageCredits ?? 0)
   );
 }
 
-function insufficient({ processLimit, overageCredits }: PlanTerms, topUpUrl: string): ApiError {
+function insufficient({ processLimit, overageCredits }: PlanWithoutStorage, topUpUrl: string): ApiError {
   return insufficientCreditError(
     `The allowance of ${processLimit} runs this month is used up, and the balance does not cover ${overageCredits} more credit: top up, or wait for the next month.`,
     topUpUrl,

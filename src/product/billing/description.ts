@@ -1,7 +1,7 @@
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import { billingPeriodBounds, billingPeriodOf, runsLeftIn, runsUsedIn } from './period.ts';
-import type { Plan, PlanTerms } from './plans.ts';
+import type { Plan, PlanWithoutStorage } from './plans.ts';
 import { accountCreditsOf } from './responses.ts';
 import type { BillingStore, RunCount } from './store.ts';
 import type { SyncRunCounter } from './sync-runs.ts';
@@ -46,7 +46,7 @@ export function createAccountDescriber(options: DescriptionOptions): (accountId:
 }
 
 /** The count of the current month. */
-function processingOf(processing: RunCount, terms: PlanTerms, now: Date): Account['processing'] {
+function processingOf(processing: RunCount, terms: PlanWithoutStorage, now: Date): Account['processing'] {
   const period = billingPeriodOf(now);
   const { start, end } = billingPeriodBounds(period);
   return {

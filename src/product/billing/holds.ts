@@ -2,7 +2,7 @@ import { DAY_MS } from '../../platform/values/units.ts';
 import { insufficientCreditError } from './errors.ts';
 import type { AccountSnapshot, CreditMovement, CreditMovements } from './movements.ts';
 import { billingPeriodOf, runsLeftIn } from './period.ts';
-import { type PlanTerms, UNLIMITED_RUNS } from './plans.ts';
+import { type PlanWithoutStorage, UNLIMITED_RUNS } from './plans.ts';
 import {
   availableCreditsOf,
   type BillingAccount,
@@ -34,7 +34,7 @@ export interface JobHold extends JobNeed {
 interface HoldsOptions {
   store: BillingStore;
   movements: CreditMovements;
-  plan: (id: string) => PlanTerms;
+  plan: (id: string) => PlanWithoutStorage;
   topUpUrl: () => string;
   now: () => Date;
 }

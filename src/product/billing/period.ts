@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../platform/values/units.ts';
-import { type PlanTerms, UNLIMITED_RUNS } from './plans.ts';
+import { type PlanWithoutStorage, UNLIMITED_RUNS } from './plans.ts';
 import type { BillingStore, RunCount } from './store.ts';
 
 /** `YYYY-MM`: the billing period of an instant, which is the calendar month in UTC. */
@@ -21,7 +21,11 @@ export function runsUsedIn(period: string, processing: RunCount): number {
 }
 
 /** The runs of the allowance that are left in a period; UNLIMITED on a plan without a limit. */
-export function runsLeftIn(period: string, processing: RunCount, { processLimit }: PlanTerms): number {
+export function runsLeftIn(
+  period: string,
+  processing: RunCount,
+  { processLimit }: PlanWithoutStorage,
+): number {
   return processLimit === UNLIMITED_RUNS
     ? UNLIMITED_RUNS
     : Math.max(0, processLimit - runsUsedIn(period, processing));

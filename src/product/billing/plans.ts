@@ -17,7 +17,7 @@ const Plan = exactObjectSchema({
 export type Plan = Static<typeof Plan>;
 
 /** The terms of a plan for runs and jobs. */
-export type PlanTerms = Omit<Plan, 'storedAssets'>;
+export type PlanWithoutStorage = Omit<Plan, 'storedAssets'>;
 
 /** The `processLimit` of a plan without a limit, and the number of runs left on it. */
 export const UNLIMITED_RUNS = -1;

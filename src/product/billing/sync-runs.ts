@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomText } from '../../platform/ids/ids.ts';
 import { billingPeriodOf } from './period.ts';
-import type { PlanTerms } from './plans.ts';
+import type { PlanWithoutStorage } from './plans.ts';
 import type { BillingStore } from './store.ts';
 import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
 import type { HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';
@@ -28,7 +28,7 @@ interface SucceededRun {
   accountId: string;
   op: string;
   apiKeyId: string | null;
-  terms: PlanTerms;
+  terms: PlanWithoutStorage;
   /** Whether the account's count must be raised. Runs of an unlimited plan were not reserved before. */
   counts: boolean;
 }

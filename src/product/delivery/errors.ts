@@ -36,7 +36,7 @@ export function isSourceError(error: unknown): error is ApiError {
 }
 
 /** Whether a refusal is about what was asked for or its source, so that every process would refuse it at this time. */
-export function isOrderError(error: unknown): error is ApiError {
+export function isCallerError(error: unknown): error is ApiError {
   return isSourceError(error) || (error instanceof ApiError && error.status < 429);
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, type ApiErrorContext, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { isOrderError } from './errors.ts';
+import { isCallerError } from './errors.ts';
 
 const ENDED = 'delivery/ended';
 /** A process that works renews its lease meanwhile. One that was killed holds up the others for so long. */
@@ -67,7 +67,7 @@ export class Leases {
     try {
       await work();
     } catch (error) {
-      if (isOrderError(error)) refusal = error;
+      if (isCallerError(error)) refusal = error;
       throw error;
     } finally {
       clearInterval(renewing);

@@ -33,10 +33,10 @@ export type PerformItemWork = (
 
 /** Thrown when the work is no longer wanted because the claim was lost. */
 export class ItemAbandonedError extends Error {
-  override readonly name = 'Abandoned';
+  override readonly name = 'ItemAbandonedError';
 }
 
 /** Thrown when the job is being cancelled, so that the item ends before any further work begins. */
 export class ItemStoppedError extends Error {
-  override readonly name = 'Stopped';
+  override readonly name = 'ItemStoppedError';
 }

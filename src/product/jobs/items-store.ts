@@ -83,7 +83,7 @@ export class ItemsStore {
     return this.#items.find({ jobId, ...withoutAbsentFields({ status }) }, { sort: sortBy('index'), limit });
   }
 
-  /** Reads the items with these statuses, or some of their fields, in order and in parts of `size`. */
+  /** Yields the items with these statuses in the order of the job, `size` at a time. With `fields`, only these are read. */
   async *parts(
     jobId: string,
     statuses: readonly ItemStatus[],

@@ -101,7 +101,7 @@ export function readModels(book: unknown = data): ModelsFile {
 }
 
 /** The models of the offered providers. Other models are not listed, and a call that names one is refused. */
-export function withOfferedModels(
+export function onlyOfferedModels(
   book: ModelsFile,
   isOffered: (provider: ProviderName) => boolean,
 ): ModelsFile {

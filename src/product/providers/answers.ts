@@ -17,7 +17,7 @@ const FENCE = '```';
  * Checks an answer against the request. A wrong answer counts as a temporary fault, because the model may answer
  * correctly the next time.
  * @param problemOf describes how a value violates a schema.
- * @throws ProviderFault unavailable: no picture, no object, or one that violates the schema.
+ * @throws ProviderError unavailable: no picture, no object, or one that violates the schema.
  */
 export async function checkModelAnswer(
   answer: RawModelAnswer,
@@ -47,7 +47,7 @@ function parseOutput(answer: RawModelAnswer): Record<string, unknown> {
 
 /**
  * Parses the JSON that a model wrote. Small models put it between code fences, although they are told not to.
- * @throws ProviderFault when the content is not JSON.
+ * @throws ProviderError when the content is not JSON.
  */
 export function parseModelJson(content: unknown): unknown {
   const text = typeof content === 'string' ? content.trim() : '';
@@ -71,7 +71,7 @@ const [BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.fro
  * Parses JSON from a provider or a model. It is measured first, because parsing takes much longer per value than per
  * byte of a string.
  * @param what begins the sentence of an error, such as "The answer of the provider".
- * @throws ProviderFault unavailable when it is not JSON, is nested too deeply or has too many values.
+ * @throws ProviderError unavailable when it is not JSON, is nested too deeply or has too many values.
  */
 export function parseBoundedJson(json: Buffer, what: string): unknown {
   const problem = problemOf(json);

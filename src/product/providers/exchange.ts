@@ -8,7 +8,7 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { parseBoundedJson } from './answers.ts';
 import {
   faultOfProviderRefusal,
-  ProviderFault,
+  ProviderError,
   providerMisconfiguredFault,
   redactSecrets,
   unavailableFault,
@@ -53,7 +53,7 @@ export interface EndpointRequest {
 
 /**
  * One call with a JSON answer.
- * @throws ProviderFault for every answer other than a 2xx with JSON, and for no answer; the signal's reason when it
+ * @throws ProviderError for every answer other than a 2xx with JSON, and for no answer; the signal's reason when it
  *   aborted.
  */
 export async function requestProviderJson(
@@ -133,7 +133,7 @@ async function writeHttpRequest(
 
 /**
  * Reads and decodes the body of a response up to a limit.
- * @throws ProviderFault when it is larger, or cannot be decoded.
+ * @throws ProviderError when it is larger, or cannot be decoded.
  */
 export async function readResponseBytes(
   response: IncomingMessage,
@@ -155,7 +155,7 @@ export async function withProviderFaults<T>(signal: AbortSignal, work: () => Pro
     return await work();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (error instanceof ProviderFault) throw error;
+    if (error instanceof ProviderError) throw error;
     if (error instanceof OutboundError) throw unavailableFault(`The provider's ${error.message}.`);
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (typeof code !== 'string') throw error;

@@ -17,7 +17,7 @@ import {
   type ModelTask,
   type Provider,
   type ProviderCall,
-  ProviderFault,
+  ProviderError,
   unavailableFault,
 } from './provider.ts';
 import { createConfiguredProviders } from './registry.ts';
@@ -177,7 +177,7 @@ export class ModelProviders implements Providers {
       const again = error.retryable ? nextAttemptDelayMs(attempt, this.#waitsFor('sandbox')) : undefined;
       return failure(error.code, error.message, again);
     }
-    if (!(error instanceof ProviderFault)) {
+    if (!(error instanceof ProviderError)) {
       this.#options.log.error({ err: error, provider: name }, 'A model call failed for no known reason');
       return failure(
         'internal_error',

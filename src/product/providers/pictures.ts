@@ -73,7 +73,7 @@ const FETCH_TIMEOUT_MS = 60_000;
 
 /**
  * Decodes a picture in base64.
- * @throws ProviderFault if the text is none.
+ * @throws ProviderError if the text is none.
  */
 export function decodeBase64Picture(text: unknown): Uint8Array<ArrayBuffer> {
   if (typeof text !== 'string' || text === '') throw unavailableFault('The model answered without an image.');
@@ -83,7 +83,7 @@ export function decodeBase64Picture(text: unknown): Uint8Array<ArrayBuffer> {
 /**
  * Fetches a picture from the URL in a provider's answer: directly from the host of its base URL, which the operator
  * trusts, and from any other host by the guarded fetcher. No key is sent.
- * @throws ProviderFault.
+ * @throws ProviderError.
  */
 export async function fetchProviderPicture(
   url: string,

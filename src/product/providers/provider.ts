@@ -65,15 +65,15 @@ export type RawModelAnswer =
   | { kind: 'image'; bytes: Uint8Array<ArrayBuffer> }
   | { kind: 'json'; value: unknown };
 
-/** The client of one provider's API. It throws ProviderFault for everything except an answer. */
+/** The client of one provider's API. It throws ProviderError for everything except an answer. */
 export interface Provider {
   run(request: ModelRequest, context: ProviderCall): Promise<RawModelAnswer>;
   close?(): Promise<void>;
 }
 
 /** The failure of a call. The message contains no key and may be shown to the caller. */
-export class ProviderFault extends Error {
-  override readonly name = 'ProviderFault';
+export class ProviderError extends Error {
+  override readonly name = 'ProviderError';
   /**
    * `rejected`: the provider will never accept this input. `unavailable`: a later attempt may succeed. `misconfigured`:
    * the operator must correct the configuration.
@@ -82,17 +82,17 @@ export class ProviderFault extends Error {
   /** The Retry-After of the provider, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(errorClass: ProviderFault['errorClass'], message: string, retryAfterMs?: number) {
+  constructor(errorClass: ProviderError['errorClass'], message: string, retryAfterMs?: number) {
     super(message);
     this.errorClass = errorClass;
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-export const rejectedFault = (message: string) => new ProviderFault('rejected', message);
+export const rejectedFault = (message: string) => new ProviderError('rejected', message);
 export const unavailableFault = (message: string, retryAfterMs?: number) =>
-  new ProviderFault('unavailable', message, retryAfterMs);
-export const providerMisconfiguredFault = (message: string) => new ProviderFault('misconfigured', message);
+  new ProviderError('unavailable', message, retryAfterMs);
+export const providerMisconfiguredFault = (message: string) => new ProviderError('misconfigured', message);
 
 /** A response of a provider whose status is not 2xx. */
 interface ProviderRefusal {
@@ -117,7 +117,7 @@ export function faultOfProviderRefusal({
   kind,
   message,
   retryAfterMs,
-}: ProviderRefusal): ProviderFault {
+}: ProviderRefusal): ProviderError {
   const text = message === '' ? `HTTP ${status}` : message;
   if (TEMPORARY_STATUSES.includes(status) || status >= 500) return unavailableFault(text, retryAfterMs);
   if (status === 403 && CONTENT_POLICY_WORDS.test(kind)) return rejectedFault(text);

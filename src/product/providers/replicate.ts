@@ -12,7 +12,7 @@ import {
   type ModelRequest,
   type Provider,
   type ProviderCall,
-  ProviderFault,
+  ProviderError,
   parametersForProvider,
   type RawModelAnswer,
   redactSecrets,
@@ -74,7 +74,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
     try {
       return await poll(requestId, signal);
     } catch (error) {
-      if (error instanceof ProviderFault && error.errorClass !== 'unavailable') return undefined;
+      if (error instanceof ProviderError && error.errorClass !== 'unavailable') return undefined;
       throw error;
     }
   }
@@ -104,7 +104,7 @@ export function createReplicate(settings: ReplicateSettings): Provider {
           failedPolls = 0;
         } catch (error) {
           failedPolls += 1;
-          const passes = error instanceof ProviderFault && error.errorClass === 'unavailable';
+          const passes = error instanceof ProviderError && error.errorClass === 'unavailable';
           if (!passes || failedPolls >= MAX_FAILED_POLLS) throw error;
           await sleep(error.retryAfterMs ?? 0, undefined, { signal });
         }

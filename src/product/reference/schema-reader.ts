@@ -1,4 +1,4 @@
-import { countOf } from '../../platform/http/errors/expectation.ts';
+import { countPhrase } from '../../platform/http/errors/expectation.ts';
 import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import type { DocumentedField } from '../../platform/pages/page.ts';
 
@@ -109,9 +109,9 @@ export class SchemaReader {
 /** ` 1 to 9`, ` of at most 200 characters`; nothing for a value without bounds. */
 function boundsOf({ minimum, maximum, minLength, maxLength, minItems, maxItems }: Bounds): string {
   if (minimum !== undefined && maximum !== undefined) return ` ${minimum} to ${maximum}`;
-  if (minimum !== undefined || maximum !== undefined) return countOf(minimum, maximum, '').trimEnd();
-  const ofText = countOf(minLength, maxLength, 'characters');
-  return ofText === '' ? countOf(minItems, maxItems, 'entries') : ofText;
+  if (minimum !== undefined || maximum !== undefined) return countPhrase(minimum, maximum, '').trimEnd();
+  const ofText = countPhrase(minLength, maxLength, 'characters');
+  return ofText === '' ? countPhrase(minItems, maxItems, 'entries') : ofText;
 }
 
 type Bounds = { [name in `${'min' | 'max'}${'imum' | 'Length' | 'Items'}`]?: number };

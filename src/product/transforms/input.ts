@@ -12,7 +12,7 @@ import {
 import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
 import { type ApiError, exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
 import type { MendableCall } from '../../platform/http/errors/mends.ts';
-import { type FieldReplacement, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
+import { type FieldHint, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { misplacedIn } from '../../platform/http/hooks/misplaced.ts';
 import { fieldNamesOf } from '../../platform/http/hooks/warnings.ts';
@@ -159,13 +159,13 @@ export function parseImageSource(
   return null;
 }
 
-const NO_JSON_IMAGE: FieldReplacement = {
+const NO_JSON_IMAGE: FieldHint = {
   says: 'an image within JSON is not read; send its bytes as the body, as a multipart file, or send a url',
   suggest: ['file', 'url', 'assetId'],
 };
 
 /** Fields that callers send in a body although they belong elsewhere, in this service or in another one. */
-const INSTEAD: Record<string, FieldReplacement> = {
+const INSTEAD: Record<string, FieldHint> = {
   assetIds: {
     says: 'it belongs to a job; this call takes assetId, one id as text',
     suggest: ['assetId', 'POST /api/v1/jobs'],

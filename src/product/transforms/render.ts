@@ -4,7 +4,7 @@ import type { Renders } from '../../imaging/renders/renders.ts';
 import { VERSIONED_REFERENCE_PATTERN } from '../../platform/http/documented.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { type FieldReplacement, suggestWord } from '../../platform/http/errors/violations.ts';
+import { type FieldHint, suggestWord } from '../../platform/http/errors/violations.ts';
 import { dryRunQueryFields, isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -70,7 +70,7 @@ const RenderBody = Type.Object(
     additionalProperties: false,
     instead: {
       template: { says: 'name the template in templateId', rename: 'templateId' },
-    } satisfies Record<string, FieldReplacement>,
+    } satisfies Record<string, FieldHint>,
     documented: { oneOf: [{ required: ['templateId'] }, { required: ['html', 'width', 'height'] }] },
     elsewhere: "the values of the template's variables go into data",
   },

@@ -64,7 +64,7 @@ async function migratesTo(minio: TestMinio): Promise<void> {
     const wrong = ['AWS_ACCESS_KEY_ID=darkroom-test', 'AWS_SECRET_ACCESS_KEY=wrong-secret'];
     const { to, migrated } = await sides(t, [...bucketLines, ...wrong]);
     await t.rejects(migrated(), {
-      name: 'UsageError',
+      name: 'CommandUsageError',
       message: /^The objects of the stores of the file do not answer.*nothing was copied/,
     });
     const documents = openEmbeddedDocuments(join(to, 'documents.sqlite'));

@@ -12,7 +12,7 @@ import { openTestStores, startServer } from '../../support/harness.ts';
 const SAID: Record<string, object> = {
   controls: { id: 'early', control: { kind: 'pools' } },
   'presets/gone': { accountId: 'acc_early', tags: ['tag'] },
-  'delivery/failed': { lease: 'delivery/early', code: 'not_found', message: 'Gone.' },
+  'delivery/ended': { lease: 'delivery/early', refusal: { code: 'not_found', message: 'Gone.' } },
 };
 
 function messageOn(channel: string): string {

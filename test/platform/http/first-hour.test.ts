@@ -217,7 +217,7 @@ const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: 
     'jobId',
     /ast_… is the id of an asset: the id of a job begins with job_/,
   ],
-  ['a slash at the end', '/jobs/', {}, 'jobId', /leave out the slash/],
+  ['a slash at the end', '/jobs/', {}, undefined, /Did you mean GET \/api\/v1\/jobs\?/],
   ['the id of a job for an asset', '/assets/job_1', {}, 'assetId', /job_… is the id of a job/],
   [
     'an op beside an unknown preset',
@@ -316,10 +316,10 @@ t.test('a query field that an endpoint does not read is named in X-Service-Warni
     const { status, headers } = await server.call(path, options);
     return [status, headers.get('x-service-warnings')];
   };
-  t.same(await warned('/assets?limit=5'), [200, 'ignored_parameter:limit']);
+  t.same(await warned('/assets?limit=5'), [200, 'ignored_parameter:limit,did_you_mean:perPage']);
   t.same(await warned('/jobs?limit=1&nonsense=2'), [
     200,
-    'ignored_parameter:limit,ignored_parameter:nonsense',
+    'ignored_parameter:limit,did_you_mean:perPage,ignored_parameter:nonsense',
   ]);
   t.same(await warned('/assets?perPage=5&collection=a'), [200, null]);
   t.same(await warned('/ops?kind=ai', {}), [200, 'ignored_parameter:kind']);

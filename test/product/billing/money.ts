@@ -3,12 +3,17 @@ import { newId } from '../../../src/platform/ids/ids.ts';
 import type { DocumentCollection, DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import { ACCOUNTS_COLLECTION } from '../../../src/product/accounts/store.ts';
 import { type CreditMovement, CreditMovements } from '../../../src/product/billing/movements.ts';
-import type { PlanTerms } from '../../../src/product/billing/plans.ts';
+import type { PlanWithoutStorage } from '../../../src/product/billing/plans.ts';
 import { type BillingAccount, BillingStore, type LedgerRow } from '../../../src/product/billing/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
 
-export const LIMITED: PlanTerms = { id: 'limited', processLimit: 2, overageCredits: 1, retentionDays: 7 };
-export const UNLIMITED: PlanTerms = {
+export const LIMITED: PlanWithoutStorage = {
+  id: 'limited',
+  processLimit: 2,
+  overageCredits: 1,
+  retentionDays: 7,
+};
+export const UNLIMITED: PlanWithoutStorage = {
   id: 'unlimited',
   processLimit: -1,
   overageCredits: null,
@@ -16,7 +21,7 @@ export const UNLIMITED: PlanTerms = {
 };
 
 /** Looks a plan of the tests up. */
-export function planOf(id: string): PlanTerms {
+export function planOf(id: string): PlanWithoutStorage {
   return id === LIMITED.id ? LIMITED : UNLIMITED;
 }
 

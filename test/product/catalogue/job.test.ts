@@ -4,9 +4,9 @@ import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkJob, refuseContradictions } from '../../../src/product/catalogue/plan/job.ts';
 import { requireSegmentPrice } from '../../../src/product/catalogue/plan/plan.ts';
 import type { JobWork } from '../../../src/product/catalogue/plan/sent-job.ts';
-import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
+import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
-const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
+const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
 const resize = { op: 'resize', parameters: { width: 100 } };
 const edit = { op: 'edit', prompt: 'Warm light' };
 const convert = { op: 'convert', parameters: { format: 'webp' } };

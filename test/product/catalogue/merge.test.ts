@@ -7,7 +7,7 @@ import type { GivenParameters, PassFragment } from '../../../src/product/catalog
 import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { type CompiledPass, mergePass } from '../../../src/product/catalogue/plan/pass.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
-import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
+import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 function compiled(name: string, given: GivenParameters): PassFragment {
   const op = findOp(name);
@@ -15,7 +15,7 @@ function compiled(name: string, given: GivenParameters): PassFragment {
   return op.compile(checkOpParameters(op, given));
 }
 
-const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
+const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
 
 /** The pass of these steps, or the refusal of the parameter that conflicts. */
 function merged(

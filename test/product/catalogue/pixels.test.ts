@@ -5,7 +5,7 @@ import { OPS } from '../../../src/product/catalogue/index.ts';
 import type { GivenParameters, Op } from '../../../src/product/catalogue/op.ts';
 import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
-import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
+import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 import { performTransformTask } from '../../../workers/image/pipeline.ts';
 
 /** A gradient with a square in it: large enough for every example. */
@@ -22,7 +22,7 @@ async function photo(): Promise<Uint8Array<ArrayBuffer>> {
   ).data as Uint8Array<ArrayBuffer>;
 }
 
-const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
+const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
 
 async function run(op: string, parameters: GivenParameters) {
   const [segment] = compileSteps(sentSteps([{ op, parameters }]), models);

@@ -8,7 +8,7 @@ import type { GivenParameters, Op, PixelOp } from '../../../src/product/catalogu
 import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import { compileRegistryStep } from '../../../src/product/catalogue/registry.ts';
-import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
+import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 import { layersOf, OPERATIONS } from '../../../workers/image/operations/index.ts';
 import { surroundingsOf } from './surroundings.ts';
 
@@ -117,7 +117,7 @@ t.test(
 );
 
 t.test('registry steps join a pass like ops: pixels as steps, formats and decoding as settings', (t) => {
-  const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
+  const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
   const steps = [
     { operation: 'decode', params: { frame: 'all' } },
     { operation: 'greyscale' },

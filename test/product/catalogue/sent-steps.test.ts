@@ -12,9 +12,9 @@ import { sentParameterOf } from '../../../src/product/catalogue/plan/pass.ts';
 import { requireJobOp } from '../../../src/product/catalogue/plan/sent-job.ts';
 import { type RequestedStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../../../src/product/catalogue/plan/step.ts';
-import { readModels, withOfferedModels } from '../../../src/product/models/models.ts';
+import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
-const models = withOfferedModels(readModels(), (provider) => provider === 'sandbox');
+const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
 const flip = { op: 'flip' };
 
 /** The refusal of a list that is made and compiled. */

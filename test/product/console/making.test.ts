@@ -15,9 +15,10 @@ await writeFile(photo, await gradient().png().toBuffer());
 
 /** 1,200 x 800 px, red at the left and blue at the right. */
 function gradient(): Sharp {
-  const svg =
-    '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="800"><defs><linearGradient id="g"><stop stop-color="#f00"/><stop offset="1" stop-color="#00f"/></linearGradient></defs><rect width="1200" height="800" fill="url(#g)"/></svg>';
-  return sharp(Buffer.from(svg));
+  const [width, height] = [1200, 800];
+  const row = Array.from({ length: width }, (_, x) => [255 * (1 - x / width), 0, 255 * (x / width)]).flat();
+  const data = Buffer.from(Array.from({ length: height }, () => row).flat());
+  return sharp(data, { raw: { width, height, channels: 3 } });
 }
 
 /** The last result of the playground, as a reader saves it. */

@@ -10,7 +10,7 @@ import { openDelivering } from './delivering.ts';
 
 const PICTURES = 20;
 
-const { server, account, assetId } = await openDelivering(t);
+const { server, account, assetId } = await openDelivering(t, { settings: { IMAGE_WAIT_MS: '60000' } });
 const browser = await openBrowser();
 t.teardown(() => browser.close());
 

@@ -9,14 +9,14 @@ import {
   type ModelsFile,
   modelsOfCategory,
   modelsOfMode,
+  onlyOfferedModels,
   readModels,
-  withOfferedModels,
 } from '../../../src/product/models/models.ts';
 import { creditsPerItem, imageModelPrice, lowestCreditsPerItem } from '../../../src/product/models/prices.ts';
 import { modelDataOf } from '../../../src/product/models/routes.ts';
 
 const models = readModels();
-const sandbox = withOfferedModels(models, (provider) => provider === 'sandbox');
+const sandbox = onlyOfferedModels(models, (provider) => provider === 'sandbox');
 const draft = modelNamed('sandbox-image-draft');
 
 function modelNamed(id: string): Model {
@@ -58,7 +58,7 @@ t.test('every category has a model, and naming one that does not carry it is ref
 });
 
 t.test('what is not offered has no default, and leaving the model out is refused too', (t) => {
-  const none = withOfferedModels(models, () => false);
+  const none = onlyOfferedModels(models, () => false);
   t.equal(defaultModelFor(none, 'edit'), undefined);
   t.throws(() => chooseModel(none, undefined, 'edit', sentFieldAt('model')), {
     param: 'model',

@@ -11,8 +11,8 @@ import type {
 import {
   findModel,
   type ModelsFile,
+  onlyOfferedModels,
   readModels,
-  withOfferedModels,
 } from '../../../src/product/models/models.ts';
 import { AnswerSchemaChecker } from '../../../src/product/providers/answer-schemas.ts';
 import { type ModelCall, type ModelOutcome, ModelProviders } from '../../../src/product/providers/open.ts';
@@ -36,7 +36,7 @@ export interface TestProviders {
 /** The providers with the settings of a test, real pixels, and slots in memory. */
 export function openTestProviders(t: Test, environment: Record<string, string> = {}): TestProviders {
   const settings = readSettings(environment);
-  const models = withOfferedModels(readModels(), createIsOffered(settings.providers));
+  const models = onlyOfferedModels(readModels(), createIsOffered(settings.providers));
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
     capacity: smallCapacity(),

@@ -4,7 +4,7 @@ import t from 'tap';
 import { defaultSearchEffort } from '../../../workers/image/encode/effort.ts';
 import { DeadlineError } from '../../../workers/image/failure.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
-import { searchOnSample, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
+import { searchSettingsOnSample, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
 import { TrialTime } from '../../../workers/image/search/time.ts';
 import { tryNextSetting } from '../../../workers/image/search/trials.ts';
@@ -16,7 +16,7 @@ const DEADLINE_MS = 10_000;
 async function rehearsed(slowness: number) {
   let now = 0;
   const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
-  const result = await searchOnSample({
+  const result = await searchSettingsOnSample({
     format: 'webp',
     usualEffort: undefined,
     row: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
@@ -115,7 +115,7 @@ t.test('a search through an animation begins with the effort that two trials hav
     'a still one',
   );
   const tried: (number | undefined)[] = [];
-  await searchOnSample({
+  await searchSettingsOnSample({
     ...{ format: 'webp', usualEffort: 3, ratio: 1, nowMs: () => 0, leftMs: () => -1 },
     row: { count: 3, pick: 'last', target: 1, tolerance: 0 },
     async attempt(index, effort) {

@@ -35,7 +35,7 @@ const EXPONENTS = [0.1, 10] as const;
 const SAME_POINT_WITHIN = 0.01;
 
 /** Colours that differ from sRGB, or `srgb`. */
-export interface NamedColours extends DisplayColours {
+export interface DeclaredColourSpace extends DisplayColours {
   /**
    * Whether the colours can be brighter than white. HDR values make no sense in 8 bits, so a profile suits the input's
    * pixels, but not the result's.
@@ -52,7 +52,7 @@ export interface NamedColours extends DisplayColours {
 export function coloursOfCodePoints({
   primaries,
   transfer,
-}: ColourCodePoints): NamedColours | 'srgb' | undefined {
+}: ColourCodePoints): DeclaredColourSpace | 'srgb' | undefined {
   const known = PRIMARIES[primaries];
   // Transfers without their own curve are close to sRGB.
   const curve = CURVES[transfer];
@@ -73,7 +73,7 @@ export interface GammaAndPrimaries {
 export function coloursOfGamma({
   gamma = 1 / SRGB_EXPONENT,
   chromaticities,
-}: GammaAndPrimaries): NamedColours | 'srgb' {
+}: GammaAndPrimaries): DeclaredColourSpace | 'srgb' {
   const srgb = { white: D65, red: SRGB.red, green: SRGB.green, blue: SRGB.blue };
   const primaries = chromaticities && arePrimariesPossible(chromaticities) ? chromaticities : srgb;
   const exponent = 1 / gamma;

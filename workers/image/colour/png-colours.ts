@@ -4,7 +4,7 @@ import { buildPngChunk, replacePngChunks } from '../../formats/png.ts';
 import { PNG_COLOUR_CHUNK_TYPES, type PngColours, readPngColours } from '../../formats/png-colours.ts';
 import { convertToPng } from './as-png.ts';
 import { buildIccProfile } from './icc-profile.ts';
-import { coloursOfCodePoints, coloursOfGamma, type NamedColours } from './named-colours.ts';
+import { coloursOfCodePoints, coloursOfGamma, type DeclaredColourSpace } from './named-colours.ts';
 
 const NOTHING = new Uint8Array();
 
@@ -42,7 +42,7 @@ function coloursOf({
   hasProfile,
   isSrgb,
   ...gamma
-}: PngColours): NamedColours | 'srgb' | undefined {
+}: PngColours): DeclaredColourSpace | 'srgb' | undefined {
   const named = codePoints && coloursOfCodePoints(codePoints);
   if (named !== undefined) return named;
   if (hasProfile) return undefined;
@@ -52,7 +52,7 @@ function coloursOf({
 /** A PNG with a profile of these colours. */
 export function withNamedColourProfile(
   png: Uint8Array<ArrayBuffer>,
-  colours: NamedColours,
+  colours: DeclaredColourSpace,
   space: 'rgb' | 'grey',
 ): Uint8Array<ArrayBuffer> {
   const profile = deflateSync(buildIccProfile(colours, space));

@@ -67,7 +67,7 @@ export const redactOperation = defineStepOperation({
   },
 });
 
-/** Groups the regions that are covered together, cut to the picture. */
+/** Cuts the regions to the picture, and groups those that one step covers. */
 function groupsWithin(picture: Size, regions: readonly Static<typeof REGION>[]) {
   const boxes = regions.flatMap(
     ({ x, y, width, height }) => intersectBox({ left: x, top: y, width, height }, picture) ?? [],

@@ -130,7 +130,7 @@ function placeOf(tile: number, sidePx: number): number {
  * @throws DeadlineError if even the lowest effort is far too slow, so that the caller is refused early and not after
  *   ten seconds.
  */
-export async function searchOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
+export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
   const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
   const efforts = effortsDownFrom(rehearsal.usualEffort, rehearsal.format);
   let found: TriedSetting[] = [];

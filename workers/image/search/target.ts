@@ -13,7 +13,12 @@ import { DeadlineError } from '../failure.ts';
 import { achievedLikenessOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
 import { invalidArgument } from '../refusal.ts';
-import { type SampleEstimates, searchOnSample, type TrialSample, takeTrialSample } from './rehearsal.ts';
+import {
+  type SampleEstimates,
+  searchSettingsOnSample,
+  type TrialSample,
+  takeTrialSample,
+} from './rehearsal.ts';
 import {
   type CommonEncoderSettings,
   type EncoderSetting,
@@ -60,7 +65,8 @@ export interface TargetSearch {
   /** The current time in epoch milliseconds. */
   nowMs(): number;
   /**
-   * Returns a pipeline over the pixels, with everything that each trial carries besides its settings.
+   * Returns a pipeline over the pixels with what the files of all trials share, such as metadata and the profile. A
+   * trial adds its encoder settings.
    * @param timeoutMs after which the pipeline fails.
    */
   prepare(timeoutMs: number): Promise<Sharp>;
@@ -239,7 +245,7 @@ async function rehearsed(
   const ratio = sizeOf(pixels) / sizeOf(sample.pixels);
   const usual = effortOf(encode, pixels);
   let judgingMs = 0;
-  const rehearsed = await searchOnSample({
+  const rehearsed = await searchSettingsOnSample({
     format: encode.format,
     usualEffort: usual.effort,
     row,

@@ -9,7 +9,7 @@ import { DATA_PIPE_INDEX, freeBytes, readBytesFromPipe } from '../../../../worke
 
 /** A process ended before its answer. */
 export class ProcessDeathError extends Error {
-  override readonly name = 'ProcessDeath';
+  override readonly name = 'ProcessDeathError';
   /** Whether the task itself ended the process: the memory limit and native crashes abort a process from inside. */
   readonly byTask: boolean;
   /** CPU milliseconds of its task until the process was killed; null if the system does not tell. */

@@ -26,7 +26,7 @@ export function describeExpectedValue(schema: TSchema, formats: FormatDescriptio
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${countOf(schema.minItems, schema.maxItems, 'entries')}${example(schema)}`;
+      return `a list${countPhrase(schema.minItems, schema.maxItems, 'entries')}${example(schema)}`;
     case 'null':
       return 'null';
     case 'string':
@@ -41,7 +41,7 @@ function textExpectation(schema: TSchema, formats: FormatDescriptions): string {
   if (words !== undefined) return words;
   if (schema.examples !== undefined) return `text such as ${schema.examples.join(', ')}`;
   if (schema.pattern !== undefined) return `text that matches ${schema.pattern}`;
-  return `text${countOf(schema.minLength, schema.maxLength, 'characters')}`;
+  return `text${countPhrase(schema.minLength, schema.maxLength, 'characters')}`;
 }
 
 function example({ examples }: TSchema): string {
@@ -57,7 +57,7 @@ function rangeOf(schema: TSchema): string {
 }
 
 /** ` of 1 to 20 entries`, ` that is not empty`; nothing without a bound. */
-export function countOf(min: number | undefined, max: number | undefined, noun: string): string {
+export function countPhrase(min: number | undefined, max: number | undefined, noun: string): string {
   if (min !== undefined && max !== undefined) {
     return min === max ? ` of ${min} ${noun}` : ` of ${min} to ${max} ${noun}`;
   }

@@ -43,10 +43,7 @@ export interface ViolationContext {
  * What to send in place of a field, in the `instead` of a schema: a sentence, with another name for the field, or with
  * the call or the fields that take what it holds.
  */
-export type FieldReplacement =
-  | string
-  | { says: string; rename: string }
-  | { says: string; suggest: string[] };
+export type FieldHint = string | { says: string; rename: string } | { says: string; suggest: string[] };
 
 /** The path of a value in JSON: `/steps/0/op` is `['steps', '0', 'op']`. */
 export function pathOf({ instancePath, params }: ErrorObject): string[] {
@@ -129,7 +126,7 @@ export function undeclaredFieldsDiagnosis(
   const [name, ...others] = names;
   const declared = Object.keys(schema.properties ?? {});
   if (name === '') return { message: `A ${contract.noun} has no name: write name=value, or leave it out.` };
-  const instead: FieldReplacement | undefined = Object.hasOwn(schema.instead ?? {}, name)
+  const instead: FieldHint | undefined = Object.hasOwn(schema.instead ?? {}, name)
     ? schema.instead[name]
     : undefined;
   if (instead !== undefined) return replacedBy(param, instead);
@@ -152,7 +149,7 @@ export function undeclaredFieldsDiagnosis(
   return { message: hintFirst(hint, message), mends, ...(suggest.length > 1 && { suggest }) };
 }
 
-function replacedBy(param: string, instead: FieldReplacement): Diagnosis {
+function replacedBy(param: string, instead: FieldHint): Diagnosis {
   if (typeof instead === 'string') return { message: `${param} is not a field here: ${instead}.` };
   const message = `${param} is not a field here: ${instead.says}.`;
   if ('suggest' in instead) return { message, suggest: instead.suggest };

@@ -19,8 +19,8 @@ import type { ListedScreen, ScreenProps } from './screen.ts';
 import { SCREENS, screenAt } from './screens.ts';
 import {
   callsInFlight,
-  isOffline,
   lastAccountId,
+  offlineState,
   refreshSession,
   type Session,
   signOut,
@@ -191,7 +191,7 @@ function Activity() {
 
 /** Tells the reader that the connection is lost, and tries until it is back. */
 function Connection() {
-  const isLost = isOffline.use();
+  const isLost = offlineState.use();
   useEffect(() => {
     if (!isLost) return;
     const timer = setInterval(refreshSession, RETRY_MS);

@@ -1,5 +1,5 @@
 import { ConnectionError, type DarkroomError, readFailure } from '../../../client/errors.ts';
-import { isOffline } from './session.ts';
+import { offlineState } from './session.ts';
 import { Shared } from './shared.ts';
 
 /** Whether this browser has an operator's session. */
@@ -86,10 +86,10 @@ async function ask(
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }).catch((error) => {
     if (!(error instanceof TypeError)) throw error;
-    isOffline.set(true);
+    offlineState.set(true);
     throw new ConnectionError('The service cannot be reached.', { cause: error });
   });
-  isOffline.set(false);
+  offlineState.set(false);
   if (response.ok) {
     if (path !== '/session') operatorSessionState.set('open');
     return response;

@@ -16,7 +16,7 @@ type TabMessage = 'signed in' | 'signed out';
 
 const session = new Shared<Session>({ kind: 'unknown' });
 /** Whether the last call did not arrive. */
-export const isOffline = new Shared(false);
+export const offlineState = new Shared(false);
 /** How many calls are under way. */
 export const callsInFlight = new Shared(0);
 /** The pasted API key. It is kept only here, and is lost with the page. */
@@ -36,12 +36,12 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
   callsInFlight.set(callsInFlight.value + 1);
   try {
     const response = await fetch(input, { ...init, headers });
-    isOffline.set(false);
+    offlineState.set(false);
     // A late error of the previous session says nothing about a session that was begun meanwhile.
     if (response.status === 401 && session.value === asked) forget();
     return response;
   } catch (error) {
-    if (!init.signal?.aborted) isOffline.set(true);
+    if (!init.signal?.aborted) offlineState.set(true);
     throw error;
   } finally {
     callsInFlight.set(callsInFlight.value - 1);

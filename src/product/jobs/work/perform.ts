@@ -56,7 +56,7 @@ type WorkContext = Pick<JobsContext, 'jobs' | 'items' | 'definitions' | 'objects
 
 /** A failure of the work that is not an API error, such as a failure of a provider. */
 export class ItemFailureError extends Error {
-  override readonly name = 'ItemFailure';
+  override readonly name = 'ItemFailureError';
   readonly failure: ItemWorkFailure;
   constructor(failure: ItemWorkFailure) {
     super(failure.message);
@@ -66,7 +66,7 @@ export class ItemFailureError extends Error {
 
 /** Thrown when no slot was free for the work. The work was not tried, and is retried after a pause. */
 export class ItemPutBackError extends Error {
-  override readonly name = 'PutBack';
+  override readonly name = 'ItemPutBackError';
   readonly pauseMs: number;
   constructor(pauseMs: number) {
     super('There was no free slot for the work.');

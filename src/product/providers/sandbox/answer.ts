@@ -34,7 +34,7 @@ function tagsOf({ width, height, averageColor, isOpaque }: ImageFacts): string[]
  * An answer for demonstrations: facts for properties with their names, and for everything else the smallest value of
  * the declared type, or null without a type. Of `anyOf` and `oneOf` the first schema is used; conditions and patterns
  * are ignored.
- * @throws ProviderFault rejected when the answer is larger than the budget, or its schema refers to itself without
+ * @throws ProviderError rejected when the answer is larger than the budget, or its schema refers to itself without
  *   end.
  */
 export function sandboxAnswer(root: JsonSchema, facts: JsonSchema): unknown {

@@ -1,7 +1,7 @@
 import { ConnectionError } from '../../../../client/errors.ts';
 import type { Pages } from '../../../../client/pages.ts';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
-import { isOffline, useSession } from '../session.ts';
+import { offlineState, useSession } from '../session.ts';
 
 /** Something that is read from the service. */
 export interface Reading<T> {
@@ -49,7 +49,7 @@ export function useReading<T>(read: ReadFunction<T>, deps: readonly unknown[]): 
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((last) => last + 1), []);
   const key = JSON.stringify(deps);
-  // Other effects wait until the browser has drawn.
+  // A layout effect runs before the browser draws. With useEffect, the state of before would show for a frame.
   useLayoutEffect(() => {
     const end = new AbortController();
     setState(({ data, key: last }) =>
@@ -192,7 +192,7 @@ export function useAction() {
 
 /** Repeats a failed read when the connection is back or somebody has signed in again. */
 function useReloadWhenBack(error: unknown, reload: () => void): void {
-  const isLost = isOffline.use();
+  const isLost = offlineState.use();
   const { kind } = useSession();
   const isBack = !isLost && kind !== 'none' && kind !== 'unknown';
   const wasBack = useRef(isBack);
