@@ -11,7 +11,9 @@ const image = { body: png, type: 'image/png' };
 const text = (words: string, type = 'image/jpeg') => ({ body: words, type });
 
 /** What newcomers send, the parameter that the refusal names, and what its sentence must say. */
-const MISTAKES: Array<[what: string, path: string, options: CallOptions, param: string, says: RegExp]> = [
+const MISTAKES: Array<
+  [what: string, path: string, options: CallOptions, param: string | undefined, says: RegExp]
+> = [
   [
     'JSON steps',
     '/images/transform',
