@@ -83,7 +83,7 @@ export class ItemsStore {
     return this.#items.find({ jobId, ...withoutAbsentFields({ status }) }, { sort: sortBy('index'), limit });
   }
 
-  /** Yields the items with these statuses in the order of the job, `size` at a time. With `fields`, only these are read. */
+  /** Yields the items with these statuses in the order of the job, `size` at a time, or some of their fields. */
   async *parts(
     jobId: string,
     statuses: readonly ItemStatus[],
