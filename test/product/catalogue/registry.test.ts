@@ -1,4 +1,4 @@
-// needs: nothing
+// needs: nothing, alone
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
 import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
