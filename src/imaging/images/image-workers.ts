@@ -368,7 +368,7 @@ export class ImageWorkers {
     const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);
     const drawn = [...source.drawn, ...(layers?.drawn ?? [])];
     const alternatives = () => alternativesToSlowPasses(header, passes, { paramOf, asJob });
-    let sentMs = performance.now();
+    let sentMs = this.#clock.elapsedMs();
     const run = await this.#pools.start(
       {
         ...{ kind, header, passes, accountId, work, incoming, inBatch, heldBytes, prepare },
@@ -376,13 +376,13 @@ export class ImageWorkers {
       },
       async (deadlineMs) => {
         const task = await makeTask(await source.open(), deadlineMs);
-        sentMs = performance.now();
+        sentMs = this.#clock.elapsedMs();
         return task;
       },
     );
     const result = run.result.then((result) => {
       this.#selfTest.answered();
-      const elapsedMs = performance.now() - sentMs;
+      const elapsedMs = this.#clock.elapsedMs() - sentMs;
       if (isAnswerTo(kind, result)) return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, drawn);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
       // A thread may notice the deadline before this process does. The error is the same.
