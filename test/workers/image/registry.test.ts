@@ -18,7 +18,8 @@ t.test('every operation that a file makes is in the registry, under its name', a
   );
   const named = made.map(([name, value]) => [name.replace(/Operation$/, ''), value] as const);
   t.same(named.map(([name]) => name).sort(), Object.keys(OPERATIONS).sort());
-  for (const [name, operation] of named) t.equal(OPERATIONS[name as keyof typeof OPERATIONS], operation, name);
+  for (const [name, operation] of named)
+    t.equal(OPERATIONS[name as keyof typeof OPERATIONS], operation, name);
 });
 
 t.test('every argument says what it is, and nothing undeclared is let in', (t) => {
