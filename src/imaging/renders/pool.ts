@@ -16,7 +16,7 @@ interface RenderPoolOptions {
   fairDrawingMs: number;
   /**
    * How long a page of an account that has drawn no page yet may be drawn while pages of other accounts wait. It is
-   * then withdrawn. Absent: as long as any other page.
+   * then withdrawn. Without it, the usual time of a page.
    */
   newcomerDrawingMs?: number;
   /** Called when a page of this account was stopped or moved for others, or exceeded its time or memory. */

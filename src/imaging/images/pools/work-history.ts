@@ -50,7 +50,7 @@ const PRESENT_MS = 1_000;
 
 /**
  * The CPU time that workers of this process spent on the calls of each account in the last minute. Time is counted
- * instead of money: a refused, failed or late pass costs the caller nothing, but costs the host as much as any other.
+ * instead of money: a refused, failed or late pass costs the caller nothing, but costs the host its CPU time.
  * Items of jobs are not counted, because jobs yield anyway.
  */
 export class AccountWorkerTime {

@@ -69,9 +69,9 @@ async function measured(image: ToolImage, kinds: ReadonlySet<FactsKind>, service
   if (!(['image', 'tags', 'palette', 'hashes'] as const).some((kind) => kinds.has(kind))) return {};
   const query = kinds.has('palette') ? `?palette=${PALETTE_COLORS}` : '';
   const { data } = await service.call<Measured>('POST', `/images/metadata${query}`, imagePayloadOf(image));
-  const { palette, sha1, perceptualHash, thumbhash, blurhash, ...factsTool } = data.image;
+  const { palette, sha1, perceptualHash, thumbhash, blurhash, ...facts } = data.image;
   return {
-    ...(kinds.has('image') && { image: factsTool }),
+    ...(kinds.has('image') && { image: facts }),
     ...(kinds.has('tags') && { tags: shortTags(data.metadata) }),
     ...(kinds.has('palette') && { palette }),
     ...(kinds.has('hashes') && {

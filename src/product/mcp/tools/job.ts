@@ -143,18 +143,9 @@ function countImages(inputs: readonly string[] | undefined) {
 }
 
 /** The fields of a job that are useful for the next call. */
-function viewOf({ id, status, totalItems, completedItems, failedItems, cancelledItems, ...jobTool }: Job) {
-  const {
-    op,
-    model,
-    sandbox,
-    outcome,
-    actualCredits,
-    errorCode,
-    errorMessage,
-    retryable,
-    items = [],
-  } = jobTool;
+function viewOf(job: Job) {
+  const { id, status, totalItems, completedItems, failedItems, cancelledItems, items = [] } = job;
+  const { op, model, sandbox, outcome, actualCredits, errorCode, errorMessage, retryable } = job;
   return {
     ...{ id, status, totalItems, completedItems, failedItems },
     ...(cancelledItems > 0 && { cancelledItems }),
