@@ -11,7 +11,7 @@ import { OUTBOX_COLLECTION } from '../product/events/open.ts';
 import { FEEDBACK_COLLECTION } from '../product/feedback/store.ts';
 import { JOB_ITEMS_COLLECTION } from '../product/jobs/items-store.ts';
 import { JOB_DEFINITIONS_COLLECTION, JOBS_COLLECTION } from '../product/jobs/store.ts';
-import { OP_DURATIONS_COLLECTION } from '../product/jobs/work/typical-seconds.ts';
+import { OP_DURATIONS_COLLECTION } from '../product/jobs/work/model.ts';
 import { PRESET_VERSIONS_COLLECTION, PRESETS_COLLECTION } from '../product/presets/store.ts';
 import { TEMPLATE_VERSIONS_COLLECTION, TEMPLATES_COLLECTION } from '../product/templates/store.ts';
 import { DELIVERIES_COLLECTION } from '../product/webhooks/deliveries/store.ts';

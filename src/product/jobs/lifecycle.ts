@@ -3,7 +3,7 @@ import { beginCancellation } from './cancelling.ts';
 import type { JobsContext } from './context.ts';
 import { JobEngine } from './engine/open.ts';
 import { notCancellableError } from './errors.ts';
-import type { PerformItemWork } from './item-work.ts';
+import type { PerformItemWork } from './rules.ts';
 import type { JobDocument } from './job.ts';
 import { JobReader } from './reading.ts';
 import { JobResuming } from './resuming.ts';

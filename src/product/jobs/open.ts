@@ -9,19 +9,17 @@ import type { UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/responses.ts';
 import type { Providers } from '../providers/open.ts';
 import { type JobStores, type JobsContext, openJobStores } from './context.ts';
-import type { PerformItemWork } from './item-work.ts';
+import type { PerformItemWork } from './rules.ts';
 import { JobLifecycle } from './lifecycle.ts';
-import { JobResults } from './results/results.ts';
-import { resultRoutes } from './results/routes.ts';
+import { JobResults, resultRoutes } from './results.ts';
 import { type CheckJobSubmit, jobRoutes } from './routes.ts';
 import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
-import { createJobUsageSource, createPresetUsageReader } from './usage.ts';
+import { createJobUsageSource, createPresetUsageReader } from './reading.ts';
 import { JobEndWaiters } from './waits.ts';
-import { createModelWork } from './work/model.ts';
+import { createModelWork, TypicalItemSeconds } from './work/model.ts';
 import { createPageWork, type PageWorkOptions } from './work/page.ts';
 import { createPassWork, type PassWorkOptions } from './work/pass.ts';
 import { ItemWork } from './work/perform.ts';
-import { TypicalItemSeconds } from './work/typical-seconds.ts';
 
 interface JobsOptions
   extends Omit<JobsContext, keyof JobStores | 'owner' | 'widths' | 'mostItems' | 'onEnd'>,

@@ -17,7 +17,7 @@ import { PagingQuery } from '../../platform/http/paging/paging.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { RequestedPromptSubjects, RequestedStepList } from '../catalogue/plan/step.ts';
 import { ITEM_STATUSES, JOB_STATUSES, JOB_TYPES } from './job.ts';
-import { MISPLACED_JOB_FIELDS } from './sent-elsewhere.ts';
+import { MISPLACED_JOB_FIELDS } from './errors.ts';
 
 const JobStatusText = oneOfField(JOB_STATUSES, 'COMPLETED, FAILED and CANCELLED are final.');
 const JobTypeText = oneOfField(JOB_TYPES, 'What kind of work it is; a chain has several segments.');

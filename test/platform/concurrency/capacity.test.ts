@@ -5,7 +5,7 @@ import type { ImageWorkers } from '../../../src/imaging/images/image-workers.ts'
 import { libuvThreadCount } from '../../../src/platform/concurrency/capacity.ts';
 import type { ObjectStore } from '../../../src/platform/stores/objects/port.ts';
 import { UploadIntake } from '../../../src/product/assets/uploads/intake.ts';
-import { ItemPrefetch } from '../../../src/product/jobs/engine/prefetch.ts';
+import { ItemPrefetch } from '../../../src/product/jobs/engine/active-job.ts';
 import { JobEndWaiters } from '../../../src/product/jobs/waits.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 

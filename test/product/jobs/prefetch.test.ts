@@ -1,7 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { ActiveJob } from '../../../src/product/jobs/engine/active-job.ts';
-import { ItemPrefetch } from '../../../src/product/jobs/engine/prefetch.ts';
+import { ActiveJob, ItemPrefetch } from '../../../src/product/jobs/engine/active-job.ts';
 import type { JobDocument } from '../../../src/product/jobs/job.ts';
 
 const SEEN = 60;

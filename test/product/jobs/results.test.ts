@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { resultFileName } from '../../../src/product/jobs/results/results.ts';
+import { resultFileName } from '../../../src/product/jobs/results.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { ended, submit } from './jobs.ts';
 

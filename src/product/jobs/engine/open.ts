@@ -1,6 +1,6 @@
 import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import type { JobsContext } from '../context.ts';
-import type { PerformItemWork } from '../item-work.ts';
+import type { PerformItemWork } from '../rules.ts';
 import { JobAdmission } from './admission.ts';
 import { JobCompletion } from './completion.ts';
 import { JobMetrics } from './metrics.ts';

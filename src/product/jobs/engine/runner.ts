@@ -3,7 +3,14 @@ import { randomText } from '../../../platform/ids/ids.ts';
 import { FairQueue } from '../../../platform/queues/fair-queue.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { JobsContext } from '../context.ts';
-import type { PerformItemWork } from '../item-work.ts';
+import {
+  isUncountedTry,
+  itemRetryDelayMs,
+  type ItemWorkFailure,
+  type PerformItemWork,
+  permanentFailureOutcome,
+  storeOutageDelayMs,
+} from '../rules.ts';
 import {
   type ClaimedItem,
   type ItemDocument,
@@ -14,16 +21,15 @@ import {
   type JobType,
 } from '../job.ts';
 import {
-  type ItemWorkFailure,
-  isUncountedTry,
-  itemRetryDelayMs,
-  permanentFailureOutcome,
-  storeOutageDelayMs,
-} from '../rules.ts';
-import { ActiveJob, Preclaim, type RunnerItemSlot, type WorkKind, workKindOf } from './active-job.ts';
+  ActiveJob,
+  ItemPrefetch,
+  Preclaim,
+  type RunnerItemSlot,
+  type WorkKind,
+  workKindOf,
+} from './active-job.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
-import { ItemPrefetch } from './prefetch.ts';
 
 /** How long a claim is valid, and how often it is renewed. */
 const LEASE_MS = 30_000;

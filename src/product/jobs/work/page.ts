@@ -7,7 +7,7 @@ import { templatePageWarnings } from '../../templates/findings.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
 import { findPageAssets, readPageAssets } from '../../transforms/page-assets.ts';
-import type { JobFonts } from '../font-warnings.ts';
+import type { JobFonts } from '../estimate.ts';
 import { type ItemCall, ItemFailureError, type SegmentResult } from './perform.ts';
 
 export interface PageWorkOptions extends JobFonts {

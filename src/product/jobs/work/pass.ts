@@ -10,7 +10,7 @@ import type { JobAssets } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { comparisonWarnings } from '../../transforms/compare.ts';
 import { findPassWarnings } from '../../transforms/fonts.ts';
-import type { JobFonts } from '../font-warnings.ts';
+import type { JobFonts } from '../estimate.ts';
 import { isBatchJob } from '../rules.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 

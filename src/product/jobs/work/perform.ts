@@ -14,11 +14,13 @@ import { newIntermediateKey } from '../intermediates.ts';
 import {
   ItemAbandonedError,
   ItemStoppedError,
+  itemTimesOf,
+  type ItemWorkFailure,
+  itemWorkFailureOf,
   type PerformItemWork,
   type WorkSignals,
-} from '../item-work.ts';
+} from '../rules.ts';
 import type { ChainProgress, ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
-import { type ItemWorkFailure, itemTimesOf, itemWorkFailureOf } from '../rules.ts';
 
 /** The result of a segment, or of a page, for one item, with its warnings. */
 export type SegmentResult = { warnings?: CallWarning[] } & (
