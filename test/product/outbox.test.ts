@@ -5,8 +5,7 @@ import { newId } from '../../src/platform/ids/ids.ts';
 import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
-import { StoredEventOutbox } from '../../src/product/events/open.ts';
-import { ENDPOINTS_COLLECTION_NAME } from '../../src/product/events/subscriptions.ts';
+import { ENDPOINTS_COLLECTION_NAME, StoredEventOutbox } from '../../src/product/events/open.ts';
 
 const AT = new Date('2026-05-04T03:02:01.000Z');
 

@@ -1,13 +1,113 @@
+import type { FastifyInstance } from 'fastify';
+import { sendCreated } from '../../platform/http/created.ts';
+import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import { type FeedbackRoutesOptions, feedbackRoutes } from './routes.ts';
-import { FeedbackStore } from './store.ts';
+import { hasMoreCharacters } from '../../platform/values/lengths.ts';
+import type { CallGate } from '../accounts/gate/gate.ts';
+import {
+  Feedback,
+  FEEDBACK_KINDS,
+  FeedbackQuery,
+  FeedbackRequest,
+  MAX_FEEDBACK_CONTEXT_CHARACTERS,
+  MAX_FEEDBACK_MESSAGE_CHARACTERS,
+} from './schema.ts';
+import { type FeedbackReport, FeedbackStore } from './store.ts';
 
-export interface FeedbackOptions extends Omit<FeedbackRoutesOptions, 'store'> {
+interface FeedbackOptions extends Omit<FeedbackRoutesOptions, 'store'> {
   documents: DocumentStore;
 }
 
 export async function openFeedback({ documents, gate, now }: FeedbackOptions): Promise<ProductSlice> {
   const store = await FeedbackStore.open(documents);
   return { routes: (app) => feedbackRoutes(app, { store, gate, now }) };
+}
+
+interface FeedbackRoutesOptions {
+  store: FeedbackStore;
+  gate: CallGate;
+  now: () => Date;
+}
+
+/** The routes of reports about gaps and bugs, from agents and people. */
+async function feedbackRoutes(
+  app: FastifyInstance,
+  { store, gate, now }: FeedbackRoutesOptions,
+): Promise<void> {
+  app.get<{ Querystring: FeedbackQuery }>(
+    '/feedback',
+    {
+      schema: {
+        summary: 'List your reports',
+        description: 'Newest first.',
+        querystring: FeedbackQuery,
+        response: { 200: pageSchemaOf(Feedback) },
+      },
+    },
+    async (request) => {
+      const { rows, meta } = await store.list(gate.requireCaller(request).accountId, request.query);
+      return successEnvelope('Reports listed.', rows, meta);
+    },
+  );
+
+  app.post<{ Body: FeedbackRequest }>(
+    '/feedback',
+    {
+      config: { idempotency: 'kept' },
+      schema: {
+        summary: 'Report a gap or a bug',
+        description: 'Free: it costs no credit and starts no job.',
+        body: FeedbackRequest,
+        response: { 201: envelopeSchemaOf(Feedback) },
+      },
+    },
+    async (request, reply) => {
+      const report = feedbackReportOf(request.body);
+      const feedback = await store.insert(gate.requireCaller(request), report, now());
+      return sendCreated(reply, '/feedback', 'Report filed.', feedback);
+    },
+  );
+}
+
+/**
+ * A stored report: its kind in lower case, its message trimmed.
+ * @throws ApiError invalid_param on kind, message or context.
+ */
+function feedbackReportOf({ kind, message, ...rest }: FeedbackRequest): FeedbackReport {
+  const report = { ...rest, kind: checkKind(kind), message: checkMessage(message) };
+  if (rest.context !== undefined) checkContext(rest.context);
+  return report;
+}
+
+function checkKind(sent: string): Feedback['kind'] {
+  const kind = FEEDBACK_KINDS.find((known) => known === sent.toLowerCase());
+  if (kind === undefined) {
+    throw invalidParamError('kind', `kind must be one of ${FEEDBACK_KINDS.join(', ')}.`, {
+      allowed: FEEDBACK_KINDS,
+    });
+  }
+  return kind;
+}
+
+function checkMessage(sent: string): string {
+  const message = sent.trim();
+  if (message === '')
+    throw invalidParamError('message', 'message is blank: say what happened or what is missing.');
+  if (hasMoreCharacters(message, MAX_FEEDBACK_MESSAGE_CHARACTERS))
+    throw tooLong('message', MAX_FEEDBACK_MESSAGE_CHARACTERS);
+  return message;
+}
+
+function checkContext(context: Record<string, unknown>): void {
+  if (hasMoreCharacters(JSON.stringify(context), MAX_FEEDBACK_CONTEXT_CHARACTERS))
+    throw tooLong('context', MAX_FEEDBACK_CONTEXT_CHARACTERS);
+}
+
+function tooLong(param: 'message' | 'context', limit: number) {
+  const measured = param === 'context' ? 'context as JSON' : 'message';
+  return invalidParamError(param, `${measured} is too long: at most ${limit} characters are allowed.`, {
+    limit,
+  });
 }

@@ -8,8 +8,10 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
-import type { FeedbackReport } from './rules.ts';
 import type { Feedback } from './schema.ts';
+
+/** The stored part of a report. */
+export type FeedbackReport = Pick<Feedback, 'kind' | 'message' | 'op' | 'context'>;
 
 /**
  * A stored report. Its context is stored as JSON text, because the caller chooses its keys, and not every store accepts

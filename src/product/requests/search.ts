@@ -1,3 +1,5 @@
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
 import {
   cutListPage,
   type ListingScope,
@@ -12,11 +14,17 @@ import {
   type MessageChannels,
 } from '../../platform/stores/coordination/questions.ts';
 import { sortBy } from '../../platform/stores/documents/port.ts';
-import { matchesRequestFilters, type RequestFilters } from './filters.ts';
-import { groupRequestErrors, mergeErrorGroups } from './groups.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import type { KeptRequest } from './kept-request.ts';
 import type { NumberedRequest, RecentRequests } from './recent-requests.ts';
-import { requestRecordOf } from './responses.ts';
-import type { RequestErrorGroup, RequestListQuery, RequestRecord } from './schema.ts';
+import {
+  groupRequestErrors,
+  mergeErrorGroups,
+  operationNameOf,
+  requestRecordOf,
+  routePatternOf,
+} from './responses.ts';
+import type { RequestErrorGroup, RequestFilterQuery, RequestListQuery, RequestRecord } from './schema.ts';
 
 /** The position of a request among those of all processes. */
 interface RowPosition {
@@ -158,4 +166,69 @@ function compared(one: string, other: string): number {
 /** Whether a request is older than a position. */
 function isAfter({ at, position }: RowPosition, [lastAt, lastPosition]: readonly unknown[]): boolean {
   return at === lastAt ? position < String(lastPosition) : at < String(lastAt);
+}
+
+/** Filters of recent requests. */
+interface RequestFilters extends Omit<RequestFilterQuery, 'status' | 'from' | 'to'> {
+  /** In lower case. */
+  status?: string;
+  /** Epoch milliseconds. */
+  from?: number;
+  /** Epoch milliseconds. */
+  to?: number;
+}
+
+/** The key name of calls without a key, as in GET /usage. */
+const CONSOLE = 'console';
+const STATUS = /^[1-5](\d\d|xx)$/;
+
+/** @throws ApiError invalid_param on status, from or to. */
+export function parseRequestFilters(sent: RequestFilterQuery): RequestFilters {
+  const { status, from, to, errorCode, operation, path, requestId, apiKeyId } = sent;
+  return withoutAbsentFields({
+    status: status === undefined ? undefined : readStatus(status),
+    from: readBound('from', from),
+    to: readBound('to', to),
+    ...{ errorCode, operation, path, requestId, apiKeyId },
+  });
+}
+
+/** Whether a request passes all filters. */
+function matchesRequestFilters(request: KeptRequest, filters: RequestFilters): boolean {
+  const { status, errorCode, operation, path, requestId, apiKeyId, from, to } = filters;
+  return (
+    (status === undefined || isOf(status, request.status)) &&
+    (errorCode === undefined || request.refusal?.code === errorCode) &&
+    (requestId === undefined || request.id === requestId) &&
+    (apiKeyId === undefined || (request.apiKeyId ?? CONSOLE) === apiKeyId) &&
+    (from === undefined || request.atMs >= from) &&
+    (to === undefined || request.atMs < to) &&
+    (operation === undefined || operationNameOf(request) === operation) &&
+    (path === undefined || request.path.startsWith(path) || routePatternOf(request).startsWith(path))
+  );
+}
+
+/**
+ * Whether a status matches the filter.
+ * @param filter a status, or a class of statuses such as `4xx`.
+ */
+function isOf(filter: string, status: number): boolean {
+  const text = String(status);
+  return filter.endsWith('xx') ? filter[0] === text[0] : filter === text;
+}
+
+function readStatus(sent: string): string {
+  const status = sent.toLowerCase();
+  if (STATUS.test(status)) return status;
+  throw invalidParamError('status', 'status must be a status such as 404, or a class of them such as 4xx.');
+}
+
+function readBound(param: 'from' | 'to', sent: string | undefined): number | undefined {
+  if (sent === undefined) return undefined;
+  const instant = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
+  if (instant !== null) return instant.getTime();
+  throw invalidParamError(
+    param,
+    `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`,
+  );
 }

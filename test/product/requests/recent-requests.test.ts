@@ -2,10 +2,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import type { KeptRequest } from '../../../src/product/requests/kept-request.ts';
+import {
+  type KeptRequest,
+  pathWithoutSecrets,
+  textWithoutSecrets,
+} from '../../../src/product/requests/kept-request.ts';
 import { RecentRequests } from '../../../src/product/requests/recent-requests.ts';
 import { answerRequestSearches, RequestSearch } from '../../../src/product/requests/search.ts';
-import { pathWithoutSecrets, textWithoutSecrets } from '../../../src/product/requests/secrets.ts';
 
 const START_MS = Date.parse('2026-01-31T12:00:00Z');
 const HOUR_MS = 3_600_000;

@@ -1,12 +1,14 @@
 // needs: both stores
 import t, { type Test } from 'tap';
 import { MAX_DELIVERY_ATTEMPTS } from '../../../src/product/webhooks/deliveries/attempt.ts';
-import { newDelivery } from '../../../src/product/webhooks/deliveries/delivery.ts';
-import { redeliverFailedEvents } from '../../../src/product/webhooks/deliveries/redelivering.ts';
+import { DeliveriesStore, newDelivery } from '../../../src/product/webhooks/deliveries/store.ts';
+import { redeliverFailedEvents } from '../../../src/product/webhooks/deliveries/routes.ts';
 import { releaseEndpointsByHolder } from '../../../src/product/webhooks/deliveries/schedule.ts';
-import { DeliveriesStore } from '../../../src/product/webhooks/deliveries/store.ts';
-import type { EndpointDocument } from '../../../src/product/webhooks/endpoints/endpoint.ts';
-import { EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../../../src/product/webhooks/endpoints/store.ts';
+import {
+  type EndpointDocument,
+  EndpointsStore,
+  MAX_CONSECUTIVE_FAILURES,
+} from '../../../src/product/webhooks/endpoints/store.ts';
 import { type Death, dyingStores } from '../../support/dying.ts';
 import { openTestStores } from '../../support/harness.ts';
 import { addEndpoint, newAccountId, startProcess } from './processes.ts';

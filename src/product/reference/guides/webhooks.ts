@@ -7,7 +7,7 @@ import {
   paragraphBlock,
   shellSampleBlock,
 } from '../../../platform/pages/page.ts';
-import { WEBHOOK_VERIFICATION_TEXT } from '../../webhooks/endpoints/verification.ts';
+import { WEBHOOK_VERIFICATION_TEXT } from '../../webhooks/endpoints/signing.ts';
 
 export const webhooksGuide: DocumentationPage = {
   title: 'Webhooks',

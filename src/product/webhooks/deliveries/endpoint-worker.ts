@@ -1,11 +1,9 @@
 import type { EventLog } from '../../../platform/tracing/log.ts';
 import type { EndpointDisabling } from '../endpoints/disabling.ts';
-import type { EndpointDocument } from '../endpoints/endpoint.ts';
-import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
+import { type EndpointDocument, type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
 import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
-import type { DeliveryDocument } from './delivery.ts';
+import type { DeliveriesStore, DeliveryDocument } from './store.ts';
 import type { WebhookMetrics } from './metrics.ts';
-import type { DeliveriesStore } from './store.ts';
 
 /**
  * The number of deliveries read at once from an endpoint's queue. An endpoint with more continues after other endpoints

@@ -1,7 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { EndpointsStore } from '../endpoints/store.ts';
-import type { DeliveryDocument } from './delivery.ts';
-import type { DeliveriesStore } from './store.ts';
+import type { DeliveriesStore, DeliveryDocument } from './store.ts';
 
 const DELAY_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300];
 /** The label of the result of an attempt. */

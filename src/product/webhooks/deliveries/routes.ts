@@ -5,10 +5,10 @@ import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { parseDate, parseRfc3339Instant } from '../../../platform/http/fields.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
-import type { EndpointDocument } from '../endpoints/endpoint.ts';
-import type { EndpointsStore } from '../endpoints/store.ts';
+import type { EndpointDocument, EndpointsStore } from '../endpoints/store.ts';
 import { deliveryNotFoundError, endpointDisabledError, tooManyAttemptsError } from '../errors.ts';
 import {
+  MAX_REDELIVERIES,
   RedeliverFailedBody,
   RedeliverFailedResult,
   WebhookDeliveriesQuery,
@@ -18,11 +18,15 @@ import {
   WebhookEndpointParams,
 } from '../schema.ts';
 import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';
-import { type DeliveryDocument, deliveryDataOf, newRedelivery, newTestDelivery } from './delivery.ts';
-import { redeliverFailedEvents } from './redelivering.ts';
 import { scheduleEndpointsNow } from './schedule.ts';
 import type { AttemptSlots } from './slots.ts';
-import type { DeliveriesStore } from './store.ts';
+import {
+  type DeliveriesStore,
+  deliveryDataOf,
+  type DeliveryDocument,
+  newRedelivery,
+  newTestDelivery,
+} from './store.ts';
 
 interface DeliveriesRoutesOptions {
   endpoints: EndpointsStore;
@@ -194,4 +198,37 @@ function readSince(sent: string): Date {
   const since = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
   if (since !== null) return since;
   throw invalidParamError('since', 'since must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).');
+}
+
+interface RedeliveringOptions {
+  deliveries: DeliveriesStore;
+  coordination: Coordination;
+  now: () => Date;
+}
+
+/** The number of records that are copied at once, with their bodies. */
+const BATCH = 100;
+
+/**
+ * Queues each event again whose last delivery to an endpoint failed, if it was queued since an instant, oldest first.
+ * @returns how many were queued, and how many are left above the limit of one call.
+ */
+export async function redeliverFailedEvents(
+  endpoint: EndpointDocument,
+  since: Date,
+  { deliveries, coordination, now }: RedeliveringOptions,
+): Promise<{ queued: number; left: number }> {
+  const { accountId, _id: endpointId } = endpoint;
+  const failed = await deliveries.findUnreceived(accountId, endpointId, since);
+  const ids = failed.slice(0, MAX_REDELIVERIES);
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const batch = await deliveries.findMany(accountId, endpointId, ids.slice(at, at + BATCH));
+    // The sequence keeps the order of events that are due at one instant.
+    await deliveries.insert(
+      batch.map((sent, index) => ({ ...newRedelivery(sent, endpoint, now()), sequence: at + index })),
+    );
+    // Stored deliveries are sent, even if the process dies before the next batch.
+    await scheduleEndpointsNow(coordination, [{ accountId, endpointId }]);
+  }
+  return { queued: ids.length, left: failed.length - ids.length };
 }

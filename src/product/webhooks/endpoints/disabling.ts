@@ -2,8 +2,7 @@ import type { SendMail } from '../../../platform/mail.ts';
 import type { EventLog } from '../../../platform/tracing/log.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import type { DeliveriesStore } from '../deliveries/store.ts';
-import type { EndpointDocument } from './endpoint.ts';
-import { type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from './store.ts';
+import { type EndpointDocument, type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from './store.ts';
 
 interface DisablingOptions {
   endpoints: EndpointsStore;

@@ -18,10 +18,8 @@ import {
   WebhookEndpointSecretData,
 } from '../schema.ts';
 import type { EndpointDisabling } from './disabling.ts';
-import { endpointDataOf } from './endpoint.ts';
-import { newSigningSecret } from './signing.ts';
-import type { EndpointsStore } from './store.ts';
-import { WEBHOOK_VERIFICATION_TEXT } from './verification.ts';
+import { endpointDataOf, type EndpointsStore } from './store.ts';
+import { newSigningSecret, WEBHOOK_VERIFICATION_TEXT } from './signing.ts';
 
 interface EndpointRoutesOptions {
   endpoints: EndpointsStore;
