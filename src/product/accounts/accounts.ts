@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { newId } from '../../platform/ids/ids.ts';
+import { newId, randomText } from '../../platform/ids/ids.ts';
 import { DuplicateKeyError } from '../../platform/stores/documents/port.ts';
-import { apiKeyHint, hashSecret, newApiKeyText } from './keys.ts';
 import { hashPassword } from './sign-in/passwords.ts';
 import type { AccountDocument, AccountsStore, ApiKeyDocument } from './store.ts';
 
@@ -65,4 +65,30 @@ export async function createApiKey(
   };
   await store.insertKey(apiKey);
   return { apiKey, key: text };
+}
+
+const PREFIX = 'drk_';
+const SECRET_CHARACTERS = 40;
+
+/** The length of every API key that the service generates, in characters. */
+export const API_KEY_CHARACTERS = PREFIX.length + SECRET_CHARACTERS;
+
+/** The text of a new API key (238 random bits). It is shown once; only its hash is stored. */
+export function newApiKeyText(): string {
+  return PREFIX + randomText(SECRET_CHARACTERS);
+}
+
+/** Whether a text is meant as an API key. */
+export function looksLikeApiKey(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
+/** The form in which a secret is stored and looked up: its SHA-256 in base64url. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+/** The part of a key that a listing shows: its prefix and the last 4 characters. */
+function apiKeyHint(key: string): string {
+  return `${PREFIX}…${key.slice(-4)}`;
 }

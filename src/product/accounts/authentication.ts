@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ApiError, type ApiErrorContext } from '../../platform/http/errors/errors.ts';
-import { API_KEY_CHARACTERS, hashSecret, looksLikeApiKey } from './keys.ts';
+import { API_KEY_CHARACTERS, hashSecret, looksLikeApiKey } from './accounts.ts';
 import { CREDENTIAL_CACHE_MS } from './revocations.ts';
 import type { SessionCookie } from './sign-in/cookie.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';

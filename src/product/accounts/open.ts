@@ -2,14 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import { accountRoutes } from './account-routes.ts';
+import { accountRoutes, keyRoutes } from './routes.ts';
 import { Authentication } from './authentication.ts';
 import { CallGate, type GateSettings } from './gate/gate.ts';
-import { keyRoutes } from './key-routes.ts';
 import type { Account } from './schema.ts';
 import { SessionCookie } from './sign-in/cookie.ts';
-import { sessionRoutes } from './sign-in/routes.ts';
-import { sessionListRoutes } from './sign-in/session-routes.ts';
+import { sessionListRoutes, sessionRoutes } from './sign-in/routes.ts';
 import { AccountsStore } from './store.ts';
 
 interface AccountsOptions {

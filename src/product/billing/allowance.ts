@@ -1,9 +1,8 @@
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { randomText } from '../../platform/ids/ids.ts';
-import { insufficientCreditError } from './errors.ts';
-import type { CreditMovements } from './movements.ts';
-import { billingPeriodOf, correctFuturePeriods, runsLeftIn } from './period.ts';
-import { type PlanWithoutStorage, UNLIMITED_RUNS } from './plans.ts';
+import { DAY_MS } from '../../platform/values/units.ts';
+import { type CreditMovements, insufficientCreditError } from './movements.ts';
+import { billingPeriodOf, type PlanWithoutStorage, runsLeftIn, UNLIMITED_RUNS } from './plans.ts';
 import {
   availableCreditsOf,
   type BillingAccount,
@@ -185,4 +184,16 @@ function insufficient({ processLimit, overageCredits }: PlanWithoutStorage, topU
     topUpUrl,
     { processLimit, overageCredits },
   );
+}
+
+/** The tolerated difference between the clocks of two hosts. */
+const MAX_SKEW_MS = DAY_MS;
+
+/**
+ * Corrects counts whose period was begun by a clock that was far ahead. Otherwise all runs would be counted in that
+ * period until its month has come. Runs that were counted meanwhile stay counted.
+ */
+function correctFuturePeriods(store: BillingStore, now: Date): Promise<number> {
+  const latest = billingPeriodOf(new Date(now.getTime() + MAX_SKEW_MS));
+  return store.turnBackPeriods(latest, billingPeriodOf(now));
 }

@@ -1,8 +1,11 @@
 import { DAY_MS } from '../../platform/values/units.ts';
-import { insufficientCreditError } from './errors.ts';
-import type { AccountSnapshot, CreditMovement, CreditMovements } from './movements.ts';
-import { billingPeriodOf, runsLeftIn } from './period.ts';
-import { type PlanWithoutStorage, UNLIMITED_RUNS } from './plans.ts';
+import {
+  type AccountSnapshot,
+  type CreditMovement,
+  type CreditMovements,
+  insufficientCreditError,
+} from './movements.ts';
+import { billingPeriodOf, type PlanWithoutStorage, runsLeftIn, UNLIMITED_RUNS } from './plans.ts';
 import {
   availableCreditsOf,
   type BillingAccount,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import { newId } from '../../platform/ids/ids.ts';
 import type { DocumentFilter } from '../../platform/stores/documents/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -243,4 +244,17 @@ function rowOf(account: BillingAccount, movement: CreditMovement, now: Date): Le
     note,
     createdAt: now.toISOString(),
   };
+}
+
+/**
+ * The error 402: the balance is too low.
+ * @param message names what is missing and how to correct it.
+ * @param topUpUrl the URL for adding credits.
+ */
+export function insufficientCreditError(
+  message: string,
+  topUpUrl: string,
+  details: Record<string, unknown>,
+): ApiError {
+  return new ApiError('insufficient_credit', message, { details: { ...details, topUpUrl } });
 }

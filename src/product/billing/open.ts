@@ -5,12 +5,18 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import type { Account, AccountLimits } from '../accounts/schema.ts';
 import type { AccountsStore } from '../accounts/store.ts';
 import { RunAllowance } from './allowance.ts';
-import { createAccountDescriber } from './description.ts';
 import { JobHolds } from './holds.ts';
 import { CreditMovements } from './movements.ts';
-import type { Plan } from './plans.ts';
-import { billingRoutes } from './routes.ts';
-import { BillingStore } from './store.ts';
+import {
+  billingPeriodBounds,
+  billingPeriodOf,
+  type Plan,
+  type PlanWithoutStorage,
+  runsLeftIn,
+  runsUsedIn,
+} from './plans.ts';
+import { accountCreditsOf, billingRoutes } from './routes.ts';
+import { BillingStore, type RunCount } from './store.ts';
 import { createSyncUsageSource, SyncRunCounter } from './sync-runs.ts';
 import type { UsageSource } from './usage.ts';
 
@@ -65,5 +71,57 @@ export async function openBilling(options: BillingOptions): Promise<BillingSlice
       { name: 'notes of runs', sweep: () => holds.sweep() },
     ],
     stop: () => syncRuns.end(),
+  };
+}
+
+interface DescriptionOptions {
+  accounts: AccountsStore;
+  billing: BillingStore;
+  syncRuns: SyncRunCounter;
+  plan: (id: string) => Plan;
+  /** The number of the account's assets. */
+  countAssets: (accountId: string) => Promise<number>;
+  limits: AccountLimits;
+  now: () => Date;
+}
+
+/** The description of an account: its identity, its balance, and what its plan allows. */
+function createAccountDescriber(options: DescriptionOptions): (accountId: string) => Promise<Account> {
+  const { accounts, billing, syncRuns, plan, countAssets, limits, now } = options;
+
+  return async (accountId) => {
+    await syncRuns.catchUp();
+    const [account, money, stored] = await Promise.all([
+      accounts.find(accountId),
+      billing.find(accountId),
+      countAssets(accountId),
+    ]);
+    if (account === null || money === null) throw new Error(`The account ${accountId} is gone.`);
+    const { _id: id, email, name, plan: planId, createdAt } = account;
+    const terms = plan(planId);
+    return {
+      id,
+      email,
+      name,
+      plan: planId,
+      createdAt,
+      credits: accountCreditsOf(money),
+      processing: processingOf(money.processing, terms, now()),
+      assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
+      limits,
+    };
+  };
+}
+
+/** The count of the current month. */
+function processingOf(processing: RunCount, terms: PlanWithoutStorage, now: Date): Account['processing'] {
+  const period = billingPeriodOf(now);
+  const { start, end } = billingPeriodBounds(period);
+  return {
+    limit: terms.processLimit,
+    used: runsUsedIn(period, processing),
+    left: runsLeftIn(period, processing, terms),
+    periodStart: start.toISOString(),
+    periodEnd: end.toISOString(),
   };
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import data from '../../../config/plans.json' with { type: 'json' };
 import { checkDataFile, exactObjectSchema } from '../../platform/checked-data.ts';
+import type { RunCount } from './store.ts';
 
 const Plan = exactObjectSchema({
   id: Type.String({ minLength: 1 }),
@@ -55,4 +56,33 @@ export function requirePlan(plans: readonly Plan[], id: string): Plan {
   if (plan === undefined)
     throw new Error(`An account is on the plan ${id}, which config/plans.json does not have.`);
   return plan;
+}
+
+/** `YYYY-MM`: the billing period of an instant, which is the calendar month in UTC. */
+export function billingPeriodOf(instant: Date): string {
+  return instant.toISOString().slice(0, 7);
+}
+
+/** The first instant of the period, and of the next period. */
+export function billingPeriodBounds(period: string): { start: Date; end: Date } {
+  const start = new Date(`${period}-01T00:00:00.000Z`);
+  const end = new Date(start);
+  end.setUTCMonth(end.getUTCMonth() + 1);
+  return { start, end };
+}
+
+/** The runs that are used in a period. The stored count may belong to an earlier period. */
+export function runsUsedIn(period: string, processing: RunCount): number {
+  return processing.period < period ? 0 : processing.used;
+}
+
+/** The runs of the allowance that are left in a period; UNLIMITED on a plan without a limit. */
+export function runsLeftIn(
+  period: string,
+  processing: RunCount,
+  { processLimit }: PlanWithoutStorage,
+): number {
+  return processLimit === UNLIMITED_RUNS
+    ? UNLIMITED_RUNS
+    : Math.max(0, processLimit - runsUsedIn(period, processing));
 }

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { AccountCredits } from '../accounts/schema.ts';
 import type { CreditMovements } from './movements.ts';
-import { accountCreditsOf, ledgerEntryOf } from './responses.ts';
 import { LedgerEntry, LedgerQuery, UsageQuery, UsageReport } from './schema.ts';
-import type { BillingStore } from './store.ts';
+import { availableCreditsOf, type BillingAccount, type BillingStore, type LedgerRow } from './store.ts';
 import { MAX_FLUSH_DELAY_MS, type SyncRunCounter } from './sync-runs.ts';
 import { parseUsageWindow, readUsage, type UsageSource } from './usage.ts';
 
@@ -79,4 +79,18 @@ export async function billingRoutes(app: FastifyInstance, options: BillingRoutes
       });
     },
   );
+}
+
+/** The credits of an account as the API shows them. */
+export function accountCreditsOf({
+  balance,
+  held,
+}: Pick<BillingAccount, 'balance' | 'held'>): AccountCredits {
+  return { balance, held, available: availableCreditsOf({ balance, held }) };
+}
+
+/** A movement as the API shows it. */
+function ledgerEntryOf(row: LedgerRow): LedgerEntry {
+  const { _id: id, type, credits, held, balanceAfter, jobId, note, createdAt } = row;
+  return { id, type, credits, held, balanceAfter, ...withoutAbsentFields({ jobId, note }), createdAt };
 }

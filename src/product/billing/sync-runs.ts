@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomText } from '../../platform/ids/ids.ts';
-import { billingPeriodOf } from './period.ts';
-import type { PlanWithoutStorage } from './plans.ts';
+import { billingPeriodOf, type PlanWithoutStorage } from './plans.ts';
 import type { BillingStore } from './store.ts';
 import { CONSOLE_USAGE_KEY, divideUsageWindow, type UsageSource, type UsageWindow } from './usage.ts';
 import type { HourlyUsage, MinuteUsage, UsageStore } from './usage-store.ts';

@@ -1,7 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import type { BootstrapResult } from '../../../src/product/accounts/bootstrap.ts';
-import { welcomeText } from '../../../src/product/accounts/welcome.ts';
+import { type BootstrapResult, welcomeText } from '../../../src/product/accounts/bootstrap.ts';
 
 const URL_HERE = 'http://127.0.0.1:3000';
 const SIGN_IN = `${URL_HERE}/console/sign-in#lnk_abc`;

@@ -18,15 +18,16 @@ import {
 import { invalidateCredentials } from '../revocations.ts';
 import { AccountCallCounts } from './account-calls.ts';
 import { AdmissionCache } from './admission-cache.ts';
-import { type RateWindowState, sendRateLimitHeaders } from './budget.ts';
 import {
   addressBlockedError,
   findRouteCheckError,
   missingCredentialError,
   noSlotLeftError,
+  type RateWindowState,
+  sendRateLimitHeaders,
   sessionRequiredError,
   tooManyRequestsError,
-} from './errors.ts';
+} from './responses.ts';
 import { type CallSlotKind, CallSlots } from './slots.ts';
 
 /** The most calls of an account that may wait for jobs at once. */

@@ -1,5 +1,5 @@
 import { newId, randomText } from '../../../platform/ids/ids.ts';
-import { hashSecret } from '../keys.ts';
+import { hashSecret } from '../accounts.ts';
 import type { AccountsStore, SessionDocument } from '../store.ts';
 
 export const CONSOLE_SESSION_LIFE_MS = 12 * 60 * 60 * 1000;

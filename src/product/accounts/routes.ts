@@ -6,8 +6,33 @@ import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { createApiKey } from './accounts.ts';
 import type { CallGate } from './gate/gate.ts';
-import { ApiKey, ApiKeyParams, NewApiKey, NewApiKeyBody } from './schema.ts';
+import { Account, ApiKey, ApiKeyParams, NewApiKey, NewApiKeyBody } from './schema.ts';
 import type { AccountsStore, ApiKeyDocument } from './store.ts';
+
+interface AccountRoutesOptions {
+  gate: CallGate;
+  /** Describes an account with its credits, which the billing slice knows. */
+  describe: (accountId: string) => Promise<Account>;
+}
+
+/** The routes of the account to which the credential belongs. */
+export async function accountRoutes(
+  app: FastifyInstance,
+  { gate, describe }: AccountRoutesOptions,
+): Promise<void> {
+  app.get(
+    '/account',
+    {
+      schema: {
+        summary: 'Read your account',
+        description: 'The account of the credential, with its plan.',
+        response: { 200: envelopeSchemaOf(Account) },
+      },
+    },
+    async (request) =>
+      successEnvelope('Account read.', await describe(gate.requireCaller(request).accountId)),
+  );
+}
 
 interface KeyRoutesOptions {
   store: AccountsStore;
