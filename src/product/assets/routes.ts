@@ -8,7 +8,7 @@ import { type AssetDocument, assetDataOf } from './asset.ts';
 import type { AssetLinks } from './content/links.ts';
 import { assetNotFoundError } from './errors.ts';
 import { DEFAULT_HASH_DISTANCE } from './likeness.ts';
-import { findAsset, findAssetWithContent } from './records.ts';
+import { findAsset, findAssetWithContent } from './content/reader.ts';
 import type { AssetRemoval } from './removal.ts';
 import { linkExpiry } from './rules.ts';
 import { Asset, AssetLink, AssetLinkQuery, AssetListQuery, AssetParams, ListedAsset } from './schema.ts';

@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import type { DeliveryAddress } from './address.ts';
-import { acceptedModernFormats } from './formats.ts';
-import type { SigningAccount, SigningKeyCache } from './keys/signers.ts';
-import type { PictureRecipes } from './recipes.ts';
+import { acceptedModernFormats, type PictureRecipes } from './recipes.ts';
+import type { SigningAccount, SigningKeyCache } from './signers.ts';
 import type { RequestedPicture } from './resolver.ts';
 
 const MAX_CHARACTERS = 8 * MEGABYTE_BYTES;

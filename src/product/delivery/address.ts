@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { parseVersionedReference } from '../../platform/ids/slugs.ts';
 
 /** The formats that an address may end with. */
@@ -5,7 +6,7 @@ export const ADDRESS_EXTENSIONS = ['jpg', 'jpeg', 'png', 'webp', 'avif', 'gif', 
 export type AddressExtension = (typeof ADDRESS_EXTENSIONS)[number];
 
 /** Where the picture of an address comes from. */
-export type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
+type AddressSource = { kind: 'asset'; assetId: string } | { kind: 'url'; url: string };
 
 /** A width that the address of a responsive picture names. */
 export interface RequestedWidth {
@@ -169,4 +170,22 @@ function percentDecoded(text: string): string | null {
 function splitOnce(text: string, separator: string): string[] {
   const at = text.indexOf(separator);
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+/** The characters of a signature: 192 bits of the HMAC in base64url. */
+const SIGNATURE_CHARACTERS = 32;
+
+/**
+ * The signature of a message: the first 32 characters of the base64url of its HMAC-SHA256. The HMAC key is the text of
+ * the secret, exactly as it was returned to the account.
+ */
+export function signatureOf(secret: string, message: string): string {
+  return createHmac('sha256', secret).update(message).digest('base64url').slice(0, SIGNATURE_CHARACTERS);
+}
+
+/** Whether a signature fits the message. The comparison takes constant time. */
+export function isSignatureOf(signature: string, secret: string, message: string): boolean {
+  const expected = Buffer.from(signatureOf(secret, message));
+  const given = Buffer.from(signature);
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }

@@ -14,11 +14,15 @@ import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { checkPresetWidths } from '../presets/rules.ts';
 import { parseImageSource } from '../transforms/input.ts';
-import { ADDRESS_PREFIX, MAX_ADDRESS_OPS, signedMessageOf } from './address.ts';
-import { formatOfExtension } from './formats.ts';
-import { signatureOf } from './keys/signing.ts';
-import type { SigningKeyDocument, SigningKeysStore } from './keys/store.ts';
-import { type PictureRecipe, type PictureRecipes, recipeOfPreset, recipeOfSteps } from './recipes.ts';
+import { ADDRESS_PREFIX, MAX_ADDRESS_OPS, signatureOf, signedMessageOf } from './address.ts';
+import {
+  formatOfExtension,
+  type PictureRecipe,
+  type PictureRecipes,
+  recipeOfPreset,
+  recipeOfSteps,
+} from './recipes.ts';
+import type { SigningKeyDocument, SigningKeysStore } from './keys.ts';
 import type { DeliveryLink, NewDeliveryLink, NewDeliveryLinks } from './schema.ts';
 
 /** The name of the key that is made for an account without keys. */

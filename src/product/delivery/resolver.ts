@@ -12,10 +12,17 @@ import type { RunAllowance } from '../billing/allowance.ts';
 import { type LoadedImage, loadCallImage, runCountedWork } from '../transforms/metered-call.ts';
 import type { DeliveryAddress } from './address.ts';
 import { noSuchPictureError } from './errors.ts';
-import { acceptedModernFormats, formatOfExtension, formatsForClient, type SourceFacts } from './formats.ts';
-import type { SigningAccount } from './keys/signers.ts';
+import {
+  acceptedModernFormats,
+  allowedWidthFor,
+  formatOfExtension,
+  formatsForClient,
+  type PictureRecipe,
+  type PictureRecipes,
+  type SourceFacts,
+} from './recipes.ts';
+import type { SigningAccount } from './signers.ts';
 import type { MadePicture, PictureRequest } from './pictures.ts';
-import { allowedWidthFor, type PictureRecipe, type PictureRecipes } from './recipes.ts';
 
 /** How long a picture of a public address is answered before the address is read again, in seconds. */
 export const URL_FRESH_SECONDS = HOUR_MS / 1000;

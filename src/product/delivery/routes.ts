@@ -1,18 +1,22 @@
 import { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { asApiError } from '../../platform/http/errors/failures.ts';
 import { refuseUnreadablePaths } from '../../platform/http/errors/unreadable-paths.ts';
 import { isEtagMatch } from '../../platform/http/hooks/caching.ts';
 import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { ADDRESS_PREFIX, parseDeliveryAddress } from './address.ts';
 import type { AddressCache, CachedAddress, SignedAddress } from './address-cache.ts';
+import { ADDRESS_PREFIX, parseDeliveryAddress } from './address.ts';
 import { isSourceError, noSuchPictureError, withDeliveryCaching } from './errors.ts';
 import { pictureCacheControl, pictureHeadersOf, quoteEtag } from './headers.ts';
-import type { SigningKeyCache } from './keys/signers.ts';
+import type { SignedLinks } from './links.ts';
 import type { CachedPicture, DeliveredPictures } from './pictures.ts';
 import type { AddressResolver } from './resolver.ts';
+import { type DeliveryLink, DeliveryLinks, NewDeliveryLinks } from './schema.ts';
+import type { SigningKeyCache } from './signers.ts';
 
 interface DeliveryRoutesOptions {
   gate: Pick<CallGate, 'isBlocked' | 'refuseWrong'>;
@@ -212,4 +216,41 @@ class DeliveryCalls {
       .headers(pictureHeadersOf(requested, picture))
       .header('cache-control', pictureCacheControl(address, requested, this.#options.now().getTime()));
   }
+}
+
+/** Serves POST /delivery-links, which makes addresses for callers that cannot sign them. */
+export async function linkRoutes(
+  app: FastifyInstance,
+  { links, gate }: { links: SignedLinks; gate: CallGate },
+): Promise<void> {
+  app.post<{ Body: NewDeliveryLinks }>(
+    '/delivery-links',
+    {
+      config: {
+        idempotency: 'unkept',
+        recheck: (request, { body }) =>
+          links.check(gate.requireCaller(request).accountId, body as NewDeliveryLinks),
+      },
+      schema: {
+        summary: 'Sign addresses of pictures',
+        description:
+          'Answers an address for an `<img>`, with `widths` a family with its srcset. Signed by the newest signing key of the account; one is made if there is none. Nothing is made or counted until the picture is asked for.',
+        body: NewDeliveryLinks,
+        response: { 200: envelopeSchemaOf(DeliveryLinks) },
+      },
+    },
+    async (request) => {
+      const { accountId } = gate.requireCaller(request);
+      const { links: sent, ...single } = request.body;
+      const [extra] = Object.keys(single);
+      if (sent !== undefined && extra !== undefined)
+        throw invalidParamError(extra, `${extra} may not accompany links: move it into a link.`);
+      const key = await links.signingKey(accountId);
+      if (sent === undefined) return successEnvelope('Address signed.', await links.link(key, single, ''));
+      const made: DeliveryLink[] = [];
+      // Links are made one by one, so that links with the same steps share the preset of the first.
+      for (const [index, link] of sent.entries()) made.push(await links.link(key, link, `links[${index}].`));
+      return successEnvelope('Addresses signed.', { links: made });
+    },
+  );
 }

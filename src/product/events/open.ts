@@ -79,7 +79,7 @@ export class OutboxStore {
 export interface EventOutbox {
   /**
    * Whether any endpoint wants events of this type, so that the writer can skip events without receivers. See
-   * subscriptions.ts for how old a negative answer may be.
+   * `WebhookSubscriptions` for how old a negative answer may be.
    */
   isWanted(accountId: string, type: WebhookEventType): Promise<boolean>;
   /**

@@ -1,7 +1,7 @@
 // needs: server, both stores
 import { createHash, createHmac } from 'node:crypto';
 import t from 'tap';
-import { signatureOf } from '../../../src/product/delivery/keys/signing.ts';
+import { signatureOf } from '../../../src/product/delivery/address.ts';
 import { openDelivering, signed } from './delivering.ts';
 
 const delivering = await openDelivering(t, { settings: { FAILED_AUTHENTICATIONS_PER_MINUTE: '1000' } });

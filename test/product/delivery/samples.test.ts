@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
-import { signatureOf } from '../../../src/product/delivery/keys/signing.ts';
+import { signatureOf } from '../../../src/product/delivery/address.ts';
 import { samplesIn } from '../../docs/reader.ts';
 import { sharedServer } from '../../support/harness.ts';
 import { signed, twoHalves } from './delivering.ts';

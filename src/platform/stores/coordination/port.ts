@@ -6,7 +6,7 @@
  * Limits that all processes of a host share, by key and time, are counted here: rate windows, failures, slots. Two
  * kinds of limits are counted elsewhere. Calls that wait for a thread wait in its process
  * (src/imaging/images/admission.ts), which knows when one is free. Stored things of an account are counted in its
- * documents (src/product/assets/asset-quota.ts, src/product/versioned-resources/documents.ts), because these counts
+ * documents (src/product/assets/quota.ts, src/product/versioned-resources/documents.ts), because these counts
  * must survive a restart.
  */
 

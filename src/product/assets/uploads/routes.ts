@@ -29,7 +29,7 @@ import {
   type IncomingImageReader,
   type IncomingImagesBody,
   openRawImage,
-} from './incoming.ts';
+} from './intake.ts';
 import { type ArrivedUpload, type UploadedAsset, type Uploads, uploadUrlExpiry } from './uploads.ts';
 
 interface UploadRoutesOptions {

@@ -15,7 +15,7 @@ import { isSignedLinkRequest, signedLinkQuery, verifySignedLink } from '../conte
 import { ticketNotAcceptedError, ticketWithoutBytesError } from '../errors.ts';
 import { MAX_UPLOAD_BYTES, UPLOAD_URL_LIFE_MS } from '../limits.ts';
 import { Asset, AssetParams, UploadTicket, UploadTicketBody, UploadTicketQuery } from '../schema.ts';
-import { type IncomingImage, openRawImage } from './incoming.ts';
+import { type IncomingImage, openRawImage } from './intake.ts';
 import { assetLabelsOf, uploadedAssetData } from './routes.ts';
 import type { Uploads } from './uploads.ts';
 

@@ -14,7 +14,7 @@ import {
   newAssetDocument,
   newObjectKey,
 } from '../asset.ts';
-import type { AssetQuota } from '../asset-quota.ts';
+import type { AssetQuota } from '../quota.ts';
 import type { AssetCollections } from '../collections.ts';
 import {
   alreadyUploadedError,
@@ -26,8 +26,7 @@ import { FAILED_ASSET_LIFE_MS, MAX_UNFINISHED_UPLOAD_MS, UPLOAD_URL_LIFE_MS } fr
 import type { AssetRemoval } from '../removal.ts';
 import { assetNameOrNull } from '../rules.ts';
 import type { AssetsStore } from '../store.ts';
-import type { IncomingImage } from './incoming.ts';
-import type { DescribedImage, UploadIntake } from './intake.ts';
+import type { DescribedImage, IncomingImage, UploadIntake } from './intake.ts';
 
 interface UploadsOptions {
   store: AssetsStore;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import { ACCOUNT_CHANGED_CHANNEL } from '../../accounts/revocations.ts';
-import type { AccountsStore } from '../../accounts/store.ts';
-import { isSignatureOf } from './signing.ts';
-import type { SigningKeysStore } from './store.ts';
+import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { ACCOUNT_CHANGED_CHANNEL } from '../accounts/revocations.ts';
+import type { AccountsStore } from '../accounts/store.ts';
+import { isSignatureOf } from './address.ts';
+import type { SigningKeysStore } from './keys.ts';
 
 const REVOKED = 'delivery/revoked';
 const MAX_SIGNERS = 10_000;
