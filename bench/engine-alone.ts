@@ -13,7 +13,7 @@ import { CreditMovements } from '../src/product/billing/movements.ts';
 import { type BillingAccount, BillingStore } from '../src/product/billing/store.ts';
 import { type JobsContext, openJobStores } from '../src/product/jobs/context.ts';
 import { JobLifecycle } from '../src/product/jobs/lifecycle.ts';
-import type { JobOrder } from '../src/product/jobs/order.ts';
+import type { JobOrder } from '../src/product/jobs/submit/order.ts';
 
 const PLAN = {
   id: 'scale',

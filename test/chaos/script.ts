@@ -6,7 +6,7 @@ import type { JobDefinitions } from '../../src/product/jobs/definitions.ts';
 import { itemTimesOf, type ItemWorkResult, type PerformItemWork } from '../../src/product/jobs/rules.ts';
 import type { ItemsStore } from '../../src/product/jobs/items-store.ts';
 import type { ClaimedItem, JobDocument } from '../../src/product/jobs/job.ts';
-import type { JobOrder } from '../../src/product/jobs/order.ts';
+import type { JobOrder } from '../../src/product/jobs/submit/order.ts';
 import type { JobsStore } from '../../src/product/jobs/store.ts';
 import type { Life } from './failpoints.ts';
 

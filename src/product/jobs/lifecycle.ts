@@ -6,7 +6,7 @@ import { notCancellableError } from './errors.ts';
 import type { PerformItemWork } from './rules.ts';
 import type { JobDocument } from './job.ts';
 import { JobReader } from './reading.ts';
-import { JobResuming } from './resuming.ts';
+import { JobResuming } from './submit/resuming.ts';
 import { JobSubmission } from './submit/submitting.ts';
 import { SubmissionUndoing } from './submit/undoing.ts';
 

@@ -12,11 +12,16 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
-import { estimateJobOrder, findFontWarnings, type JobFonts, type StepFontWarning } from './estimate.ts';
+import {
+  estimateJobOrder,
+  findFontWarnings,
+  type JobFonts,
+  type StepFontWarning,
+} from './submit/estimate.ts';
 import { parseJobFilters } from './filters.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 import type { JobLifecycle } from './lifecycle.ts';
-import type { JobOrder } from './order.ts';
+import type { JobOrder } from './submit/order.ts';
 import {
   isSummaryView,
   type JobView,

@@ -21,7 +21,7 @@ import {
   secondAssetUnreadyError,
 } from '../errors.ts';
 import { parseCreationWindow } from '../filters.ts';
-import type { JobOrder, JobOrderFields, NewItemFields } from '../order.ts';
+import type { JobOrder, JobOrderFields, NewItemFields } from './order.ts';
 import { type JobRequest, MAX_JOB_ITEMS } from '../schema.ts';
 
 export interface JobCheckDependencies {

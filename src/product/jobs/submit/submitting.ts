@@ -19,7 +19,7 @@ import {
   submitTimedOutError,
 } from '../errors.ts';
 import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { type JobOrder, type NewItemFields, refusePriceAboveMax } from '../order.ts';
+import { type JobOrder, type NewItemFields, refusePriceAboveMax } from './order.ts';
 import type { SubmissionUndoing } from './undoing.ts';
 
 /** The Idempotency-Key of a submit, and the fingerprint of its request. */

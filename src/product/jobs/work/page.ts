@@ -1,3 +1,4 @@
+import type { InstalledFonts } from '../../../imaging/fonts/fonts.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Renders } from '../../../imaging/renders/renders.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
@@ -7,10 +8,10 @@ import { templatePageWarnings } from '../../templates/findings.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { withAssetScheme } from '../../transforms/asset-references.ts';
 import { findPageAssets, readPageAssets } from '../../transforms/page-assets.ts';
-import type { JobFonts } from '../estimate.ts';
 import { type ItemCall, ItemFailureError, type SegmentResult } from './perform.ts';
 
-export interface PageWorkOptions extends JobFonts {
+export interface PageWorkOptions {
+  fonts: Pick<InstalledFonts, 'findWarnings'>;
   renders: Renders;
   imageWorkers: ImageWorkers;
   templates: Pick<TemplatesSlice, 'findForRender'>;

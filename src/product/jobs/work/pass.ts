@@ -1,3 +1,4 @@
+import type { InstalledFonts } from '../../../imaging/fonts/fonts.ts';
 import type { LayerFile, TransformCall, TransformResult } from '../../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
 import type { Readers } from '../../../imaging/readers/readers.ts';
@@ -10,14 +11,14 @@ import type { JobAssets } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';
 import { comparisonWarnings } from '../../transforms/compare.ts';
 import { findPassWarnings } from '../../transforms/fonts.ts';
-import type { JobFonts } from '../estimate.ts';
 import { isBatchJob } from '../rules.ts';
 import type { ItemCall, SegmentResult } from './perform.ts';
 
 /** Deadline for the work on an item. The wait for a thread does not count. */
 const DEADLINE_MS = 60_000;
 
-export interface PassWorkOptions extends JobFonts {
+export interface PassWorkOptions {
+  fonts: Pick<InstalledFonts, 'findWarnings'>;
   imageWorkers: ImageWorkers;
   readers: Readers;
   assets: JobAssets;

@@ -1,8 +1,8 @@
-import type { JobNeed } from '../billing/holds.ts';
-import type { StepWarning } from '../catalogue/checks/warnings.ts';
-import type { JobDefinition } from './definitions.ts';
-import { aboveMaxCreditsError } from './errors.ts';
-import type { ItemDocument, JobDocument } from './job.ts';
+import type { JobNeed } from '../../billing/holds.ts';
+import type { StepWarning } from '../../catalogue/checks/warnings.ts';
+import type { JobDefinition } from '../definitions.ts';
+import { aboveMaxCreditsError } from '../errors.ts';
+import type { ItemDocument, JobDocument } from '../job.ts';
 
 /** The type of a job, and its displayed names. */
 export type JobOrderFields = Pick<

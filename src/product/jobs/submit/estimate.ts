@@ -1,9 +1,9 @@
-import type { FontWarning, InstalledFonts } from '../../imaging/fonts/fonts.ts';
-import type { JobHolds } from '../billing/holds.ts';
-import { requestedTextOf } from '../transforms/fonts.ts';
-import { creditsPerVariantItem, type PricedVariant, sandboxModelsOf } from './definitions.ts';
+import type { FontWarning, InstalledFonts } from '../../../imaging/fonts/fonts.ts';
+import type { JobHolds } from '../../billing/holds.ts';
+import { requestedTextOf } from '../../transforms/fonts.ts';
+import { creditsPerVariantItem, type PricedVariant, sandboxModelsOf } from '../definitions.ts';
+import type { JobEstimate } from '../schema.ts';
 import { type JobOrder, refusePriceAboveMax } from './order.ts';
-import type { JobEstimate } from './schema.ts';
 
 /**
  * The price of a submit, and the balance of the account. Nothing is stored.

@@ -1,10 +1,10 @@
 import { setImmediate as giveWay, setTimeout as pause } from 'node:timers/promises';
-import { ApiError } from '../../platform/http/errors/errors.ts';
-import { withoutAbsentFields } from '../../platform/values/present.ts';
-import type { Caller } from '../accounts/authentication.ts';
-import type { AssetStatus } from '../assets/asset.ts';
-import type { JobsContext } from './context.ts';
-import { creditsPerVariantItem, type JobDefinition, runsPerItem } from './definitions.ts';
+import { ApiError } from '../../../platform/http/errors/errors.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import type { Caller } from '../../accounts/authentication.ts';
+import type { AssetStatus } from '../../assets/asset.ts';
+import type { JobsContext } from '../context.ts';
+import { creditsPerVariantItem, type JobDefinition, runsPerItem } from '../definitions.ts';
 import {
   assetsMissingError,
   jobBeingResumedError,
@@ -13,11 +13,11 @@ import {
   notLatestAttemptError,
   notResumableYetError,
   resumedTooOftenError,
-} from './errors.ts';
-import { type ItemDocument, type JobDocument, wasNeverShown } from './job.ts';
+} from '../errors.ts';
+import { type ItemDocument, type JobDocument, wasNeverShown } from '../job.ts';
+import type { JobReader } from '../reading.ts';
 import type { JobOrder, NewItemFields } from './order.ts';
-import type { JobReader } from './reading.ts';
-import type { JobSubmission, SubmitIdempotencyKey, SubmitResult, SubmitTerms } from './submit/submitting.ts';
+import type { JobSubmission, SubmitIdempotencyKey, SubmitResult, SubmitTerms } from './submitting.ts';
 
 interface ResumingOptions {
   reading: JobReader;
