@@ -1,7 +1,7 @@
-import { beginCancellation } from '../../product/jobs/cancelling.ts';
 import { JobSignals } from '../../product/jobs/engine/signals.ts';
 import { ItemsStore } from '../../product/jobs/items-store.ts';
 import { JobsStore } from '../../product/jobs/store.ts';
+import { JOB_TRANSITIONS } from '../../product/jobs/transitions.ts';
 import { type AdminCommand, CommandUsageError, formatList } from './command.ts';
 
 const MAX_LISTED = 1_000;
@@ -34,13 +34,10 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
       const store = await JobsStore.open(documents, now);
       const job = await store.get(jobId);
       if (job === null || job.shown === 0) throw new CommandUsageError(`There is no job ${jobId}.`);
-      const cancelling = await beginCancellation(
-        store,
-        jobId,
-        new JobSignals({ coordination, log: console }).stop,
-      );
+      const cancelling = await store.move(jobId, JOB_TRANSITIONS.cancel);
       if (cancelling === null)
         throw new CommandUsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
+      new JobSignals({ coordination, log: console }).stop(jobId);
       await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
       return {
         data: { jobId, status: cancelling.status },

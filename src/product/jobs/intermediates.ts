@@ -6,6 +6,8 @@ import type { JobDocument } from './job.ts';
 /** Limit on the objects that are removed. It is above the limit of items, because dead processes may have left more. */
 const MAX_OBJECTS = 50_000;
 const DELETED_AT_ONCE = 16;
+/** The number of finished items that are read at once. */
+const ITEMS_A_READ = 100;
 
 const prefixOf = (jobId: string) => `between/${jobId}.`;
 
@@ -15,6 +17,19 @@ const prefixOf = (jobId: string) => `between/${jobId}.`;
  */
 export function newIntermediateKey(jobId: string): string {
   return `${prefixOf(jobId)}${randomText(16)}`;
+}
+
+/** Deletes the intermediate results of the finished items of a job, which no segment needs any more. */
+export async function deleteUnneededIntermediates(
+  { items, objects }: Pick<JobsContext, 'items' | 'objects'>,
+  jobId: string,
+): Promise<void> {
+  for (;;) {
+    const finished = await items.finishedWithObject(jobId, ITEMS_A_READ);
+    if (finished.length === 0) return;
+    await Promise.all(finished.map(({ progress }) => objects.delete(progress?.objectKey ?? '')));
+    await items.forgetObjects(finished.map(({ _id }) => _id));
+  }
 }
 
 /**

@@ -308,7 +308,6 @@ export class ItemsStore {
 
   /** Gives items their final status, once their outcomes are counted in the job. */
   async finalize(ids: readonly string[], status: OutcomeStatus): Promise<void> {
-    if (ids.length === 0) return;
     const end = ITEM_END_TRANSITIONS[status];
     await this.#items.updateMany(
       { _id: { $in: ids }, ...transitionFilter(end) },

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import type { JobHold } from '../billing/holds.ts';
-import { JOB_TYPES } from '../catalogue/plan/job.ts';
+import type { JOB_TYPES } from '../catalogue/plan/job.ts';
 import type { WebhookEventType } from '../events/event.ts';
 
 export const JOB_STATUSES = [
@@ -15,7 +15,6 @@ export const JOB_STATUSES = [
 export type JobStatus = (typeof JOB_STATUSES)[number];
 export type OutcomeStatus = 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
-export { JOB_TYPES };
 export type JobType = (typeof JOB_TYPES)[number];
 
 export const ITEM_STATUSES = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;

@@ -1,36 +1,69 @@
 import type { SweepTask } from '../../platform/periodic-tasks.ts';
-import { beginCancellation } from './cancelling.ts';
 import type { JobsContext } from './context.ts';
-import { JobEngine } from './engine/open.ts';
+import { JobAdmission } from './engine/admission.ts';
+import { JobCompletion } from './engine/completion.ts';
+import { JobMetrics } from './engine/metrics.ts';
+import { OutcomeBatcher } from './engine/outcome-batcher.ts';
+import { OutcomeRecorder } from './engine/outcomes.ts';
+import { JobRunner } from './engine/runner.ts';
+import { JobSignals } from './engine/signals.ts';
+import { JobSweeps } from './engine/sweeps.ts';
 import { notCancellableError } from './errors.ts';
-import type { PerformItemWork } from './rules.ts';
 import type { JobDocument } from './job.ts';
 import { JobReader } from './reading.ts';
+import type { PerformItemWork } from './rules.ts';
 import { JobResuming } from './submit/resuming.ts';
 import { JobSubmission } from './submit/submitting.ts';
-import { SubmissionUndoing } from './submit/undoing.ts';
+import { JOB_TRANSITIONS } from './transitions.ts';
 
-/** The life cycle of jobs from submit to expiry, without HTTP. Every process that shares the stores has one. */
+/** The interval at which running jobs are polled, because messages may be lost. */
+const POLL_MS = 15_000;
+
+/**
+ * The life of jobs from submit to expiry, without HTTP. Every process that shares the stores has one: it submits jobs,
+ * claims their items and has them worked on, records outcomes, completes jobs and sweeps up after dead processes.
+ */
 export class JobLifecycle {
   readonly submit: JobSubmission['submit'];
   readonly resuming: JobResuming;
   readonly reading: JobReader;
+  readonly metrics: JobMetrics;
   readonly sweeps: readonly SweepTask[];
   readonly #context: JobsContext;
-  readonly #engine: JobEngine;
+  readonly #signals: JobSignals;
+  readonly #runner: JobRunner;
+  readonly #completion: JobCompletion;
+  #unsubscribe = () => {};
+  #polling: NodeJS.Timeout | undefined;
 
-  private constructor(context: JobsContext, engine: JobEngine) {
+  private constructor(context: JobsContext, perform: PerformItemWork) {
+    const { jobs, items, now } = context;
+    const signals = new JobSignals(context);
+    const admission = new JobAdmission(jobs, (job) => {
+      if (!runner.start(job)) signals.work(job._id);
+    });
+    const outcomes = new OutcomeRecorder(context);
+    const completion = new JobCompletion(context, { outcomes, admission, signals });
+    const batcher = new OutcomeBatcher({ items, outcomes, completion });
+    const metrics = new JobMetrics({ jobs, now, itemsAtWork: () => runner.itemsAtWork() });
+    const runner = new JobRunner(context, { perform, batcher, completion, metrics });
+    const submission = new JobSubmission(context, { admission, runner });
+    const { tasks } = new JobSweeps(context, { outcomes, completion, admission, signals, metrics });
     this.#context = context;
-    this.#engine = engine;
-    const undoing = new SubmissionUndoing(context);
-    this.submit = new JobSubmission(context, { engine, undoing }).submit;
-    this.reading = new JobReader(context, engine);
+    this.#signals = signals;
+    this.#runner = runner;
+    this.#completion = completion;
+    this.metrics = metrics;
+    this.submit = submission.submit;
+    this.reading = new JobReader(context, { completion, outcomes });
     this.resuming = new JobResuming(context, { reading: this.reading, submit: this.submit });
-    this.sweeps = [...engine.sweeps, undoing.task];
+    this.sweeps = [...tasks, submission.sweep];
   }
 
   static async open(context: JobsContext, perform: PerformItemWork): Promise<JobLifecycle> {
-    return new JobLifecycle(context, await JobEngine.open(context, perform));
+    const lifecycle = new JobLifecycle(context, perform);
+    await lifecycle.#start();
+    return lifecycle;
   }
 
   /**
@@ -40,21 +73,35 @@ export class JobLifecycle {
    */
   async cancel(accountId: string, jobId: string): Promise<JobDocument> {
     await this.reading.find(accountId, jobId);
-    const cancelling = await beginCancellation(this.#context.jobs, jobId, this.#engine.stopClaims);
+    const cancelling = await this.#context.jobs.move(jobId, JOB_TRANSITIONS.cancel);
     if (cancelling === null) throw notCancellableError((await this.reading.find(accountId, jobId)).status);
-    return this.#engine.completion.completeIfOver(cancelling);
+    this.#runner.stopClaims(jobId);
+    this.#signals.stop(jobId);
+    return this.#completion.completeIfOver(cancelling);
   }
 
   /** Looks at every running job, in case a wake-up message was lost. */
   pollJobs(): Promise<void> {
-    return this.#engine.runner.pollJobs();
+    return this.#runner.pollJobs();
   }
 
-  installMetrics(): void {
-    this.#engine.metrics.install();
+  async stop(): Promise<void> {
+    clearInterval(this.#polling);
+    await this.#runner.stop();
+    this.#unsubscribe();
   }
 
-  stop(): Promise<void> {
-    return this.#engine.stop();
+  async #start(): Promise<void> {
+    const { wake: onWork, stopClaims: onStop } = this.#runner;
+    this.#unsubscribe = await this.#signals.subscribe({ onWork, onEnd: this.#context.onEnd, onStop });
+    const poll = () => {
+      this.pollJobs().catch((error: unknown) =>
+        this.#context.log.warn({ err: error }, 'The running jobs were not polled'),
+      );
+    };
+    // This follows the subscription, so that jobs which were announced before it are found now.
+    poll();
+    this.#polling = setInterval(poll, POLL_MS);
+    this.#polling.unref();
   }
 }

@@ -14,7 +14,6 @@ import { JobLifecycle } from './lifecycle.ts';
 import { JobResults, resultRoutes } from './results.ts';
 import { type CheckJobSubmit, jobRoutes } from './routes.ts';
 import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
-import { createJobUsageSource, createPresetUsageReader } from './reading.ts';
 import { JobEndWaiters } from './waits.ts';
 import { createModelWork, TypicalItemSeconds } from './work/model.ts';
 import { createPageWork, type PageWorkOptions } from './work/page.ts';
@@ -88,15 +87,15 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
 
   return {
     async routes(app: FastifyInstance) {
-      lifecycle.installMetrics();
+      lifecycle.metrics.install();
       const check: CheckJobSubmit = (caller, sent, isDryRun) =>
         checkJobSubmit(caller, sent, isDryRun, options);
       await app.register(jobRoutes, { context, lifecycle, gate, presets, check, waits, fonts });
       const results = new JobResults(context);
       await app.register(resultRoutes, { gate, reading, results, signatures, publicUrl, now });
     },
-    usageSource: createJobUsageSource(reading),
-    usageOf: createPresetUsageReader(context.jobs),
+    usageSource: reading.usage,
+    usageOf: reading.presetUsage,
     typicalSeconds: typicalSeconds.of,
     sweeps: [...lifecycle.sweeps],
     async stop() {

@@ -3,11 +3,20 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CONSOLE_USAGE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/responses.ts';
 import type { JobsContext } from './context.ts';
-import type { JobEngine } from './engine/open.ts';
+import type { JobCompletion } from './engine/completion.ts';
+import type { OutcomeRecorder } from './engine/outcomes.ts';
 import { jobNotFoundError } from './errors.ts';
 import type { JobDocument } from './job.ts';
 import type { JobCount } from './schema.ts';
-import type { JobFilters, JobsStore } from './store.ts';
+import type { JobFilters } from './store.ts';
+
+interface ReaderOptions {
+  completion: Pick<JobCompletion, 'cleanUp'>;
+  outcomes: Pick<OutcomeRecorder, 'finalizeItems'>;
+}
+
+/** The field of a job by which usage is grouped. */
+const GROUPED_BY = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
 
 /**
  * Reads jobs for callers. A caller sees the end of a job only after its clean-up, so a read that finds an ended job
@@ -15,16 +24,16 @@ import type { JobFilters, JobsStore } from './store.ts';
  */
 export class JobReader {
   readonly #context: JobsContext;
-  readonly #engine: Pick<JobEngine, 'completion' | 'outcomes'>;
+  readonly #parts: ReaderOptions;
 
-  constructor(context: JobsContext, engine: Pick<JobEngine, 'completion' | 'outcomes'>) {
+  constructor(context: JobsContext, parts: ReaderOptions) {
     this.#context = context;
-    this.#engine = engine;
+    this.#parts = parts;
   }
 
   /** The job after its clean-up, if it has ended. */
   async cleanedUp(job: JobDocument): Promise<JobDocument> {
-    if (job.phase === 'ended') await this.#engine.completion.cleanUp(job);
+    if (job.phase === 'ended') await this.#parts.completion.cleanUp(job);
     return job;
   }
 
@@ -55,7 +64,7 @@ export class JobReader {
   async findWithStatuses(accountId: string, jobId: string): Promise<JobDocument> {
     const job = await this.find(accountId, jobId);
     // The end of a job has given its items their final status already.
-    if (job.phase === 'open') await this.#engine.outcomes.finalizeItems(job);
+    if (job.phase === 'open') await this.#parts.outcomes.finalizeItems(job);
     return job;
   }
 
@@ -78,44 +87,22 @@ export class JobReader {
     return [...counts.values()];
   }
 
-  /** Sums over the jobs created in a window, grouped by one of their fields. A group may have several rows. */
-  async sums(
-    accountId: string,
-    window: { from: string; to: string },
-    by: 'usageKey' | 'apiKeyId' | 'day',
-  ): Promise<Record<string, string | number | null>[]> {
-    const rows = await this.#context.jobs.sums(accountId, window, by);
-    await this.#cleanUpCounted(accountId, rows);
-    return rows;
-  }
-
-  /** Cleans up the account's ended jobs, if the counts by phase show any. */
-  async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
-    if (!rows.some(({ phase }) => phase === 'ended')) return;
-    const ended = await this.#context.jobs.ended(accountId);
-    await Promise.all(ended.map((job) => this.#engine.completion.cleanUp(job)));
-  }
-}
-
-const FIELDS = { op: 'usageKey', key: 'apiKeyId', day: 'day' } as const;
-
-/** The usage of jobs in a window. A job counts at the time of its submit. */
-export function createJobUsageSource(reading: JobReader): UsageSource {
-  return async (accountId, { from, to, groupBy }) => {
+  /** The usage of jobs in a window. A job counts at the time of its submit. */
+  readonly usage: UsageSource = async (accountId, { from, to, groupBy }) => {
     const window = { from: from.toISOString(), to: to.toISOString() };
-    const rows = await reading.sums(accountId, window, FIELDS[groupBy]);
-    return rows.map(({ key, jobs: count, credits, items }) => ({
+    const rows = await this.#context.jobs.sums(accountId, window, GROUPED_BY[groupBy]);
+    await this.#cleanUpCounted(accountId, rows);
+    return rows.map(({ key, jobs, credits, items }) => ({
       key: String(key ?? CONSOLE_USAGE_KEY),
-      jobs: Number(count),
+      jobs: Number(jobs),
       credits: Number(credits),
       items: Number(items),
     }));
   };
-}
 
-/** How often presets ran in jobs, and when they last did. */
-export function createPresetUsageReader(jobs: JobsStore): ReadPresetUsage {
-  return async (accountId, presetIds) => {
+  /** How often presets ran in jobs, and when they last did. */
+  readonly presetUsage: ReadPresetUsage = async (accountId, presetIds) => {
+    const { jobs } = this.#context;
     const rows = await jobs.readRuns(accountId, presetIds);
     const usages = rows.map(async ({ presetId, runs }) => {
       const id = String(presetId);
@@ -124,4 +111,11 @@ export function createPresetUsageReader(jobs: JobsStore): ReadPresetUsage {
     });
     return new Map(await Promise.all(usages));
   };
+
+  /** Cleans up the account's ended jobs, if the counts by phase show any. */
+  async #cleanUpCounted(accountId: string, rows: ReadonlyArray<Record<string, unknown>>): Promise<void> {
+    if (!rows.some(({ phase }) => phase === 'ended')) return;
+    const ended = await this.#context.jobs.ended(accountId);
+    await Promise.all(ended.map((job) => this.#parts.completion.cleanUp(job)));
+  }
 }

@@ -302,7 +302,8 @@ function resumeJob(app: FastifyInstance, options: JobRoutesOptions): void {
       if (isDryRun(request))
         return answerEstimate(options, caller, await resuming.preview(caller, jobId, maxCredits), reply);
       const terms = { key: idempotencyKeyOf(request), maxCredits };
-      const { order, job, isReplayed, notRetryableItems } = await resuming.resume(caller, jobId, terms);
+      const { order, job, isReplayed } = await resuming.resume(caller, jobId, terms);
+      const { notRetryableItems = [] } = order;
       await warn(options, order, reply);
       if (isReplayed) reply.header('idempotency-replayed', 'true');
       const answer = await readFull(options, await reading.cleanedUp(job), view);

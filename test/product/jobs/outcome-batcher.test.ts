@@ -16,7 +16,6 @@ function batcherAtHand() {
   const settlements: number[][] = [];
   const left: number[] = [];
   const batcher = new OutcomeBatcher({
-    jobs: { get: async () => JOB },
     items: { decide: async () => true },
     outcomes: {
       async record(_jobId: string, batch: readonly Decided[]) {
@@ -24,7 +23,7 @@ function batcherAtHand() {
         return JOB;
       },
     },
-    completion: { completeIfOver: async (job) => job, completeRecorded: async (job) => job },
+    completion: { completeIfOver: async (job) => job },
     clock,
   });
   async function settle(index: number, hasMore: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { jobEventOf } from '../../../src/product/jobs/engine/outcomes.ts';
+import { jobEventOf } from '../../../src/product/jobs/engine/job-end.ts';
 import type { EndedJob, JobDocument } from '../../../src/product/jobs/job.ts';
 import { jobOutcomeOf } from '../../../src/product/jobs/rules.ts';
 

@@ -2,7 +2,6 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
 import type { ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
-import type { JobsStore } from '../store.ts';
 import type { RunnerItemSlot } from './active-job.ts';
 import type { JobCompletion } from './completion.ts';
 import type { Decided, OutcomeRecorder, RecordedJobView } from './outcomes.ts';
@@ -38,10 +37,9 @@ const GATHER_MS = 250;
 const MAX_KEPT_BATCHES = 1_000;
 
 interface BatcherOptions {
-  jobs: Pick<JobsStore, 'get'>;
   items: Pick<ItemsStore, 'decide'>;
   outcomes: Pick<OutcomeRecorder, 'record'>;
-  completion: Pick<JobCompletion, 'completeIfOver' | 'completeRecorded'>;
+  completion: Pick<JobCompletion, 'completeIfOver'>;
   clock?: Clock;
 }
 
@@ -86,12 +84,6 @@ export class OutcomeBatcher {
     return true;
   }
 
-  /** Completes a job that is being cancelled if the item that was put back was its last one. */
-  async completeIfCancelled(jobId: string): Promise<void> {
-    const job = await this.#parts.jobs.get(jobId);
-    if (job?.status === 'CANCELLING') await this.#parts.completion.completeIfOver(job);
-  }
-
   /**
    * The batch of a job.
    * @param job as it was before its items were claimed.
@@ -134,7 +126,7 @@ export class OutcomeBatcher {
     if (together.some(({ readings }) => readings !== view.readings)) view.job = null;
     try {
       const job = await this.#parts.outcomes.record(jobId, decided, view);
-      const completed = job && (await this.#parts.completion.completeRecorded(job));
+      const completed = job && (await this.#parts.completion.completeIfOver(job, { isPublished: true }));
       if (completed?.phase !== 'open') this.#batches.delete(jobId);
       for (const { recorded } of together) recorded();
     } catch (error) {

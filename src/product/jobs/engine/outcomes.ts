@@ -1,18 +1,17 @@
 import { newId, randomText } from '../../../platform/ids/ids.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import type { OutboxEvent, WebhookEventType } from '../../events/event.ts';
+import type { OutboxEvent } from '../../events/event.ts';
 import type { JobsContext } from '../context.ts';
-import type {
-  EndedJob,
-  ItemDocument,
-  ItemOutcome,
-  JobDocument,
-  OutcomeStatus,
-  SettledBatch,
-  SettledItem,
+import {
+  type ItemDocument,
+  type ItemOutcome,
+  itemId,
+  type JobDocument,
+  type SettledBatch,
+  type SettledItem,
 } from '../job.ts';
-import { jobOutcomeOf, type OutcomeSums, sumOutcomes } from '../rules.ts';
-import type { JOB_END_TRANSITIONS } from '../transitions.ts';
+import { sumOutcomes } from '../rules.ts';
+import { prepareEndWithOutcomes } from './job-end.ts';
 
 /** An item whose outcome is already stored in its own document. */
 export type Decided = Pick<ItemDocument, '_id' | 'index'> & { outcome: ItemOutcome } & Partial<ItemDocument>;
@@ -27,15 +26,6 @@ export interface RecordedJobView {
   /** How often the job was read. An outcome that was decided before the last reading may already be counted in it. */
   readings: number;
 }
-
-/** The transition that ends a job, and the fields that the job gets. */
-export interface JobEnd {
-  transition: (typeof JOB_END_TRANSITIONS)[OutcomeStatus];
-  set: Partial<EndedJob>;
-}
-
-/** Prepares the end of a job for the recording of its last outcomes; null if the job does not end with them. */
-type PrepareEnd = (job: JobDocument, tally: OutcomeSums) => Promise<JobEnd | null>;
 
 /**
  * Limit on the rounds of a recording. If another process records first, the job is read again and the rest is recorded.
@@ -58,11 +48,9 @@ const MAX_ROUNDS = 200;
  */
 export class OutcomeRecorder {
   readonly #context: JobsContext;
-  readonly #prepareEnd: PrepareEnd;
 
-  constructor(context: JobsContext, prepareEnd: PrepareEnd) {
+  constructor(context: JobsContext) {
     this.#context = context;
-    this.#prepareEnd = prepareEnd;
   }
 
   /**
@@ -92,63 +80,15 @@ export class OutcomeRecorder {
     throw new Error(`The outcomes of ${jobId} were overtaken ${MAX_ROUNDS} times.`);
   }
 
-  async #readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<SettledBatch> {
-    const [completed, failed] = await Promise.all([
-      this.#context.events.isWanted(job.accountId, 'job.item.completed'),
-      this.#context.events.isWanted(job.accountId, 'job.item.failed'),
-    ]);
-    const subscribed = { COMPLETED: completed, FAILED: failed, CANCELLED: false };
-    const settled = batch.map(({ index, outcome: { status } }): SettledItem => {
-      const type = itemEventTypeOf(status);
-      if (type === null || !subscribed[status]) return { index, status };
-      return { index, status, event: { id: newId('evt', this.#context.now().getTime()), type } };
-    });
-    return {
-      id: randomText(16),
-      before: job.settledItems,
-      at: this.#context.now().toISOString(),
-      items: settled,
-    };
-  }
-
-  async #publishEvents(job: JobDocument, known: readonly Decided[]): Promise<void> {
-    const { settlement } = job;
-    const announced = settlement?.items.filter(({ event }) => event !== undefined) ?? [];
-    if (settlement === null || announced.length === 0) return;
-    const indexes = announced.map(({ index }) => index);
-    const documents = known.length > 0 ? known : await this.#context.items.some(job._id, indexes);
-    await this.#context.events.write(itemEventsOf(job, settlement, documents));
-  }
-
-  /** Gives the items of the last settlement their final status. Repeating it has no further effect. */
-  async finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
-    const idsOf = (status: OutcomeStatus) =>
-      settlement?.items.filter((item) => item.status === status).map(({ index }) => `${_id}/${index}`) ?? [];
-    await Promise.all(
-      (['COMPLETED', 'FAILED', 'CANCELLED'] as const).map((status) =>
-        this.#context.items.finalize(idsOf(status), status),
-      ),
-    );
-  }
-
-  /**
-   * Publishes the last settlement of a job. Repeating it has no further effect.
-   * @param known the items of the settlement, if they were already read.
-   */
-  async publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
-    await this.#publishEvents(job, known);
-    await this.finalizeItems(job);
-  }
-
   /** Counts a batch in one update, and ends the job if the batch completes it. Null when another process was faster. */
   async #count(job: JobDocument, batch: readonly Decided[]): Promise<JobDocument | null> {
-    const tally = sumOutcomes(batch.map(({ outcome }) => outcome));
+    const sums = sumOutcomes(batch.map(({ outcome }) => outcome));
     const [settlement, end] = await Promise.all([
       this.#readSettlement(job, batch),
-      this.#prepareEnd(job, tally),
+      prepareEndWithOutcomes(this.#context, job, sums),
     ]);
     const asRead = { 'settlement.id': job.settlement?.id ?? null };
-    const counted = { $set: { settlement, ...end?.set }, $inc: { ...tally } };
+    const counted = { $set: { settlement, ...end?.set }, $inc: { ...sums } };
     if (end === null) return this.#context.jobs.update(job._id, asRead, counted);
     return this.#context.jobs.move(job._id, end.transition, { asRead, ...counted });
   }
@@ -162,17 +102,56 @@ export class OutcomeRecorder {
     const ids = await this.#context.items.uncountedAmong(batch.map(({ _id }) => _id));
     return batch.filter(({ _id }) => ids.has(_id));
   }
-}
 
-/** The event type of an item's outcome; null for an item that a cancellation stopped. */
-function itemEventTypeOf(status: OutcomeStatus): WebhookEventType | null {
-  if (status === 'CANCELLED') return null;
-  return status === 'COMPLETED' ? 'job.item.completed' : 'job.item.failed';
-}
+  /**
+   * Publishes the last settlement of a job. Repeating it has no further effect.
+   * @param known the items of the settlement, if they were already read.
+   */
+  async publish(job: JobDocument, known: readonly Decided[] = []): Promise<void> {
+    await this.#publishEvents(job, known);
+    await this.finalizeItems(job);
+  }
 
-/** The event of a job's end. */
-export function jobEventTypeOf(status: OutcomeStatus): WebhookEventType {
-  return status === 'COMPLETED' ? 'job.completed' : 'job.failed';
+  /** Gives the items of the last settlement their final status. Repeating it has no further effect. */
+  async finalizeItems({ _id, settlement }: JobDocument): Promise<void> {
+    const byStatus = Map.groupBy(settlement?.items ?? [], ({ status }) => status);
+    await Promise.all(
+      Array.from(byStatus, ([status, settled]) =>
+        this.#context.items.finalize(
+          settled.map(({ index }) => itemId(_id, index)),
+          status,
+        ),
+      ),
+    );
+  }
+
+  async #publishEvents(job: JobDocument, known: readonly Decided[]): Promise<void> {
+    const { settlement } = job;
+    const announced = settlement?.items.filter(({ event }) => event !== undefined) ?? [];
+    if (settlement === null || announced.length === 0) return;
+    const indexes = announced.map(({ index }) => index);
+    const documents = known.length > 0 ? known : await this.#context.items.some(job._id, indexes);
+    await this.#context.events.write(itemEventsOf(job, settlement, documents));
+  }
+
+  /** The settlement of a batch, with an event for each outcome to which a webhook endpoint subscribes. */
+  async #readSettlement(job: JobDocument, batch: readonly Decided[]): Promise<SettledBatch> {
+    const [completed, failed] = await Promise.all([
+      this.#context.events.isWanted(job.accountId, 'job.item.completed'),
+      this.#context.events.isWanted(job.accountId, 'job.item.failed'),
+    ]);
+    const eventTypes = {
+      COMPLETED: completed ? 'job.item.completed' : null,
+      FAILED: failed ? 'job.item.failed' : null,
+      CANCELLED: null,
+    } as const;
+    const now = this.#context.now();
+    const items = batch.map(({ index, outcome: { status } }): SettledItem => {
+      const type = eventTypes[status];
+      return { index, status, ...(type !== null && { event: { id: newId('evt', now.getTime()), type } }) };
+    });
+    return { id: randomText(16), before: job.settledItems, at: now.toISOString(), items };
+  }
 }
 
 /** What an event says of an item. */
@@ -219,32 +198,5 @@ function itemData(
     ...(isChain && { step: failedStep ?? progress?.segment ?? 0 }),
     ...withoutAbsentFields({ sourceAssetId: assetId, resultAssetId }),
     ...withoutAbsentFields({ failedStep, errorCode, retryable, error: errorMessage }),
-  };
-}
-
-/** The event of a job's end. */
-export function jobEventOf(job: EndedJob, id: string): OutboxEvent {
-  const { accountId, type, totalItems, completedItems, failedItems, chargedCredits } = job;
-  const { status, errorCode, retryable, completedAt } = job;
-  const outcome = jobOutcomeOf(job);
-  const eventType = jobEventTypeOf(status);
-  return {
-    id,
-    accountId,
-    type: eventType,
-    createdAt: completedAt,
-    sequence: totalItems + 1,
-    data: {
-      jobId: job._id,
-      type,
-      status,
-      totalItems,
-      completedItems,
-      failedItems,
-      ...withoutAbsentFields({ outcome }),
-      creditsCharged: chargedCredits,
-      ...(errorCode !== undefined &&
-        eventType === 'job.failed' && { errorCode, retryable: retryable ?? false }),
-    },
   };
 }

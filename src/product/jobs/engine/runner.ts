@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { randomText } from '../../../platform/ids/ids.ts';
 import { FairQueue } from '../../../platform/queues/fair-queue.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
+import { JOB_TYPES } from '../../catalogue/plan/job.ts';
 import type { JobsContext } from '../context.ts';
 import {
   isUncountedTry,
@@ -16,7 +17,6 @@ import {
   type ItemDocument,
   type ItemError,
   type ItemOutcome,
-  JOB_TYPES,
   type JobDocument,
   type JobType,
 } from '../job.ts';
@@ -28,6 +28,7 @@ import {
   type WorkKind,
   workKindOf,
 } from './active-job.ts';
+import type { JobCompletion } from './completion.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { OutcomeBatcher } from './outcome-batcher.ts';
 
@@ -50,6 +51,7 @@ const STORE_AWAY: ItemError = {
 interface RunnerOptions {
   perform: PerformItemWork;
   batcher: OutcomeBatcher;
+  completion: JobCompletion;
   metrics: JobMetrics;
   clock?: Clock;
 }
@@ -134,6 +136,15 @@ export class JobRunner {
     });
   };
 
+  /** Works on the only item of a job, which was stored with its claim. */
+  #beginClaimed(activeJob: ActiveJob, item: ClaimedItem): void {
+    activeJob.isExhausted = true;
+    activeJob.reserve(1);
+    this.#activate(activeJob);
+    this.#parts.metrics.claims.inc({ type: activeJob.job.type }, 1);
+    void this.#work(activeJob, item);
+  }
+
   /**
    * Begins no further work of a job that is being cancelled. Its waiting items are cancelled step by step meanwhile.
    */
@@ -176,38 +187,26 @@ export class JobRunner {
     await settledWithin(GIVE_BACK_MS, givenBack, this.#clock);
   }
 
-  #renew(): void {
-    const { items } = this.#context;
-    const ids = [...this.#owned.keys()];
-    if (ids.length === 0) return;
-    items.renew(this.#owner, ids, LEASE_MS).catch(this.#warn('Leases of items were not renewed'));
+  /** Looks for items to claim in a job that is read first, unless it is known. */
+  async #checkJob(jobId: string): Promise<void> {
+    if (this.#context.draining.aborted) return;
+    const job = this.#active.get(jobId)?.job ?? (await this.#context.jobs.get(jobId));
+    if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
+    this.#add(job);
+    this.#claimMore();
   }
 
-  #warn(message: string): (error: unknown) => void {
-    return (error) => this.#context.log.warn({ err: error }, message);
-  }
-
-  /** Works on the only item of a job, which was stored with its claim. */
-  #beginClaimed(activeJob: ActiveJob, item: ClaimedItem): void {
-    activeJob.isExhausted = true;
-    activeJob.reserve(1);
-    this.#activate(activeJob);
-    this.#parts.metrics.claims.inc({ type: activeJob.job.type }, 1);
-    void this.#work(activeJob, item);
+  /** Serves a running job, or wakes it if it is served already. */
+  #add(job: JobDocument): void {
+    const known = this.#active.get(job._id);
+    if (known === undefined) this.#activate(new ActiveJob(job, this.#prefetches[workKindOf(job)]));
+    else known.wake();
   }
 
   #activate(activeJob: ActiveJob): void {
     const { _id, accountId } = activeJob.job;
     this.#active.set(_id, activeJob);
     this.#queue.add(accountId, activeJob);
-  }
-
-  /** Drops a job without items to claim. It is found again when it has some. */
-  #forgetIfIdle(activeJob: ActiveJob): void {
-    const { _id, accountId } = activeJob.job;
-    if (!activeJob.isIdle || this.#active.get(_id) !== activeJob) return;
-    this.#active.delete(_id);
-    this.#queue.remove(accountId, activeJob);
   }
 
   /** Claims items as long as there is room and work. */
@@ -264,11 +263,6 @@ export class JobRunner {
     await this.#attempt(activeJob, item, slot);
     this.#disown(item);
     slot.release();
-  }
-
-  #disown(item: ClaimedItem): void {
-    this.#owned.delete(item._id);
-    if (this.#owned.size === 0) this.#onIdle();
   }
 
   /** Works on an item and records its outcome. After any error its lease expires, and another process takes it. */
@@ -347,14 +341,7 @@ export class JobRunner {
       this.#abandoning.signal,
     );
     setTimeout(() => void this.#wakeRetried(), pauseMs).unref();
-    await this.#parts.batcher.completeIfCancelled(item.jobId);
-  }
-
-  /** The stores respond again, so the pauses of items that wait for them end early. */
-  async #endWaits(): Promise<void> {
-    const { items } = this.#context;
-    await items.endWaits().catch(this.#warn('Items that wait for a store wait out their pauses'));
-    await this.#wakeRetried();
+    await this.#parts.completion.completeIfCancelled(item.jobId);
   }
 
   async #wakeRetried(): Promise<void> {
@@ -366,18 +353,35 @@ export class JobRunner {
     }
   }
 
-  #add(job: JobDocument): void {
-    const known = this.#active.get(job._id);
-    if (known === undefined) this.#activate(new ActiveJob(job, this.#prefetches[workKindOf(job)]));
-    else known.wake();
+  /** The stores respond again, so the pauses of items that wait for them end early. */
+  async #endWaits(): Promise<void> {
+    const { items } = this.#context;
+    await items.endWaits().catch(this.#warn('Items that wait for a store wait out their pauses'));
+    await this.#wakeRetried();
   }
 
-  async #checkJob(jobId: string): Promise<void> {
-    if (this.#context.draining.aborted) return;
-    const job = this.#active.get(jobId)?.job ?? (await this.#context.jobs.get(jobId));
-    if (job === null || job.phase !== 'open' || job.status !== 'PROCESSING') return;
-    this.#add(job);
-    this.#claimMore();
+  /** Drops a job without items to claim. It is found again when it has some. */
+  #forgetIfIdle(activeJob: ActiveJob): void {
+    const { _id, accountId } = activeJob.job;
+    if (!activeJob.isIdle || this.#active.get(_id) !== activeJob) return;
+    this.#active.delete(_id);
+    this.#queue.remove(accountId, activeJob);
+  }
+
+  #disown(item: ClaimedItem): void {
+    this.#owned.delete(item._id);
+    if (this.#owned.size === 0) this.#onIdle();
+  }
+
+  #renew(): void {
+    const { items } = this.#context;
+    const ids = [...this.#owned.keys()];
+    if (ids.length === 0) return;
+    items.renew(this.#owner, ids, LEASE_MS).catch(this.#warn('Leases of items were not renewed'));
+  }
+
+  #warn(message: string): (error: unknown) => void {
+    return (error) => this.#context.log.warn({ err: error }, message);
   }
 }
 

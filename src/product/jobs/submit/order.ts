@@ -1,8 +1,12 @@
+import { newId } from '../../../platform/ids/ids.ts';
+import { withoutAbsentFields } from '../../../platform/values/present.ts';
+import { DAY_MS } from '../../../platform/values/units.ts';
+import type { Caller } from '../../accounts/authentication.ts';
 import type { JobNeed } from '../../billing/holds.ts';
 import type { StepWarning } from '../../catalogue/checks/warnings.ts';
-import type { JobDefinition } from '../definitions.ts';
+import { type JobDefinition, sandboxModelsOf, serializeDefinition } from '../definitions.ts';
 import { aboveMaxCreditsError } from '../errors.ts';
-import type { ItemDocument, JobDocument } from '../job.ts';
+import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
 
 /** The type of a job, and its displayed names. */
 export type JobOrderFields = Pick<
@@ -29,7 +33,7 @@ export interface JobOrder {
   warnings: StepWarning[];
   /** The caller's own limit on the price, in credits; absent without one. */
   maxCredits?: number | undefined;
-  /** For a resume: the items that failed permanently in the previous attempt. */
+  /** For a resume: the indexes of items that failed permanently in the previous attempt, at most 100. */
   notRetryableItems?: readonly number[];
 }
 
@@ -39,4 +43,97 @@ export interface JobOrder {
  */
 export function refusePriceAboveMax({ maxCredits }: JobOrder, price: number): void {
   if (maxCredits !== undefined && price > maxCredits) throw aboveMaxCreditsError(price, maxCredits);
+}
+
+/** The Idempotency-Key of a submit, and the fingerprint of its request. */
+export interface SubmitIdempotencyKey {
+  key: string;
+  /** Null for a body that is too large for one. */
+  fingerprint: string | null;
+}
+
+/** The attempt that a job resumes. */
+type ResumedAttempt = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
+
+export interface SubmitTerms {
+  key?: SubmitIdempotencyKey | null;
+  parent?: ResumedAttempt | null;
+}
+
+/** The hidden document of a new job. */
+export function newJob(
+  { accountId, plan, apiKeyId }: Caller,
+  order: JobOrder,
+  { key = null, parent = null }: SubmitTerms,
+  retentionDays: number,
+  now: Date,
+): JobDocument {
+  const _id = newId('job', now.getTime());
+  const createdAt = now.toISOString();
+  const { head, definition, totalItems, need, maxOutputs } = order;
+  const keptBytes = keptBytesOf(order);
+  return {
+    _id,
+    accountId,
+    plan,
+    apiKeyId,
+    phase: 'hidden',
+    phaseAt: createdAt,
+    shown: 0,
+    status: 'PENDING',
+    ...head,
+    ...(sandboxModelsOf(definition.variants).length > 0 && { sandbox: true as const }),
+    usageKey: head.op ?? head.type,
+    totalItems,
+    completedItems: 0,
+    failedItems: 0,
+    cancelledItems: 0,
+    settledItems: 0,
+    usedRuns: 0,
+    usedCredits: 0,
+    outputs: 0,
+    hold: { ...need, period: '', past: 0, overageCredits: 0 },
+    ...(keptBytes >= MIN_KEPT_BYTES && { keptBytes }),
+    reservedAssets: maxOutputs,
+    settlement: null,
+    attemptNumber: (parent?.attemptNumber ?? 0) + 1,
+    rootJobId: parent?.rootJobId ?? _id,
+    ...withoutAbsentFields({
+      parentJobId: parent?._id,
+      idempotencyKey: key?.key,
+      fingerprint: key?.fingerprint,
+    }),
+    createdAt,
+    day: createdAt.slice(0, 10),
+    expiresAt: new Date(now.getTime() + retentionDays * DAY_MS).toISOString(),
+  };
+}
+
+/** Smaller jobs do not count towards the account's limit, because the rate of calls limits their number. */
+const MIN_KEPT_BYTES = 16 * 1024;
+/** Bytes of an item's document and its index entries, without its row. */
+const BYTES_PER_ITEM = 512;
+
+/** Bytes that a job stores for its request and its items. */
+function keptBytesOf({ definition, totalItems, seeds }: JobOrder): number {
+  let bytes = Buffer.byteLength(serializeDefinition(definition)) + totalItems * BYTES_PER_ITEM;
+  if (definition.takes !== 'rows') return bytes;
+  for (const { row = '' } of seeds()) bytes += Buffer.byteLength(row);
+  return bytes;
+}
+
+/** A new item, ready to be claimed. */
+export function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: NewItemFields): ItemDocument {
+  return {
+    _id: itemId(jobId, index),
+    jobId,
+    accountId,
+    index,
+    ...seed,
+    status: 'PENDING',
+    queue: 'ready',
+    epoch: 0,
+    tries: 0,
+    deaths: 0,
+  };
 }

@@ -16,8 +16,8 @@ import {
 } from '../errors.ts';
 import { type ItemDocument, type JobDocument, wasNeverShown } from '../job.ts';
 import type { JobReader } from '../reading.ts';
-import type { JobOrder, NewItemFields } from './order.ts';
-import type { JobSubmission, SubmitIdempotencyKey, SubmitResult, SubmitTerms } from './submitting.ts';
+import type { JobOrder, NewItemFields, SubmitIdempotencyKey, SubmitTerms } from './order.ts';
+import type { JobSubmission, SubmitResult } from './submitting.ts';
 
 interface ResumingOptions {
   reading: JobReader;
@@ -32,8 +32,6 @@ interface ResumeTerms {
 
 interface Resumed extends SubmitResult {
   order: JobOrder;
-  /** Indexes, in the previous attempt, of items that failed permanently; at most 100. */
-  notRetryableItems: readonly number[];
 }
 
 const MAX_NAMED_ITEMS = 100;
@@ -49,13 +47,11 @@ const MAX_POLLS = 40;
 /** Submits a new attempt of a job for its failed and cancelled items. */
 export class JobResuming {
   readonly #context: JobsContext;
-  readonly #reading: JobReader;
-  readonly #submit: JobSubmission['submit'];
+  readonly #parts: ResumingOptions;
 
-  constructor(context: JobsContext, { reading, submit }: ResumingOptions) {
+  constructor(context: JobsContext, parts: ResumingOptions) {
     this.#context = context;
-    this.#reading = reading;
-    this.#submit = submit;
+    this.#parts = parts;
   }
 
   /** The order that `resume` would submit, for a dry run. */
@@ -63,10 +59,48 @@ export class JobResuming {
     return (await this.#orderFor(caller, jobId, { key: null, maxCredits })).order;
   }
 
+  /**
+   * Submits the new attempt.
+   * @throws ApiError of a job that cannot be resumed, and those of a submit.
+   */
   async resume(caller: Caller, jobId: string, terms: ResumeTerms): Promise<Resumed> {
     const { parent, order } = await this.#orderFor(caller, jobId, terms);
-    const submitted = await this.#submitNext(caller, jobId, order, { key: terms.key, parent });
-    return { ...submitted, order, notRetryableItems: order.notRetryableItems ?? [] };
+    return { ...(await this.#submitNext(caller, jobId, order, { key: terms.key, parent })), order };
+  }
+
+  /** The order of a new attempt. Throws the errors of jobs that cannot be resumed. */
+  async #orderFor(
+    { accountId }: Caller,
+    jobId: string,
+    { key, maxCredits }: ResumeTerms,
+  ): Promise<{ parent: JobDocument; order: JobOrder }> {
+    const parent = await this.#parts.reading.find(accountId, jobId);
+    const { status } = parent;
+    if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableYetError(parent);
+    await this.#refuseResumed(accountId, jobId, key);
+    if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOftenError();
+    const remaining = await this.#findRemaining(parent);
+    if (remaining.length === 0) throw nothingToResumeError(status);
+    const kept = await this.#withSources(accountId, remaining);
+    const definition = await this.#context.definitions.of(jobId);
+    const order = orderOf(parent, definition, kept);
+    return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
+  }
+
+  /**
+   * Refuses a job that has a newer attempt. If the submit of that attempt is still running, it is awaited first,
+   * because it may fail.
+   * @throws ApiError job_not_resumable, request_in_progress
+   */
+  async #refuseResumed(accountId: string, jobId: string, key: SubmitIdempotencyKey | null): Promise<void> {
+    for (let polls = 1; ; polls += 1) {
+      const child = await this.#context.jobs.findChild(accountId, jobId);
+      // A repeat of the request that made the newer attempt gets its response later, by its key.
+      if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
+      if (!wasNeverShown(child)) throw notLatestAttemptError();
+      if (polls === MAX_POLLS) throw jobBeingResumedError();
+      await pause(POLL_MS);
+    }
   }
 
   /** The remaining items, in their order. */
@@ -97,51 +131,16 @@ export class JobResuming {
     throw assetsMissingError([...new Set(ids)].filter((id) => !statuses.has(id)));
   }
 
-  /**
-   * Refuses a job that has a newer attempt. If the submit of that attempt is still running, it is awaited first,
-   * because it may fail.
-   * @throws ApiError job_not_resumable, request_in_progress
-   */
-  async #refuseResumed(accountId: string, jobId: string, key: SubmitIdempotencyKey | null): Promise<void> {
-    for (let polls = 1; ; polls += 1) {
-      const child = await this.#context.jobs.findChild(accountId, jobId);
-      // A repeat of the request that made the newer attempt gets its response later, by its key.
-      if (child === null || (key !== null && child.idempotencyKey === key.key)) return;
-      if (!wasNeverShown(child)) throw notLatestAttemptError();
-      if (polls === MAX_POLLS) throw jobBeingResumedError();
-      await pause(POLL_MS);
-    }
-  }
-
   /** Submits the new attempt. If another request was faster, its attempt is returned. */
   async #submitNext(caller: Caller, jobId: string, order: JobOrder, terms: Required<SubmitTerms>) {
     for (;;) {
       try {
-        return await this.#submit(caller, order, terms);
+        return await this.#parts.submit(caller, order, terms);
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'job_not_resumable') throw error;
         await this.#refuseResumed(caller.accountId, jobId, terms.key);
       }
     }
-  }
-
-  /** The order of a new attempt. Throws the errors of jobs that cannot be resumed. */
-  async #orderFor(
-    { accountId }: Caller,
-    jobId: string,
-    { key, maxCredits }: ResumeTerms,
-  ): Promise<{ parent: JobDocument; order: JobOrder }> {
-    const parent = await this.#reading.find(accountId, jobId);
-    const { status } = parent;
-    if (status !== 'FAILED' && status !== 'CANCELLED') throw notResumableYetError(parent);
-    await this.#refuseResumed(accountId, jobId, key);
-    if (parent.attemptNumber > MAX_RESUMES) throw resumedTooOftenError();
-    const remaining = await this.#findRemaining(parent);
-    if (remaining.length === 0) throw nothingToResumeError(status);
-    const kept = await this.#withSources(accountId, remaining);
-    const definition = await this.#context.definitions.of(jobId);
-    const order = orderOf(parent, definition, kept);
-    return { parent, order: { ...order, maxCredits, notRetryableItems: notRetryableOf(kept) } };
   }
 }
 

@@ -1,40 +1,37 @@
 import { setImmediate as giveWay } from 'node:timers/promises';
 import { keyReusedError, requestInProgressError } from '../../../platform/http/hooks/idempotency.ts';
-import { newId } from '../../../platform/ids/ids.ts';
+import type { SweepTask } from '../../../platform/periodic-tasks.ts';
 import { DuplicateKeyError } from '../../../platform/stores/documents/port.ts';
 import { retryUntilLeaseEnds } from '../../../platform/stores/outages.ts';
-import { withoutAbsentFields } from '../../../platform/values/present.ts';
-import { DAY_MS } from '../../../platform/values/units.ts';
+import { DAY_MS, HOUR_MS } from '../../../platform/values/units.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import { creditsHeldBy } from '../../billing/holds.ts';
 import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { JobsContext } from '../context.ts';
-import { sandboxModelsOf, serializeDefinition } from '../definitions.ts';
+import { serializeDefinition } from '../definitions.ts';
 import type { Preclaim } from '../engine/active-job.ts';
-import type { JobEngine } from '../engine/open.ts';
+import type { JobAdmission } from '../engine/admission.ts';
+import type { JobRunner } from '../engine/runner.ts';
 import {
   jobBytesExceededError,
   notLatestAttemptError,
   outputsExceedQuotaError,
   submitTimedOutError,
 } from '../errors.ts';
-import { type ItemDocument, itemId, type JobDocument } from '../job.ts';
-import { type JobOrder, type NewItemFields, refusePriceAboveMax } from './order.ts';
-import type { SubmissionUndoing } from './undoing.ts';
+import type { ItemDocument, JobDocument } from '../job.ts';
+import { JOB_TRANSITIONS } from '../transitions.ts';
+import {
+  type JobOrder,
+  type NewItemFields,
+  newItem,
+  newJob,
+  refusePriceAboveMax,
+  type SubmitTerms,
+} from './order.ts';
 
-/** The Idempotency-Key of a submit, and the fingerprint of its request. */
-export interface SubmitIdempotencyKey {
-  key: string;
-  /** Null for a body that is too large for one. */
-  fingerprint: string | null;
-}
-
-/** The attempt that a job resumes. */
-type ResumedAttempt = Pick<JobDocument, '_id' | 'rootJobId' | 'attemptNumber'>;
-
-export interface SubmitTerms {
-  key?: SubmitIdempotencyKey | null;
-  parent?: ResumedAttempt | null;
+interface SubmissionOptions {
+  admission: JobAdmission;
+  runner: Pick<JobRunner, 'preclaim'>;
 }
 
 export interface SubmitResult {
@@ -45,45 +42,45 @@ export interface SubmitResult {
 
 /** The number of items stored in one write. It is small, because the write blocks the store. */
 const ITEMS_A_CALL = 200;
-/** Smaller jobs do not count towards the account's limit, because the rate of calls limits their number. */
-const MIN_KEPT_BYTES = 16 * 1024;
-/** Bytes of an item's document and its index entries, without its row. */
-const BYTES_PER_ITEM = 512;
-/** After this time, the sweep undoes the submit. */
-const UNDOING_MS = 5 * 60_000;
+const ITEMS_ERASED_AT_ONCE = 500;
 /** Up to this number, items are stored while credits are being held. If that fails, there is little to undo. */
 const FEW_ITEMS = 100;
 /** How often to try to store a job under a key that another process may just be freeing. */
 const MAX_ROUNDS = 3;
+const SWEEP_INTERVAL_MS = 15_000;
+const SWEEP_BATCH_SIZE = 200;
+/** The process of an older submit has died, and the sweep undoes it. */
+const SUBMITTING_MS = 5 * 60_000;
+/** Longer than the work on any item. */
+const WORKING_MS = HOUR_MS;
 
 /**
  * Makes a job completely or not at all. It stores the job's document as hidden, holds the highest price, stores the
  * items, and then shows the job. A failure or a crash before that leaves a hidden job, which is undone here or by the
- * sweep.
+ * sweep: its document is claimed first, so that a slow submit can no longer show it, and deleted last, so that after a
+ * crash the submit is undone again.
  */
 export class JobSubmission {
+  readonly sweep: SweepTask = {
+    name: 'unfinished submits',
+    sweep: (now) => this.#undoOfDead(now),
+    intervalMs: SWEEP_INTERVAL_MS,
+  };
   readonly #context: JobsContext;
-  readonly #engine: JobEngine;
-  readonly #undoing: SubmissionUndoing;
+  readonly #parts: SubmissionOptions;
 
-  constructor(context: JobsContext, { engine, undoing }: { engine: JobEngine; undoing: SubmissionUndoing }) {
+  constructor(context: JobsContext, parts: SubmissionOptions) {
     this.#context = context;
-    this.#engine = engine;
-    this.#undoing = undoing;
+    this.#parts = parts;
   }
 
   /**
    * Submits a checked job.
    * @throws ApiError of its limits, its credits or its key.
    */
-  submit = async (
-    caller: Caller,
-    order: JobOrder,
-    { key = null, parent = null }: SubmitTerms = {},
-  ): Promise<SubmitResult> => {
+  submit = async (caller: Caller, order: JobOrder, terms: SubmitTerms = {}): Promise<SubmitResult> => {
     const { holds, assets, plan, countAssets, topUpUrl, now } = this.#context;
-    const { retentionDays } = plan(caller.plan);
-    const job = newJob(caller, order, { key, parent, retentionDays }, now());
+    const job = newJob(caller, order, terms, plan(caller.plan).retentionDays, now());
     const { _id, accountId, reservedAssets } = job;
     const [snapshot, stored] = await Promise.all([
       holds.snapshot(accountId),
@@ -105,7 +102,9 @@ export class JobSubmission {
       return { job: shown, isReplayed: false };
     } catch (error) {
       claim?.drop();
-      await this.#undo(job);
+      const undo = () => this.#undo(job);
+      // During a store outage, the submit is undone as soon as the store is back.
+      await undo().catch(() => void retryUntilLeaseEnds(undo, SUBMITTING_MS).catch(() => undefined));
       throw error;
     }
   };
@@ -128,7 +127,7 @@ export class JobSubmission {
   }
 
   /** The job under this key. Null when the key is free, or its day has just ended. */
-  async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument) {
+  async #earlierJob({ accountId, idempotencyKey, fingerprint }: JobDocument): Promise<JobDocument | null> {
     const { jobs, now } = this.#context;
     const earlier = idempotencyKey === undefined ? null : await jobs.findByKey(accountId, idempotencyKey);
     if (earlier === null) return null;
@@ -139,15 +138,11 @@ export class JobSubmission {
     if (fingerprint === undefined || earlier.fingerprint !== fingerprint) throw keyReusedError();
     if (earlier.phase === 'undone') {
       // Its submit has ended and freed the key. A store outage has left the rest of it, which is removed now.
-      await this.#undoing.finish(earlier);
+      await this.#removeUndone(earlier);
       return null;
     }
     if (earlier.phase === 'hidden' || earlier.phase === 'leaving') throw requestInProgressError();
     return earlier;
-  }
-
-  #quotaLeft({ plan: planId }: JobDocument, stored: number): number {
-    return Math.max(0, this.#context.plan(planId).storedAssets - stored);
   }
 
   /**
@@ -161,11 +156,55 @@ export class JobSubmission {
     if (all > limit) throw jobBytesExceededError(keptBytes, all - keptBytes, limit);
   }
 
+  /** Claims the only item of a job for this process, if this process can work on it at once. */
+  #preclaim(job: JobDocument, order: JobOrder): Preclaim | undefined {
+    const [seed] = order.totalItems === 1 ? order.seeds() : [];
+    return (seed && this.#parts.runner.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
+  }
+
+  /** Holds everything that a hidden job needs, and then shows the job. */
+  async #startHidden(
+    job: JobDocument,
+    order: JobOrder,
+    snapshot: AccountSnapshot,
+    claim: Preclaim | undefined,
+  ): Promise<JobDocument> {
+    const { accountId, type } = job;
+    const { admission } = this.#parts;
+    const money = settleAll([
+      this.#context.holds.take(accountId, job._id, order.need, snapshot),
+      this.#reserveQuota(job),
+    ]);
+    if (order.totalItems > FEW_ITEMS) await money;
+    const [[hold], hasWaiting] = await settleAll([
+      money,
+      admission.hasWaiting(accountId, type),
+      this.#storeWork(job, order, claim),
+    ]);
+    refusePriceAboveMax(order, creditsHeldBy(hold));
+    const shown = await admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
+    if (shown === null) throw submitTimedOutError();
+    return shown;
+  }
+
   async #reserveQuota(job: JobDocument): Promise<void> {
     const { assets, plan, countAssets, topUpUrl } = this.#context;
     const { _id, accountId, reservedAssets: count } = job;
     if (await assets.quota.reserve(accountId, _id, count, plan(job.plan).storedAssets)) return;
     throw outputsExceedQuotaError(count, this.#quotaLeft(job, await countAssets(accountId)), topUpUrl());
+  }
+
+  #quotaLeft({ plan: planId }: JobDocument, stored: number): number {
+    return Math.max(0, this.#context.plan(planId).storedAssets - stored);
+  }
+
+  /** Stores the definition and the items of the job. */
+  async #storeWork(job: JobDocument, order: JobOrder, claim: Preclaim | undefined): Promise<void> {
+    const { jobs, items, definitions } = this.#context;
+    const definition = serializeDefinition(order.definition);
+    definitions.keep(job._id, definition);
+    const stored = claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]);
+    await settleAll([jobs.insertDefinition(job, definition), stored]);
   }
 
   async #insertItems(job: JobDocument, seeds: Iterable<NewItemFields>): Promise<void> {
@@ -180,49 +219,39 @@ export class JobSubmission {
     if (batch.length > 0) await this.#context.items.insert(batch);
   }
 
-  /** Stores the definition and the items of the job. */
-  async #storeWork(job: JobDocument, order: JobOrder, claim: Preclaim | undefined): Promise<void> {
-    const { jobs, items, definitions } = this.#context;
-    const definition = serializeDefinition(order.definition);
-    definitions.keep(job._id, definition);
-    const stored = claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]);
-    await settleAll([jobs.insertDefinition(job, definition), stored]);
+  /** Undoes a hidden job. False when the job was shown; it is left unchanged then. */
+  async #undo(job: JobDocument): Promise<boolean> {
+    const claimed = await this.#context.jobs.move(job._id, JOB_TRANSITIONS.undo);
+    const isOurs = claimed !== null || (await this.#context.jobs.get(job._id)) === null;
+    if (isOurs) await this.#removeUndone(job);
+    return isOurs;
   }
 
-  /** Holds everything that a hidden job needs, and then shows the job. */
-  async #startHidden(
-    job: JobDocument,
-    order: JobOrder,
-    snapshot: AccountSnapshot,
-    claim: Preclaim | undefined,
-  ): Promise<JobDocument> {
-    const { accountId, type } = job;
-    const money = settleAll([
-      this.#context.holds.take(accountId, job._id, order.need, snapshot),
-      this.#reserveQuota(job),
-    ]);
-    if (order.totalItems > FEW_ITEMS) await money;
-    const [[hold], hasWaiting] = await settleAll([
-      money,
-      this.#engine.admission.hasWaiting(accountId, type),
-      this.#storeWork(job, order, claim),
-    ]);
-    refusePriceAboveMax(order, creditsHeldBy(hold));
-    const shown = await this.#engine.admission.show(job, { hold }, { isNext: !hasWaiting, preclaim: claim });
-    if (shown === null) throw submitTimedOutError();
-    return shown;
+  /** Removes the remains of a submit, once its job is `undone`. */
+  async #removeUndone({ _id, accountId }: JobDocument): Promise<void> {
+    const { holds, assets, items, jobs } = this.#context;
+    await holds.undo(accountId, _id);
+    await assets.quota.undo(accountId, _id);
+    while ((await items.erase(_id, ITEMS_ERASED_AT_ONCE)) > 0);
+    await jobs.erase(_id);
   }
 
-  /** Claims the only item of a job for this process, if this process can work on it at once. */
-  #preclaim(job: JobDocument, order: JobOrder): Preclaim | undefined {
-    const [seed] = order.totalItems === 1 ? order.seeds() : [];
-    return (seed && this.#engine.runner.preclaim(newItem(job, 0, seed), job.type)) ?? undefined;
-  }
-
-  /** Undoes a submit before its response is sent, or during a store outage as soon as the store is back. */
-  async #undo(job: JobDocument): Promise<void> {
-    const step = () => this.#undoing.undo(job);
-    await step().catch(() => void retryUntilLeaseEnds(step, UNDOING_MS).catch(() => undefined));
+  /** Undoes submits of dead processes: hidden jobs, and their reservations in the quota of the account. */
+  async #undoOfDead(now: Date): Promise<number> {
+    const { jobs, assets } = this.#context;
+    const before = new Date(now.getTime() - SUBMITTING_MS);
+    let undone = 0;
+    for (const job of await jobs.inPhaseSince('hidden', before, SWEEP_BATCH_SIZE))
+      if (await this.#undo(job)) undone += 1;
+    const left = await jobs.inPhaseSince('undone', before, SWEEP_BATCH_SIZE);
+    for (const job of left) await this.#removeUndone(job);
+    const reserved = await assets.quota.leftOver(new Date(now.getTime() - WORKING_MS));
+    for (const { accountId, jobId } of reserved) {
+      const job = await jobs.get(jobId);
+      if (job === null) await assets.quota.undo(accountId, jobId);
+      else if (job.phase === 'done') await assets.quota.withdraw(accountId, jobId);
+    }
+    return undone + left.length;
   }
 }
 
@@ -233,78 +262,4 @@ export class JobSubmission {
 async function settleAll<T extends readonly unknown[] | []>(works: T) {
   await Promise.allSettled(works);
   return Promise.all(works);
-}
-
-function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: NewItemFields): ItemDocument {
-  return {
-    _id: itemId(jobId, index),
-    jobId,
-    accountId,
-    index,
-    ...seed,
-    status: 'PENDING',
-    queue: 'ready',
-    epoch: 0,
-    tries: 0,
-    deaths: 0,
-  };
-}
-
-/** Bytes that a job stores for its request and its items. */
-function keptBytesOf({ definition, totalItems, seeds }: JobOrder): number {
-  let bytes = Buffer.byteLength(serializeDefinition(definition)) + totalItems * BYTES_PER_ITEM;
-  if (definition.takes !== 'rows') return bytes;
-  for (const { row = '' } of seeds()) bytes += Buffer.byteLength(row);
-  return bytes;
-}
-
-function newJob(
-  { accountId, plan, apiKeyId }: Caller,
-  order: JobOrder,
-  {
-    key,
-    parent,
-    retentionDays,
-  }: { key: SubmitIdempotencyKey | null; parent: ResumedAttempt | null; retentionDays: number },
-  now: Date,
-): JobDocument {
-  const _id = newId('job', now.getTime());
-  const createdAt = now.toISOString();
-  const { head, definition, totalItems, need, maxOutputs } = order;
-  const keptBytes = keptBytesOf(order);
-  return {
-    _id,
-    accountId,
-    plan,
-    apiKeyId,
-    phase: 'hidden',
-    phaseAt: createdAt,
-    shown: 0,
-    status: 'PENDING',
-    ...head,
-    ...(sandboxModelsOf(definition.variants).length > 0 && { sandbox: true as const }),
-    usageKey: head.op ?? head.type,
-    totalItems,
-    completedItems: 0,
-    failedItems: 0,
-    cancelledItems: 0,
-    settledItems: 0,
-    usedRuns: 0,
-    usedCredits: 0,
-    outputs: 0,
-    hold: { ...need, period: '', past: 0, overageCredits: 0 },
-    ...(keptBytes >= MIN_KEPT_BYTES && { keptBytes }),
-    reservedAssets: maxOutputs,
-    settlement: null,
-    attemptNumber: (parent?.attemptNumber ?? 0) + 1,
-    rootJobId: parent?.rootJobId ?? _id,
-    ...withoutAbsentFields({
-      parentJobId: parent?._id,
-      idempotencyKey: key?.key,
-      fingerprint: key?.fingerprint,
-    }),
-    createdAt,
-    day: createdAt.slice(0, 10),
-    expiresAt: new Date(now.getTime() + retentionDays * DAY_MS).toISOString(),
-  };
 }
