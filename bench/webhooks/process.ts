@@ -10,7 +10,7 @@ import { Sweeper } from '../../src/platform/periodic-tasks.ts';
 import { channelToPrimary } from '../../src/platform/stores/embedded/channel-client.ts';
 import { connectStores } from '../../src/platform/stores/open.ts';
 import type { CallGate } from '../../src/product/accounts/gate/gate.ts';
-import { StoredEventOutbox } from '../../src/product/events/open.ts';
+import { EventOutbox } from '../../src/product/events/open.ts';
 import { openWebhooks } from '../../src/product/webhooks/open.ts';
 import { LOOPBACK_CERTIFICATE } from './certificate.ts';
 
@@ -27,7 +27,7 @@ const settings = readSettings(process.env);
 const stores = await connectStores(settings.stores, channelToPrimary());
 const now = () => new Date();
 const log = { warn: console.error, info: () => undefined };
-const events = await StoredEventOutbox.open(stores);
+const events = await EventOutbox.open(stores);
 const webhooks = await openWebhooks({
   ...stores,
   capacity: new ChangeableCapacity({

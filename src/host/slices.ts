@@ -22,7 +22,7 @@ import { type BillingSlice, openBilling } from '../product/billing/open.ts';
 import { readPlans, requirePlan } from '../product/billing/plans.ts';
 import { openCatalogue } from '../product/catalogue/open.ts';
 import { DeliverySlice } from '../product/delivery/open.ts';
-import { StoredEventOutbox } from '../product/events/open.ts';
+import { EventOutbox } from '../product/events/open.ts';
 import { openFeedback } from '../product/feedback/open.ts';
 import { MAX_RUNNING_JOBS_PER_TYPE } from '../product/jobs/job.ts';
 import { type JobsSlice, openJobs } from '../product/jobs/open.ts';
@@ -137,7 +137,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       settings: { ...settings.stores, ...settings.delivery, ...settings.images },
     }),
   );
-  const events = await StoredEventOutbox.open(platform);
+  const events = await EventOutbox.open(platform);
   // The webhooks stop after the jobs, so that the last events of jobs still become deliveries.
   added(
     await openWebhooks({

@@ -12,7 +12,7 @@ import { readSettings } from '../../config/index.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { clusterChannelHost } from '../../src/platform/stores/embedded/channel-host.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
-import { StoredEventOutbox } from '../../src/product/events/open.ts';
+import { EventOutbox } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';
 import { newSigningSecret } from '../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../src/product/webhooks/endpoints/store.ts';
@@ -38,7 +38,7 @@ const environment = {
   PROCESSES: '1',
 };
 const stores = await openStores(readSettings(environment).stores, clusterChannelHost());
-const events = await StoredEventOutbox.open(stores);
+const events = await EventOutbox.open(stores);
 const receiver = fork(join(import.meta.dirname, '../../bench/webhooks/receiver.ts'));
 const [url] = (await once(receiver, 'message')) as [string];
 const accountIds = Array.from({ length: ENDPOINTS }, () => newId('acc'));

@@ -5,16 +5,16 @@ import { newId } from '../../src/platform/ids/ids.ts';
 import { EmbeddedCoordination } from '../../src/platform/stores/coordination/embedded.ts';
 import { openEmbeddedDocuments } from '../../src/platform/stores/documents/embedded/actor.ts';
 import type { OutboxEvent } from '../../src/product/events/event.ts';
-import { ENDPOINTS_COLLECTION_NAME, StoredEventOutbox } from '../../src/product/events/open.ts';
+import { ENDPOINTS_COLLECTION_NAME, EventOutbox } from '../../src/product/events/open.ts';
 
 const AT = new Date('2026-05-04T03:02:01.000Z');
 
 async function openRoom(t: Test) {
   const documents = openEmbeddedDocuments(join(t.testdir(), 'documents.sqlite'));
   const coordination = await EmbeddedCoordination.open(documents);
-  const events = await StoredEventOutbox.open({ documents, coordination });
+  const events = await EventOutbox.open({ documents, coordination });
   t.teardown(async () => {
-    await events.stop();
+    events.stop();
     await coordination.close();
     await documents.close();
   });
@@ -38,7 +38,7 @@ t.test('an event that is written again is there once, as it was first', async (t
   const first = event(1);
   await events.write([first]);
   await events.write([first, event(2)]);
-  const waiting = await events.outbox.oldest(AT, 10);
+  const waiting = await events.oldest(AT, 10);
   t.same(
     waiting.map(({ sequence }) => sequence),
     [1, 2],
@@ -52,13 +52,13 @@ t.test('events wait in the order of their outcomes, whatever the order they were
   const earlier = new Date(AT.getTime() - 1).toISOString();
   await events.write([event(7), event(3)]);
   await events.write([event(9, { createdAt: earlier }), event(5)]);
-  const waiting = await events.outbox.oldest(AT, 3);
+  const waiting = await events.oldest(AT, 3);
   t.same(
     waiting.map(({ sequence }) => sequence),
     [9, 3, 5],
   );
-  await events.outbox.remove(waiting.map(({ _id }) => _id));
-  t.match(await events.outbox.oldest(AT, 10), [{ sequence: 7 }]);
+  await events.remove(waiting.map(({ _id }) => _id));
+  t.match(await events.oldest(AT, 10), [{ sequence: 7 }]);
 });
 
 t.test('only what an enabled endpoint of the account subscribes to is wanted', async (t) => {

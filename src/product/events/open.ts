@@ -43,88 +43,66 @@ export const OUTBOX_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** The stored events that have not become deliveries yet. */
-export class OutboxStore {
-  readonly #events: DocumentCollection<OutboxDocument>;
-
-  private constructor(events: DocumentCollection<OutboxDocument>) {
-    this.#events = events;
-  }
-
-  static async open(documents: DocumentStore): Promise<OutboxStore> {
-    return new OutboxStore(await documents.collection(OUTBOX_COLLECTION));
-  }
-
-  /** Stores the events that are not stored yet. An existing id is the same event, written again after a crash. */
-  async insert(events: readonly OutboxEvent[]): Promise<OutboxDocument[]> {
-    const documents = events.map((event) => {
-      const { id: _id, accountId, type, createdAt, sequence } = event;
-      return { _id, accountId, type, createdAt, sequence, body: eventBodyText(event) };
-    });
-    if (documents.length > 0) await this.#events.insertMany(documents);
-    return documents;
-  }
-
-  /** The oldest events before an instant. */
-  async oldest(before: Date, limit: number): Promise<OutboxDocument[]> {
-    return this.#events.find({ createdAt: { $lte: before.toISOString() } }, { sort: OLDEST_FIRST, limit });
-  }
-
-  async remove(ids: readonly string[]): Promise<void> {
-    await this.#events.deleteMany({ _id: { $in: [...ids] } });
-  }
-}
-
-/** Announces the outcomes of slices. */
-export interface EventOutbox {
-  /**
-   * Whether any endpoint wants events of this type, so that the writer can skip events without receivers. See
-   * `WebhookSubscriptions` for how old a negative answer may be.
-   */
-  isWanted(accountId: string, type: WebhookEventType): Promise<boolean>;
-  /**
-   * Resolves when the events are on disk. From then on they are delivered, even if a process dies. Writing an event
-   * twice is harmless for the 14 days for which its deliveries are kept.
-   */
-  write(events: readonly OutboxEvent[]): Promise<void>;
-}
-
 /**
- * The outbox. Events wait here until the webhooks slice has made a delivery for each endpoint that wants them. Each
- * process fans out its own events; a sweep finds the events that a dead process left.
+ * The outbox: it announces the outcomes of slices. Events wait here until the webhooks slice has made a delivery for each
+ * endpoint that wants them. Each process fans out its own events; a sweep finds the events that a dead process left.
  */
-export class StoredEventOutbox implements EventOutbox {
-  readonly outbox: OutboxStore;
+export class EventOutbox {
+  readonly #events: DocumentCollection<OutboxDocument>;
   readonly #subscriptions: WebhookSubscriptions;
   readonly #coordination: Coordination;
   #listener: EventsListener | null = null;
 
-  private constructor(outbox: OutboxStore, subscriptions: WebhookSubscriptions, coordination: Coordination) {
-    this.outbox = outbox;
+  private constructor(
+    events: DocumentCollection<OutboxDocument>,
+    subscriptions: WebhookSubscriptions,
+    coordination: Coordination,
+  ) {
+    this.#events = events;
     this.#subscriptions = subscriptions;
     this.#coordination = coordination;
   }
 
-  static async open({ documents, coordination }: EventsOptions): Promise<StoredEventOutbox> {
-    const outbox = await OutboxStore.open(documents);
-    return new StoredEventOutbox(
-      outbox,
-      await WebhookSubscriptions.open(documents, coordination),
-      coordination,
-    );
+  static async open({ documents, coordination }: EventsOptions): Promise<EventOutbox> {
+    const events = await documents.collection<OutboxDocument>(OUTBOX_COLLECTION);
+    return new EventOutbox(events, await WebhookSubscriptions.open(documents, coordination), coordination);
   }
 
+  /**
+   * Whether any endpoint wants events of this type, so that the writer can skip events without receivers. See
+   * `WebhookSubscriptions` for how old a negative answer may be.
+   */
   isWanted(accountId: string, type: WebhookEventType): Promise<boolean> {
     return this.#subscriptions.isWanted(accountId, type);
   }
 
+  /**
+   * Stores the events that are not stored yet. An existing id is the same event, written again after a crash: that is
+   * harmless for the 14 days for which its deliveries are kept. Resolves when the events are on disk. From then on they
+   * are delivered, even if a process dies.
+   */
   async write(written: readonly OutboxEvent[]): Promise<void> {
-    const stored = await this.outbox.insert(written);
-    if (this.#listener !== null) this.#listener(stored);
+    const documents = written.map((event) => {
+      const { id: _id, accountId, type, createdAt, sequence } = event;
+      return { _id, accountId, type, createdAt, sequence, body: eventBodyText(event) };
+    });
+    if (documents.length > 0) await this.#events.insertMany(documents);
+    if (this.#listener !== null) this.#listener(documents);
     // A lost wake-up costs only seconds: the events are on disk, and a sweep looks for them.
     else await this.#coordination.publish(EVENTS_WRITTEN_CHANNEL, '').catch(() => undefined);
   }
 
+  /** The oldest events before an instant that have not become deliveries yet. */
+  async oldest(before: Date, limit: number): Promise<OutboxDocument[]> {
+    return this.#events.find({ createdAt: { $lte: before.toISOString() } }, { sort: OLDEST_FIRST, limit });
+  }
+
+  /** Removes events that have become deliveries. */
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.#events.deleteMany({ _id: { $in: [...ids] } });
+  }
+
+  /** Announces to every process that the endpoints of an account changed. */
   readonly subscriptionsChanged = (accountId: string): Promise<void> =>
     this.#subscriptions.changed(accountId);
 
@@ -133,7 +111,7 @@ export class StoredEventOutbox implements EventOutbox {
     this.#listener = listen;
   }
 
-  async stop(): Promise<void> {
+  stop(): void {
     this.#subscriptions.close();
   }
 }

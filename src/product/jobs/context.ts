@@ -29,7 +29,7 @@ export interface JobsContext extends JobStores {
   objects: ObjectStore;
   assets: JobAssets;
   holds: JobHolds;
-  events: EventOutbox;
+  events: Pick<EventOutbox, 'isWanted' | 'write'>;
   /** The limits of a plan. */
   plan: (id: string) => { retentionDays: number; storedAssets: number };
   countAssets: (accountId: string) => Promise<number>;

@@ -7,7 +7,7 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { EventLog } from '../../platform/tracing/log.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { EVENTS_WRITTEN_CHANNEL, type StoredEventOutbox } from '../events/open.ts';
+import { EVENTS_WRITTEN_CHANNEL, type EventOutbox } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';
 import { createDeliveryAttempter } from './deliveries/attempt.ts';
 import { WebhookDispatcher } from './deliveries/dispatcher.ts';
@@ -32,7 +32,7 @@ interface WebhooksOptions {
   documents: DocumentStore;
   coordination: Coordination;
   capacity: Capacity;
-  events: StoredEventOutbox;
+  events: EventOutbox;
   outbound: OutboundRequests;
   sendMail: SendMail;
   gate: CallGate;
@@ -49,46 +49,27 @@ interface WebhooksOptions {
 
 /** Opens the webhooks: the routes of owners, and the workers that send events. */
 export async function openWebhooks(options: WebhooksOptions): Promise<ProductSlice> {
-  const {
-    documents,
-    coordination,
-    capacity,
-    events,
-    outbound,
-    sendMail,
-    gate,
-    findEmail,
-    settings,
-    now,
-    log,
-  } = options;
+  const { documents, coordination, capacity, events, settings, now, log } = options;
   const { WEBHOOK_CONCURRENCY_PER_ACCOUNT: attemptsPerAccount } = settings;
   const { subscriptionsChanged } = events;
   const endpoints = await EndpointsStore.open(documents);
   const deliveries = await DeliveriesStore.open(documents);
+  const parts = { ...options, endpoints, deliveries, subscriptionsChanged };
   const tail = await AttemptTail.open(coordination);
   const metrics = new WebhookMetrics(endpoints, deliveries, now);
-  const disabling = new EndpointDisabling({
-    endpoints,
-    deliveries,
-    sendMail,
-    findEmail,
-    subscriptionsChanged,
-    now,
-    log,
-  });
-  const attempt = createDeliveryAttempter({ outbound, onAttempt: tail.onAttempt, now });
-  const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
+  const disabling = new EndpointDisabling(parts);
+  const attempt = createDeliveryAttempter({ ...options, onAttempt: tail.onAttempt });
   const shareOf = (slots: number) => Math.max(1, Math.floor(slots / capacity.processes()));
   const slots = new AttemptSlots({
     slots: () => shareOf(capacity.webhookAttempts()),
     slotsOfAccount: () => shareOf(attemptsPerAccount),
     now: () => performance.now(),
   });
-  const worker = createEndpointWorker({ endpoints, deliveries, disabling, attempt, metrics, now, log });
+  const worker = createEndpointWorker({ ...parts, disabling, attempt, metrics });
   const holderPrefix = `${options.hostId}/${options.processId}/`;
-  const dispatcher = new WebhookDispatcher({ coordination, worker, holderPrefix, slots, log });
-  const fanOut = new EventFanOut({ outbox: events.outbox, endpoints, deliveries, coordination, now, log });
+  const dispatcher = new WebhookDispatcher({ ...options, worker, holderPrefix, slots });
+  const fanOut = new EventFanOut({ ...parts, outbox: events });
+  const atMost = (intervalMs: number) => Math.min(intervalMs, settings.SWEEP_INTERVAL_MS);
   events.onWritten(fanOut.take);
   const unsubscribe = await coordination.subscribe(EVENTS_WRITTEN_CHANNEL, fanOut.takeOthers);
   options.draining.addEventListener('abort', () => void dispatcher.stop(), { once: true });
@@ -101,17 +82,8 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
 
   return {
     async routes(app) {
-      await app.register(endpointRoutes, { endpoints, disabling, outbound, subscriptionsChanged, gate, now });
-      await app.register(deliveryRoutes, {
-        endpoints,
-        deliveries,
-        coordination,
-        attempt,
-        slots,
-        attemptsPerAccount,
-        gate,
-        now,
-      });
+      await app.register(endpointRoutes, { ...parts, disabling });
+      await app.register(deliveryRoutes, { ...parts, attempt, slots, attemptsPerAccount });
     },
 
     sweeps: [
@@ -134,7 +106,7 @@ export async function openWebhooks(options: WebhooksOptions): Promise<ProductSli
       await Promise.all([fanOut.idle(), dispatcher.stop(), disabling.idle()]);
       unsubscribe();
       tail.close();
-      await events.stop();
+      events.stop();
     },
   };
 }

@@ -7,7 +7,7 @@ import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import type { CallGate } from '../../../src/product/accounts/gate/gate.ts';
-import { StoredEventOutbox } from '../../../src/product/events/open.ts';
+import { EventOutbox } from '../../../src/product/events/open.ts';
 import { newSigningSecret } from '../../../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../../../src/product/webhooks/endpoints/store.ts';
 import { openWebhooks } from '../../../src/product/webhooks/open.ts';
@@ -33,7 +33,7 @@ export async function startProcess(
   register.clear();
   const prefix = `${hostId}/${processes}/`;
   const draining = new AbortController();
-  const events = await StoredEventOutbox.open(stores);
+  const events = await EventOutbox.open(stores);
   const webhooks = await openWebhooks({
     ...stores,
     capacity: new ChangeableCapacity({

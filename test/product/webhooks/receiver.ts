@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import type { Stores } from '../../../src/platform/stores/open.ts';
 import type { OutboxEvent } from '../../../src/product/events/event.ts';
-import { StoredEventOutbox } from '../../../src/product/events/open.ts';
+import { EventOutbox } from '../../../src/product/events/open.ts';
 import type { TestAccount, TestServer } from '../../support/harness.ts';
 
 /** Settings with which the server under test sends to receivers on loopback. */
@@ -99,9 +99,9 @@ export function outcome(accountId: string, change: Partial<OutboxEvent> = {}): O
 
 /** Writes events to the outbox as a process that dies right after it: other processes on these stores spread them. */
 export async function leaveInOutbox(stores: Stores, events: readonly OutboxEvent[]): Promise<void> {
-  const outbox = await StoredEventOutbox.open(stores);
+  const outbox = await EventOutbox.open(stores);
   await outbox.write(events);
-  await outbox.stop();
+  outbox.stop();
 }
 
 /** Verifies a signature by the documentation of Service-Signature alone, without code of the service. */

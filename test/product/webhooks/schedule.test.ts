@@ -1,6 +1,6 @@
 // needs: server, both stores
 import t from 'tap';
-import { OutboxStore } from '../../../src/product/events/open.ts';
+import { EventOutbox } from '../../../src/product/events/open.ts';
 import { DISPATCHER_WAKE_CHANNEL } from '../../../src/product/webhooks/deliveries/schedule.ts';
 import { startServer } from '../../support/harness.ts';
 import {
@@ -24,7 +24,7 @@ const server = await startServer(t, {
 });
 const owner = await server.account();
 const { key } = owner;
-const outbox = await OutboxStore.open(server.stores.documents);
+const outbox = await EventOutbox.open(server.stores);
 
 /** Moves the clock; what is due then is looked for at once. */
 async function elapse(minutes: number): Promise<void> {

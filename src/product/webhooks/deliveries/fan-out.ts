@@ -1,6 +1,6 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { EventLog } from '../../../platform/tracing/log.ts';
-import type { OutboxDocument, OutboxStore } from '../../events/open.ts';
+import type { EventOutbox, OutboxDocument } from '../../events/open.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { type DeliveriesStore, newDelivery } from './store.ts';
 import { scheduleEndpointsNow } from './schedule.ts';
@@ -10,7 +10,7 @@ const MAX_BATCH_SIZE = 200;
 const LEFT_BEHIND_MS = 3_000;
 
 interface FanOutOptions {
-  outbox: OutboxStore;
+  outbox: EventOutbox;
   endpoints: EndpointsStore;
   deliveries: DeliveriesStore;
   coordination: Coordination;
