@@ -47,22 +47,23 @@ export interface BillingSlice extends ProductSlice {
 
 /** Opens billing: the credits of accounts, the ledger, and usage. */
 export async function openBilling(options: BillingOptions): Promise<BillingSlice> {
-  const { documents, gate, plan, topUpUrl, now, log } = options;
+  const { documents, now, log } = options;
   const store = await BillingStore.open(documents);
   const movements = new CreditMovements(store, now);
   const syncRuns = new SyncRunCounter(store, now, (error) =>
     log.error({ err: error }, 'Usage could not be written'),
   );
-  const allowance = new RunAllowance({ store, movements, syncRuns, plan, topUpUrl, now });
-  const holds = new JobHolds({ store, movements, plan, topUpUrl, now });
+  const parts = { ...options, store, movements, syncRuns };
+  const allowance = new RunAllowance(parts);
+  const holds = new JobHolds(parts);
   const usageSources = () => [createSyncUsageSource(store.usage), ...options.usageSources()];
 
   return {
     allowance,
     holds,
-    describe: createAccountDescriber({ ...options, billing: store, syncRuns }),
+    describe: (accountId) => describeAccount(accountId, parts),
     async routes(app: FastifyInstance) {
-      await app.register(billingRoutes, { store, movements, syncRuns, usageSources, gate, now });
+      await app.register(billingRoutes, { ...parts, usageSources });
     },
     sweeps: [
       { name: 'usage by the hour', sweep: (instant) => store.usage.sweepHours(instant) },
@@ -74,42 +75,35 @@ export async function openBilling(options: BillingOptions): Promise<BillingSlice
   };
 }
 
-interface DescriptionOptions {
-  accounts: AccountsStore;
-  billing: BillingStore;
+interface DescriptionOptions extends BillingOptions {
+  store: BillingStore;
   syncRuns: SyncRunCounter;
-  plan: (id: string) => Plan;
-  /** The number of the account's assets. */
-  countAssets: (accountId: string) => Promise<number>;
-  limits: AccountLimits;
-  now: () => Date;
 }
 
 /** The description of an account: its identity, its balance, and what its plan allows. */
-function createAccountDescriber(options: DescriptionOptions): (accountId: string) => Promise<Account> {
-  const { accounts, billing, syncRuns, plan, countAssets, limits, now } = options;
-
-  return async (accountId) => {
-    await syncRuns.catchUp();
-    const [account, money, stored] = await Promise.all([
-      accounts.find(accountId),
-      billing.find(accountId),
-      countAssets(accountId),
-    ]);
-    if (account === null || money === null) throw new Error(`The account ${accountId} is gone.`);
-    const { _id: id, email, name, plan: planId, createdAt } = account;
-    const terms = plan(planId);
-    return {
-      id,
-      email,
-      name,
-      plan: planId,
-      createdAt,
-      credits: accountCreditsOf(money),
-      processing: processingOf(money.processing, terms, now()),
-      assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
-      limits,
-    };
+async function describeAccount(
+  accountId: string,
+  { accounts, store, syncRuns, plan, countAssets, limits, now }: DescriptionOptions,
+): Promise<Account> {
+  await syncRuns.catchUp();
+  const [account, money, stored] = await Promise.all([
+    accounts.find(accountId),
+    store.find(accountId),
+    countAssets(accountId),
+  ]);
+  if (account === null || money === null) throw new Error(`The account ${accountId} is gone.`);
+  const { _id: id, email, name, plan: planId, createdAt } = account;
+  const terms = plan(planId);
+  return {
+    id,
+    email,
+    name,
+    plan: planId,
+    createdAt,
+    credits: accountCreditsOf(money),
+    processing: processingOf(money.processing, terms, now()),
+    assets: { limit: terms.storedAssets, stored, left: Math.max(0, terms.storedAssets - stored) },
+    limits,
   };
 }
 

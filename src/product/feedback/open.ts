@@ -16,26 +16,19 @@ import {
 } from './schema.ts';
 import { type FeedbackReport, FeedbackStore } from './store.ts';
 
-interface FeedbackOptions extends Omit<FeedbackRoutesOptions, 'store'> {
+interface FeedbackOptions {
   documents: DocumentStore;
-}
-
-export async function openFeedback({ documents, gate, now }: FeedbackOptions): Promise<ProductSlice> {
-  const store = await FeedbackStore.open(documents);
-  return { routes: (app) => feedbackRoutes(app, { store, gate, now }) };
-}
-
-interface FeedbackRoutesOptions {
-  store: FeedbackStore;
   gate: CallGate;
   now: () => Date;
 }
 
-/** The routes of reports about gaps and bugs, from agents and people. */
-async function feedbackRoutes(
-  app: FastifyInstance,
-  { store, gate, now }: FeedbackRoutesOptions,
-): Promise<void> {
+/** Opens the reports about gaps and bugs, from agents and people. */
+export async function openFeedback(options: FeedbackOptions): Promise<ProductSlice> {
+  const store = await FeedbackStore.open(options.documents);
+  return { routes: async (app) => feedbackRoutes(app, store, options) };
+}
+
+function feedbackRoutes(app: FastifyInstance, store: FeedbackStore, { gate, now }: FeedbackOptions): void {
   app.get<{ Querystring: FeedbackQuery }>(
     '/feedback',
     {

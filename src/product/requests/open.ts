@@ -72,9 +72,8 @@ export class RequestsSlice implements ProductSlice {
     });
   }
 
-  readonly routes = async (app: FastifyInstance): Promise<void> => {
-    await requestRoutes(app, { gate: this.#gate, search: this.#search });
-  };
+  readonly routes = async (app: FastifyInstance): Promise<void> =>
+    requestRoutes(app, this.#gate, this.#search);
 
   async stop(): Promise<void> {
     this.#endAnswers();
@@ -82,10 +81,7 @@ export class RequestsSlice implements ProductSlice {
 }
 
 /** The routes of an account's recent calls. Calls to these routes are not listed. */
-async function requestRoutes(
-  app: FastifyInstance,
-  { gate, search }: { gate: CallGate; search: RequestSearch },
-): Promise<void> {
+function requestRoutes(app: FastifyInstance, gate: CallGate, search: RequestSearch): void {
   app.get<{ Querystring: RequestListQuery }>(
     '/requests',
     {
@@ -140,16 +136,13 @@ async function requestRoutes(
     async (request) => {
       const { accountId } = gate.requireCaller(request);
       const found = await search.find(accountId, request.params.requestId);
-      if (found === null) throw requestNotFound();
+      if (found === null)
+        throw new ApiError(
+          'not_found',
+          'No recent request of this account has this id: the last 1,000 are kept for an hour, see GET /api/v1/requests.',
+          { param: 'requestId' },
+        );
       return successEnvelope('Request read.', found);
     },
-  );
-}
-
-function requestNotFound(): ApiError {
-  return new ApiError(
-    'not_found',
-    'No recent request of this account has this id: the last 1,000 are kept for an hour, see GET /api/v1/requests.',
-    { param: 'requestId' },
   );
 }
