@@ -15,7 +15,7 @@ import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AssetStatus } from './asset.ts';
 import { AssetQuota, JobQuota } from './quota.ts';
 import { AssetCollections, collectionRoutes } from './collections.ts';
-import { AssetLinks } from './content/links.ts';
+import { AccountLinks } from './content/links.ts';
 import { AssetPreviews, contentRoutes } from './content/routes.ts';
 import { AssetReader, AssetRecordCache, openAssetContent } from './content/reader.ts';
 import { MAX_FETCHED_IMAGE_BYTES, MAX_UNFINISHED_UPLOAD_MS, MAX_UPLOAD_BYTES } from './limits.ts';
@@ -107,7 +107,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
   const collections = await AssetCollections.open(documents, store, now);
   const intake = new UploadIntake(options);
   const incoming = new IncomingImageReader(options.outbound);
-  const links = new AssetLinks(options.signatures, options.publicUrl, now);
+  const links = new AccountLinks(options.signatures, options.publicUrl, now);
   const records = await AssetRecordCache.open(store, options.coordination, now);
   const removal = new AssetRemoval({ store, records, quota, objects, log });
   const inputs = new AssetReader(records, objects, MAX_UPLOAD_BYTES);
@@ -125,7 +125,7 @@ export async function openAssets(options: AssetsOptions): Promise<AssetsSlice> {
   return {
     async routes(app: FastifyInstance) {
       await app.register(uploadRoutes, { gate, uploads, incoming, links });
-      await app.register(ticketRoutes, { ...options, uploads });
+      await app.register(ticketRoutes, { gate, uploads, links });
       await app.register(assetRoutes, { gate, store, removal, links, now });
       await app.register(contentRoutes, { gate, store, objects, links, previews, now });
       await app.register(collectionRoutes, { gate, collections });

@@ -5,12 +5,26 @@ import type {
   DocumentStore,
 } from '../../platform/stores/documents/port.ts';
 
-/** The number of an account's assets, and marks of assets that are being added or removed. */
+/** The number of an account's assets, and marks of what is being added or removed. */
 interface QuotaDocument {
   /** The account. */
   _id: string;
   stored: number;
+  /** The assets that are being added or removed. */
   moving: Array<{ assetId: string; at: string }>;
+  /** The changes by jobs; absent before the first one. */
+  marks?: JobQuotaMark[];
+}
+
+/** A change of the counter by a job. */
+interface JobQuotaMark {
+  jobId: string;
+  /** The direction: `in` takes quota, `out` gives back its unused part. */
+  way: 'in' | 'out';
+  /** Identifies one of several attempts to give quota back. The job document records which attempt counts. */
+  token: string;
+  count: number;
+  at: string;
 }
 
 /**
@@ -111,24 +125,6 @@ function isFull(quota: QuotaDocument | null, limit: number): boolean {
   return quota !== null && quota.stored >= limit && quota.moving.length === 0;
 }
 
-/** A change of the counter by a job. */
-interface QuotaMark {
-  jobId: string;
-  /** The direction: `in` takes quota, `out` gives back its unused part. */
-  way: 'in' | 'out';
-  /** Identifies one of several attempts to give quota back. The job document records which attempt counts. */
-  token: string;
-  count: number;
-  at: string;
-}
-
-/** The part of an account's quota document that jobs use. */
-interface JobQuotaDocument {
-  _id: string;
-  stored: number;
-  marks?: QuotaMark[];
-}
-
 /**
  * The quota for the outputs of jobs. A job reserves a unit for each output before it may run, so that no output exceeds
  * the plan, and gives the unused units back at its end. As with single assets, each step is marked until the job
@@ -138,16 +134,16 @@ interface JobQuotaDocument {
  *   out: announce (marks `out`, under a token) · the job notes the first token · giveBack (uncounts it, unmarks all)
  */
 export class JobQuota {
-  readonly #quota: DocumentCollection<JobQuotaDocument>;
+  readonly #quota: DocumentCollection<QuotaDocument>;
   readonly #now: () => Date;
 
-  private constructor(quota: DocumentCollection<JobQuotaDocument>, now: () => Date) {
+  private constructor(quota: DocumentCollection<QuotaDocument>, now: () => Date) {
     this.#quota = quota;
     this.#now = now;
   }
 
   static async open(documents: DocumentStore, now: () => Date): Promise<JobQuota> {
-    return new JobQuota(await documents.collection<JobQuotaDocument>(ASSET_QUOTA_COLLECTION), now);
+    return new JobQuota(await documents.collection<QuotaDocument>(ASSET_QUOTA_COLLECTION), now);
   }
 
   /** Takes quota for all outputs of a job, or for none. False when too little is left. */
@@ -212,11 +208,11 @@ export class JobQuota {
     );
   }
 
-  #mark(jobId: string, direction: QuotaMark['way'], count: number): QuotaMark {
+  #mark(jobId: string, direction: JobQuotaMark['way'], count: number): JobQuotaMark {
     return { jobId, way: direction, token: randomText(12), count, at: this.#now().toISOString() };
   }
 }
 
-function markOf(quota: JobQuotaDocument | null, jobId: string): QuotaMark | undefined {
+function markOf(quota: QuotaDocument | null, jobId: string): JobQuotaMark | undefined {
   return quota?.marks?.find((mark) => mark.jobId === jobId);
 }

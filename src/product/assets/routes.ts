@@ -5,7 +5,7 @@ import { ApiError, invalidParamError } from '../../platform/http/errors/errors.t
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { type AssetDocument, assetDataOf } from './asset.ts';
-import type { AssetLinks } from './content/links.ts';
+import type { AccountLinks } from './content/links.ts';
 import { assetNotFoundError } from './errors.ts';
 import { DEFAULT_HASH_DISTANCE } from './likeness.ts';
 import { findAsset, findAssetWithContent } from './content/reader.ts';
@@ -18,7 +18,7 @@ interface AssetRoutesOptions {
   gate: CallGate;
   store: AssetsStore;
   removal: AssetRemoval;
-  links: AssetLinks;
+  links: AccountLinks;
   now: () => Date;
 }
 
@@ -84,7 +84,8 @@ export async function assetRoutes(app: FastifyInstance, options: AssetRoutesOpti
       const { _id, warnings = [] } = await findAssetWithContent(store, accountId, request.params.assetId);
       addWarnings(reply, warnings);
       const expiresAt = linkExpiry(request.query, now());
-      const url = links.sign('asset-content', accountId, _id, expiresAt);
+      const granted = { grant: 'asset-content', id: _id } as const;
+      const url = links.urlOf(`/assets/${_id}/content`, granted, accountId, expiresAt);
       return successEnvelope('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },
   );

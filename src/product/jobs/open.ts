@@ -5,6 +5,7 @@ import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
+import { AccountLinks } from '../assets/content/links.ts';
 import type { UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/responses.ts';
 import type { Providers } from '../providers/open.ts';
@@ -12,8 +13,8 @@ import { type JobStores, type JobsContext, openJobStores } from './context.ts';
 import type { PerformItemWork } from './rules.ts';
 import { JobLifecycle } from './lifecycle.ts';
 import { JobResults, resultRoutes } from './results.ts';
-import { type CheckJobSubmit, jobRoutes } from './routes.ts';
-import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
+import { jobRoutes } from './routes.ts';
+import type { JobCheckDependencies } from './submit/checking.ts';
 import { JobEndWaiters } from './waits.ts';
 import { createModelWork, TypicalItemSeconds } from './work/model.ts';
 import { createPageWork, type PageWorkOptions } from './work/page.ts';
@@ -57,8 +58,7 @@ const MAX_WAITS_PER_HOST = 1_000;
  * transitions.
  */
 export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
-  const { documents, gate, presets, providers, signatures, publicUrl, capacity, draining, fonts, now } =
-    options;
+  const { documents, providers, capacity, draining, now } = options;
   const waits = new JobEndWaiters({
     limit: () => Math.ceil(MAX_WAITS_PER_HOST / capacity.processes()),
     draining,
@@ -88,11 +88,9 @@ export async function openJobs(options: JobsOptions): Promise<JobsSlice> {
   return {
     async routes(app: FastifyInstance) {
       lifecycle.metrics.install();
-      const check: CheckJobSubmit = (caller, sent, isDryRun) =>
-        checkJobSubmit(caller, sent, isDryRun, options);
-      await app.register(jobRoutes, { context, lifecycle, gate, presets, check, waits, fonts });
-      const results = new JobResults(context);
-      await app.register(resultRoutes, { gate, reading, results, signatures, publicUrl, now });
+      await app.register(jobRoutes, { ...options, context, lifecycle, waits });
+      const links = new AccountLinks(options.signatures, options.publicUrl, now);
+      await app.register(resultRoutes, { ...options, reading, links, results: new JobResults(context) });
     },
     usageSource: reading.usage,
     usageOf: reading.presetUsage,

@@ -3,10 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { openZipArchive, type ZipArchive, type ZipArchiveEntry } from '../../platform/archive.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
-import type { LinkSigner } from '../../platform/http/signatures.ts';
 import type { ByteRange } from '../../platform/values/byte-range.ts';
 import { type CallGate, MAX_CONCURRENT_DOWNLOADS } from '../accounts/gate/gate.ts';
-import { isSignedLinkRequest, signedLinkQuery, verifySignedLink } from '../assets/content/links.ts';
+import { type AccountLinks, isSignedLinkRequest } from '../assets/content/links.ts';
 import { sendFileOrRange } from '../assets/content/sending.ts';
 import { linkExpiry } from '../assets/rules.ts';
 import { AssetLink, AssetLinkQuery } from '../assets/schema.ts';
@@ -21,17 +20,15 @@ interface ResultRoutesOptions {
   gate: CallGate;
   reading: JobReader;
   results: JobResults;
-  signatures: LinkSigner;
-  publicUrl: () => string;
+  links: AccountLinks;
   now: () => Date;
 }
 
-const GRANT = 'job-results';
 const TYPE = 'application/zip';
 
 /** The route for all pictures of a job in one download. */
 export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOptions): Promise<void> {
-  const { gate, reading, results, signatures, publicUrl, now } = options;
+  const { gate, reading, results, links, now } = options;
 
   app.get<{ Params: JobParams; Querystring: JobResultsQuery }>(
     '/jobs/:jobId/results.zip',
@@ -93,8 +90,8 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
       addWarnings(reply, await results.findWarnings([job]));
       const { _id } = job;
       const expiresAt = linkExpiry(request.query, now());
-      const link = signedLinkQuery(signatures, { grant: GRANT, id: _id }, accountId, expiresAt);
-      const url = `${publicUrl()}/api/v1/jobs/${_id}/results.zip?${link}`;
+      const granted = { grant: 'job-results', id: _id } as const;
+      const url = links.urlOf(`/jobs/${_id}/results.zip`, granted, accountId, expiresAt);
       return successEnvelope('Link made.', { url, expiresAt: expiresAt.toISOString() });
     },
   );
@@ -111,7 +108,7 @@ export async function resultRoutes(app: FastifyInstance, options: ResultRoutesOp
   /** The account whose job may be read: that of the link, else the caller's. */
   function readerOf(request: FastifyRequest<{ Params: JobParams; Querystring: JobResultsQuery }>): string {
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
-    return verifySignedLink(signatures, { grant: GRANT, id: request.params.jobId }, request.query, now());
+    return links.ownerOf({ grant: 'job-results', id: request.params.jobId }, request.query);
   }
 }
 

@@ -9,7 +9,6 @@ import { idempotencyKeyOf } from '../../platform/http/hooks/idempotency.ts';
 import { addWarnings, clamp } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import type { PresetsSlice } from '../presets/open.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
 import {
@@ -52,17 +51,13 @@ import {
   JobViewQuery,
   ResumedJob,
 } from './schema.ts';
+import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
 import type { JobEndWaiters } from './waits.ts';
 
-/** Checks a submit, and makes an order of it. */
-export type CheckJobSubmit = (caller: Caller, sent: JobRequest, isDryRun: boolean) => Promise<JobOrder>;
-
-interface JobRoutesOptions extends JobFonts {
+interface JobRoutesOptions extends JobCheckDependencies, JobFonts {
   context: JobsContext;
   lifecycle: JobLifecycle;
   gate: CallGate;
-  presets: Pick<PresetsSlice, 'find'>;
-  check: CheckJobSubmit;
   waits: JobEndWaiters;
 }
 
@@ -130,7 +125,7 @@ function countJobs(app: FastifyInstance, { gate, presets, lifecycle }: JobRoutes
 }
 
 function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
-  const { gate, check, lifecycle } = options;
+  const { gate, lifecycle } = options;
   const { reading, submit } = lifecycle;
   app.post<{ Body: JobRequest; Querystring: JobSubmitQuery }>(
     '/jobs',
@@ -140,7 +135,8 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         needsFreeSpace: (request) => !isDryRun(request),
         recheck(request, { query, body }) {
           parseJobView(query);
-          return check(gate.requireCaller(request), body as JobRequest, isDryRun({ query }));
+          const caller = gate.requireCaller(request);
+          return checkJobSubmit(caller, body as JobRequest, isDryRun({ query }), options);
         },
         async replayed(request, reply, { status }) {
           // Only a submit that waited has this status.
@@ -170,7 +166,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const caller = gate.requireCaller(request);
       waitOf(request);
       const view = parseJobView(request.query);
-      const order = await check(caller, request.body, isDryRun(request));
+      const order = await checkJobSubmit(caller, request.body, isDryRun(request), options);
       if (isDryRun(request)) return answerEstimate(options, caller, order, reply);
       const submitted = await submit(caller, order, { key: idempotencyKeyOf(request) });
       await warn(options, order, reply);

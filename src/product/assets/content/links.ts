@@ -2,11 +2,14 @@ import type { FastifyRequest } from 'fastify';
 import type { LinkSigner } from '../../../platform/http/signatures.ts';
 import type { SignedUploadQuery } from '../schema.ts';
 
-/** The right that a link grants: to read the content of an asset, or to upload it. */
-type Grant = 'asset-content' | 'asset-put';
+/** What a link grants: a right to one thing of an account, such as to read the content of an asset. */
+interface LinkGrant {
+  grant: 'asset-content' | 'asset-put' | 'upload-ticket' | 'job-results';
+  id: string;
+}
 
-/** Signed links to the content of an asset. They need no credential, because the account is a signed part of them. */
-export class AssetLinks {
+/** Signed links, which need no credential, because the account is a signed part of them. */
+export class AccountLinks {
   readonly #signatures: LinkSigner;
   readonly #publicUrl: () => string;
   readonly #now: () => Date;
@@ -17,53 +20,31 @@ export class AssetLinks {
     this.#now = now;
   }
 
-  sign(grant: Grant, accountId: string, assetId: string, expiresAt: Date): string {
-    const query = signedLinkQuery(this.#signatures, { grant, id: assetId }, accountId, expiresAt);
-    return `${this.#publicUrl()}/api/v1/assets/${assetId}/content?${query}`;
+  /**
+   * The address of a link.
+   * @param path below /api/v1, with its own query if it has one.
+   */
+  urlOf(path: string, { grant, id }: LinkGrant, accountId: string, expiresAt: Date): string {
+    const query = `owner=${accountId}&${this.#signatures.sign(grant, `${accountId}/${id}`, expiresAt)}`;
+    return `${this.#publicUrl()}/api/v1${path}${path.includes('?') ? '&' : '?'}${query}`;
   }
 
   /**
    * The account for which a link was made.
    * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
    */
-  ownerOf(grant: Grant, assetId: string, query: SignedUploadQuery): string {
-    return verifySignedLink(this.#signatures, { grant, id: assetId }, query, this.#now());
+  ownerOf(
+    { grant, id }: LinkGrant,
+    query: { owner?: string; expires?: string; signature?: string },
+  ): string {
+    const { owner = '' } = query;
+    this.#signatures.verify(grant, `${owner}/${id}`, query, this.#now());
+    return owner;
   }
-}
-
-/** The target of a link: something of an account, and the right that the link grants. */
-interface Linked {
-  grant: string;
-  id: string;
 }
 
 /** Whether a request uses a signed link. */
 export function isSignedLinkRequest({ query }: FastifyRequest): boolean {
   const { signature, expires } = query as SignedUploadQuery;
   return signature !== undefined || expires !== undefined;
-}
-
-/** The query of a link. It names the account for which the link is made. */
-export function signedLinkQuery(
-  signatures: LinkSigner,
-  { grant, id }: Linked,
-  accountId: string,
-  expiresAt: Date,
-): string {
-  return `owner=${accountId}&${signatures.sign(grant, `${accountId}/${id}`, expiresAt)}`;
-}
-
-/**
- * The account for which a link was made.
- * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
- */
-export function verifySignedLink(
-  signatures: LinkSigner,
-  { grant, id }: Linked,
-  query: { owner?: string; expires?: string; signature?: string },
-  now: Date,
-): string {
-  const { owner = '' } = query;
-  signatures.verify(grant, `${owner}/${id}`, query, now);
-  return owner;
 }

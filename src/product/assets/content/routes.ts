@@ -14,7 +14,7 @@ import { findOp } from '../../catalogue/index.ts';
 import { type AssetReader, findAssetWithContent, openAssetContent } from './reader.ts';
 import { AssetContentQuery, AssetParams } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
-import { type AssetLinks, isSignedLinkRequest } from './links.ts';
+import { type AccountLinks, isSignedLinkRequest } from './links.ts';
 import {
   cacheControlHeader,
   contentDispositionHeader,
@@ -26,7 +26,7 @@ interface ContentRoutesOptions {
   gate: CallGate;
   store: AssetsStore;
   objects: ObjectStore;
-  links: AssetLinks;
+  links: AccountLinks;
   previews: AssetPreviews;
   now: () => Date;
 }
@@ -99,7 +99,7 @@ export async function contentRoutes(
   ): string {
     const { params, query } = request;
     if (!isSignedLinkRequest(request)) return gate.requireCaller(request).accountId;
-    return links.ownerOf('asset-content', params.assetId, query);
+    return links.ownerOf({ grant: 'asset-content', id: params.assetId }, query);
   }
 }
 

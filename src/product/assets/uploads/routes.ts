@@ -10,7 +10,7 @@ import { addWarnings, type CallWarning } from '../../../platform/http/hooks/warn
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
 import { type AssetLabels, assetDataOf } from '../asset.ts';
-import type { AssetLinks } from '../content/links.ts';
+import type { AccountLinks } from '../content/links.ts';
 import { MAX_UPLOAD_FILES } from '../limits.ts';
 import { assetNameOrNull, checkCollectionName } from '../rules.ts';
 import {
@@ -36,7 +36,7 @@ interface UploadRoutesOptions {
   gate: CallGate;
   uploads: Uploads;
   incoming: IncomingImageReader;
-  links: AssetLinks;
+  links: AccountLinks;
 }
 
 /** The routes that create assets: from a body, from a URL, or from a later PUT to a signed upload URL. */
@@ -103,14 +103,15 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       const caller = gate.requireCaller(request);
       const { contentType } = request.body;
       const asset = await uploads.reserveAsset(caller, assetLabelsOf(request.body));
+      const { _id: id, accountId } = asset;
       const expiresAt = uploadUrlExpiry(asset);
       const upload = {
         method: 'PUT',
-        url: links.sign('asset-put', asset.accountId, asset._id, expiresAt),
+        url: links.urlOf(`/assets/${id}/content`, { grant: 'asset-put', id }, accountId, expiresAt),
         headers: { 'content-type': contentType },
         expiresAt: expiresAt.toISOString(),
       };
-      return sendCreated(reply, `/assets/${asset._id}`, 'Asset reserved.', {
+      return sendCreated(reply, `/assets/${id}`, 'Asset reserved.', {
         asset: assetDataOf(asset),
         upload,
       });
@@ -132,7 +133,7 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
     async (request, reply) => {
       const { assetId } = request.params;
       const { query } = request;
-      const accountId = links.ownerOf('asset-put', assetId, query);
+      const accountId = links.ownerOf({ grant: 'asset-put', id: assetId }, query);
       using image = openRawImage(request, request.raw);
       const options = { client: clientGoneSignal(reply), palette: query.palette };
       const uploaded = await uploads.put(accountId, assetId, image, options);

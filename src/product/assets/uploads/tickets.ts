@@ -9,9 +9,8 @@ import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import { answerPreflight, openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';
-import type { LinkSigner } from '../../../platform/http/signatures.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
-import { isSignedLinkRequest, signedLinkQuery, verifySignedLink } from '../content/links.ts';
+import { type AccountLinks, isSignedLinkRequest } from '../content/links.ts';
 import { ticketNotAcceptedError, ticketWithoutBytesError } from '../errors.ts';
 import { MAX_UPLOAD_BYTES, UPLOAD_URL_LIFE_MS } from '../limits.ts';
 import { Asset, AssetParams, UploadTicket, UploadTicketBody, UploadTicketQuery } from '../schema.ts';
@@ -22,9 +21,7 @@ import type { Uploads } from './uploads.ts';
 interface TicketRoutesOptions {
   gate: CallGate;
   uploads: Uploads;
-  signatures: LinkSigner;
-  publicUrl: () => string;
-  now: () => Date;
+  links: AccountLinks;
 }
 
 /**
@@ -32,7 +29,7 @@ interface TicketRoutesOptions {
  * ticket is a reserved asset and a signed address, which contains the limits of the upload.
  */
 export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOptions): Promise<void> {
-  const { gate, uploads, signatures, publicUrl, now } = options;
+  const { gate, uploads, links } = options;
   openToEveryOrigin(app, isSignedLinkRequest);
   answerPreflight(app, '/upload-tickets/:assetId', { methods: ['POST'], isSigned: isSignedLinkRequest });
 
@@ -61,12 +58,12 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
         ...(contentTypes && { contentTypes: contentTypes.join(',') }),
         ...(maxBytes && { maxBytes: String(maxBytes) }),
       };
-      const signed = signedLinkQuery(signatures, grantOf(asset._id, bounds), asset.accountId, expiresAt);
-      const query = [...Object.entries(bounds).map(([name, value]) => `${name}=${value}`), signed].join('&');
+      const query = Object.entries(bounds).map(([name, value]) => `${name}=${value}`);
+      const path = `/upload-tickets/${asset._id}${query.length > 0 ? `?${query.join('&')}` : ''}`;
       const ticket: UploadTicket = {
         assetId: asset._id,
         method: 'POST',
-        url: `${publicUrl()}/api/v1/upload-tickets/${asset._id}?${query}`,
+        url: links.urlOf(path, grantOf(asset._id, bounds), asset.accountId, expiresAt),
         contentTypes: contentTypes ?? READABLE_MEDIA_TYPES,
         maxBytes: maxBytes ?? MAX_UPLOAD_BYTES,
         expiresAt: expiresAt.toISOString(),
@@ -107,7 +104,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
    */
   function findOwner(assetId: string, query: UploadTicketQuery): string {
     try {
-      return verifySignedLink(signatures, grantOf(assetId, query), query, now());
+      return links.ownerOf(grantOf(assetId, query), query);
     } catch (error) {
       throw error instanceof ApiError ? ticketNotAcceptedError() : error;
     }
@@ -116,7 +113,7 @@ export async function ticketRoutes(app: FastifyInstance, options: TicketRoutesOp
 
 /** The right that a ticket's address grants: one upload to an asset, within limits. */
 function grantOf(assetId: string, { contentTypes = '', maxBytes = '' }: UploadTicketQuery) {
-  return { grant: 'upload-ticket', id: `${assetId}/${contentTypes}/${maxBytes}` };
+  return { grant: 'upload-ticket', id: `${assetId}/${contentTypes}/${maxBytes}` } as const;
 }
 
 /**
