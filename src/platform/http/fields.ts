@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
+import { invalidParamError } from './errors/errors.ts';
 
 /** Schemas of fields, each with its description. */
 export const text = (description: string) => Type.String({ description });
@@ -39,6 +40,17 @@ export function parseRfc3339Instant(text: string, zone?: 'Z'): Date | null {
   if (day === undefined || itsZone === undefined || parseDate(day) === null) return null;
   const instant = new Date(text.endsWith(itsZone) ? text.toUpperCase() : `${text.toUpperCase()}${itsZone}`);
   return Number.isNaN(instant.getTime()) ? null : instant;
+}
+
+/**
+ * Parses a field that holds a date, or an instant, which is in UTC if it names no zone.
+ * @throws ApiError invalid_param
+ */
+export function requireDateOrInstant(param: string, sent: string): Date {
+  const instant = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
+  if (instant !== null) return instant;
+  const message = `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`;
+  throw invalidParamError(param, message);
 }
 
 /** The names of the query field that makes a call a dry run: it is only checked and priced. */

@@ -1,5 +1,5 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { parseDate, parseRfc3339Instant } from '../../platform/http/fields.ts';
+import { requireDateOrInstant } from '../../platform/http/fields.ts';
 import {
   cutListPage,
   type ListingScope,
@@ -187,8 +187,8 @@ export function parseRequestFilters(sent: RequestFilterQuery): RequestFilters {
   const { status, from, to, errorCode, operation, path, requestId, apiKeyId } = sent;
   return withoutAbsentFields({
     status: status === undefined ? undefined : readStatus(status),
-    from: readBound('from', from),
-    to: readBound('to', to),
+    from: from === undefined ? undefined : requireDateOrInstant('from', from).getTime(),
+    to: to === undefined ? undefined : requireDateOrInstant('to', to).getTime(),
     ...{ errorCode, operation, path, requestId, apiKeyId },
   });
 }
@@ -221,14 +221,4 @@ function readStatus(sent: string): string {
   const status = sent.toLowerCase();
   if (STATUS.test(status)) return status;
   throw invalidParamError('status', 'status must be a status such as 404, or a class of them such as 4xx.');
-}
-
-function readBound(param: 'from' | 'to', sent: string | undefined): number | undefined {
-  if (sent === undefined) return undefined;
-  const instant = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
-  if (instant !== null) return instant.getTime();
-  throw invalidParamError(
-    param,
-    `${param} must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).`,
-  );
 }

@@ -22,18 +22,18 @@ import {
 } from '../rules.ts';
 import type { ChainProgress, ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
 
+/** A picture that a segment, or a page, made. */
+interface ImageResult {
+  kind: 'image';
+  bytes: Uint8Array<ArrayBuffer>;
+  contentType: string;
+  /** The facts of the bytes, if they are known already. */
+  facts?: DescribedImage;
+  achieved?: Record<string, number>;
+}
+
 /** The result of a segment, or of a page, for one item, with its warnings. */
-export type SegmentResult = { warnings?: CallWarning[] } & (
-  | {
-      kind: 'image';
-      bytes: Uint8Array<ArrayBuffer>;
-      contentType: string;
-      /** The facts of the bytes, if they are known already. */
-      facts?: DescribedImage;
-      achieved?: Record<string, number>;
-    }
-  | { kind: 'json'; output: unknown }
-);
+export type SegmentResult = { warnings?: CallWarning[] } & (ImageResult | { kind: 'json'; output: unknown });
 
 /**
  * Reads the input of a segment; null for an item without input. It is called at most once, when the input is needed.
@@ -149,51 +149,45 @@ export class ItemWork {
     return progress;
   }
 
+  /** The outcome of a completed item, whose picture is stored first if it made one. */
   async #storeOutcome(
     call: ItemCall,
     result: SegmentResult,
     { runs, credits, warnings = [] }: ChainProgress,
     segment?: PlanSegment,
   ): Promise<ItemOutcome> {
-    const { item, job, definition, signal } = call;
+    const { item, definition } = call;
     const variants = definition.variants.slice(item.variant, item.variant + 1);
-    const warned = toldOf([...variants.flatMap((variant) => variant.warnings ?? []), ...warnings]);
-    if (result.kind === 'json') {
-      const output = JSON.stringify(result.output);
-      return {
-        status: 'COMPLETED',
-        output,
-        ...warned,
-        ...itemTimesOf(item, this.#context.now()),
-        runs,
-        credits,
-      };
-    }
-    const { collection, expiresAt, _id: jobId, accountId } = job;
-    const told = sandboxWarningsOf(variants);
-    const labels = {
-      ...{ accountId, jobId, itemIndex: item.index, collection, expiresAt },
-      ...(told.length > 0 && { warnings: told }),
-    };
-    const { bytes, facts, achieved } = result;
-    const store = storing(segment, signal);
-    const { _id: resultAssetId } = await this.#context.assets.outputs.make(
-      labels,
-      bytes,
-      signal,
-      facts,
-      store,
-    );
-    const ended = itemTimesOf(item, this.#context.now());
+    const made =
+      result.kind === 'json'
+        ? { output: JSON.stringify(result.output) }
+        : await this.#storeOutput(call, result, sandboxWarningsOf(variants), segment);
     return {
       status: 'COMPLETED',
-      resultAssetId,
-      ...withoutAbsentFields({ achieved }),
-      ...warned,
-      ...ended,
+      ...made,
+      ...toldOf([...variants.flatMap((variant) => variant.warnings ?? []), ...warnings]),
+      ...itemTimesOf(item, this.#context.now()),
       runs,
       credits,
     };
+  }
+
+  /** Stores the picture that an item made. It is hidden until the outcome of the item is recorded. */
+  async #storeOutput(
+    { item, job, signal }: ItemCall,
+    { bytes, facts, achieved }: ImageResult,
+    warnings: readonly CallWarning[],
+    segment: PlanSegment | undefined,
+  ) {
+    const { _id: jobId, accountId, collection, expiresAt } = job;
+    const labels = {
+      ...{ accountId, jobId, itemIndex: item.index, collection, expiresAt },
+      ...(warnings.length > 0 && { warnings }),
+    };
+    const store = storing(segment, signal);
+    const { outputs } = this.#context.assets;
+    const { _id: resultAssetId } = await outputs.make(labels, bytes, signal, facts, store);
+    return { resultAssetId, ...withoutAbsentFields({ achieved }) };
   }
 
   async #runSegments(call: ItemCall): Promise<ItemOutcome> {

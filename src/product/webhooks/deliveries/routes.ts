@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { sendCreated } from '../../../platform/http/created.ts';
 import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
-import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { parseDate, parseRfc3339Instant } from '../../../platform/http/fields.ts';
+import { requireDateOrInstant } from '../../../platform/http/fields.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
 import type { EndpointDocument, EndpointsStore } from '../endpoints/store.ts';
@@ -118,8 +117,9 @@ function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesR
 
 function redeliverAllFailed(
   app: FastifyInstance,
-  { endpoints, deliveries, coordination, gate, now }: DeliveriesRoutesOptions,
+  options: DeliveriesRoutesOptions,
 ): void {
+  const { endpoints, gate } = options;
   app.post<{ Params: WebhookEndpointParams; Body: RedeliverFailedBody }>(
     '/webhook-endpoints/:endpointId/redeliver',
     {
@@ -135,10 +135,10 @@ function redeliverAllFailed(
     },
     async (request) => {
       const { accountId } = gate.requireCaller(request);
-      const since = readSince(request.body.since);
+      const since = requireDateOrInstant('since', request.body.since);
       const endpoint = await endpoints.read(accountId, request.params.endpointId);
       if (!endpoint.enabled) throw endpointDisabledError();
-      const counts = await redeliverFailedEvents(endpoint, since, { deliveries, coordination, now });
+      const counts = await redeliverFailedEvents(endpoint, since, options);
       return successEnvelope(`${counts.queued} deliveries queued.`, counts);
     },
   );
@@ -193,19 +193,6 @@ async function sendTest(
   return ended;
 }
 
-/** @throws ApiError invalid_param on since. */
-function readSince(sent: string): Date {
-  const since = parseDate(sent) ?? parseRfc3339Instant(sent, 'Z');
-  if (since !== null) return since;
-  throw invalidParamError('since', 'since must be a date (2026-01-31) or an instant (2026-01-31T12:00:00Z).');
-}
-
-interface RedeliveringOptions {
-  deliveries: DeliveriesStore;
-  coordination: Coordination;
-  now: () => Date;
-}
-
 /** The number of records that are copied at once, with their bodies. */
 const BATCH = 100;
 
@@ -216,7 +203,7 @@ const BATCH = 100;
 export async function redeliverFailedEvents(
   endpoint: EndpointDocument,
   since: Date,
-  { deliveries, coordination, now }: RedeliveringOptions,
+  { deliveries, coordination, now }: Pick<DeliveriesRoutesOptions, 'deliveries' | 'coordination' | 'now'>,
 ): Promise<{ queued: number; left: number }> {
   const { accountId, _id: endpointId } = endpoint;
   const failed = await deliveries.findUnreceived(accountId, endpointId, since);
