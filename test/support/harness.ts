@@ -14,8 +14,7 @@ import type { DocumentStore } from '../../src/platform/stores/documents/port.ts'
 import { FileObjectStore } from '../../src/platform/stores/objects/files.ts';
 import { combineStores, type Stores } from '../../src/platform/stores/open.ts';
 import { disabledTracing, type Tracing } from '../../src/platform/tracing/tracing.ts';
-import { createApiKey } from '../../src/product/accounts/accounts.ts';
-import { hashPassword } from '../../src/product/accounts/sign-in/passwords.ts';
+import { createApiKey, hashPassword } from '../../src/product/accounts/accounts.ts';
 import { AccountsStore } from '../../src/product/accounts/store.ts';
 import { CreditMovements } from '../../src/product/billing/movements.ts';
 import { BillingStore } from '../../src/product/billing/store.ts';

@@ -1,6 +1,5 @@
 import { randomText } from '../../platform/ids/ids.ts';
-import { createAccount, createApiKey, hashSecret, newApiKeyText } from './accounts.ts';
-import { hashPassword } from './sign-in/passwords.ts';
+import { createAccount, createApiKey, hashPassword, hashSecret, newApiKeyText } from './accounts.ts';
 import type { AccountDocument, AccountsStore } from './store.ts';
 
 const PLAN = 'scale';

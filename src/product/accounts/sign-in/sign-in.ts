@@ -4,12 +4,11 @@ import { clientNetworkOf } from '../../../platform/http/connection/client-networ
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
-import { hashSecret } from '../accounts.ts';
+import { hashSecret, passwordMatches } from '../accounts.ts';
 import { accountSuspendedError } from '../authentication.ts';
 import type { CallGate } from '../gate/gate.ts';
 import type { SignInBody } from '../schema.ts';
 import type { AccountDocument, AccountsStore } from '../store.ts';
-import { passwordMatches } from './passwords.ts';
 import { SignInQueue } from './queue.ts';
 
 /**
