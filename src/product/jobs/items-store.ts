@@ -105,7 +105,8 @@ export class ItemsStore {
     }
   }
 
-  async some(jobId: string, indexes: readonly number[]): Promise<ItemDocument[]> {
+  /** The items with these indexes, in no particular order. */
+  async findByIndexes(jobId: string, indexes: readonly number[]): Promise<ItemDocument[]> {
     return this.#items.find({ _id: { $in: indexes.map((index) => itemId(jobId, index)) } });
   }
 

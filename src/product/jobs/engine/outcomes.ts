@@ -130,7 +130,7 @@ export class OutcomeRecorder {
     const announced = settlement?.items.filter(({ event }) => event !== undefined) ?? [];
     if (settlement === null || announced.length === 0) return;
     const indexes = announced.map(({ index }) => index);
-    const documents = known.length > 0 ? known : await this.#context.items.some(job._id, indexes);
+    const documents = known.length > 0 ? known : await this.#context.items.findByIndexes(job._id, indexes);
     await this.#context.events.write(itemEventsOf(job, settlement, documents));
   }
 

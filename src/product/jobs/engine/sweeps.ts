@@ -152,7 +152,7 @@ export class JobSweeps {
     const made = await this.#context.assets.outputs.leftOver(ago(now, WORKING_MS), SWEEP_BATCH_SIZE);
     let discarded = 0;
     for (const { _id, accountId, jobId, itemIndex } of made) {
-      const [item] = await this.#context.items.some(jobId ?? '', [itemIndex ?? 0]);
+      const [item] = await this.#context.items.findByIndexes(jobId ?? '', [itemIndex ?? 0]);
       const isItsOutcome =
         item?._id === itemId(jobId ?? '', itemIndex ?? 0) && item.outcome?.resultAssetId === _id;
       if (isItsOutcome) continue;
