@@ -1,8 +1,8 @@
 import { SERVICE_SECRETS_COLLECTION } from '../platform/http/signatures.ts';
 import type { DeclaredCollection } from '../platform/stores/documents/port.ts';
 import { ACCOUNTS_COLLECTION, API_KEYS_COLLECTION, SESSIONS_COLLECTION } from '../product/accounts/store.ts';
-import { ASSET_QUOTA_COLLECTION } from '../product/assets/quota.ts';
 import { ASSET_COLLECTIONS } from '../product/assets/collections.ts';
+import { ASSET_QUOTA_COLLECTION } from '../product/assets/quota.ts';
 import { ASSETS_COLLECTION } from '../product/assets/store.ts';
 import { LEDGER_ROWS_COLLECTION, RUN_MOVEMENTS_COLLECTION } from '../product/billing/store.ts';
 import { USAGE_DAYS_COLLECTION, USAGE_HOURS_COLLECTION } from '../product/billing/usage-store.ts';

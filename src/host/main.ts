@@ -25,7 +25,7 @@ import { readDiskSpace, reservedBytes } from '../platform/stores/objects/reserve
 import { hasEmbeddedStores, openStores, type Stores } from '../platform/stores/open.ts';
 import { retryUntilLeaseEnds } from '../platform/stores/outages.ts';
 import { MEGABYTE_BYTES } from '../platform/values/units.ts';
-import { bootstrapFirstAccount, type BootstrapResult, welcomeText } from '../product/accounts/bootstrap.ts';
+import { type BootstrapResult, bootstrapFirstAccount, welcomeText } from '../product/accounts/bootstrap.ts';
 import { createSignInAddress } from '../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../product/accounts/store.ts';
 import { CreditMovements } from '../product/billing/movements.ts';

@@ -1,7 +1,7 @@
 import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { ACCOUNT_CHANGED_CHANNEL, invalidateCredentials } from './revocations.ts';
 import { hashPassword } from './accounts.ts';
+import { ACCOUNT_CHANGED_CHANNEL, invalidateCredentials } from './revocations.ts';
 import type { AccountsStore } from './store.ts';
 
 /**

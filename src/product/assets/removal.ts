@@ -2,8 +2,8 @@ import { forEachWithLimit } from '../../platform/queues/each-limit.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import type { EventLog } from '../../platform/tracing/log.ts';
 import type { AssetDocument } from './asset.ts';
-import type { AssetQuota } from './quota.ts';
 import type { AssetRecordCache } from './content/reader.ts';
+import type { AssetQuota } from './quota.ts';
 import type { AssetsStore } from './store.ts';
 
 interface RemovalOptions {

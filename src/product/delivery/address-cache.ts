@@ -3,8 +3,8 @@ import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import type { DeliveryAddress } from './address.ts';
 import { acceptedModernFormats, type PictureRecipes } from './recipes.ts';
-import type { SigningAccount, SigningKeyCache } from './signers.ts';
 import type { RequestedPicture } from './resolver.ts';
+import type { SigningAccount, SigningKeyCache } from './signers.ts';
 
 const MAX_CHARACTERS = 8 * MEGABYTE_BYTES;
 /** The memory of an entry besides the text of its address, in characters. */

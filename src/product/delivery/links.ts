@@ -15,6 +15,7 @@ import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { checkPresetWidths } from '../presets/rules.ts';
 import { parseImageSource } from '../transforms/input.ts';
 import { ADDRESS_PREFIX, MAX_ADDRESS_OPS, signatureOf, signedMessageOf } from './address.ts';
+import type { SigningKeyDocument, SigningKeysStore } from './keys.ts';
 import {
   formatOfExtension,
   type PictureRecipe,
@@ -22,7 +23,6 @@ import {
   recipeOfPreset,
   recipeOfSteps,
 } from './recipes.ts';
-import type { SigningKeyDocument, SigningKeysStore } from './keys.ts';
 import type { DeliveryLink, NewDeliveryLink, NewDeliveryLinks } from './schema.ts';
 
 /** The name of the key that is made for an account without keys. */

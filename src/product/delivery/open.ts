@@ -17,15 +17,15 @@ import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { AddressCache } from './address-cache.ts';
 import { openPictureCache, type PictureCacheSettings } from './cache.ts';
-import { signingKeyRoutes, SigningKeysStore } from './keys.ts';
-import { SigningKeyCache } from './signers.ts';
+import { SigningKeysStore, signingKeyRoutes } from './keys.ts';
 import { Leases } from './leases.ts';
-import { deliveryRoutes, linkRoutes } from './routes.ts';
 import { SignedLinks } from './links.ts';
 import { DeliveredPictures } from './pictures.ts';
 import { PictureRecipes } from './recipes.ts';
 import { CachedPictureRemovals } from './removals.ts';
 import { AddressResolver } from './resolver.ts';
+import { deliveryRoutes, linkRoutes } from './routes.ts';
+import { SigningKeyCache } from './signers.ts';
 
 interface DeliveryOptions {
   documents: DocumentStore;

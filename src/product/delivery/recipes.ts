@@ -9,7 +9,7 @@ import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parseOpParameters } from '../catalogue/query.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
-import { presetCacheTagOf, type PresetFallback } from '../presets/preset.ts';
+import { type PresetFallback, presetCacheTagOf } from '../presets/preset.ts';
 import type { AddressExtension, AddressOp, AddressWork, RequestedWidth } from './address.ts';
 
 /** The widths for a preset that declares none: those that the image loaders of web frameworks request. */

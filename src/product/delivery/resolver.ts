@@ -12,6 +12,7 @@ import type { RunAllowance } from '../billing/allowance.ts';
 import { type LoadedImage, loadCallImage, runCountedWork } from '../transforms/metered-call.ts';
 import type { DeliveryAddress } from './address.ts';
 import { noSuchPictureError } from './errors.ts';
+import type { MadePicture, PictureRequest } from './pictures.ts';
 import {
   acceptedModernFormats,
   allowedWidthFor,
@@ -22,7 +23,6 @@ import {
   type SourceFacts,
 } from './recipes.ts';
 import type { SigningAccount } from './signers.ts';
-import type { MadePicture, PictureRequest } from './pictures.ts';
 
 /** How long a picture of a public address is answered before the address is read again, in seconds. */
 export const URL_FRESH_SECONDS = HOUR_MS / 1000;

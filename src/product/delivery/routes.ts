@@ -8,8 +8,8 @@ import { refuseUnreadablePaths } from '../../platform/http/errors/unreadable-pat
 import { isEtagMatch } from '../../platform/http/hooks/caching.ts';
 import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import type { AddressCache, CachedAddress, SignedAddress } from './address-cache.ts';
 import { ADDRESS_PREFIX, parseDeliveryAddress } from './address.ts';
+import type { AddressCache, CachedAddress, SignedAddress } from './address-cache.ts';
 import { isSourceError, noSuchPictureError, withDeliveryCaching } from './errors.ts';
 import { pictureCacheControl, pictureHeadersOf, quoteEtag } from './headers.ts';
 import type { SignedLinks } from './links.ts';

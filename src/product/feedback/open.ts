@@ -7,8 +7,8 @@ import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import { hasMoreCharacters } from '../../platform/values/lengths.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import {
-  Feedback,
   FEEDBACK_KINDS,
+  Feedback,
   FeedbackQuery,
   FeedbackRequest,
   MAX_FEEDBACK_CONTEXT_CHARACTERS,

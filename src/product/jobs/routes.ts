@@ -11,16 +11,9 @@ import type { Caller } from '../accounts/authentication.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import type { JobsContext } from './context.ts';
 import { sandboxWarningsOf } from './definitions.ts';
-import {
-  estimateJobOrder,
-  findFontWarnings,
-  type JobFonts,
-  type StepFontWarning,
-} from './submit/estimate.ts';
 import { parseJobFilters } from './filters.ts';
 import { hasEnded, type JobDocument } from './job.ts';
 import type { JobLifecycle } from './lifecycle.ts';
-import type { JobOrder } from './submit/order.ts';
 import {
   isSummaryView,
   type JobView,
@@ -52,6 +45,13 @@ import {
   ResumedJob,
 } from './schema.ts';
 import { checkJobSubmit, type JobCheckDependencies } from './submit/checking.ts';
+import {
+  estimateJobOrder,
+  findFontWarnings,
+  type JobFonts,
+  type StepFontWarning,
+} from './submit/estimate.ts';
+import type { JobOrder } from './submit/order.ts';
 import type { JobEndWaiters } from './waits.ts';
 
 interface JobRoutesOptions extends JobCheckDependencies, JobFonts {

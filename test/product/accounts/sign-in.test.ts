@@ -1,8 +1,8 @@
 // needs: server, both stores
 import { mock } from 'node:test';
 import t from 'tap';
-import { delayMsAfterWrongGuesses } from '../../../src/product/accounts/sign-in/sign-in.ts';
 import { SignInQueue } from '../../../src/product/accounts/sign-in/queue.ts';
+import { delayMsAfterWrongGuesses } from '../../../src/product/accounts/sign-in/sign-in.ts';
 import { startServer } from '../../support/harness.ts';
 
 const NOBODY_LEAVES = new AbortController().signal;

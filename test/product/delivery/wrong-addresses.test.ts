@@ -1,7 +1,7 @@
 // needs: server
 import t, { type Test } from 'tap';
-import { SigningKeyCache } from '../../../src/product/delivery/signers.ts';
 import { signatureOf } from '../../../src/product/delivery/address.ts';
+import { SigningKeyCache } from '../../../src/product/delivery/signers.ts';
 import { openDelivering, signed } from './delivering.ts';
 
 const MAX_WRONG = 20;

@@ -1,9 +1,9 @@
 // needs: both stores
 import t, { type Test } from 'tap';
 import { MAX_DELIVERY_ATTEMPTS } from '../../../src/product/webhooks/deliveries/attempt.ts';
-import { DeliveriesStore, newDelivery } from '../../../src/product/webhooks/deliveries/store.ts';
 import { redeliverFailedEvents } from '../../../src/product/webhooks/deliveries/routes.ts';
 import { releaseEndpointsByHolder } from '../../../src/product/webhooks/deliveries/schedule.ts';
+import { DeliveriesStore, newDelivery } from '../../../src/product/webhooks/deliveries/store.ts';
 import {
   type EndpointDocument,
   EndpointsStore,

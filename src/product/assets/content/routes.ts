@@ -11,10 +11,10 @@ import type { ObjectStore } from '../../../platform/stores/objects/port.ts';
 import type { ByteRange } from '../../../platform/values/byte-range.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';
 import { findOp } from '../../catalogue/index.ts';
-import { type AssetReader, findAssetWithContent, openAssetContent } from './reader.ts';
 import { AssetContentQuery, AssetParams } from '../schema.ts';
 import type { AssetsStore } from '../store.ts';
 import { type AccountLinks, isSignedLinkRequest } from './links.ts';
+import { type AssetReader, findAssetWithContent, openAssetContent } from './reader.ts';
 import {
   cacheControlHeader,
   contentDispositionHeader,

@@ -14,7 +14,6 @@ import {
   newAssetDocument,
   newObjectKey,
 } from '../asset.ts';
-import type { AssetQuota } from '../quota.ts';
 import type { AssetCollections } from '../collections.ts';
 import {
   alreadyUploadedError,
@@ -23,6 +22,7 @@ import {
   wrongContentTypeError,
 } from '../errors.ts';
 import { FAILED_ASSET_LIFE_MS, MAX_UNFINISHED_UPLOAD_MS, UPLOAD_URL_LIFE_MS } from '../limits.ts';
+import type { AssetQuota } from '../quota.ts';
 import type { AssetRemoval } from '../removal.ts';
 import { assetNameOrNull } from '../rules.ts';
 import type { AssetsStore } from '../store.ts';

@@ -1,5 +1,5 @@
 import type { ClaimedItem, JobDocument } from '../job.ts';
-import { isBatchJob, ItemStoppedError } from '../rules.ts';
+import { ItemStoppedError, isBatchJob } from '../rules.ts';
 
 /**
  * The kinds of work: `pixels` for image threads, `batches` for child processes, `pages` for browsers, and `models`,

@@ -38,7 +38,8 @@ export async function prepareEndWithOutcomes(
     usedRuns: job.usedRuns + sums.usedRuns,
     usedCredits: job.usedCredits + sums.usedCredits,
   };
-  const endsHere = counted.status === 'PROCESSING' && counted.failedItems === 0 && haveAllItemsSettled(counted);
+  const endsHere =
+    counted.status === 'PROCESSING' && counted.failedItems === 0 && haveAllItemsSettled(counted);
   return endsHere ? prepareEnd(context, counted) : null;
 }
 

@@ -4,22 +4,15 @@ import { FairQueue } from '../../../platform/queues/fair-queue.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import { JOB_TYPES } from '../../catalogue/plan/job.ts';
 import type { JobsContext } from '../context.ts';
+import type { ClaimedItem, ItemDocument, ItemError, ItemOutcome, JobDocument, JobType } from '../job.ts';
 import {
+  type ItemWorkFailure,
   isUncountedTry,
   itemRetryDelayMs,
-  type ItemWorkFailure,
   type PerformItemWork,
   permanentFailureOutcome,
   storeOutageDelayMs,
 } from '../rules.ts';
-import {
-  type ClaimedItem,
-  type ItemDocument,
-  type ItemError,
-  type ItemOutcome,
-  type JobDocument,
-  type JobType,
-} from '../job.ts';
 import {
   ActiveJob,
   ItemPrefetch,

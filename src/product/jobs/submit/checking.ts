@@ -21,8 +21,8 @@ import {
   secondAssetUnreadyError,
 } from '../errors.ts';
 import { parseCreationWindow } from '../filters.ts';
-import type { JobOrder, JobOrderFields, NewItemFields } from './order.ts';
 import { type JobRequest, MAX_JOB_ITEMS } from '../schema.ts';
+import type { JobOrder, JobOrderFields, NewItemFields } from './order.ts';
 
 export interface JobCheckDependencies {
   models: ModelsFile;

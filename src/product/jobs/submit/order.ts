@@ -123,7 +123,11 @@ function keptBytesOf({ definition, totalItems, seeds }: JobOrder): number {
 }
 
 /** A new item, ready to be claimed. */
-export function newItem({ _id: jobId, accountId }: JobDocument, index: number, seed: NewItemFields): ItemDocument {
+export function newItem(
+  { _id: jobId, accountId }: JobDocument,
+  index: number,
+  seed: NewItemFields,
+): ItemDocument {
   return {
     _id: itemId(jobId, index),
     jobId,

@@ -11,16 +11,16 @@ import type { ModelSegment, PassSegment, PlanSegment } from '../../catalogue/pla
 import type { JobsContext } from '../context.ts';
 import { type JobDefinition, sandboxWarningsOf } from '../definitions.ts';
 import { newIntermediateKey } from '../intermediates.ts';
+import type { ChainProgress, ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
 import {
   ItemAbandonedError,
   ItemStoppedError,
-  itemTimesOf,
   type ItemWorkFailure,
+  itemTimesOf,
   itemWorkFailureOf,
   type PerformItemWork,
   type WorkSignals,
 } from '../rules.ts';
-import type { ChainProgress, ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
 
 /** A picture that a segment, or a page, made. */
 interface ImageResult {

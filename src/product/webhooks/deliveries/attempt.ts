@@ -1,8 +1,8 @@
 import { OutboundError } from '../../../platform/outbound/errors.ts';
 import type { OutboundRequests } from '../../../platform/outbound/outbound.ts';
 import { HOUR_MS } from '../../../platform/values/units.ts';
-import type { EndpointDocument } from '../endpoints/store.ts';
 import { signedAttemptHeaders } from '../endpoints/signing.ts';
+import type { EndpointDocument } from '../endpoints/store.ts';
 import type { AttemptRecord, DeliveryDocument } from './store.ts';
 
 const MINUTE_MS = 60_000;

@@ -2,8 +2,8 @@ import type { Coordination } from '../../../platform/stores/coordination/port.ts
 import type { EventLog } from '../../../platform/tracing/log.ts';
 import type { EventOutbox, OutboxDocument } from '../../events/open.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
-import { type DeliveriesStore, newDelivery } from './store.ts';
 import { scheduleEndpointsNow } from './schedule.ts';
+import { type DeliveriesStore, newDelivery } from './store.ts';
 
 const MAX_BATCH_SIZE = 200;
 /** Younger events are left to the process that wrote them. */

@@ -21,8 +21,8 @@ import { scheduleEndpointsNow } from './schedule.ts';
 import type { AttemptSlots } from './slots.ts';
 import {
   type DeliveriesStore,
-  deliveryDataOf,
   type DeliveryDocument,
+  deliveryDataOf,
   newRedelivery,
   newTestDelivery,
 } from './store.ts';
@@ -115,10 +115,7 @@ function read(app: FastifyInstance, { endpoints, deliveries, gate }: DeliveriesR
   );
 }
 
-function redeliverAllFailed(
-  app: FastifyInstance,
-  options: DeliveriesRoutesOptions,
-): void {
+function redeliverAllFailed(app: FastifyInstance, options: DeliveriesRoutesOptions): void {
   const { endpoints, gate } = options;
   app.post<{ Params: WebhookEndpointParams; Body: RedeliverFailedBody }>(
     '/webhook-endpoints/:endpointId/redeliver',

@@ -18,8 +18,8 @@ import {
   WebhookEndpointSecretData,
 } from '../schema.ts';
 import type { EndpointDisabling } from './disabling.ts';
-import { endpointDataOf, type EndpointsStore } from './store.ts';
 import { newSigningSecret, WEBHOOK_VERIFICATION_TEXT } from './signing.ts';
+import { type EndpointsStore, endpointDataOf } from './store.ts';
 
 interface EndpointRoutesOptions {
   endpoints: EndpointsStore;
