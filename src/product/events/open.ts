@@ -44,8 +44,9 @@ export const OUTBOX_COLLECTION: DeclaredCollection = {
 };
 
 /**
- * The outbox: it announces the outcomes of slices. Events wait here until the webhooks slice has made a delivery for each
- * endpoint that wants them. Each process fans out its own events; a sweep finds the events that a dead process left.
+ * The outbox: it announces the outcomes of slices. Events wait here until the webhooks slice has made a delivery for
+ * each endpoint that wants them. Each process fans out its own events; a sweep finds the events that a dead process
+ * left.
  */
 export class EventOutbox {
   readonly #events: DocumentCollection<OutboxDocument>;

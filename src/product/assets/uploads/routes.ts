@@ -100,9 +100,8 @@ export async function uploadRoutes(app: FastifyInstance, options: UploadRoutesOp
       },
     },
     async (request, reply) => {
-      const caller = gate.requireCaller(request);
       const { contentType } = request.body;
-      const asset = await uploads.reserveAsset(caller, assetLabelsOf(request.body));
+      const asset = await uploads.reserveAsset(gate.requireCaller(request), assetLabelsOf(request.body));
       const { _id: id, accountId } = asset;
       const expiresAt = uploadUrlExpiry(asset);
       const upload = {
