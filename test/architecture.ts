@@ -42,10 +42,15 @@ const SHARED_BY_WORKERS = [
   'workers/vector/drawn-size.ts',
   'workers/vector/protocol.ts',
   'workers/image/bounds.ts',
+  'workers/image/colour/colour.ts',
+  'workers/image/encode/effort.ts',
+  'workers/image/encode/encoder.ts',
   'workers/image/facts/perceptual-hash.ts',
   'workers/image/frames.ts',
   'workers/image/operations/index.ts',
   'workers/image/operations/parameter.ts',
+  'workers/image/pixels/geometry.ts',
+  'workers/image/sizing.ts',
 ];
 /** The folders of workers/image, from the bottom up. The files beside them make a pass of them, or name refusals. */
 const IMAGE_FOLDERS = ['pixels', 'colour', 'likeness', 'facts', 'metadata', 'encode', 'search', 'operations'];

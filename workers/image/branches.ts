@@ -11,7 +11,7 @@ import {
 } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
-import { scalesOnLoad } from './scale-on-load.ts';
+import { scalesOnLoad } from './sizing.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
 /**

@@ -1,5 +1,4 @@
 import type { PassPicture } from './picture.ts';
-import { type BlendMode, blendLayer } from './pixels/blend.ts';
 import { type Box, intersectBox } from './pixels/geometry.ts';
 import { cutBox } from './pixels/paint.ts';
 import { type Pixels, splitFrames, withoutAlpha } from './pixels/pixels.ts';
@@ -35,4 +34,88 @@ async function blendInto(picture: PassPicture, layer: Pixels, at: Box, mode: Ble
   const onto = await picture.pixels('rgba');
   for (const frame of splitFrames(onto)) blendLayer(frame, layer, at, mode, picture.checkDeadline);
   if (!hasAlpha) picture.replace(withoutAlpha(onto));
+}
+
+/**
+ * Blend modes of Compositing and Blending Level 1 (W3C, https://www.w3.org/TR/compositing-1/), one formula per channel.
+ * libvips has them too, but applies the opacity of a translucent layer twice: multiplying by half-opaque white would
+ * darken the picture below.
+ */
+const FORMULAS = {
+  multiply: (below, above) => below * above,
+  screen: (below, above) => below + above - below * above,
+  overlay: (below, above) => hardLight(above, below),
+  darken: Math.min,
+  lighten: Math.max,
+  'color-dodge': (below, above) => (below === 0 ? 0 : above === 1 ? 1 : Math.min(1, below / (1 - above))),
+  'color-burn': (below, above) => (below === 1 ? 1 : above === 0 ? 0 : 1 - Math.min(1, (1 - below) / above)),
+  'hard-light': hardLight,
+  'soft-light': softLight,
+  difference: (below, above) => Math.abs(below - above),
+  exclusion: (below, above) => below + above - 2 * below * above,
+} satisfies Record<string, Formula>;
+
+/** Computes the blended value from the values below and above, 0 to 1. */
+type Formula = (below: number, above: number) => number;
+
+type BlendMode = keyof typeof FORMULAS;
+export const BLEND_MODES = Object.keys(FORMULAS) as BlendMode[];
+
+function hardLight(below: number, above: number): number {
+  return above <= 0.5 ? 2 * below * above : 1 - 2 * (1 - below) * (1 - above);
+}
+
+function softLight(below: number, above: number): number {
+  if (above <= 0.5) return below - (1 - 2 * above) * below * (1 - below);
+  const curve = below <= 0.25 ? ((16 * below - 12) * below + 4) * below : Math.sqrt(below);
+  return below + (2 * above - 1) * (curve - below);
+}
+
+/**
+ * Blends an RGBA layer into RGBA pixels of one frame, in place.
+ * @param at upper left corner of the layer. The layer must lie completely within the pixels.
+ */
+function blendLayer(
+  onto: Pixels,
+  layer: Pixels,
+  at: { left: number; top: number },
+  mode: BlendMode,
+  checkDeadline: () => void,
+): void {
+  const table = tableOf(FORMULAS[mode]);
+  for (let y = 0; y < layer.height; y++) {
+    checkDeadline();
+    let from = y * layer.width * 4;
+    let to = ((at.top + y) * onto.width + at.left) * 4;
+    for (let x = 0; x < layer.width; x++, from += 4, to += 4)
+      blendPixel(onto.data, to, layer.data, from, table);
+  }
+}
+
+/** The result of a formula for each pair of 8-bit values. Results are 0 to 255. */
+function tableOf(formula: Formula): Float32Array {
+  return Float32Array.from(
+    { length: 1 << 16 },
+    (_, both) => 255 * formula((both >> 8) / 255, (both & 255) / 255),
+  );
+}
+
+/** Blends one pixel. If the picture below is translucent, the layer partly shows its own colour. */
+function blendPixel(
+  onto: Uint8Array,
+  to: number,
+  layer: Uint8Array,
+  from: number,
+  table: Float32Array,
+): void {
+  const above = (layer[from + 3] as number) / 255;
+  if (above === 0) return;
+  const below = (onto[to + 3] as number) / 255;
+  const opacity = above + below * (1 - above);
+  for (let channel = 0; channel < 3; channel++) {
+    const [under, over] = [onto[to + channel] as number, layer[from + channel] as number];
+    const mixed = (1 - below) * over + below * (table[(under << 8) | over] as number);
+    onto[to + channel] = Math.round((above * mixed + (1 - above) * below * under) / opacity);
+  }
+  onto[to + 3] = Math.round(255 * opacity);
 }

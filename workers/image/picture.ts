@@ -1,6 +1,5 @@
 import type { Sharp } from 'sharp';
 import type { Size } from '../formats/size.ts';
-import type { Rgba } from './colour/colour.ts';
 import { openPixelPipeline, toSrgb } from './input.ts';
 import { assertWithinSizeLimits, TURNS_BY_ORIENTATION } from './pixels/geometry.ts';
 import {
@@ -8,6 +7,7 @@ import {
   is16BitPixels,
   joinFrames,
   type Pixels,
+  type Rgba,
   readDeepPixels,
   readPixels,
   replaceColours,

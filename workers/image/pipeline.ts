@@ -7,7 +7,7 @@ import type {
   TransformTaskResult,
 } from '../protocol.ts';
 import { type ChosenFrames, chooseFrames } from './chosen-frames.ts';
-import { parseColour, type Rgba, TRANSPARENT, WHITE } from './colour/colour.ts';
+import { parseColour, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertToProfile } from './colour/profile-colours.ts';
 import { alphaLevelsOfOutput, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
 import { asArgumentRefusal, taskFailureOf } from './failure.ts';
@@ -24,7 +24,7 @@ import { type CarriedProfile, carriedProfileOf, prepareCarriedBlocks } from './m
 import { withRawProfilesAsChunks } from './metadata/png-profiles.ts';
 import { stepNamed } from './operations/index.ts';
 import { PassPicture } from './picture.ts';
-import { alphaLevelsIn, type Pixels } from './pixels/pixels.ts';
+import { alphaLevelsIn, type Pixels, type Rgba } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { invalidArgument } from './refusal.ts';
 import type { WrittenFile } from './search/target.ts';

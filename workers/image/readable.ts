@@ -1,8 +1,7 @@
 import { findIsoBox, isoBrands } from '../formats/boxes.ts';
 import { ByteReader } from '../formats/bytes.ts';
 import type { HeaderReadings, RawPixels } from '../protocol.ts';
-import { withReadableAvifColours } from './colour/avif-colours.ts';
-import { type ColouredFile, withPngProfile } from './colour/png-colours.ts';
+import { type ColouredFile, withPngProfile, withReadableAvifColours } from './colour/declared-colours.ts';
 import { withReadableTiffSamples } from './colour/tiff-colours.ts';
 import { withEndOfImageMarker } from './end-of-image.ts';
 import { withoutBulkyTexts } from './metadata/png-guard.ts';

@@ -1,16 +1,29 @@
 import type { KernelEnum } from 'sharp';
 import type { Size } from '../formats/size.ts';
 import { encodeOutput } from '../transport/output.ts';
-import type { Rgba } from './colour/colour.ts';
 import type { PassPicture } from './picture.ts';
-import { assertWithinSizeLimits, type Box, scaleSize } from './pixels/geometry.ts';
-import { is16BitPixels, type Pixels, readDeepPixels, readPixels, splitFrames } from './pixels/pixels.ts';
+import {
+  type Anchor,
+  assertWithinSizeLimits,
+  type Box,
+  type NamedPlace,
+  placeBox,
+  scaleSize,
+} from './pixels/geometry.ts';
+import {
+  is16BitPixels,
+  type Pixels,
+  type Rgba,
+  readDeepPixels,
+  readPixels,
+  splitFrames,
+} from './pixels/pixels.ts';
 import { enlargePixels, scaleToNearest } from './pixels/resample.ts';
 
 /*
  * Changes the size of a picture during a pass: scales, cuts or pads it. Sizes are of one frame, in pixels. A picture
- * that has the size already is not changed. All functions except cutting throw BadArgument if the result would be too
- * large.
+ * that has the size already is not changed. All functions except cutting throw BadArgumentError if the result would be
+ * too large.
  */
 
 type Kernel = keyof KernelEnum;
@@ -32,7 +45,7 @@ export async function scaleToSize(
  * Scales to a size of which only a box is needed. A picture that shrinks is scaled first, so that the decoder can
  * shrink it. Of a picture that grows, only the box is computed.
  */
-export async function scaleToBox(
+async function scaleToBox(
   picture: PassPicture,
   scaled: Size,
   box: Box,
@@ -54,7 +67,7 @@ export async function scaleToBox(
 }
 
 /** Whether a size is larger than that of a picture on one axis or both. */
-export function isLargerOnAnAxis(size: Size, picture: Size): boolean {
+function isLargerOnAnAxis(size: Size, picture: Size): boolean {
   return size.width > picture.width || size.height > picture.height;
 }
 
@@ -101,13 +114,16 @@ function smallerSides(one: Size, other: Size): Size {
 }
 
 /** How the interesting part of a picture is found. */
-export type InterestMeasure = 'attention' | 'entropy';
+type InterestMeasure = 'attention' | 'entropy';
+
+/** What a crop keeps in view: a named place, or the most interesting part. */
+export type Gravity = NamedPlace | InterestMeasure;
 
 /**
  * Shrinks a picture until it just covers this size, and cuts off the least interesting part. It must not be an
  * animation.
  */
-export async function shrinkToInterestingPart(
+async function shrinkToInterestingPart(
   picture: PassPicture,
   size: Size,
   interest: InterestMeasure,
@@ -126,7 +142,7 @@ const MAX_SEARCHED_PX = 12_000_000;
  * The most interesting box of `result` size in a picture of `scaled` size. The scaled picture itself is not computed.
  * In an animation, the first frame decides, because a crop that follows the action would shake.
  */
-export async function findInterestingBox(
+async function findInterestingBox(
   picture: PassPicture,
   { scaled, result }: { scaled: Size; result: Size },
   interest: InterestMeasure,
@@ -171,4 +187,58 @@ export async function padPicture(
   (await picture.at('extend')).extend({ ...room, background, extendWith });
   picture.becomes(size);
   picture.mayTurnTransparent(background);
+}
+
+interface Aim {
+  gravity?: Gravity;
+  focalX?: number;
+  focalY?: number;
+}
+
+/**
+ * The part of a picture that a crop keeps: a named place or a point, which can be computed, or the most interesting
+ * part, which depends on the pixels.
+ */
+export function cropAnchorOf({ gravity, focalX, focalY }: Aim): Anchor | InterestMeasure {
+  if (focalX === undefined && focalY === undefined) return gravity ?? 'center';
+  return { x: focalX ?? 0.5, y: focalY ?? 0.5 };
+}
+
+/** Scales a picture until it covers `scaled`, and keeps the part of `result` size that the anchor selects. */
+export async function scaleAndCrop(
+  picture: PassPicture,
+  { scaled, result }: { scaled: Size; result: Size },
+  anchor: Anchor | InterestMeasure,
+  kernel?: keyof KernelEnum,
+): Promise<void> {
+  if (anchor !== 'attention' && anchor !== 'entropy')
+    return scaleToBox(picture, scaled, placeBox(result, scaled, anchor), kernel);
+  if (!isLargerOnAnAxis(scaled, picture)) {
+    if (picture.frames === 1) return shrinkToInterestingPart(picture, result, anchor, kernel);
+    await scaleToSize(picture, scaled, kernel);
+  }
+  await scaleToBox(picture, scaled, await findInterestingBox(picture, { scaled, result }, anchor), kernel);
+}
+
+/**
+ * The smallest factor at which libjpeg shrinks a picture while decoding it. Slightly more than 2 would suffice for
+ * libjpeg, but sharp then reads the whole picture because of rounding.
+ */
+const JPEG_FACTOR = 3;
+
+/** The format of a file as named by libvips, and its size as displayed. */
+interface ScalableFile extends Size {
+  format: string;
+  orientation: number;
+}
+
+/**
+ * Whether a picture whose first step scales it has other pixels than the whole decoded picture: the decoder shrinks it,
+ * or sharp scales it before turning it upright. Such pixels suit one size only.
+ * @param scaled the size as displayed.
+ */
+export function scalesOnLoad({ format, orientation, width, height }: ScalableFile, scaled: Size): boolean {
+  const factor = Math.min(width / scaled.width, height / scaled.height);
+  if (orientation > 1) return scaled.width !== width || scaled.height !== height;
+  return format === 'jpeg' ? factor >= JPEG_FACTOR : format === 'webp' && factor > 1;
 }

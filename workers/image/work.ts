@@ -1,12 +1,12 @@
 import type { EncodeOptions, OperationStep, OutputFormat, TransformTask } from '../protocol.ts';
 import type { ChosenFrames } from './chosen-frames.ts';
-import type { Rgba } from './colour/colour.ts';
 import { DeadlineError } from './failure.ts';
 import type { InputFacts } from './input.ts';
 import type { CarriedMetadataBlocks, CarriedProfile } from './metadata/carried-metadata.ts';
 import type { StepOperation } from './operations/index.ts';
 import type { PassContext } from './operations/operation.ts';
 import type { PassPicture } from './picture.ts';
+import type { Rgba } from './pixels/pixels.ts';
 
 export interface PlannedStep {
   operation: StepOperation;

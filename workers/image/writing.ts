@@ -12,9 +12,14 @@ import {
   type EncodeSettings,
   encodeWith,
 } from './encode/encoder.ts';
-import { exactPaletteOf, showsSamePixels } from './encode/exact-palette.ts';
-import { choosePngRowFilter, PNG_ROW_FILTER_ON, type PngRowFilter } from './encode/row-filter.ts';
-import { withSmallerPngPixels } from './encode/smaller-png.ts';
+import {
+  choosePngRowFilter,
+  exactPaletteOf,
+  PNG_ROW_FILTER_ON,
+  type PngRowFilter,
+  showsSamePixels,
+  withSmallerPngPixels,
+} from './encode/png.ts';
 import { openPixelPipeline } from './input.ts';
 import {
   addMetadataTags,

@@ -1,4 +1,4 @@
-import { alphaLevels } from '../../../workers/image/operations/parameter.ts';
+import { alphaLevelsOfOutput } from '../../../workers/image/encode/encoder.ts';
 import type { EncodeOptions, ImagePass } from '../../../workers/protocol.ts';
 import { frameCountOf, resolvedEncodeOf } from './estimates/following.ts';
 import type { ImageHeader } from './header/header.ts';
@@ -20,7 +20,7 @@ export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): Im
   if (header === null || passes.length === 1) return passes;
   const moving = withMost(passes, (one) => frameCountOf(header, one));
   const complete = withMost(moving, (one) => (carriesMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
-  const levels = (one: ImagePass) => alphaLevels(resolvedEncodeOf(header, one));
+  const levels = (one: ImagePass) => alphaLevelsOfOutput(resolvedEncodeOf(header, one));
   const most = Math.max(...complete.map(levels));
   return complete.map((one) =>
     levels(one) === most ? one : { ...one, encode: { ...one.encode, keepsAlpha: true } },

@@ -1,10 +1,7 @@
 import type { Static } from '@sinclair/typebox';
+import { lossyReason } from '../../../workers/image/encode/encoder.ts';
 import { OPERATIONS } from '../../../workers/image/operations/index.ts';
-import {
-  choiceParameter,
-  lossyReason,
-  optionalParameter,
-} from '../../../workers/image/operations/parameter.ts';
+import { choiceParameter, optionalParameter } from '../../../workers/image/operations/parameter.ts';
 import type { DecodeOptions, EncodeOptions, OutputFormat } from '../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../imaging/images/formats.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';

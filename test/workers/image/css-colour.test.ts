@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { parseCssColour } from '../../../workers/image/colour/css-colour.ts';
+import { parseCssColour } from '../../../workers/image/colour/colour.ts';
 import { drawn, rasterOf } from './passes.ts';
 
 /** What a browser computes for each. */

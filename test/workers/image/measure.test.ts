@@ -4,12 +4,11 @@ import sharp from 'sharp';
 import t from 'tap';
 import { rgbaToThumbHash } from 'thumbhash';
 import { computeBlurHash } from '../../../workers/image/facts/blur-hash.ts';
+import { greyPixelsOf } from '../../../workers/image/facts/brightness.ts';
 import { averageAndDominantColours } from '../../../workers/image/facts/colours.ts';
-import { greyPixelsOf } from '../../../workers/image/facts/grey-facts.ts';
-import { placeholderHashesOf } from '../../../workers/image/facts/hashes.ts';
+import { placeholderHashesOf, scaledDownCopy } from '../../../workers/image/facts/hashes.ts';
 import { measureImage } from '../../../workers/image/facts/measure.ts';
-import type { PixelSample } from '../../../workers/image/facts/sample.ts';
-import { scaledDownCopy } from '../../../workers/image/facts/small-copy.ts';
+import type { PixelSample } from '../../../workers/image/pixels/pixels.ts';
 import { raster } from './passes.ts';
 
 /** Noise in all channels, from a fixed seed: of a plain picture many a wrong sum would be right. */

@@ -2,8 +2,8 @@
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
 import { paletteOf } from '../../../workers/image/facts/palette.ts';
-import type { PixelSample } from '../../../workers/image/facts/sample.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import type { PixelSample } from '../../../workers/image/pixels/pixels.ts';
 import type { PaletteColour } from '../../../workers/protocol.ts';
 
 type Colour = [red: number, green: number, blue: number, alpha?: number];

@@ -1,8 +1,7 @@
+// This entry point is one file. The usual one is 151 files, which every process and thread would load.
+import culori, { type Color } from 'culori/require';
 import type { Rgba } from '../pixels/pixels.ts';
 import { BadArgumentError } from '../refusal.ts';
-import { CSS_COLOUR_EXAMPLES, parseCssColour } from './css-colour.ts';
-
-export type { Rgba };
 
 export const WHITE: Rgba = { r: 255, g: 255, b: 255, alpha: 1 };
 export const TRANSPARENT: Rgba = { r: 0, g: 0, b: 0, alpha: 0 };
@@ -40,4 +39,50 @@ export function isTranslucentColour(value: unknown): boolean {
 /** Whether a fill of that colour leaves transparent pixels. Without a colour, the fill is transparent. */
 export function leavesTransparency(background: unknown): boolean {
   return background === undefined || isTranslucentColour(background);
+}
+
+const { colorsNamed, converter, parse, toGamut } = culori;
+
+/** The notations that are accepted, for messages. */
+export const CSS_COLOUR_EXAMPLES = 'orange, #ff8800, rgb(…), hsl(…) or oklch(…)';
+
+/** The names of colours, such as orange. */
+export const CSS_COLOUR_NAMES = Object.keys(colorsNamed);
+
+/** Notations of sRGB. Values outside its gamut are clipped per channel. */
+const SRGB_MODES: readonly Color['mode'][] = ['rgb', 'hsl', 'hwb'];
+
+const toRgb = converter('rgb');
+/** Maps colours outside of sRGB as CSS Color 4 does: to the nearest colour of the same lightness and hue. */
+const mapped = toGamut('rgb', 'oklch');
+
+/** No notation is longer, and the parser takes the square of the length for a number that does not end. */
+const MAX_CHARACTERS = 200;
+
+/** Reads any colour of CSS Color 4 except those that depend on a page. Undefined when the text is not a colour. */
+export function parseCssColour(text: string): Rgba | undefined {
+  if (text.length > MAX_CHARACTERS) return undefined;
+  const parsed = parse(text.trim().toLowerCase());
+  if (parsed === undefined) return undefined;
+  const { r, g, b, alpha = 1 } = SRGB_MODES.includes(parsed.mode) ? toRgb(parsed) : mapped(parsed);
+  const byte = (share: number | undefined) => Math.round(255 * Math.min(1, Math.max(0, share ?? 0)));
+  return { r: byte(r), g: byte(g), b: byte(b), alpha: Math.min(1, Math.max(0, alpha)) };
+}
+
+/**
+ * Linear light, 0 to 1, of each 8-bit sRGB value (IEC 61966-2-1). It is a table of 256 values, because computing a
+ * power is slow.
+ */
+export const LINEAR_LIGHT_BY_SRGB_VALUE = Float64Array.from({ length: 256 }, (_, value) =>
+  srgbToLinear(value / 255),
+);
+
+/** The linear light, 0 to 1, of an sRGB value, 0 to 1. */
+export function srgbToLinear(share: number): number {
+  return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+}
+
+/** The sRGB value, 0 to 1, of linear light, 0 to 1. */
+export function linearToSrgb(light: number): number {
+  return light <= 0.0031308 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055;
 }

@@ -1,7 +1,7 @@
 import type { ColourCodePoints } from '../../formats/code-points.ts';
 import type { Chromaticity } from '../../formats/png-colours.ts';
+import { srgbToLinear } from './colour.ts';
 import { arePrimariesPossible, type DisplayColours } from './icc-profile.ts';
-import { srgbToLinear } from './light.ts';
 
 /**
  * Colours that a file names without a profile: by code points (ITU-T H.273), as AVIFs of phones and PNGs of HDR tools

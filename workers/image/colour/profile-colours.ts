@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { type Pixels, type Rgba, readPixels } from '../pixels/pixels.ts';
-import { parseCssColour } from './css-colour.ts';
+import { parseCssColour } from './colour.ts';
 
 /** Channels of a pixel. The pixels form one row, one pixel per colour. */
 const CHANNELS = 3;

@@ -20,7 +20,7 @@ import {
   type TiffPage,
 } from '../../formats/tiff-page.ts';
 import { unreadablePicture } from '../refusal.ts';
-import { unpremultiplyAlpha } from './as-png.ts';
+import { unpremultiplyAlpha } from './declared-colours.ts';
 import { isChromaSubsampled, readTiffSamples, type TiffSamples } from './tiff-samples.ts';
 
 /** Pixels that libvips reads correctly: colours, then alpha if there is one. */

@@ -2,8 +2,13 @@ import type { Sharp } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import type { EncodeOptions, OutputFormat } from '../../protocol.ts';
 import { invalidArgument } from '../refusal.ts';
-import { avifEncoderEffort, jpegEffortOptions, scaleEffort, webpEffortOptions } from './effort.ts';
-import { animationEffort } from './moving-effort.ts';
+import {
+  animationEffort,
+  avifEncoderEffort,
+  jpegEffortOptions,
+  scaleEffort,
+  webpEffortOptions,
+} from './effort.ts';
 
 /** Sets an encoder on a pipeline. @param size of one frame. */
 type Encoder = (pipeline: Sharp, encode: EncodeSettings, motion: AnimationPlayback, size: Size) => Sharp;

@@ -1,5 +1,5 @@
 import type { Size } from '../../formats/size.ts';
-import { LINEAR_LIGHT_BY_SRGB_VALUE, linearToSrgb } from '../colour/light.ts';
+import { LINEAR_LIGHT_BY_SRGB_VALUE, linearToSrgb } from '../colour/colour.ts';
 
 /** The digits of base 83, in the order that the format defines. */
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~';

@@ -1,5 +1,5 @@
 import type { ImageFacts } from '../../protocol.ts';
-import type { PixelSample } from './sample.ts';
+import type { PixelSample } from '../pixels/pixels.ts';
 
 /** Leading bits of a channel that form a bin in the search for the most common colour: 16 × 16 × 16 bins. */
 const BIN_BITS = 4;

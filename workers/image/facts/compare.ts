@@ -12,10 +12,9 @@ import { taskFailureOf } from '../failure.ts';
 import { openStillPicture } from '../input.ts';
 import { computeSsim, lumaOf } from '../likeness/ssim.ts';
 import { computeSsimulacra2 } from '../likeness/ssimulacra2.ts';
-import type { Pixels } from '../pixels/pixels.ts';
+import type { PixelSample, Pixels } from '../pixels/pixels.ts';
 import { perceptualHashOf } from './hashes.ts';
 import { hashDistance } from './perceptual-hash.ts';
-import type { PixelSample } from './sample.ts';
 
 /**
  * The largest channel difference, 0 to 255, that counts as unchanged: it is invisible, and codecs cause it everywhere.

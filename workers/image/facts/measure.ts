@@ -1,9 +1,9 @@
 import type { ImageFacts } from '../../protocol.ts';
+import type { PixelSample } from '../pixels/pixels.ts';
+import { entropyOf, greyPixelsOf, sharpnessOf } from './brightness.ts';
 import { averageAndDominantColours } from './colours.ts';
-import { entropyOf, greyPixelsOf, sharpnessOf } from './grey-facts.ts';
 import { allHashesOf } from './hashes.ts';
 import { paletteOf } from './palette.ts';
-import type { PixelSample } from './sample.ts';
 
 type MeasuredFacts = Pick<
   ImageFacts,

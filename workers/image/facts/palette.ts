@@ -1,7 +1,7 @@
-// This entry point of the package is one file: see colour/css-colour.ts.
+// This entry point of the package is one file: see colour/colour.ts.
 import culori from 'culori/require';
 import type { PaletteColour } from '../../protocol.ts';
-import type { PixelSample } from './sample.ts';
+import type { PixelSample } from '../pixels/pixels.ts';
 
 /** Leading bits of a channel that form a bin. The eye hardly tells colours of one of the 32 × 32 × 32 bins apart. */
 const BIN_BITS = 5;

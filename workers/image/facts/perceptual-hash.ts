@@ -1,5 +1,5 @@
-import { greyPixelsOf } from './grey-facts.ts';
-import type { PixelSample } from './sample.ts';
+import type { PixelSample } from '../pixels/pixels.ts';
+import { greyPixelsOf } from './brightness.ts';
 
 /** Edge of the square to which the picture is scaled, in pixels. */
 const EDGE = 32;

@@ -1,5 +1,5 @@
 import type { Size } from '../../formats/size.ts';
-import { LINEAR_LIGHT_BY_SRGB_VALUE } from '../colour/light.ts';
+import { LINEAR_LIGHT_BY_SRGB_VALUE } from '../colour/colour.ts';
 
 /** 8-bit pixels in sRGB, not premultiplied. */
 export interface PixelRaster extends Size {

@@ -12,11 +12,10 @@ import {
 } from '../../protocol.ts';
 import { encodeLocalOutput, type PipelineOutput } from '../../transport/output.ts';
 import { measureImage } from '../facts/measure.ts';
-import { MAX_SAMPLE_EDGE_PX, type PixelSample } from '../facts/sample.ts';
 import { taskFailureOf } from '../failure.ts';
 import { toSrgb } from '../input.ts';
 import { fitIntoBox } from '../pixels/geometry.ts';
-import { isChannelFull } from '../pixels/pixels.ts';
+import { isChannelFull, MAX_SAMPLE_EDGE_PX, type PixelSample } from '../pixels/pixels.ts';
 import { makeFileReadable } from '../readable.ts';
 import { pictureTooLarge, unreadablePicture } from '../refusal.ts';
 import { readImageTags } from './tags.ts';

@@ -1,6 +1,5 @@
 import type { Size } from '../../formats/size.ts';
-import { overlayPicture } from '../overlay.ts';
-import { BLEND_MODES } from '../pixels/blend.ts';
+import { BLEND_MODES, overlayPicture } from '../overlay.ts';
 import { MAX_EDGE_PX, placeBoxWithMargin, sizeLimitError } from '../pixels/geometry.ts';
 import { multiplyAlpha, repeatTile } from '../pixels/paint.ts';
 import { BadArgumentError } from '../refusal.ts';

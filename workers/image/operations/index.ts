@@ -1,58 +1,68 @@
 import type { OperationStep } from '../../protocol.ts';
-import { affineOperation } from './affine.ts';
-import { autoOrientOperation } from './auto-orient.ts';
-import { bandboolOperation } from './bandbool.ts';
-import { blurOperation } from './blur.ts';
-import { booleanOperation } from './boolean.ts';
-import { borderOperation } from './border.ts';
-import { claheOperation } from './clahe.ts';
+import {
+  bandboolOperation,
+  booleanOperation,
+  extractChannelOperation,
+  joinChannelOperation,
+} from './channels.ts';
+import {
+  duotoneOperation,
+  greyscaleOperation,
+  modulateOperation,
+  recombOperation,
+  tintOperation,
+  toColourspaceOperation,
+} from './colours.ts';
 import { compositeOperation } from './composite.ts';
-import { convolveOperation } from './convolve.ts';
-import { cropOperation } from './crop.ts';
-import { decodeOperation } from './decode.ts';
-import { duotoneOperation } from './duotone.ts';
-import { ensureAlphaOperation } from './ensure-alpha.ts';
-import { extendOperation } from './extend.ts';
-import { extractOperation } from './extract.ts';
-import { extractChannelOperation } from './extract-channel.ts';
-import { flattenOperation } from './flatten.ts';
-import { gammaOperation } from './gamma.ts';
-import { greyscaleOperation } from './greyscale.ts';
-import { joinChannelOperation } from './join-channel.ts';
-import { keepMetadataOperation } from './keep-metadata.ts';
-import { linearOperation } from './linear.ts';
-import { medianOperation } from './median.ts';
-import { flipOperation, flopOperation } from './mirrors.ts';
-import { modulateOperation } from './modulate.ts';
-import { dilateOperation, erodeOperation } from './morphology.ts';
-import { negateOperation } from './negate.ts';
-import { normaliseOperation } from './normalise.ts';
-import { opacityOperation } from './opacity.ts';
+import { cropOperation, extractOperation, trimOperation } from './cuts.ts';
+import {
+  blurOperation,
+  convolveOperation,
+  dilateOperation,
+  erodeOperation,
+  medianOperation,
+  pixelateOperation,
+  sharpenOperation,
+} from './filters.ts';
+import { borderOperation, extendOperation, roundCornersOperation } from './margins.ts';
 import type { Operation, StepOperation } from './operation.ts';
 import type { RequestedArguments } from './parameter.ts';
-import { pixelateOperation } from './pixelate.ts';
 import { placeholderOperation } from './placeholder.ts';
-import { recombOperation } from './recomb.ts';
 import { redactOperation } from './redact.ts';
-import { removeAlphaOperation } from './remove-alpha.ts';
 import { resizeOperation } from './resize.ts';
-import { rotateOperation } from './rotate.ts';
-import { roundCornersOperation } from './round-corners.ts';
-import { sharpenOperation } from './sharpen.ts';
-import { textOperation } from './text.ts';
-import { thresholdOperation } from './threshold.ts';
-import { tintOperation } from './tint.ts';
-import { toColourspaceOperation } from './to-colourspace.ts';
-import { trimOperation } from './trim.ts';
-import { unflattenOperation } from './unflatten.ts';
 import {
   avifOperation,
+  decodeOperation,
   gifOperation,
   jpegOperation,
+  keepMetadataOperation,
   pngOperation,
   tiffOperation,
   webpOperation,
-} from './writers.ts';
+} from './settings.ts';
+import { textOperation } from './text.ts';
+import {
+  claheOperation,
+  gammaOperation,
+  linearOperation,
+  negateOperation,
+  normaliseOperation,
+  thresholdOperation,
+} from './tones.ts';
+import {
+  ensureAlphaOperation,
+  flattenOperation,
+  opacityOperation,
+  removeAlphaOperation,
+  unflattenOperation,
+} from './transparency.ts';
+import {
+  affineOperation,
+  autoOrientOperation,
+  flipOperation,
+  flopOperation,
+  rotateOperation,
+} from './turns.ts';
 
 export type { Operation, SettingOperation, StepOperation } from './operation.ts';
 

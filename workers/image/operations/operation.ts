@@ -3,16 +3,16 @@ import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import type { Size } from '../../formats/size.ts';
 import type { DecodeOptions, EncodeOptions, PassWarning, PlaceholderHashes } from '../../protocol.ts';
-import { isGreyColour, type Rgba } from '../colour/colour.ts';
+import { isGreyColour } from '../colour/colour.ts';
 import type { PassPicture } from '../picture.ts';
 import type { PictureShape } from '../pixels/geometry.ts';
-import type { Pixels } from '../pixels/pixels.ts';
+import type { Pixels, Rgba } from '../pixels/pixels.ts';
 import type { BadArgumentError } from '../refusal.ts';
 import { argumentsSchema, createDefaultsFiller, type FilledArguments } from './parameter.ts';
 
 /**
- * One operation of the registry: one file, one value. Operations import sharp as a type only, so that an API process
- * reads names and schemas without loading libvips.
+ * One operation of the registry, as a value. Operations import sharp as a type only, so that an API process reads names
+ * and schemas without loading libvips.
  */
 export type Operation = StepOperation | SettingOperation;
 

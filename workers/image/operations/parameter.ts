@@ -15,18 +15,7 @@ import {
   Type,
 } from '@sinclair/typebox';
 import { type NamedPlace, PLACE_NAMES } from '../pixels/geometry.ts';
-
-export { isTranslucentColour as isTranslucent } from '../colour/colour.ts';
-export {
-  CSS_COLOUR_EXAMPLES as COLOUR_NOTATIONS,
-  CSS_COLOUR_NAMES as COLOUR_NAMES,
-  parseCssColour as cssColour,
-} from '../colour/css-colour.ts';
-export { DEFAULT_EFFORT as USUAL_EFFORT, defaultSearchEffort as searchEffort } from '../encode/effort.ts';
-export { alphaLevelsOfOutput as alphaLevels, lossyReason } from '../encode/encoder.ts';
-export { animationEffort as movingEffort, animationSearchEffort } from '../encode/moving-effort.ts';
-export { MAX_EDGE_PX, PLACE_NAMES } from '../pixels/geometry.ts';
-export { scalesOnLoad } from '../scale-on-load.ts';
+import type { Gravity } from '../sizing.ts';
 
 const MAX_MARGIN_PX = 4096;
 
@@ -166,8 +155,6 @@ export function radiusParameter<const D extends Default<number> = NoDefault>(
   );
   return schema as TUnion<[TInteger, TString]> & D;
 }
-
-export type Gravity = NamedPlace | 'attention' | 'entropy';
 
 /** A named place, the part that draws the eye (`attention`), or the part with the most detail (`entropy`). */
 export function gravityParameter<const D extends Default<Gravity> = NoDefault>(

@@ -1,8 +1,8 @@
 import type { Size } from '../../formats/size.ts';
 import { placeholderHashesOf } from '../facts/hashes.ts';
-import { MAX_SAMPLE_EDGE_PX, toPixelSample } from '../facts/sample.ts';
 import { gaussianBlur } from '../gaussian.ts';
 import { fitIntoBox } from '../pixels/geometry.ts';
+import { MAX_SAMPLE_EDGE_PX, toPixelSample } from '../pixels/pixels.ts';
 import { scaleToSize } from '../sizing.ts';
 import { defineStepOperation } from './operation.ts';
 import { choiceParameter } from './parameter.ts';

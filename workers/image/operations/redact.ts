@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
 import { parseColour } from '../colour/colour.ts';
-import { coverWithMeanColours, groupNearRegions, isTooSmallForColours } from '../pixels/concealment.ts';
-import { type Box, intersectBox } from '../pixels/geometry.ts';
-import { fillBox } from '../pixels/paint.ts';
+import { type Box, boundingBoxOf, divideBox, intersectBox } from '../pixels/geometry.ts';
+import { cutBox, fillBox, fillBoxWithPixel, meanColourOf, pastePixels } from '../pixels/paint.ts';
+import type { Pixels } from '../pixels/pixels.ts';
+import { enlargePixels } from '../pixels/resample.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation } from './operation.ts';
 import { choiceParameter, colourParameter, integerParameter } from './parameter.ts';
@@ -82,4 +83,108 @@ function regionFault(region: Box, picture: Size, index: number): BadArgumentErro
   const { width, height } = picture;
   const message = `regions[${index}] begins at ${place}, outside of the picture of ${width} × ${height} pixels, as it is shown: make x less than ${width} and y less than ${height}.`;
   return new BadArgumentError('regions', message, { index, width, height });
+}
+
+/**
+ * Covers regions with a few of their mean colours. An attacker who knows the font of a covered text can cover every
+ * character in the same way and compare: single characters reveal their text as soon as each keeps its own colour. So
+ * regions that lie near each other are covered as one, a side keeps at most three colours, and groups that are too
+ * small for that are filled instead.
+ */
+
+/** Regions with a smaller gap, such as the space between two characters, are covered as one. */
+const NEAR_PX = 24;
+/** Number of colours along a side. It is too small to read a word or recognise a face. */
+const MAX_CELLS_PER_SIDE = 3;
+/**
+ * Smallest side of a cell. The mean of a smaller cell could reveal its content, such as the ink of one character of a
+ * headline.
+ */
+const MIN_CELL_PX = 96;
+/** Means are rounded to multiples of this, so that the amount of ink of a character cannot be measured either. */
+const ROUNDING = 32;
+
+type CoarseStyle = 'blur' | 'pixelate';
+
+/** Regions that are covered as one. */
+interface RegionGroup {
+  regions: Box[];
+  /** The box around all regions. */
+  box: Box;
+}
+
+/** Joins regions that touch, overlap or lie near each other. */
+function groupNearRegions(regions: readonly Box[]): RegionGroup[] {
+  const groups: RegionGroup[] = [];
+  for (const region of regions) {
+    let joined: RegionGroup = { regions: [region], box: region };
+    // A box that has grown may now be near to other groups, so the search repeats until no group is near.
+    for (let near = groups.findIndex((one) => isNear(one, joined)); near !== -1; ) {
+      const [other] = groups.splice(near, 1) as [RegionGroup];
+      joined = { regions: [...other.regions, ...joined.regions], box: boundingBoxOf(other.box, joined.box) };
+      near = groups.findIndex((one) => isNear(one, joined));
+    }
+    groups.push(joined);
+  }
+  return groups;
+}
+
+function isNear({ box }: RegionGroup, { box: other }: RegionGroup): boolean {
+  const gapAcross = Math.max(box.left, other.left) - Math.min(box.left + box.width, other.left + other.width);
+  const gapDown = Math.max(box.top, other.top) - Math.min(box.top + box.height, other.top + other.height);
+  return Math.max(gapAcross, gapDown) < NEAR_PX;
+}
+
+/** Whether a group is too small to keep any colour of its own. */
+function isTooSmallForColours({ box }: RegionGroup): boolean {
+  return Math.min(box.width, box.height) < MIN_CELL_PX;
+}
+
+/** Covers a group in place. Only pixels in its regions are read and changed. */
+function coverWithMeanColours(
+  pixels: Pixels,
+  { regions, box }: RegionGroup,
+  style: CoarseStyle,
+  checkDeadline: () => void,
+): void {
+  const cells = cellsOf(pixels, regions, box);
+  const patch =
+    style === 'blur' ? enlargePixels(cells, box, 'mitchell', checkDeadline) : mosaicOf(cells, box);
+  for (const region of regions) {
+    const inPatch = { ...region, left: region.left - box.left, top: region.top - box.top };
+    pastePixels(pixels, cutBox(patch, inPatch), region);
+  }
+}
+
+/** The mean colours of a group as a tiny picture. If regions overlap, their pixels count twice. */
+function cellsOf(pixels: Pixels, regions: readonly Box[], box: Box): Pixels {
+  const along = (edgePx: number) => Math.min(MAX_CELLS_PER_SIDE, Math.floor(edgePx / MIN_CELL_PX));
+  const [width, height] = [along(box.width), along(box.height)];
+  const overall = meanColourOf(pixels, regions);
+  const means = divideBox(box, width, height).map((cell) => {
+    const covered = regions.flatMap((region) => overlap(region, cell) ?? []);
+    return covered.length === 0 ? overall : meanColourOf(pixels, covered);
+  });
+  const data = Uint8Array.from(means.flatMap((mean) => Array.from(mean, rounded)));
+  return { data, width, height, channels: pixels.channels, frames: 1 };
+}
+
+function rounded(value: number): number {
+  return Math.min(255, Math.round(value / ROUNDING) * ROUNDING);
+}
+
+function overlap(region: Box, cell: Box): Box | undefined {
+  const relative = { ...region, left: region.left - cell.left, top: region.top - cell.top };
+  const both = intersectBox(relative, cell);
+  return both && { ...both, left: both.left + cell.left, top: both.top + cell.top };
+}
+
+/** Each cell as a block of its colour. */
+function mosaicOf(cells: Pixels, { width, height }: Box): Pixels {
+  const { channels } = cells;
+  const mosaic = { ...cells, width, height, data: new Uint8Array(width * height * channels) };
+  const parts = divideBox({ left: 0, top: 0, width, height }, cells.width, cells.height);
+  for (const [index, part] of parts.entries())
+    fillBoxWithPixel(mosaic, part, cells.data.subarray(index * channels, (index + 1) * channels));
+  return mosaic;
 }

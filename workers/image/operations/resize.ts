@@ -9,8 +9,7 @@ import {
   placeBox,
 } from '../pixels/geometry.ts';
 import { BadArgumentError } from '../refusal.ts';
-import { padPicture, scaleInLinearLight, scaleToSize } from '../sizing.ts';
-import { cropAnchorOf, scaleAndCrop } from './crop-to.ts';
+import { cropAnchorOf, padPicture, scaleAndCrop, scaleInLinearLight, scaleToSize } from '../sizing.ts';
 import { defineStepOperation } from './operation.ts';
 import {
   choiceParameter,

@@ -1,6 +1,6 @@
 import { type TInteger, type TString, type TUnion, Type } from '@sinclair/typebox';
 import type { Size } from '../../formats/size.ts';
-import { parseColour, type Rgba, TRANSPARENT } from '../colour/colour.ts';
+import { parseColour, TRANSPARENT } from '../colour/colour.ts';
 import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
 import { overlayPicture } from '../overlay.ts';
 import {
@@ -10,7 +10,7 @@ import {
   placeBoxWithMargin,
   sizeWithinMargin,
 } from '../pixels/geometry.ts';
-import { type Pixels, readPixels } from '../pixels/pixels.ts';
+import { type Pixels, type Rgba, readPixels } from '../pixels/pixels.ts';
 import { turnPixels } from '../pixels/turn.ts';
 import { BadArgumentError } from '../refusal.ts';
 import { defineStepOperation, type PassContext } from './operation.ts';

@@ -1,13 +1,13 @@
 import type { Size } from '../../../../workers/formats/size.ts';
+import {
+  animationEffort,
+  animationSearchEffort,
+  DEFAULT_EFFORT,
+  defaultSearchEffort,
+} from '../../../../workers/image/encode/effort.ts';
 import { isAnimationFormat, parseFrameRange } from '../../../../workers/image/frames.ts';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
-import {
-  animationSearchEffort,
-  movingEffort,
-  scalesOnLoad,
-  searchEffort,
-  USUAL_EFFORT,
-} from '../../../../workers/image/operations/parameter.ts';
+import { scalesOnLoad } from '../../../../workers/image/sizing.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import type { ImageHeader } from '../header/header.ts';
@@ -77,7 +77,7 @@ const LOSSLESS_MS: Readonly<Partial<Record<OutputFormat, readonly EffortTime[]>>
 };
 /** The assumed effort of palettes and lossless files if the caller chose none, about the encoder's own default. */
 const FALLBACK_EFFORT = 5;
-const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...USUAL_EFFORT, png: 3 };
+const DEFAULT_EFFORTS: Readonly<Partial<Record<OutputFormat, number>>> = { ...DEFAULT_EFFORT, png: 3 };
 /** Size from which the effort of the AVIF encoder is limited; see workers/image/encode/effort.ts. */
 const LARGE_AVIF_MEGAPIXELS = 16;
 const LARGE_LOSSLESS_AVIF_MEGAPIXELS = 4;
@@ -200,7 +200,7 @@ interface WrittenPixels {
 function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   const { megapixels } = written;
   if (encode.target === undefined) {
-    const moving = movingEffort(encode, written);
+    const moving = animationEffort(encode, written);
     return megapixels * (moving?.cpuMsPerMegapixel ?? atEffort(encode, written));
   }
   const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
@@ -232,7 +232,7 @@ function usualEffort(
   { format, lossless, palette, colors, target }: ResolvedEncode,
   written: WrittenPixels,
 ): number {
-  const searched = target && searchEffort(format, written);
+  const searched = target && defaultSearchEffort(format, written);
   const isPalette = palette ?? colors !== undefined;
   return searched ?? (lossless || isPalette ? FALLBACK_EFFORT : (DEFAULT_EFFORTS[format] ?? FALLBACK_EFFORT));
 }

@@ -1,6 +1,10 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Ajv, type ErrorObject } from 'ajv';
-import { COLOUR_NAMES, COLOUR_NOTATIONS, cssColour } from '../../../../workers/image/operations/parameter.ts';
+import {
+  CSS_COLOUR_EXAMPLES,
+  CSS_COLOUR_NAMES,
+  parseCssColour,
+} from '../../../../workers/image/colour/colour.ts';
 import { mendsAtSentFields, type SentField, sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
 import {
   mismatchedValueDiagnosis,
@@ -99,9 +103,9 @@ const ajv = new Ajv({
   strict: true,
   strictTypes: false,
   verbose: true,
-  formats: { 'css-color': (text) => cssColour(text) !== undefined },
+  formats: { 'css-color': (text) => parseCssColour(text) !== undefined },
 });
-const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${COLOUR_NOTATIONS}` };
+const FORMAT_WORDS = { 'css-color': `a CSS colour such as ${CSS_COLOUR_EXAMPLES}` };
 
 /**
  * The first violation of a schema by `value`, or undefined. Each schema is compiled at its first use, and its validator
@@ -211,8 +215,10 @@ function colourHint(value: string): { says: string; suggest?: string[] } {
     .slice(0, MAX_SEARCHED_CHARACTERS)
     .toLowerCase()
     .replaceAll(/[^a-z]/g, '');
-  const within = COLOUR_NAMES.filter((name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name));
-  const suggest = within.length > 0 ? within : likelyNames(word, COLOUR_NAMES);
+  const within = CSS_COLOUR_NAMES.filter(
+    (name) => name.length >= MIN_COLOUR_CHARACTERS && word.includes(name),
+  );
+  const suggest = within.length > 0 ? within : likelyNames(word, CSS_COLOUR_NAMES);
   return suggest.length === 0 ? { says: '' } : { says: meantWordHint(suggest), suggest };
 }
 

@@ -1,5 +1,5 @@
+import { isTranslucentColour } from '../../../../workers/image/colour/colour.ts';
 import { OPERATIONS, stepNamed } from '../../../../workers/image/operations/index.ts';
-import { isTranslucent } from '../../../../workers/image/operations/parameter.ts';
 import type { EncodeOptions, OperationStep, OutputFormat } from '../../../../workers/protocol.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
@@ -119,7 +119,7 @@ function metadataDropped(pass: PassSteps): StepWarning[] {
 function alphaLost(pass: PassSteps, before: CompiledSegment | undefined): StepWarning[] {
   const writer = writerOf(pass);
   const chosen = pass.some(
-    ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucent(encode.background),
+    ({ fragment: { encode } }) => encode.background !== undefined && !isTranslucentColour(encode.background),
   );
   if (writer?.format !== 'jpeg' || chosen) return [];
   const touching = stepsOf(pass).map(({ index, step }) => {

@@ -1,5 +1,6 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
-import { MAX_EDGE_PX, numberParameter } from '../../../../workers/image/operations/parameter.ts';
+import { numberParameter } from '../../../../workers/image/operations/parameter.ts';
+import { MAX_EDGE_PX } from '../../../../workers/image/pixels/geometry.ts';
 import type { ParameterViolation } from '../op.ts';
 import { definePixelOp, operationStep } from '../pixel-op.ts';
 

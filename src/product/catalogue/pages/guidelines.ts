@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PLACE_NAMES } from '../../../../workers/image/operations/parameter.ts';
+import { PLACE_NAMES } from '../../../../workers/image/pixels/geometry.ts';
 import { JSON_BOUNDS_TEXT } from '../../../platform/http/bodies/json.ts';
 import { pageMarkdown } from '../../../platform/pages/markdown.ts';
 import {

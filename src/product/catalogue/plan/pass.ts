@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { lossyReason } from '../../../../workers/image/encode/encoder.ts';
 import {
   FRAME_SELECTORS,
   isAnimationFormat,
@@ -6,7 +7,6 @@ import {
   selectsOneFrame,
 } from '../../../../workers/image/frames.ts';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
-import { lossyReason } from '../../../../workers/image/operations/parameter.ts';
 import type { DecodeOptions, EncodeOptions, ImagePass } from '../../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../../imaging/images/formats.ts';
 import type { SentField } from '../../../platform/http/errors/sent-field.ts';

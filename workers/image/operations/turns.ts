@@ -1,8 +1,9 @@
 import type { Size } from '../../formats/size.ts';
-import { backgroundOrFill, isTranslucentColour } from '../colour/colour.ts';
-import { sizeLimitError } from '../pixels/geometry.ts';
+import { backgroundOrFill, isTranslucentColour, leavesTransparency } from '../colour/colour.ts';
+import { boundingSizeOfTurned, sizeLimitError } from '../pixels/geometry.ts';
+import { turnPixels } from '../pixels/turn.ts';
 import { BadArgumentError } from '../refusal.ts';
-import { defineStepOperation } from './operation.ts';
+import { defineStepOperation, IN_PLACE_EFFECTS } from './operation.ts';
 import {
   choiceParameter,
   colourParameter,
@@ -10,6 +11,75 @@ import {
   numberParameter,
   optionalParameter,
 } from './parameter.ts';
+
+export const autoOrientOperation = defineStepOperation({
+  description:
+    'Turns the picture upright by its EXIF orientation. Every pass begins with that, so the step changes nothing.',
+  parameters: {},
+  grey: 'keeps',
+  ...IN_PLACE_EFFECTS,
+  cpuMsPerMegapixel: 10,
+  commutesWithFlatten: true,
+  async apply() {},
+});
+
+export const rotateOperation = defineStepOperation({
+  description: 'Turns the picture clockwise; corners that open up take the background.',
+  parameters: {
+    angle: numberParameter(-360, 360, 'Degrees clockwise; a negative angle turns the other way.'),
+    background: optionalParameter(colourParameter('Colour of the corners that open up.')),
+  },
+  grey: 'keeps',
+  copies: 3,
+  alphaAfter({ angle, background }) {
+    if (angle % 90 === 0) return 'kept';
+    return leavesTransparency(background) ? true : undefined;
+  },
+  changesNothing: ({ angle }) => angle % 360 === 0,
+  cpuMsPerMegapixel: ({ angle }) => (angle % 90 === 0 ? 10 : 100),
+  frames: 'each',
+  // A turn by a right angle uncovers no corners.
+  commutesWithFlatten: ({ angle }) => angle % 90 === 0,
+  fits: (picture, { angle }) =>
+    angle % 90 === 0 ? undefined : sizeLimitError(boundingSizeOfTurned(picture, angle)),
+  size: (input, { angle }) => boundingSizeOfTurned(input, angle),
+  async apply(picture, { angle, background }, { fill, sharp }) {
+    if (angle % 360 === 0) return;
+    if (angle % 90 === 0) {
+      (await picture.at('turn')).rotate(angle);
+      if (angle % 180 !== 0) picture.becomes({ width: picture.height, height: picture.width });
+      return;
+    }
+    const corners = backgroundOrFill(fill, background);
+    picture.replace(await turnPixels(await picture.pixels(), angle, corners, sharp));
+  },
+});
+
+const MIRROR = {
+  ...IN_PLACE_EFFECTS,
+  parameters: {},
+  grey: 'keeps',
+  cpuMsPerMegapixel: 3,
+  commutesWithFlatten: true,
+} as const;
+
+export const flipOperation = defineStepOperation({
+  ...MIRROR,
+  description: 'Mirrors the picture top to bottom.',
+  // Flipping the whole strip would reverse the order of the frames.
+  frames: 'each',
+  async apply(picture) {
+    (await picture.at('mirror')).flip();
+  },
+});
+
+export const flopOperation = defineStepOperation({
+  ...MIRROR,
+  description: 'Mirrors the picture left to right.',
+  async apply(picture) {
+    (await picture.at('mirror')).flop();
+  },
+});
 
 const MAX_OFFSET_PX = 16384;
 /** The share of its area that a picture keeps at least; a smaller one would be less than a pixel of any picture. */

@@ -1,0 +1,134 @@
+import { deflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import { ByteReader } from '../../formats/bytes.ts';
+import { readAvifColours } from '../../formats/heif.ts';
+import { buildPngChunk, replacePngChunks } from '../../formats/png.ts';
+import { PNG_COLOUR_CHUNK_TYPES, type PngColours, readPngColours } from '../../formats/png-colours.ts';
+import { MAX_PIXELS } from '../../protocol.ts';
+import { encodeOutput } from '../../transport/output.ts';
+import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
+import { buildIccProfile } from './icc-profile.ts';
+import { coloursOfCodePoints, coloursOfGamma, type DeclaredColourSpace } from './named-colours.ts';
+
+const NOTHING = new Uint8Array();
+
+/** A file with colours that libvips reads correctly. */
+export interface ColouredFile {
+  input: Uint8Array<ArrayBuffer>;
+  /** Whether the profile describes colours brighter than white, so that the result must not keep it. */
+  isHdr: boolean;
+}
+
+/**
+ * Gives a PNG an equivalent ICC profile if it defines its colours otherwise, because libvips reads only profiles and
+ * takes all other colours for sRGB. A PNG of sRGB, and a PNG whose profile counts, is returned unchanged.
+ */
+export async function withPngProfile(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
+  const png = readPngColours(new ByteReader(input));
+  const colours = png && coloursOf(png);
+  if (png === undefined || colours === undefined) return { input, isHdr: false };
+  if (colours === 'srgb')
+    return { input: png.hasProfile ? withColourChunk(input, NOTHING) : input, isHdr: false };
+  // sharp ignores the profile of 16-bit grey, which is therefore written as RGB.
+  const isGrey = png.isGrey && png.bitDepth <= 8;
+  const file = png.isGrey && !isGrey ? await convertToPng(input) : input;
+  return {
+    input: withNamedColourProfile(file, colours, isGrey ? 'grey' : 'rgb'),
+    isHdr: colours.isHdr,
+  };
+}
+
+/**
+ * The colours of a PNG by the first of these chunks: cICP, iCCP, sRGB, gAMA with cHRM. Undefined if the profile counts.
+ */
+function coloursOf({
+  codePoints,
+  hasProfile,
+  isSrgb,
+  ...gamma
+}: PngColours): DeclaredColourSpace | 'srgb' | undefined {
+  const named = codePoints && coloursOfCodePoints(codePoints);
+  if (named !== undefined) return named;
+  if (hasProfile) return undefined;
+  return isSrgb ? 'srgb' : coloursOfGamma(gamma);
+}
+
+/** A PNG with a profile of these colours. */
+function withNamedColourProfile(
+  png: Uint8Array<ArrayBuffer>,
+  colours: DeclaredColourSpace,
+  space: 'rgb' | 'grey',
+): Uint8Array<ArrayBuffer> {
+  const profile = deflateSync(buildIccProfile(colours, space));
+  const content = Buffer.concat([Buffer.from('named colours\0\0', 'latin1'), profile]);
+  return withColourChunk(png, buildPngChunk('iCCP', content));
+}
+
+/** A PNG with this chunk instead of all chunks that define its colours. */
+function withColourChunk(png: Uint8Array<ArrayBuffer>, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
+  return replacePngChunks(png, ({ type, at, next }, file) => {
+    if (type === 'IHDR') return Buffer.concat([file.subarray(at, next), chunk]);
+    return PNG_COLOUR_CHUNK_TYPES.includes(type) ? NOTHING : undefined;
+  });
+}
+
+/**
+ * Converts an AVIF to a PNG if libvips would misread its colours: it takes code points for sRGB, and premultiplied
+ * colours for plain ones. Any other AVIF is returned unchanged.
+ * @param pictures number of pictures in the file. A file with several is not converted, because the picture is chosen
+ *   later.
+ */
+export async function withReadableAvifColours(
+  input: Uint8Array<ArrayBuffer>,
+  pictures: number,
+): Promise<ColouredFile & { formerFormat?: 'avif' }> {
+  const avif = pictures === 1 ? readAvifColours(new ByteReader(input)) : undefined;
+  const colours = avif?.codePoints && coloursOfCodePoints(avif.codePoints);
+  const named = colours === 'srgb' ? undefined : colours;
+  if (named === undefined && !avif?.isPremultiplied) return { input, isHdr: false };
+  const png = await convertToPng(input, avif?.isPremultiplied);
+  const coloured = named === undefined ? png : withNamedColourProfile(png, named, 'rgb');
+  return { input: coloured, isHdr: named?.isHdr ?? false, formerFormat: 'avif' };
+}
+
+/**
+ * Converts a picture to a PNG with all its bits and its metadata. Its colours are not converted. The compression is
+ * low, because the PNG is decoded at once.
+ * @param isPremultiplied whether the colours are multiplied by alpha. The result has plain colours.
+ */
+async function convertToPng(
+  file: Uint8Array<ArrayBuffer>,
+  isPremultiplied = false,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const open = () => sharp(file, { failOn: 'error', limitInputPixels: MAX_PIXELS, ignoreIcc: true });
+  const isDeep = (await open().metadata()).depth !== 'uchar';
+  const space = isDeep ? 'rgb16' : 'srgb';
+  const pipeline = open().keepMetadata();
+  if (isPremultiplied) {
+    const pixels = isDeep ? await readDeepPixels(open()) : await readPixels(open());
+    unpremultiplyAlpha(pixels);
+    const { data, width, height, channels } = pixels;
+    // sharp cannot attach metadata to raw pixels, so the pixels replace those of the file. It accepts any typed array,
+    // but its types allow buffers only.
+    const input = data as Uint8Array as Buffer;
+    pipeline.pipelineColourspace(space);
+    pipeline.composite([{ input, raw: { width, height, channels }, blend: 'source', left: 0, top: 0 }]);
+  }
+  return (await encodeOutput(pipeline.toColourspace(space).png({ compressionLevel: 1 }))).data;
+}
+
+/**
+ * Divides the colours of RGBA pixels by their alpha, in place; other pixels stay. Colours with an alpha of 0 become
+ * black.
+ */
+export function unpremultiplyAlpha({ data, channels }: Pick<Pixels | DeepPixels, 'data' | 'channels'>): void {
+  if (channels !== 4) return;
+  const most = 256 ** data.BYTES_PER_ELEMENT - 1;
+  for (let at = 0; at < data.length; at += 4) {
+    const alpha = data[at + 3] as number;
+    if (alpha === most) continue;
+    const factor = alpha === 0 ? 0 : most / alpha;
+    for (let channel = at; channel < at + 3; channel++)
+      data[channel] = Math.min(most, Math.round((data[channel] as number) * factor));
+  }
+}

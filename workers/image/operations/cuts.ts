@@ -1,0 +1,150 @@
+import { Type } from '@sinclair/typebox';
+import type { Sharp, TrimOptions } from 'sharp';
+import type { Size } from '../../formats/size.ts';
+import { encodeOutput } from '../../transport/output.ts';
+import { parseColour } from '../colour/colour.ts';
+import { type Box, boundingBoxOf, largestSizeOfRatio, sizeLimitError } from '../pixels/geometry.ts';
+import { BadArgumentError } from '../refusal.ts';
+import { cropAnchorOf, cropToBox, scaleAndCrop } from '../sizing.ts';
+import { defineStepOperation } from './operation.ts';
+import {
+  colourParameter,
+  FOCAL_POINT_PARAMETERS,
+  gravityParameter,
+  integerParameter,
+  numberParameter,
+  optionalParameter,
+} from './parameter.ts';
+
+export const cropOperation = defineStepOperation({
+  description: 'Cuts out the largest rectangle of an aspect ratio.',
+  parameters: {
+    aspect: Type.String({
+      pattern: '^[1-9]\\d{0,4}:[1-9]\\d{0,4}$',
+      examples: ['16:9'],
+      description: 'Width to height, such as 16:9.',
+    }),
+    gravity: optionalParameter(gravityParameter('The part that is kept; center when left out.')),
+    ...FOCAL_POINT_PARAMETERS,
+  },
+  grey: 'keeps',
+  copies: 0,
+  alphaAfter: 'kept',
+  cpuMsPerMegapixel: 20,
+  commutesWithFlatten: true,
+  fits: (picture, { aspect }) => sizeLimitError(resultOf(picture, aspect), picture.frames),
+  size: (input, { aspect }) => resultOf(input, aspect),
+  async apply(picture, { aspect, ...aim }) {
+    const scaled = { width: picture.width, height: picture.height };
+    await scaleAndCrop(picture, { scaled, result: resultOf(picture, aspect) }, cropAnchorOf(aim));
+  },
+});
+
+function resultOf(input: Size, aspect: string): Size {
+  const [across = 1, down = 1] = aspect.split(':').map(Number);
+  return largestSizeOfRatio(input, across / down);
+}
+
+const MAX_EDGE_PX = 100_000;
+
+export const extractOperation = defineStepOperation({
+  description: 'Cuts out a rectangle given in pixels; it must lie within the picture.',
+  parameters: {
+    left: optionalParameter(
+      integerParameter(0, MAX_EDGE_PX, 'Left edge of the rectangle in pixels; 0 when left out.'),
+    ),
+    top: optionalParameter(
+      integerParameter(0, MAX_EDGE_PX, 'Top edge of the rectangle in pixels; 0 when left out.'),
+    ),
+    width: integerParameter(1, MAX_EDGE_PX, 'Width in pixels.'),
+    height: integerParameter(1, MAX_EDGE_PX, 'Height in pixels.'),
+  },
+  grey: 'keeps',
+  copies: 0,
+  sizeAfter: 'given',
+  alphaAfter: 'kept',
+  cpuMsPerMegapixel: 2,
+  commutesWithFlatten: true,
+  size: (_, { width, height }) => ({ width, height }),
+  fits: (picture, { left = 0, top = 0, width, height }) =>
+    edgeFault('left', left, 'width', width, picture.width) ??
+    edgeFault('top', top, 'height', height, picture.height),
+  async apply(picture, { left = 0, top = 0, width, height }) {
+    await cropToBox(picture, { left, top, width, height });
+  },
+});
+
+function edgeFault(
+  startKey: string,
+  start: number,
+  lengthKey: string,
+  length: number,
+  edge: number,
+): BadArgumentError | undefined {
+  if (start >= edge) {
+    const message = `The rectangle begins at pixel ${start} from the ${startKey}, but the picture has ${edge}.`;
+    return new BadArgumentError(startKey, message, { received: start, limit: edge - 1, suggest: [edge - 1] });
+  }
+  if (start + length > edge) {
+    const message = `The rectangle reaches to pixel ${start + length} from the ${startKey}, but the picture has ${edge}: make its ${lengthKey} at most ${edge - start}.`;
+    const limit = edge - start;
+    return new BadArgumentError(lengthKey, message, { received: length, limit, suggest: [limit] });
+  }
+  return undefined;
+}
+
+/** Smallest side of a picture in which sharp can search for edges, in pixels. */
+const MIN_EDGE_PX = 3;
+
+export const trimOperation = defineStepOperation({
+  description:
+    'Cuts away edges that look like the background, by default like the top left pixel. Of an animation it cuts what is background in every frame.',
+  parameters: {
+    threshold: numberParameter(
+      0,
+      255,
+      'How far a pixel may differ from the background and still be cut away.',
+      {
+        default: 10,
+      },
+    ),
+    background: optionalParameter(
+      colourParameter('The colour to cut away; the top left pixel when left out.'),
+    ),
+  },
+  grey: 'keeps',
+  copies: 1,
+  sizeAfter: 'found',
+  alphaAfter: 'kept',
+  cpuMsPerMegapixel: 150,
+  async apply(picture, { threshold, background }) {
+    if (Math.min(picture.width, picture.height) < MIN_EDGE_PX) return;
+    const options: TrimOptions = {
+      threshold,
+      ...(background !== undefined && { background: parseColour(background, 'background') }),
+    };
+    if (picture.frames === 1) {
+      await picture.turnUpright();
+      (await picture.at('trim')).trim(options);
+      picture.becomesAbout(picture);
+      return;
+    }
+    let kept: Box | undefined;
+    for (const frame of await picture.frameByFrame()) {
+      const box = await findBox(frame, options);
+      kept = kept === undefined ? box : boundingBoxOf(kept, box);
+    }
+    if (kept !== undefined) await cropToBox(picture, kept);
+  },
+});
+
+async function findBox(frame: Sharp, options: TrimOptions): Promise<Box> {
+  const { info } = await encodeOutput(frame.trim(options).raw());
+  // sharp reports offsets as the distance that the picture was moved: zero or negative.
+  return {
+    left: -(info.trimOffsetLeft ?? 0),
+    top: -(info.trimOffsetTop ?? 0),
+    width: info.width,
+    height: info.height,
+  };
+}
