@@ -77,7 +77,7 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
         const sql = statementFor(filter, options);
         if (sql === null) return undefined;
         const params = [...keys, options.limit ?? -1, 0];
-        const bodies = using(sql, (statement) => bodiesOf(statement.iterate(...params)));
+        const bodies = using(sql, (statement) => bodiesOf(rowsOf(statement, params, options.limit === 1)));
         return bodies?.map((body) => picked(JSON.parse(body) as T, options.fields));
       }
 
@@ -100,6 +100,13 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
       await documents.close();
     },
   };
+}
+
+/** The rows of a statement. An iterator for a single row would take longer than the search for the row. */
+function rowsOf(statement: StatementSync, params: IndexKey[], isOne: boolean): Iterable<unknown> {
+  if (!isOne) return statement.iterate(...params);
+  const row = statement.get(...params);
+  return row === undefined ? [] : [row];
 }
 
 /** The texts of rows; undefined when they are too long in total. */
