@@ -1,4 +1,4 @@
-import type { ByteReader } from './bytes.ts';
+import { ByteReader } from './bytes.ts';
 import { type ContainerPart, partsBetween } from './parts.ts';
 
 /** JPEG (ITU-T T.81, annex B): markers, each 0xff and a code. Most are followed by a length and content. */
@@ -9,6 +9,8 @@ const MARKER_BYTES = 2;
 export const JPEG_MARKER_BYTES = MARKER_BYTES;
 const LENGTH_BYTES = 2;
 
+export const BASELINE_FRAME_MARKER = 0xc0;
+export const PROGRESSIVE_FRAME_MARKER = 0xc2;
 export const END_OF_IMAGE_MARKER = 0xd9;
 export const START_OF_SCAN_MARKER = 0xda;
 export const APP0_MARKER = 0xe0;
@@ -40,6 +42,14 @@ export function jpegSegments(bytes: ByteReader): Iterable<JpegSegment> {
     (from) => segmentAt(bytes, codeBehind(bytes, from)),
     ({ marker }) => marker === END_OF_IMAGE_MARKER,
   );
+}
+
+/** The segments before the first scan, which describe the picture. */
+export function* jpegHeadSegments(bytes: ByteReader): Generator<JpegSegment, void, undefined> {
+  for (const segment of jpegSegments(bytes)) {
+    if (segment.marker === START_OF_SCAN_MARKER) return;
+    yield segment;
+  }
 }
 
 /** @param codeAt offset of the code of its marker. */
@@ -77,4 +87,21 @@ export function buildJpegSegment(marker: number, ...content: Uint8Array[]): Buff
   const segment = Buffer.concat([Buffer.from([0xff, marker, 0, 0]), ...content]);
   segment.writeUInt16BE(segment.byteLength - MARKER_BYTES, MARKER_BYTES);
   return segment;
+}
+
+/** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
+const LEADING = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
+
+/** A JPEG with further segments after those that describe how to read it. */
+export function withJpegSegments(
+  jpeg: Uint8Array<ArrayBuffer>,
+  segments: readonly Uint8Array[],
+): Uint8Array<ArrayBuffer> {
+  if (segments.length === 0) return jpeg;
+  let at = JPEG_MARKER_BYTES;
+  for (const { marker, next } of jpegSegments(new ByteReader(jpeg))) {
+    if (!LEADING.includes(marker)) break;
+    at = next;
+  }
+  return Buffer.concat([jpeg.subarray(0, at), ...segments, jpeg.subarray(at)]);
 }

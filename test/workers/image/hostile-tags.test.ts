@@ -1,7 +1,11 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
+import { findIsoBox } from '../../../workers/formats/boxes.ts';
+import { ByteReader } from '../../../workers/formats/bytes.ts';
+import { APP1_MARKER, buildJpegSegment, withJpegSegments } from '../../../workers/formats/jpeg.ts';
 import { withRawProfilesAsChunks } from '../../../workers/image/metadata/png-profiles.ts';
+import { readImageTags } from '../../../workers/image/metadata/tags.ts';
 import { withExifTags } from '../../../workers/image/metadata/tiff-tags.ts';
 
 const picture = sharp({ create: { width: 4, height: 4, channels: 3, background: '#369' } });
@@ -56,4 +60,43 @@ t.test('of raw profiles without end one per kind is carried', async (t) => {
   t.equal(made.indexOf('eXIf'), made.lastIndexOf('eXIf'));
   t.not(made.indexOf('eXIf'), -1);
   t.equal(made.length, many.length - chunk.length + 12 + 8);
+});
+
+/** An AVIF with a change in its list of the places of its items. */
+function withPlaces(avif: Buffer, change: (list: Buffer) => void): Buffer {
+  const changed = Buffer.from(avif);
+  const bytes = new ByteReader(changed);
+  const meta = findIsoBox(bytes, { start: 0, end: avif.length }, 'meta');
+  const list = meta && findIsoBox(bytes, { start: meta.start + 4, end: meta.end }, 'iloc');
+  if (list === undefined) throw new Error('no list of places');
+  change(changed.subarray(list.start, list.end));
+  return changed;
+}
+
+/** A segment with EXIF of the name of an artist, of three letters. */
+function exifSegment(artist: string): Buffer {
+  const tiff = Buffer.from(`II*\0\x08\0\0\0\x01\0;\x01\x02\0\x04\0\0\0${artist}\0\0\0\0\0`, 'latin1');
+  return buildJpegSegment(APP1_MARKER, Buffer.from('Exif\0\0'), tiff);
+}
+
+t.test('the reader of tags prints nothing about what it does not support', async (t) => {
+  const jpeg = new Uint8Array(await picture.clone().jpeg().toBuffer());
+  const twice = withJpegSegments(jpeg, [exifSegment('One'), exifSegment('Two')]);
+  const avif = await picture
+    .clone()
+    .withExif({ IFD0: { Artist: 'One' } })
+    .avif()
+    .toBuffer();
+  const wide = withPlaces(avif, (list) => list.writeUInt8(0x88, 4));
+  const rows: Record<string, [file: Uint8Array, readable: Uint8Array, type: string]> = {
+    'two EXIF segments': [twice, twice, 'jpeg'],
+    'offsets of 64 bits': [wide, avif, 'avif'],
+  };
+  for (const [name, [file, readable, type]] of Object.entries(rows)) {
+    const printed = t.capture(console, 'warn');
+    const tags = readImageTags(new Uint8Array(file), await sharp(readable).metadata());
+    printed.restore();
+    t.same(printed(), [], name);
+    t.match(tags, { file: { FileType: type }, exif: { Artist: 'One' } }, name);
+  }
 });

@@ -1,5 +1,5 @@
 import { ByteReader } from '../../formats/bytes.ts';
-import { APP1_MARKER, jpegSegments, START_OF_SCAN_MARKER } from '../../formats/jpeg.ts';
+import { APP1_MARKER, jpegHeadSegments } from '../../formats/jpeg.ts';
 import { exifDirectories, withoutExifPrefix } from '../../formats/tiff.ts';
 
 /** ExposureTime (EXIF 2.3, 4.6.5), which cameras write and programs that draw do not. */
@@ -8,8 +8,7 @@ const EXPOSURE_TIME = 0x829a;
 /** Whether a file is an original of a camera: a JPEG whose EXIF block has an exposure time. */
 export function isCameraOriginal(file: Uint8Array): boolean {
   try {
-    for (const { marker, start, end } of jpegSegments(new ByteReader(file))) {
-      if (marker === START_OF_SCAN_MARKER) return false;
+    for (const { marker, start, end } of jpegHeadSegments(new ByteReader(file))) {
       if (marker === APP1_MARKER && isExposure(file.subarray(start, end))) return true;
     }
     return false;

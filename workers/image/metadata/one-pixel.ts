@@ -6,8 +6,7 @@ import {
   APP2_MARKER,
   JPEG_MARKER_BYTES,
   type JpegSegment,
-  jpegSegments,
-  START_OF_SCAN_MARKER,
+  jpegHeadSegments,
 } from '../../formats/jpeg.ts';
 import { encodeOutput, type PipelineOutput } from '../../transport/output.ts';
 
@@ -33,12 +32,6 @@ export async function makeOnePixelJpegWith(jpeg: Uint8Array): Promise<Uint8Array
   ]);
 }
 
-/** The segments before the first scan. */
 function headOf(jpeg: Uint8Array): JpegSegment[] {
-  const head: JpegSegment[] = [];
-  for (const segment of jpegSegments(new ByteReader(jpeg))) {
-    if (segment.marker === START_OF_SCAN_MARKER) break;
-    head.push(segment);
-  }
-  return head;
+  return [...jpegHeadSegments(new ByteReader(jpeg))];
 }

@@ -1,7 +1,17 @@
 import ExifReader from 'exifreader';
 import type { Metadata } from 'sharp';
+import { isoBoxes } from '../../formats/boxes.ts';
 import { ByteReader } from '../../formats/bytes.ts';
-import { APP2_MARKER, APP13_MARKER, buildJpegSegment } from '../../formats/jpeg.ts';
+import {
+  APP0_MARKER,
+  APP2_MARKER,
+  APP13_MARKER,
+  BASELINE_FRAME_MARKER,
+  buildJpegSegment,
+  JPEG_MARKER_BYTES,
+  jpegHeadSegments,
+  PROGRESSIVE_FRAME_MARKER,
+} from '../../formats/jpeg.ts';
 import { buildPhotoshopBlock, IPTC_RESOURCE_NUMBER, isPhotoshopBlock } from '../../formats/photoshop.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
 import { decodeExifText } from './encoded-text.ts';
@@ -17,6 +27,8 @@ type Groups = Record<string, unknown>;
 const MAX_TAGS_CHARACTERS = 128 * 1024;
 /** Bytes at the start of a container that are read for its own tags. Exif, ICC, IPTC and XMP are separate blocks. */
 const HEAD_BYTES = 256 * 1024;
+/** The segments of a JPEG that hold its own tags. */
+const HEAD_MARKERS = [APP0_MARKER, BASELINE_FRAME_MARKER, PROGRESSIVE_FRAME_MARKER];
 /** The first byte of a TIFF structure in this byte order: `I` of `II`. */
 const LITTLE_ENDIAN = 0x49;
 const MAX_BLOCK_BYTES = 1024 * 1024;
@@ -63,11 +75,10 @@ export function readImageTags(
   input: Uint8Array<ArrayBuffer>,
   header: Metadata,
 ): Record<string, Record<string, PlainTagValue>> {
-  const head = Buffer.from(input.buffer, input.byteOffset, Math.min(input.byteLength, HEAD_BYTES));
   const exif = exifBlock(input, header);
   const littleEndian = exif?.[0] === LITTLE_ENDIAN;
   const groups: Groups = {
-    ...read(head, ['file', 'jfif', 'png', 'riff', 'gif']),
+    ...read(headOf(input, header), ['file', 'jfif', 'png', 'riff', 'gif']),
     ...read(exif, ['exif', 'gps']),
     ...xmpTags(input, header),
     ...read(profileBlock(header), ['icc', 'iptc']),
@@ -106,6 +117,21 @@ function read(block: Buffer | undefined, groups: readonly string[]): Groups {
   } catch {
     return {};
   }
+}
+
+/**
+ * The part of a file with the container's own tags. The reader prints a line to the console about some of what else a
+ * JPEG or a HEIF may hold, such as a second EXIF segment.
+ */
+function headOf(input: Uint8Array<ArrayBuffer>, { format }: Metadata): Buffer {
+  const bytes = new ByteReader(input);
+  if (format === 'jpeg') {
+    const segments = [...jpegHeadSegments(bytes)].filter(({ marker }) => HEAD_MARKERS.includes(marker));
+    const parts = segments.map(({ at, next }) => bytes.slice(at, next));
+    return Buffer.concat([bytes.slice(0, JPEG_MARKER_BYTES), ...parts]).subarray(0, HEAD_BYTES);
+  }
+  const [first] = format === 'heif' ? isoBoxes(bytes) : [];
+  return Buffer.from(input.buffer, input.byteOffset, Math.min(first?.next ?? input.byteLength, HEAD_BYTES));
 }
 
 /** The EXIF as a TIFF structure: the file itself when it is a TIFF, else a block of the container. */
