@@ -190,6 +190,12 @@ t.test('a packet of XMP in several segments counts in any order of them', async 
       { metadata: { xmp: { rights: ['All of it'] } } },
       `${name}: its rights`,
     );
+    const kept = await made(file, passOf([], { format: 'avif', metadata: 'keep' }));
+    t.match(
+      (await describeImage(kept.data)) as object,
+      { metadata: { xmp: { Make: 'Second', Rating: '5' } } },
+      name,
+    );
   }
   const others: Record<string, Buffer[]> = {
     'one is missing': [main, ...parts.slice(1)],

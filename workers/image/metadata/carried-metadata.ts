@@ -1,18 +1,19 @@
 import sharp, { type Sharp } from 'sharp';
+import { withJpegSegments } from '../../formats/jpeg.ts';
 import { tiffFromPage } from '../../formats/tiff.ts';
 import type { EncodeOptions, MetadataPolicy, OutputFormat } from '../../protocol.ts';
 import type { ChosenFrames } from '../chosen-frames.ts';
 import { type InputFacts, openPixelPipeline, readSharpMetadata, sharpOptionsFor } from '../input.ts';
 import type { PassPicture } from '../picture.ts';
 import { type DeepPixels, is16BitPixels, type Pixels } from '../pixels/pixels.ts';
-import { carriedIptc, withIptcSegment } from './iptc.ts';
+import { carriedIptc, iptcSegment } from './iptc.ts';
 import { blankUncarriedExif } from './mended-exif.ts';
 import { makeOnePixelJpegWith } from './one-pixel.ts';
 import { carriedPngTexts, withPngTexts } from './png-texts.ts';
 import { readRights } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
-import { carriedXmp } from './xmp.ts';
-import { xmpPacket } from './xmp-packets.ts';
+import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
+import { longXmpSegments, secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
 /** A file, with the facts from its opening that its metadata policy needs. */
 export interface FileWithMetadataPolicy {
@@ -37,7 +38,7 @@ export interface CarriedMetadataBlocks {
    * these fields of its first directory are written.
    */
   exif?: { structure: Uint8Array; fields?: Record<string, string> } | undefined;
-  xmp?: string | undefined;
+  xmp?: XmpPacket | undefined;
   iptc?: Buffer | undefined;
   /** Text chunks of a PNG. */
   texts?: Uint8Array[];
@@ -94,7 +95,7 @@ export async function prepareCarriedBlocks(
   return {
     exif,
     carrier,
-    xmp: packet && carriedXmp(packet, { movesPixels }),
+    xmp: packet && carriedXmp(packet, { movesPixels, second: secondXmpPacket(input, header, packet) }),
     iptc: header.iptc && carriedIptc(header.iptc),
     texts: carriedPngTexts(input),
   };
@@ -165,20 +166,26 @@ function withBlocks(pipeline: Sharp, { source, policy, carried, profile }: FileW
   const { exif, xmp } = carried;
   if (exif?.fields !== undefined) pipeline.withExif({ IFD0: exif.fields });
   else if (exif !== undefined) pipeline.keepExif();
-  if (xmp !== undefined) pipeline.withXmp(xmp);
+  if (xmp !== undefined) pipeline.withXmp(xmpText(xmp));
   if (policy !== 'keep' || source.format === 'raw' || profile === 'none') return pipeline;
   // The file's own profile does not describe pixels that were converted to sRGB.
   return profile === 'own' ? pipeline.keepIccProfile() : pipeline.withIccProfile('srgb');
 }
 
-/** Adds to a written file the metadata that libvips cannot write: the EXIF of a TIFF, IPTC, and the texts of a PNG. */
+/**
+ * Adds to a written file the metadata that libvips cannot write: the EXIF of a TIFF, IPTC, the texts of a PNG, and the
+ * long XMP of a JPEG.
+ */
 export function addMetadataTags(
   data: Uint8Array<ArrayBuffer>,
   format: OutputFormat,
-  { exif, iptc, texts = [] }: CarriedMetadataBlocks,
+  { exif, xmp, iptc, texts = [] }: CarriedMetadataBlocks,
 ): Uint8Array<ArrayBuffer> {
   if (format === 'png') return withPngTexts(data, texts);
-  if (format === 'jpeg') return iptc === undefined ? data : withIptcSegment(data, iptc);
+  if (format === 'jpeg') {
+    const long = xmp === undefined ? [] : longXmpSegments(xmp);
+    return withJpegSegments(data, iptc === undefined ? long : [...long, iptcSegment(iptc)]);
+  }
   if (format !== 'tiff') return data;
   return withExifTags(data, exif?.structure, exif?.fields === undefined ? 'all' : 'rights', iptc);
 }

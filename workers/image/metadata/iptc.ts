@@ -1,13 +1,5 @@
 import { ByteReader } from '../../formats/bytes.ts';
-import {
-  APP0_MARKER,
-  APP1_MARKER,
-  APP2_MARKER,
-  APP13_MARKER,
-  buildJpegSegment,
-  JPEG_MARKER_BYTES,
-  jpegSegments,
-} from '../../formats/jpeg.ts';
+import { APP13_MARKER, buildJpegSegment } from '../../formats/jpeg.ts';
 import {
   buildPhotoshopBlock,
   IPTC_RESOURCE_NUMBER,
@@ -78,16 +70,7 @@ function dataset({ number, longestBytes }: typeof BY_LINE, text: string): Buffer
   return Buffer.concat([Buffer.from([0x1c, 2, number, 0, value.length]), value]);
 }
 
-/** Segments that describe how to read a JPEG: JFIF, EXIF or XMP, and the profile. */
-const LEADING = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
-
-/** A JPEG with an IPTC segment after the segments that describe how to read it. */
-export function withIptcSegment(jpeg: Uint8Array<ArrayBuffer>, iptc: Buffer): Uint8Array<ArrayBuffer> {
-  let at = JPEG_MARKER_BYTES;
-  for (const { marker, next } of jpegSegments(new ByteReader(jpeg))) {
-    if (!LEADING.includes(marker)) break;
-    at = next;
-  }
-  const segment = buildJpegSegment(APP13_MARKER, buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc));
-  return Buffer.concat([jpeg.subarray(0, at), segment, jpeg.subarray(at)]);
+/** The segment of a JPEG that holds IPTC. */
+export function iptcSegment(iptc: Buffer): Buffer {
+  return buildJpegSegment(APP13_MARKER, buildPhotoshopBlock(IPTC_RESOURCE_NUMBER, iptc));
 }

@@ -4,11 +4,12 @@ import { containsPicture } from './embedded-pictures.ts';
 import { buildRightsIptc } from './iptc.ts';
 import type { PlainTagValue } from './plain.ts';
 import { readImageTags } from './tags.ts';
+import { RDF_NAMESPACE, type XmpPacket } from './xmp.ts';
 
 /** The rights fields of a file: the EXIF fields unchanged, and an XMP document with only the rights fields. */
 interface Rights {
   fields: Record<string, string>;
-  xmp: string | undefined;
+  xmp: XmpPacket | undefined;
   /** Copyright notice and by-line as IPTC, if the file has IPTC. */
   iptc: Buffer | undefined;
 }
@@ -45,17 +46,19 @@ export function readRights(input: Uint8Array<ArrayBuffer>, header: Metadata): Ri
   };
 }
 
-function documentOf(xmp: Tags, iptc: Tags): string | undefined {
+function documentOf(xmp: Tags, iptc: Tags): XmpPacket | undefined {
   const elements = XMP_FIELDS.map(([name, tag, shape]) => {
     const texts = textsOf(xmp[tag] ?? iptc[IPTC_FIELDS[tag] ?? '']);
     return texts.length === 0 ? '' : `<${name}>${shaped(texts, shape)}</${name}>`;
   }).join('');
   if (elements === '') return undefined;
-  return [
-    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">',
-    '<rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"',
-    ` xmlns:xmpRights="http://ns.adobe.com/xap/1.0/rights/">${elements}</rdf:Description></rdf:RDF></x:xmpmeta>`,
-  ].join('');
+  const namespaces =
+    'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmpRights="http://ns.adobe.com/xap/1.0/rights/"';
+  return {
+    start: `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="${RDF_NAMESPACE}">`,
+    descriptions: [`<rdf:Description rdf:about="" ${namespaces}>${elements}</rdf:Description>`],
+    end: '</rdf:RDF></x:xmpmeta>',
+  };
 }
 
 /**

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { Metadata } from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
-import { APP1_MARKER, type JpegSegment, jpegSegments, START_OF_SCAN_MARKER } from '../../formats/jpeg.ts';
+import { APP1_MARKER, buildJpegSegment, type JpegSegment, jpegHeadSegments } from '../../formats/jpeg.ts';
+import { NOTE_NAMESPACE, RDF_NAMESPACE, type XmpPacket, xmpText } from './xmp.ts';
 
 /**
- * Finds the XMP of a file. A JPEG holds a packet in one segment, and what does not fit there as a second packet in
+ * Finds the XMP of a file, and writes what is too long for libvips. A JPEG holds a packet in one segment, and what does not fit there as a second packet in
  * segments of another name (ISO 16684-3, section 5.1.3). They may come in any order, and libvips takes the first of
  * them for the packet. In the other formats a packet is one block.
  */
@@ -53,10 +55,64 @@ export function secondXmpPacket(
   return missing === 0 ? packet : undefined;
 }
 
+/** libvips writes a packet of up to this length into a JPEG, and drops a longer one. */
+const MAX_MAIN_BYTES = 60_000;
+/** Bytes of the second packet in one segment. */
+const REST_PART_BYTES = 65_000;
+const DIGEST_STAND_IN = '0'.repeat(DIGEST_BYTES);
+/** The instructions around a packet, which a second packet does not have. */
+const WRAPPER = /<\?xpacket\b.*?\?>/gs;
+
+/**
+ * The segments of a packet that libvips does not write into a JPEG, because it is too long. The main packet gets the
+ * descriptions that fit, and the second one the others, unless they are too long to be read again. None for a shorter
+ * packet, and for one whose frame alone is too long.
+ */
+export function longXmpSegments(packet: XmpPacket): Buffer[] {
+  if (Buffer.byteLength(xmpText(packet)) <= MAX_MAIN_BYTES) return [];
+  const frame = { ...packet, descriptions: [referenceTo(DIGEST_STAND_IN)] };
+  let leftBytes = MAX_MAIN_BYTES - Buffer.byteLength(xmpText(frame));
+  if (leftBytes < 0) return [];
+  const main: string[] = [];
+  const rest: string[] = [];
+  for (const description of packet.descriptions) {
+    const bytes = Buffer.byteLength(description);
+    if (bytes <= leftBytes) {
+      main.push(description);
+      leftBytes -= bytes;
+    } else rest.push(description);
+  }
+  const second = Buffer.from(xmpText({ ...packet, descriptions: rest }).replace(WRAPPER, ''));
+  if (second.length > MAX_REST_BYTES) return [mainSegment({ ...packet, descriptions: main })];
+  const digest = createHash('md5').update(second).digest('hex').toUpperCase();
+  return [
+    mainSegment({ ...packet, descriptions: [...main, referenceTo(digest)] }),
+    ...restSegments(second, digest),
+  ];
+}
+
+/** The description in the main packet that names the digest of the second one. */
+function referenceTo(digest: string): string {
+  return `<rdf:Description xmlns:rdf="${RDF_NAMESPACE}" xmlns:xmpNote="${NOTE_NAMESPACE}" rdf:about="" xmpNote:HasExtendedXMP="${digest}"/>`;
+}
+
+function mainSegment(packet: XmpPacket): Buffer {
+  return buildJpegSegment(APP1_MARKER, Buffer.from(MAIN), Buffer.from(xmpText(packet)));
+}
+
+function restSegments(second: Buffer, digest: string): Buffer[] {
+  return Array.from({ length: Math.ceil(second.length / REST_PART_BYTES) }, (_, part) => {
+    const offset = part * REST_PART_BYTES;
+    const numbers = Buffer.alloc(8);
+    numbers.writeUInt32BE(second.length, 0);
+    numbers.writeUInt32BE(offset, 4);
+    const content = second.subarray(offset, offset + REST_PART_BYTES);
+    return buildJpegSegment(APP1_MARKER, Buffer.from(REST + digest), numbers, content);
+  });
+}
+
 /** The APP1 segments before the first scan that begin with a text. */
 function* segmentsOf(bytes: ByteReader, text: string): Generator<JpegSegment, void, undefined> {
-  for (const segment of jpegSegments(bytes)) {
-    if (segment.marker === START_OF_SCAN_MARKER) return;
+  for (const segment of jpegHeadSegments(bytes))
     if (segment.marker === APP1_MARKER && bytes.text(segment.start, text.length) === text) yield segment;
-  }
 }

@@ -13,7 +13,9 @@ const MAX_PACKET_BYTES = 1024 * 1024;
 /** Deeper packets are not carried: the parser looks for the namespace of a name in every element around it. */
 const MAX_DEPTH = 64;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
-const RDF = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';
+export const RDF_NAMESPACE = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#';
+/** The namespace of the reference to a second packet. */
+export const NOTE_NAMESPACE = 'http://ns.adobe.com/xmp/note/';
 /** The elements around the descriptions of a packet. They stay even if nothing is left in them. */
 const ROOTS: readonly string[] = ['xmpmeta', 'xapmeta', 'RDF'];
 
@@ -29,8 +31,8 @@ const NOT_CARRIED: Dropped = [
   [/^http:\/\/ns\.[\w-]+\.com\/photos\/(?!1\.0\/panorama\/)/, ALL],
   [/^http:\/\/ns\.adobe\.com\/hdr-gain-map\//, ALL],
   [/^http:\/\/ns\.apple\.com\/(?:HDRGainMap|pixeldatainfo)\//, ALL],
-  // The reference to the extended packet, where a packet is too long for one segment of a JPEG.
-  [/^http:\/\/ns\.adobe\.com\/xmp\/note\//, ALL],
+  // The reference to the second packet, whose properties are carried with those of the main one.
+  [RegExp(`^${RegExp.escape(NOTE_NAMESPACE)}`), ALL],
   // The size, orientation and encoding of the original file.
   [
     /^http:\/\/ns\.adobe\.com\/tiff\/1\.0\/$/,
@@ -58,17 +60,38 @@ const PLACES: Dropped = [
   ],
 ];
 
+/** A packet to write. */
+export interface XmpPacket {
+  /** The markup before the descriptions of the picture, and after them. */
+  start: string;
+  end: string;
+  descriptions: readonly string[];
+}
+
+export function xmpText({ start, descriptions, end }: XmpPacket): string {
+  return `${start}${descriptions.join('')}${end}`;
+}
+
 /**
  * The packet without the properties that are not carried.
  * @param movesPixels whether the pass may move pixels. Places in the picture are then dropped too.
- * @returns undefined for a packet that does not parse, or is too long or too deep.
+ * @param second the second packet of a JPEG, whose descriptions are added to those of the main one.
+ * @returns undefined for a packet that does not parse, has no RDF, or is too long or too deep.
  */
 export function carriedXmp(
   packet: Uint8Array,
-  { movesPixels }: { movesPixels: boolean },
-): string | undefined {
+  { movesPixels, second }: { movesPixels: boolean; second?: Uint8Array | undefined },
+): XmpPacket | undefined {
+  const dropped = movesPixels ? [...NOT_CARRIED, ...PLACES] : NOT_CARRIED;
+  const main = new PacketWriter(dropped);
+  const written = writtenBy(main, packet);
+  if (written === undefined || second === undefined) return written;
+  const more = writtenBy(new PacketWriter(dropped, main), second);
+  return { ...written, descriptions: [...written.descriptions, ...(more?.descriptions ?? [])] };
+}
+
+function writtenBy(writer: PacketWriter, packet: Uint8Array): XmpPacket | undefined {
   if (packet.byteLength > MAX_PACKET_BYTES) return undefined;
-  const writer = new PacketWriter(movesPixels ? [...NOT_CARRIED, ...PLACES] : NOT_CARRIED);
   const parser = new SaxesParser({ xmlns: true, position: false } as const);
   parser.on('processinginstruction', ({ target, body }) => writer.instruction(target, body));
   parser.on('opentag', (tag) => writer.open(tag));
@@ -78,7 +101,7 @@ export function carriedXmp(
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(packet);
     parser.write(text.replace(/\0+$/, '').trim()).close();
-    return writer.written;
+    return writer.packet;
   } catch {
     return undefined;
   }
@@ -88,6 +111,8 @@ export function carriedXmp(
 interface OpenElement {
   name: string;
   attributes: string;
+  /** The declarations of namespaces among its attributes. */
+  declared: Record<string, string>;
   content: string;
   /** The text of the element itself, without the text of elements in it. */
   text: string;
@@ -98,13 +123,34 @@ interface OpenElement {
   hasLost: boolean;
 }
 
-class PacketWriter {
-  written = '';
-  readonly #dropped: Dropped;
-  readonly #open: OpenElement[] = [];
+/** Stands for the descriptions in the markup around them. No XML has this character. */
+const DESCRIPTIONS = '\0';
 
-  constructor(dropped: Dropped) {
+class PacketWriter {
+  readonly #dropped: Dropped;
+  /** The properties of the main packet; undefined for the writer of the main packet itself. */
+  readonly #mainProperties: ReadonlySet<string> | undefined;
+  readonly #open: OpenElement[] = [];
+  readonly #descriptions: string[] = [];
+  /** The properties of the picture that the packet has, as namespace and name. */
+  readonly #properties = new Set<string>();
+  /** The element that holds the descriptions. */
+  #rdf: OpenElement | undefined;
+  #written = '';
+
+  /**
+   * @param main the writer of the packet to which the descriptions will be added. They then lack the properties that
+   *   it has, because a property may be there only once, and declare the namespaces of the elements around them.
+   */
+  constructor(dropped: Dropped, main?: PacketWriter) {
     this.#dropped = dropped;
+    this.#mainProperties = main === undefined ? undefined : main.#properties;
+  }
+
+  /** What has been written; undefined without RDF. */
+  get packet(): XmpPacket | undefined {
+    const [start = '', end] = this.#written.split(DESCRIPTIONS);
+    return end === undefined ? undefined : { start, end, descriptions: this.#descriptions };
   }
 
   /** Copies the packet's own instructions, which mark its beginning and end, so that programs find it in a file. */
@@ -115,22 +161,55 @@ class PacketWriter {
   /** @throws RangeError */
   open({ name, uri, local, attributes }: SaxesTagNS): void {
     if (this.#open.length === MAX_DEPTH) throw new RangeError('The packet is too deep.');
+    const isDescription = this.#isRdf(this.#open.at(-1));
+    const isProperty = this.#isRdf(this.#open.at(-2));
+    const declared: Record<string, string> = {};
     let text = '';
     let holdsFacts = ROOTS.includes(local);
     let hasLost = false;
     for (const attribute of Object.values(attributes)) {
       const { value } = attribute;
-      const isDropped =
-        attribute.uri === XMLNS
-          ? this.#drops(value, '')
-          : this.#drops(attribute.uri, attribute.local) || containsPicture(value);
-      const isFact = attribute.uri !== XMLNS && attribute.uri !== RDF;
+      if (attribute.uri === XMLNS) {
+        if (!this.#drops(value, '')) declared[attribute.name] = value;
+        continue;
+      }
+      const isFact = attribute.uri !== RDF_NAMESPACE;
+      const isRepeated = isDescription && isFact && this.#repeats(attribute.uri, attribute.local);
+      const isDropped = isRepeated || this.#drops(attribute.uri, attribute.local) || containsPicture(value);
       if (isDropped) hasLost ||= isFact;
-      else text += ` ${attribute.name}="${escapeMarkupAttribute(value)}"`;
+      else text += attributeText(attribute.name, value);
       holdsFacts ||= isFact && !isDropped;
     }
-    const isDropped = this.#drops(uri, local);
-    this.#open.push({ name, attributes: text, content: '', text: '', isDropped, holdsFacts, hasLost });
+    const isDropped = (isProperty && this.#repeats(uri, local)) || this.#drops(uri, local);
+    const around =
+      isDescription && this.#mainProperties !== undefined ? this.#open.map((outer) => outer.declared) : [];
+    const namespaces: Record<string, string> = Object.assign({}, ...around, declared);
+    const element: OpenElement = {
+      name,
+      attributes:
+        Object.entries(namespaces)
+          .map(([prefix, uri]) => attributeText(prefix, uri))
+          .join('') + text,
+      declared,
+      content: '',
+      text: '',
+      isDropped,
+      holdsFacts,
+      hasLost,
+    };
+    this.#open.push(element);
+    if (uri === RDF_NAMESPACE && local === 'RDF') this.#rdf ??= element;
+  }
+
+  #isRdf(element: OpenElement | undefined): boolean {
+    return element !== undefined && element === this.#rdf;
+  }
+
+  /** Notes a property of the picture. @returns whether the main packet has it. */
+  #repeats(namespace: string, name: string): boolean {
+    const property = `${namespace} ${name}`;
+    this.#properties.add(property);
+    return this.#mainProperties?.has(property) ?? false;
   }
 
   text(text: string): void {
@@ -144,7 +223,8 @@ class PacketWriter {
   close(): void {
     const element = this.#open.pop();
     if (element === undefined) return;
-    const { name, attributes, content, text, isDropped, holdsFacts, hasLost } = element;
+    const { name, attributes, text, isDropped, holdsFacts, hasLost } = element;
+    const content = this.#isRdf(element) ? DESCRIPTIONS : element.content;
     const parent = this.#open.at(-1);
     const isEmptied = hasLost && !holdsFacts && text.trim() === '';
     if (isDropped || isEmptied || containsPicture(text)) {
@@ -157,7 +237,8 @@ class PacketWriter {
 
   #write(markup: string): void {
     const parent = this.#open.at(-1);
-    if (parent === undefined) this.written += markup;
+    if (parent === undefined) this.#written += markup;
+    else if (this.#isRdf(parent)) this.#descriptions.push(markup);
     else parent.content += markup;
   }
 
@@ -169,4 +250,8 @@ class PacketWriter {
   #drops(namespace: string, name: string): boolean {
     return this.#dropped.some(([namespaces, names]) => namespaces.test(namespace) && names.test(name));
   }
+}
+
+function attributeText(name: string, value: string): string {
+  return ` ${name}="${escapeMarkupAttribute(value)}"`;
 }
