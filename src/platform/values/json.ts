@@ -3,13 +3,22 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a JSON text; undefined for any other text. */
+/** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
+export const MAX_JSON_DEPTH = 200;
+
+/** The value of a JSON text; undefined for any other text, and for one that nests too deeply. */
 export function parseJsonOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isWithinDepth(value, MAX_JSON_DEPTH) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isWithinDepth(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((entry) => isWithinDepth(entry, levels - 1));
 }
 
 /** The first `characters` of a value's JSON, or slightly more. The rest is not serialized. */

@@ -1,14 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
-import { parseJsonOrUndefined } from '../../values/json.ts';
+import { MAX_JSON_DEPTH, parseJsonOrUndefined } from '../../values/json.ts';
 import { MEGABYTE_BYTES } from '../../values/units.ts';
 import { ApiError } from '../errors/errors.ts';
 import { type SentField, sentFieldAt } from '../errors/sent-field.ts';
 
 /** Largest JSON body, in bytes. */
 export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE_BYTES;
-/** The most levels of nested lists and objects. With more, recursive code could overflow its stack. */
-const MAX_JSON_DEPTH = 200;
 /**
  * From this size on, the values of a body are counted before it is parsed. A smaller body is parsed within a few
  * milliseconds.
