@@ -20,6 +20,7 @@ import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
+import { checkJsonSize } from '../catalogue/plan/sent-job.ts';
 import type { DeclaredImage } from './declared-type.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */
@@ -247,7 +248,7 @@ function checkedFields({ op, preset, parameters, steps, outputs }: Record<string
   const fields: BodyFields = {};
   if (op !== undefined) fields.op = parseText('op', op);
   if (preset !== undefined) fields.preset = parseText('preset', preset);
-  if (parameters !== undefined) fields.parameters = parseObject('parameters', parameters);
+  if (parameters !== undefined) fields.parameters = parseParameters(parameters);
   if (steps !== undefined) fields.steps = steps;
   if (outputs !== undefined) fields.outputs = outputs;
   return fields;
@@ -258,9 +259,10 @@ function parseText(param: string, value: unknown): string {
   throw invalidParamError(param, `${param} must be a text that is not empty.`);
 }
 
-function parseObject(param: string, value: unknown): Record<string, unknown> {
-  if (isJsonObject(value)) return value;
-  throw invalidParamError(param, `${param} must be a JSON object.`);
+function parseParameters(value: unknown): Record<string, unknown> {
+  if (!isJsonObject(value)) throw invalidParamError('parameters', 'parameters must be a JSON object.');
+  checkJsonSize(value, 'parameters');
+  return value;
 }
 
 /** The value of a field whose text is JSON. */

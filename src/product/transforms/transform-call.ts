@@ -15,7 +15,7 @@ import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.t
 import type { GivenParameters, Op, PixelOp } from '../catalogue/op.ts';
 import { compilePass, compilePreset, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
 import { sentParameterOf } from '../catalogue/plan/pass.ts';
-import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
+import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
 import { type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
 import type { PresetStep } from '../catalogue/plan/step.ts';
 import { parseOpParameters } from '../catalogue/query.ts';
@@ -172,6 +172,7 @@ export class TransformCallCompiler {
       compilePreset(stored, param, this.#models);
       return savedSteps(stored, param);
     }
+    checkJsonSize(parameters, `${where}.parameters`);
     const at = (key: string) => sentFieldAt(key === '' ? where : `${where}.${key}`);
     const found = transformOp(op ?? '', () => parameters, at('op'));
     return [{ op: found.op, parameters: normalizeParameterSpelling(found, parameters), at }];

@@ -10,6 +10,13 @@ const SPACES = ' '.repeat(LONG);
 const server = await sharedServer();
 const { key } = await server.account({ plan: 'scale' });
 
+function formOf(fields: Record<string, string>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set('file', new Blob(['x'], { type: 'image/png' }), 'a.png');
+  return form;
+}
+
 interface Row {
   name: string;
   path: string;
@@ -26,6 +33,8 @@ function priced(name: string, op: string, parameter: string, value: string): Row
 }
 
 const MAX_PATH = 15_000;
+/** JSON text of lists within lists. */
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
 const ROWS: Row[] = [
   priced('a number that does not end', 'resize', 'width', `${DIGITS}z`),
@@ -45,13 +54,39 @@ const ROWS: Row[] = [
     call: {
       json: { url: 'https://a.example/', op: 'resize', parameters: { width: '1'.repeat(1_000_000) } },
     },
-    answer: wrong('width'),
+    answer: wrong('parameters'),
   },
   {
     name: 'a prompt that names a subject, and spaces',
     path: '/jobs?dryRun=true',
     call: { json: { op: 'generate', prompt: `{{subject.a${' '.repeat(31_000)}`, count: 1 } },
     answer: { status: 200, code: '' },
+  },
+  {
+    name: 'lists within lists in the text of a list',
+    path: '/images/transform',
+    call: {
+      json: { url: 'https://a.example/', op: 'redact', parameters: { regions: nested(LONG / 2 - 100) } },
+    },
+    answer: wrong('regions'),
+  },
+  {
+    name: 'lists within lists in the query',
+    path: `/images/transform?op=redact&regions=${nested(MAX_PATH / 3)}`,
+    call: { body: 'x', type: 'image/png' },
+    answer: wrong('regions'),
+  },
+  {
+    name: 'lists within lists as steps in the query',
+    path: `/images/transform?steps=${nested(MAX_PATH / 3)}`,
+    call: { body: 'x', type: 'image/png' },
+    answer: wrong('steps'),
+  },
+  {
+    name: 'lists within lists in a form',
+    path: '/images/transform',
+    call: { body: formOf({ op: 'redact', regions: nested(100_000) }) },
+    answer: wrong('regions'),
   },
   {
     name: 'a path of slashes',
@@ -71,6 +106,38 @@ for (const { name, path, call, answer } of ROWS) {
     );
   });
 }
+
+const MANY = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`name${at}`, at]));
+const WORK = { op: 'resize', parameters: MANY };
+const url = 'https://a.example/';
+
+t.test('parameters of thousands of names are refused by their size, wherever they are sent', async (t) => {
+  const calls: [path: string, call: CallOptions, param: string][] = [
+    ['/images/transform', { json: { url, ...WORK } }, 'parameters'],
+    ['/images/transform', { body: formOf({ op: 'resize', parameters: JSON.stringify(MANY) }) }, 'parameters'],
+    ['/images/transform', { json: { url, steps: [WORK] } }, 'steps[0].parameters'],
+    [
+      '/images/transform',
+      {
+        json: {
+          url,
+          outputs: [
+            { name: 'a', ...WORK },
+            { name: 'b', op: 'flip' },
+          ],
+        },
+      },
+      'outputs[0].parameters',
+    ],
+    ['/jobs?dryRun=true', { json: { ...WORK, imageCount: 1 } }, 'parameters'],
+    ['/presets', { json: { name: 'x', steps: [WORK] } }, 'steps[0].parameters'],
+  ];
+  for (const [path, call, param] of calls) {
+    const { status, json } = await server.call(path, { key, ...call });
+    t.equal(status, 400, `${path} ${param}`);
+    t.match(json?.error, { code: 'invalid_param', param, details: { limit: 65_536 } }, `${path} ${param}`);
+  }
+});
 
 t.test('a page with more names than it may have data for is looked through once', async (t) => {
   const names = Array.from({ length: 20_000 }, (_, at) => `a${at}`);
