@@ -36,10 +36,11 @@ export function variableWarnings(
   const placeholders = variableNamesIn(html, css);
   const known = new KnownNames([...variables.map(variableNameOf), ...placeholders]);
   const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));
-  const filled = lastOfSeries(placeholders.filter((name) => !isEmptyInRow(row, name)));
+  const byEmptiness = Map.groupBy(placeholders, (name) => isEmptyInRow(row, name));
+  const filled = lastOfSeries(byEmptiness.get(false) ?? []);
   const optional = new Set(optionalVariableNames(variables));
-  const empty = placeholders
-    .filter((name) => isEmptyInRow(row, name) && !optional.has(name) && !isUnusedOfSeries(name, filled))
+  const empty = (byEmptiness.get(true) ?? [])
+    .filter((name) => !optional.has(name) && !isUnusedOfSeries(name, filled))
     .map((name) => ({ code: 'empty_variable', name }));
   return [...unknown, ...empty];
 }
@@ -75,26 +76,28 @@ function isDigit(code: number): boolean {
 /** The names of a page. Both they and the names of a row may be tens of thousands. */
 class KnownNames {
   readonly #names: ReadonlySet<string>;
-  readonly #sorted: readonly string[];
+  /** The names of nested data, sorted. */
+  readonly #nested: readonly string[];
 
   constructor(names: readonly string[]) {
     this.#names = new Set(names);
-    this.#sorted = [...this.#names].sort();
+    this.#nested = [...this.#names].filter((name) => name.includes('.')).sort();
   }
 
   has(name: string): boolean {
     return this.#names.has(name);
   }
 
-  /** Whether a name begins so. */
-  hasBeginning(beginning: string): boolean {
-    let [low, high] = [0, this.#sorted.length];
+  /** Whether a name leads to data within the data of this one. */
+  leadsThrough(name: string): boolean {
+    const beginning = `${name}.`;
+    let [low, high] = [0, this.#nested.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#sorted[middle] as string) < beginning) low = middle + 1;
+      if ((this.#nested[middle] as string) < beginning) low = middle + 1;
       else high = middle;
     }
-    return this.#sorted[low]?.startsWith(beginning) ?? false;
+    return this.#nested[low]?.startsWith(beginning) ?? false;
   }
 }
 
@@ -102,7 +105,7 @@ function unknownNames(row: TemplateRow, known: KnownNames, within: string): stri
   return Object.entries(row).flatMap(([key, value]) => {
     const name = `${within}${key}`;
     if (known.has(name)) return [];
-    if (!known.hasBeginning(`${name}.`)) return [name];
+    if (!known.leadsThrough(name)) return [name];
     return isJsonObject(value) ? unknownNames(value, known, `${name}.`) : [];
   });
 }

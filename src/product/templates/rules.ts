@@ -71,7 +71,7 @@ export function checkTemplateSlug(slug: string): void {
 }
 
 /**
- * The page of a call that sends its html instead of naming a template.
+ * The page of a call that sends its html instead of naming a template. It declares no variables.
  * @throws ApiError invalid_param on html, css, width or height.
  */
 export function checkSentPage({ html, css = '', width, height }: SentPage): SizedTemplatePage {
@@ -80,7 +80,7 @@ export function checkSentPage({ html, css = '', width, height }: SentPage): Size
     const side = width === undefined ? 'width' : 'height';
     throw invalidParamError(side, `${side} is missing: html needs the size of its picture.`);
   }
-  return { html, css, width, height, variables: variableNamesIn(html, css) };
+  return { html, css, width, height, variables: [] };
 }
 
 type SentPage = Pick<TemplateChange, 'css' | 'width' | 'height'> & Pick<TemplateHtml, 'html'>;

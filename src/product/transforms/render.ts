@@ -124,8 +124,9 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       const row = request.body.data ?? {};
       const html = withAssetScheme(fillTemplate(template, row), options.publicUrl());
       const found = await findPageAssets(html, caller.accountId, options.assets);
-      const warnings = templatePageWarnings(template, row, html, found.missing);
+      const findWarnings = () => templatePageWarnings(template, row, html, found.missing);
       if (isDryRun(request)) {
+        const warnings = findWarnings();
         addWarnings(reply, warnings);
         const [price = 0] = await options.allowance.estimate(caller, 1);
         return successEnvelope(DRY_RUN_MESSAGE, { ...pictureOf(drawing), price, warnings });
@@ -137,7 +138,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
         return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
       });
-      addWarnings(reply, [...warnings, ...(await options.fonts.findWarnings(picture.text))]);
+      addWarnings(reply, [...findWarnings(), ...(await options.fonts.findWarnings(picture.text))]);
       underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
       if (picture.link !== null)
         return successEnvelope('Picture drawn.', resultLinkData(picture.link, picture));

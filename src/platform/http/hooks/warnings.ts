@@ -32,18 +32,23 @@ export function addWarnings(reply: FastifyReply, warnings: readonly CallWarning[
  * percent-encoded. Entries beyond 1,000 characters are replaced by a last entry `more:<count>`.
  */
 export function warningsText(warnings: readonly CallWarning[]): string {
-  const entries = [...new Set(warnings.map(entryOf))];
+  // There may be tens of thousands, of which few are written.
+  const distinct = [...new Map(warnings.map((warning) => [keyOf(warning), warning])).values()];
   let text = '';
-  for (const [index, entry] of entries.entries()) {
-    const next = text === '' ? entry : `${text},${entry}`;
-    const isLast = index === entries.length - 1;
+  for (const [index, warning] of distinct.entries()) {
+    const next = `${text}${text === '' ? '' : ','}${entryOf(warning)}`;
+    const isLast = index === distinct.length - 1;
     if (next.length > MAX_HEADER_CHARACTERS - (isLast ? 0 : ROOM_FOR_MORE)) {
-      const more = `more:${entries.length - index}`;
+      const more = `more:${distinct.length - index}`;
       return text === '' ? more : `${text},${more}`;
     }
     text = next;
   }
   return text;
+}
+
+function keyOf({ code, name, value }: CallWarning): string {
+  return `${code}\n${name}\n${value}`;
 }
 
 function entryOf({ code, name, value }: CallWarning): string {
