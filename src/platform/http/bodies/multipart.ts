@@ -59,7 +59,7 @@ export class Multipart implements Disposable {
   readonly #fields: Record<string, string> = Object.create(null);
   /** The names of the files besides `file`; complete when `fields` resolves. */
   readonly otherNames: string[] = [];
-  readonly #kept: (Omit<AdditionalFile, 'bytes'> & { chunks: Promise<Buffer[]> })[] = [];
+  readonly #kept: Promise<AdditionalFile>[] = [];
   /** The parts named `file`. */
   readonly #parts: Readable[] = [];
   readonly #found = Promise.withResolvers<MultipartFile>();
@@ -123,10 +123,7 @@ export class Multipart implements Disposable {
    */
   async further(): Promise<AdditionalFile[]> {
     await this.#ended.promise;
-    const files: AdditionalFile[] = [];
-    for (const { chunks, ...file } of this.#kept)
-      files.push({ ...file, bytes: concatenateBytes(await chunks) });
-    return files;
+    return Promise.all(this.#kept);
   }
 
   [Symbol.dispose](): void {
@@ -187,9 +184,12 @@ export class Multipart implements Disposable {
       stream.resume();
       return;
     }
-    const chunks = Array.fromAsync(limitBody(stream, this.#options.fileLimitBytes, name));
-    chunks.catch((error) => this.#fail(error));
-    this.#kept.push({ name, declaredType, chunks });
+    // Each file is joined when it ends: all of them at once would hold up the event loop.
+    const file = Array.fromAsync(limitBody(stream, this.#options.fileLimitBytes, name)).then(
+      (chunks): AdditionalFile => ({ name, bytes: concatenateBytes(chunks), declaredType }),
+    );
+    file.catch((error) => this.#fail(error));
+    this.#kept.push(file);
   }
 
   #finish(): void {
