@@ -25,7 +25,7 @@ export function pageOf(metrics: readonly MetricObject[]): string {
     'What `/metrics` answers beside the default metrics of Node.js, summed over the API processes of the host. Names follow the conventions of Prometheus:',
     'seconds and bytes, and `_total` for what only grows. No label holds an account, an id or a text of a caller.',
     '',
-    'The `nodejs_eventloop_lag_…_seconds` hold the time between two looks at the event loop, which is 50 ms: 0.05 is a loop that nothing holds up.',
+    'The `nodejs_eventloop_lag_…_seconds` hold the time between two looks at the event loop, which is 200 ms: 0.2 is a loop that nothing holds up.',
     '',
     'This page is written by `npm run metrics`; a test compares it with what the service declares.',
     '',
