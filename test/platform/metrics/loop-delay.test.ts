@@ -5,7 +5,7 @@ import t from 'tap';
 import { createMeters } from '../../../src/platform/metrics/meters.ts';
 import { openTracing } from '../../../src/platform/tracing/open.ts';
 
-t.test('the delay of the event loop wakes an idle process at most 20 times per second', async (t) => {
+t.test('the delay of the event loop wakes an idle process at most five times per second', async (t) => {
   const resolutionsMs: (number | undefined)[] = [];
   const monitor = perfHooks.monitorEventLoopDelay;
   t.teardown(() => {
@@ -18,5 +18,5 @@ t.test('the delay of the event loop wakes an idle process at most 20 times per s
   };
   createMeters(await openTracing({}));
   t.equal(resolutionsMs.length, 1);
-  t.ok((resolutionsMs[0] ?? 0) >= 50, `is looked at every ${resolutionsMs[0]} ms`);
+  t.ok((resolutionsMs[0] ?? 0) >= 200, `is looked at every ${resolutionsMs[0]} ms`);
 });
