@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import sharp from 'sharp';
+import sharp, { type Metadata } from 'sharp';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { isoBoxes } from '../../../workers/formats/boxes.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
@@ -20,6 +20,9 @@ import { webpChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPageDirectories } from '../../../workers/formats/tiff.ts';
 import { isBareFile } from '../../../workers/image/encode/bare-file.ts';
 import { withoutBulkyTags } from '../../../workers/image/metadata/mended-exif.ts';
+import { readImageTags } from '../../../workers/image/metadata/tags.ts';
+import { carriedXmp } from '../../../workers/image/metadata/xmp.ts';
+import { longXmpSegments, secondXmpPacket, xmpPacket } from '../../../workers/image/metadata/xmp-packets.ts';
 import { avifOf, gifOf, jpegOf, pngOf, tiffOf, webpOf } from '../../imaging/images/files.ts';
 import { hasImages, image, imagesIn } from '../../support/images.ts';
 import { type Mutated, mutationsOf, type Original } from './mutations.ts';
@@ -72,6 +75,7 @@ export async function targets(): Promise<Target[]> {
   ];
   const pngs = [...filesNamed(/\.png$/), pngOf(3, 2)];
   const heifs = [...filesNamed(/\.(avif|heic)$/), avifOf(3, 2)];
+  const told = [...filesNamed(/\.jpe?g$/), jpeg, ...pngs, ...heifs, ...filesNamed(/\.(webp|gif)$/)];
   return [
     inParts('png', pngs, pngChunks),
     inParts('jpeg', [...filesNamed(/\.jpe?g$/), jpegOf(3, 2), jpeg], jpegSegments),
@@ -85,6 +89,7 @@ export async function targets(): Promise<Target[]> {
     targetOf('colours of an avif', heifs, coloursOfAvif, (file) => bounded(file, coloursOfAvif), boxOffsets),
     inDirectories('tiff pages', tiffs, tiffPageDirectories),
     inDirectories('exif', [exif.subarray(6), ...tiffs], exifDirectories),
+    targetOf('tags', told, tagsIn, (file) => tagsIn(new ByteReader(file)), headOffsets),
   ];
 }
 
@@ -117,6 +122,22 @@ function coloursOfPng(bytes: ByteReader): unknown[] {
 
 function coloursOfAvif(bytes: ByteReader): unknown[] {
   return [readAll(() => readAvifColours(bytes))];
+}
+
+/** The tags of a file, and the XMP that is carried of it. A JPEG says itself where its XMP is. */
+function tagsIn(bytes: ByteReader): unknown[] {
+  const file = new Uint8Array(bytes.slice(0, bytes.length));
+  const format = readImageHeader(file)?.format;
+  if (format === undefined || format === 'svg') return [];
+  const header = { format, ...(format === 'jpeg' && { xmp: Buffer.alloc(0) }) } as unknown as Metadata;
+  const packet = xmpPacket(file, header);
+  const second = packet && secondXmpPacket(file, header, packet);
+  const carried = packet && carriedXmp(packet, { movesPixels: true, second });
+  return [readImageTags(file, header), carried && longXmpSegments(carried)];
+}
+
+function headOffsets(bytes: ByteReader): number[] {
+  return [0, ...[...jpegSegments(bytes)].map(({ at }) => at)];
 }
 
 /** What a reader reads, or that it read past the end of the file, which ends the reading. */
