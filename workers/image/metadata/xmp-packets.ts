@@ -6,8 +6,8 @@ import { NOTE_NAMESPACE, RDF_NAMESPACE, type XmpPacket, xmpText } from './xmp.ts
 
 /**
  * Finds the XMP of a file, and writes what is too long for libvips. A JPEG holds a packet in one segment, and what does
- * not fit there as a second packet in segments of another name (ISO 16684-3, section 5.1.3). They may come in any order,
- * and libvips takes the first of them for the packet. In the other formats a packet is one block.
+ * not fit there as a second packet in segments of another name (ISO 16684-3, section 5.1.3). They may come in any
+ * order, and libvips takes the first of them for the packet. In the other formats a packet is one block.
  */
 
 /** What the segments of the two packets begin with. */
