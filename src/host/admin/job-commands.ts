@@ -37,7 +37,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
       const cancelling = await store.move(jobId, JOB_TRANSITIONS.cancel);
       if (cancelling === null)
         throw new CommandUsageError(`The job ${jobId} is ${job.status}: it cannot be cancelled.`);
-      new JobSignals({ coordination, log: console }).stop(jobId);
+      new JobSignals({ coordination, log: console }).send('stop', jobId);
       await (await ItemsStore.open(documents, now)).cancelWaiting(jobId);
       return {
         data: { jobId, status: cancelling.status },

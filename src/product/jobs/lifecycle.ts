@@ -40,7 +40,7 @@ export class JobLifecycle {
     const { jobs, items, now } = context;
     const signals = new JobSignals(context);
     const admission = new JobAdmission(jobs, (job) => {
-      if (!runner.start(job)) signals.work(job._id);
+      if (!runner.start(job)) signals.send('work', job._id);
     });
     const outcomes = new OutcomeRecorder(context);
     const completion = new JobCompletion(context, { outcomes, admission, signals });
@@ -76,7 +76,7 @@ export class JobLifecycle {
     const cancelling = await this.#context.jobs.move(jobId, JOB_TRANSITIONS.cancel);
     if (cancelling === null) throw notCancellableError((await this.reading.find(accountId, jobId)).status);
     this.#runner.stopClaims(jobId);
-    this.#signals.stop(jobId);
+    this.#signals.send('stop', jobId);
     return this.#completion.completeIfOver(cancelling);
   }
 
@@ -92,8 +92,9 @@ export class JobLifecycle {
   }
 
   async #start(): Promise<void> {
-    const { wake: onWork, stopClaims: onStop } = this.#runner;
-    this.#unsubscribe = await this.#signals.subscribe({ onWork, onEnd: this.#context.onEnd, onStop });
+    const { wake, stopClaims } = this.#runner;
+    const handlers = { work: wake, end: this.#context.onEnd, stop: stopClaims };
+    this.#unsubscribe = await this.#signals.subscribe(handlers);
     const poll = () => {
       this.pollJobs().catch((error: unknown) =>
         this.#context.log.warn({ err: error }, 'The running jobs were not polled'),

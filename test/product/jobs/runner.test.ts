@@ -125,7 +125,7 @@ t.test('a sweep answers what it changed: rows that cannot move do not make it re
   const { tasks } = new JobSweeps(context, {
     outcomes: { record: async () => null },
     completion: { completeIfOver: async (asItIs: JobDocument) => asItIs, cleanUp: async () => false },
-    signals: { work: () => undefined },
+    signals: { send: () => undefined },
     metrics: { noteExpiredLease: () => undefined },
   } as unknown as ConstructorParameters<typeof JobSweeps>[1]);
   const names = ['leases of items', 'retries of items', 'settlements of items', 'ended jobs'];

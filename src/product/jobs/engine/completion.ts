@@ -104,7 +104,7 @@ export class JobCompletion {
         await nextTurn();
         return await this.#tidy(job);
       } finally {
-        this.#parts.signals.end(job._id);
+        this.#parts.signals.send('end', job._id);
       }
     });
   }

@@ -1,22 +1,20 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { EventLog } from '../../../platform/tracing/log.ts';
 
-const WORK = 'jobs/work';
-const END_CHANNEL = 'jobs/end';
-const STOP = 'jobs/stop';
-
-interface SignalHandlers {
+const CHANNELS = {
   /** A job has items to claim. */
-  onWork: (jobId: string) => void;
+  work: 'jobs/work',
   /** A job has ended. */
-  onEnd: (jobId: string) => void;
-  /** Called when a job is being cancelled: no item may be claimed, and no waiting item may begin. */
-  onStop: (jobId: string) => void;
-}
+  end: 'jobs/end',
+  /** A job is being cancelled: no item may be claimed, and no waiting item may begin. */
+  stop: 'jobs/stop',
+} as const;
+
+type JobSignal = keyof typeof CHANNELS;
 
 /**
- * Messages among all processes of all hosts about new work and ended jobs. A message may be lost, so every receiver
- * also polls, less often.
+ * Messages among all processes of all hosts about one job each. A message may be lost, so every receiver also polls,
+ * less often.
  */
 export class JobSignals {
   readonly #coordination: Coordination;
@@ -27,30 +25,21 @@ export class JobSignals {
     this.#log = log;
   }
 
-  /** Announces that a job has items to claim. */
-  work = (jobId: string): void => this.#send(WORK, jobId);
-
-  /** Announces that a job has ended. */
-  end = (jobId: string): void => this.#send(END_CHANNEL, jobId);
-
-  /** Announces that a job is being cancelled. */
-  stop = (jobId: string): void => this.#send(STOP, jobId);
+  send(signal: JobSignal, jobId: string): void {
+    this.#coordination
+      .publish(CHANNELS[signal], jobId)
+      .catch((error: unknown) => this.#log.warn({ err: error }, 'A wake-up for jobs was not sent'));
+  }
 
   /** Resolves with a function that unsubscribes. Messages may arrive before, so the handlers must be ready. */
-  async subscribe({ onWork, onEnd, onStop }: SignalHandlers): Promise<() => void> {
+  async subscribe(handlers: Record<JobSignal, (jobId: string) => void>): Promise<() => void> {
     const ends = await Promise.all([
-      this.#coordination.subscribe(WORK, onWork),
-      this.#coordination.subscribe(END_CHANNEL, onEnd),
-      this.#coordination.subscribe(STOP, onStop),
+      this.#coordination.subscribe(CHANNELS.work, handlers.work),
+      this.#coordination.subscribe(CHANNELS.end, handlers.end),
+      this.#coordination.subscribe(CHANNELS.stop, handlers.stop),
     ]);
     return () => {
       for (const end of ends) end();
     };
-  }
-
-  #send(channel: string, jobId: string): void {
-    this.#coordination
-      .publish(channel, jobId)
-      .catch((error: unknown) => this.#log.warn({ err: error }, 'A wake-up for jobs was not sent'));
   }
 }

@@ -112,14 +112,14 @@ export class JobSweeps {
     for (const jobId of woken) {
       const job = await this.#context.jobs.get(jobId);
       if (job?.status === 'CANCELLING') await this.#parts.completion.completeIfOver(job);
-      else this.#parts.signals.work(jobId);
+      else this.#parts.signals.send('work', jobId);
     }
     return ended;
   }
 
   async #retries(): Promise<number> {
     const { promoted, jobIds } = await this.#context.items.promote(ITEMS_AT_A_TIME);
-    for (const jobId of jobIds) this.#parts.signals.work(jobId);
+    for (const jobId of jobIds) this.#parts.signals.send('work', jobId);
     return promoted;
   }
 

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** An attempt that takes longer marks its endpoint as slow. */
 const SLOW_MS = 2_000;
 /** How long a worker may continue while every slot is taken. */
@@ -35,7 +37,7 @@ export class AttemptSlots {
   readonly #now: () => number;
   readonly #taken = new Map<string, number>();
   readonly #held = new Set<string>();
-  readonly #slow = new Set<string>();
+  readonly #slow = new LRUCache<string, true>({ max: MAX_REMEMBERED_ENDPOINTS });
 
   constructor(options: AttemptSlotsOptions) {
     this.#slots = options.slots;
@@ -82,7 +84,7 @@ export class AttemptSlots {
       },
       attempted: (failed, tookMs) => {
         hasFailed = failed;
-        if (failed || tookMs > SLOW_MS) this.#remember(member);
+        if (failed || tookMs > SLOW_MS) this.#slow.set(member, true);
         else this.#slow.delete(member);
       },
       release: () => {
@@ -101,11 +103,5 @@ export class AttemptSlots {
 
   #fits(member: string): boolean {
     return !this.#slow.has(member) || this.#otherSlow(member) < Math.max(1, Math.floor(this.#slots() / 2));
-  }
-
-  #remember(member: string): void {
-    this.#slow.add(member);
-    const [first] = this.#slow;
-    if (this.#slow.size > MAX_REMEMBERED_ENDPOINTS && first !== undefined) this.#slow.delete(first);
   }
 }
