@@ -24,6 +24,13 @@ export interface RunnerItemSlot {
   hasSiblings(): boolean;
 }
 
+/** An item that this process works on. */
+export interface ItemAtWork {
+  job: JobDocument;
+  item: ClaimedItem;
+  slot: RunnerItemSlot;
+}
+
 /** A job whose items this process claims. */
 export class ActiveJob {
   readonly job: JobDocument;

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import type { ItemsStore } from '../items-store.ts';
-import type { ClaimedItem, ItemOutcome, JobDocument } from '../job.ts';
-import type { RunnerItemSlot } from './active-job.ts';
+import type { ItemOutcome, JobDocument } from '../job.ts';
+import type { ItemAtWork } from './active-job.ts';
 import type { JobCompletion } from './completion.ts';
 import type { Decided, OutcomeRecorder, RecordedJobView } from './outcomes.ts';
 
@@ -43,12 +43,8 @@ interface BatcherOptions {
   clock?: Clock;
 }
 
-interface OutcomeToRecord {
-  job: JobDocument;
-  item: ClaimedItem;
+interface OutcomeToRecord extends ItemAtWork {
   outcome: ItemOutcome;
-  /** The slot of the item. It is released when the outcome is decided, unless a full batch waits to be recorded. */
-  slot: RunnerItemSlot;
   /** Ends the wait for the document store during an outage. */
   signal: AbortSignal;
 }
@@ -68,7 +64,8 @@ export class OutcomeBatcher {
   }
 
   /**
-   * Decides the outcome of an item and records it.
+   * Decides the outcome of an item and records it. The slot of the item is released when the outcome is decided, unless
+   * a full batch waits to be recorded.
    * @returns false when the claim was lost meanwhile; nothing happened then.
    */
   async record({ job, item, outcome, slot, signal }: OutcomeToRecord): Promise<boolean> {

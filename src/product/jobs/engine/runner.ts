@@ -15,9 +15,9 @@ import {
 } from '../rules.ts';
 import {
   ActiveJob,
+  type ItemAtWork,
   ItemPrefetch,
   Preclaim,
-  type RunnerItemSlot,
   type WorkKind,
   workKindOf,
 } from './active-job.ts';
@@ -129,7 +129,7 @@ export class JobRunner {
     });
   };
 
-  /** Works on the only item of a job, which was stored with its claim. */
+  /** Works on the only item of a job, which was stored together with its claim. */
   #beginClaimed(activeJob: ActiveJob, item: ClaimedItem): void {
     activeJob.isExhausted = true;
     activeJob.reserve(1);
@@ -218,6 +218,7 @@ export class JobRunner {
     if (pauseMs > 0) setTimeout(() => this.#claimMore(), pauseMs).unref();
   }
 
+  /** Claims some items of a job, and works on them. The slots for them are reserved first. */
   async #claim(activeJob: ActiveJob): Promise<void> {
     const { job, prefetch } = activeJob;
     const startedMs = performance.now();
@@ -253,73 +254,64 @@ export class JobRunner {
       this.#claimMore();
     });
     this.#owned.set(item._id, item);
-    await this.#attempt(activeJob, item, slot);
+    await this.#attempt(activeJob, { job: activeJob.job, item, slot });
     this.#disown(item);
     slot.release();
   }
 
   /** Works on an item and records its outcome. After any error its lease expires, and another process takes it. */
-  async #attempt(
-    { job, prefetch, waitSignal }: ActiveJob,
-    item: ClaimedItem,
-    slot: RunnerItemSlot,
-  ): Promise<void> {
+  async #attempt({ prefetch, waitSignal }: ActiveJob, work: ItemAtWork): Promise<void> {
+    const { job, item } = work;
+    const { signal } = this.#abandoning;
     const startedMs = performance.now();
     try {
-      const { signal } = this.#abandoning;
       const result = await this.#parts.perform(item, job, { signal, waitSignal });
       prefetch.took(startedMs, performance.now());
       if ('outage' in result) this.#pauseClaims(prefetch, startedMs);
       else if (prefetch.reached()) void this.#endWaits();
-      if ('outcome' in result) await this.#record(job, item, result.outcome, slot);
+      if ('outcome' in result) await this.#record(work, result.outcome);
       else if (signal.aborted) await this.#context.items.giveBack(item);
-      else if ('failure' in result) await this.#fail(job, item, result.failure, slot);
-      else if ('outage' in result) await this.#waitOut(job, item, result.outage);
+      else if ('failure' in result) await this.#fail(work, result.failure);
+      else if ('outage' in result) await this.#waitOut(work, result.outage);
       else await this.#retryLater(item, result.putBackMs, null);
     } catch (error) {
       this.#warn('An item was left for its lease to run out')(error);
     }
   }
 
-  async #record(
-    job: JobDocument,
-    item: ClaimedItem,
-    outcome: ItemOutcome,
-    slot: RunnerItemSlot,
-  ): Promise<void> {
-    const { signal } = this.#abandoning;
-    const isOurs = await this.#parts.batcher.record({ job, item, outcome, slot, signal });
-    if (isOurs) return;
+  /** Has an outcome recorded. If the claim was lost, the output that was made is discarded. */
+  async #record(work: ItemAtWork, outcome: ItemOutcome): Promise<void> {
+    const { job } = work;
+    if (await this.#parts.batcher.record({ ...work, outcome, signal: this.#abandoning.signal })) return;
     this.#parts.metrics.lost.inc({ type: job.type });
     if (outcome.resultAssetId !== undefined)
       await this.#context.assets.outputs.discard(job.accountId, outcome.resultAssetId);
   }
 
-  async #fail(
-    job: JobDocument,
-    item: ClaimedItem,
-    failure: ItemWorkFailure,
-    slot: RunnerItemSlot,
-  ): Promise<void> {
+  /** Puts an item back whose failure may pass, and records any other failure. */
+  async #fail(work: ItemAtWork, failure: ItemWorkFailure): Promise<void> {
+    const { job, item } = work;
     if (isUncountedTry(failure, item)) {
       this.#parts.metrics.waits.inc({ type: job.type });
       return this.#retryLater(item, storeOutageDelayMs(item), 'waits', failure);
     }
     const pauseMs = itemRetryDelayMs(failure, item.tries);
     if (pauseMs === null)
-      return this.#record(job, item, permanentFailureOutcome(failure, item, this.#context.now()), slot);
+      return this.#record(work, permanentFailureOutcome(failure, item, this.#context.now()));
     this.#parts.metrics.retries.inc({ type: job.type });
     const { code } = failure;
     this.#context.log.debug?.({ item: item._id, tries: item.tries, pauseMs, code }, 'An item is tried again');
     await this.#retryLater(item, pauseMs, 'tries', failure);
   }
 
-  async #waitOut(job: JobDocument, item: ClaimedItem, cause: unknown): Promise<void> {
+  /** Puts an item back for as long as a store is away. */
+  async #waitOut({ job, item }: ItemAtWork, cause: unknown): Promise<void> {
     this.#parts.metrics.waits.inc({ type: job.type });
     this.#warn('A store was away for an item, which waits for it')(cause);
     await this.#retryLater(item, storeOutageDelayMs(item), 'waits', STORE_AWAY);
   }
 
+  /** Puts an item back to be retried after a pause, or to be cancelled if its job is. */
   async #retryLater(
     item: ClaimedItem,
     pauseMs: number,
@@ -337,6 +329,7 @@ export class JobRunner {
     await this.#parts.completion.completeIfCancelled(item.jobId);
   }
 
+  /** Makes the items ready whose pauses have ended, of whichever process, and claims some of them. */
   async #wakeRetried(): Promise<void> {
     try {
       const { jobIds } = await this.#context.items.promote(MAX_PROMOTED);
