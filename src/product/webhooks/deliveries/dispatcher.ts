@@ -28,7 +28,10 @@ interface DispatcherOptions {
   log: EventLog;
 }
 
+/** An endpoint that this process has claimed. */
 interface EndpointClaim {
+  /** Its member of the schedule. */
+  member: string;
   holder: string;
   /** When the lease ends, on the monotonic clock of this process. */
   endsMs: number;
@@ -101,13 +104,10 @@ export class WebhookDispatcher {
     const limit = Math.min(this.#options.slots.free, MAX_CLAIMS);
     const endsMs = performance.now() + LEASE_MS;
     try {
-      const { members, nextInMs } = await this.#options.coordination.claimDue(
-        ENDPOINT_SCHEDULE_KEY,
-        limit,
-        LEASE_MS,
-        holder,
-      );
-      for (const member of members) this.#run(member, { holder, endsMs, isFresh: true });
+      const { coordination } = this.#options;
+      const due = await coordination.claimDue(ENDPOINT_SCHEDULE_KEY, limit, LEASE_MS, holder);
+      const { members, nextInMs } = due;
+      for (const member of members) this.#serve({ member, holder, endsMs, isFresh: true });
       this.#isWoken ||= nextInMs === 0;
       return nextInMs === null ? IDLE_PAUSE_MS : Math.min(nextInMs, MAX_PAUSE_MS);
     } catch (error) {
@@ -116,29 +116,27 @@ export class WebhookDispatcher {
     }
   }
 
-  #run(member: string, claim: EndpointClaim): void {
-    const slot = this.#claimed.has(member)
-      ? null
-      : this.#options.slots.begin(accountAndEndpointOf(member)[0], member);
+  /** Runs the worker of a claimed endpoint, or gives the endpoint back if it finds no slot. */
+  #serve(claim: EndpointClaim): void {
+    const { slots } = this.#options;
+    const { member } = claim;
+    const [accountId] = accountAndEndpointOf(member);
+    const slot = this.#claimed.has(member) ? null : slots.begin(accountId, member);
     if (slot === null) {
       // No slot is free for the account or for slow endpoints, or this process still works on the endpoint under a lost
       // lease.
-      void this.#giveBack(
-        member,
-        claim,
-        this.#options.slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS,
-      );
+      void this.#giveBack(claim, slots.isSlow(member) ? SLOW_POSTPONED_MS : POSTPONED_MS);
       return;
     }
     this.#claimed.set(member, claim);
-    const work = this.#turn(member, claim, slot).finally(() => this.#running.delete(work));
+    const work = this.#turn(claim, slot).finally(() => this.#running.delete(work));
     this.#running.add(work);
   }
 
-  async #turn(member: string, claim: EndpointClaim, slot: WorkerSlot): Promise<void> {
+  async #turn(claim: EndpointClaim, slot: WorkerSlot): Promise<void> {
     const afterMs = await this.#options
-      .worker(...accountAndEndpointOf(member), {
-        mayGoOn: async () => slot.mayGoOn() && (await this.#mayGoOn(member, claim)),
+      .worker(...accountAndEndpointOf(claim.member), {
+        mayGoOn: async () => slot.mayGoOn() && (await this.#mayGoOn(claim)),
         attempted: slot.attempted,
       })
       .catch((error: unknown) => {
@@ -146,27 +144,22 @@ export class WebhookDispatcher {
         return AFTER_FAULT_MS;
       });
     // This comes first: once the endpoint is given back, another process may claim it, so it must not be renewed.
-    this.#claimed.delete(member);
+    this.#claimed.delete(claim.member);
     slot.release();
-    await this.#giveBack(member, claim, afterMs);
+    await this.#giveBack(claim, afterMs);
   }
 
-  async #giveBack(member: string, { holder }: EndpointClaim, afterMs: number | null): Promise<void> {
-    const wasFull = this.#options.slots.free <= 1;
+  /** Gives an endpoint back to the schedule, where it is due again after some milliseconds; null: never. */
+  async #giveBack({ member, holder }: EndpointClaim, afterMs: number | null): Promise<void> {
+    const { coordination, slots } = this.#options;
+    const wasFull = slots.free <= 1;
     try {
-      const dueInMs = await this.#options.coordination.settleDue(
-        ENDPOINT_SCHEDULE_KEY,
-        member,
-        holder,
-        afterMs,
-      );
+      const dueInMs = await coordination.settleDue(ENDPOINT_SCHEDULE_KEY, member, holder, afterMs);
       // A delivery was queued for the endpoint meanwhile, or other endpoints wait for a slot.
       if (dueInMs === 0 || wasFull) this.#wake();
     } catch (error) {
-      this.#options.log.warn(
-        { err: error },
-        'A webhook endpoint was not given back; its lease ends by itself',
-      );
+      const message = 'A webhook endpoint was not given back; its lease ends by itself';
+      this.#options.log.warn({ err: error }, message);
     }
   }
 
@@ -175,28 +168,25 @@ export class WebhookDispatcher {
    * after a loss of the schedule two processes never continue with one endpoint: at most the current attempt is
    * repeated.
    */
-  async #mayGoOn(member: string, claim: EndpointClaim): Promise<boolean> {
-    if (!claim.isFresh) await this.#renew(member, claim);
+  async #mayGoOn(claim: EndpointClaim): Promise<boolean> {
+    if (!claim.isFresh) await this.#renew(claim);
     claim.isFresh = false;
     return !this.#isStopped && claim.endsMs - performance.now() >= MAX_ATTEMPT_MS;
   }
 
-  async #renew(member: string, claim: EndpointClaim): Promise<void> {
+  async #renew(claim: EndpointClaim): Promise<void> {
+    const { member, holder } = claim;
     const endsMs = performance.now() + LEASE_MS;
-    const isHeld = await this.#options.coordination.renewDue(
-      ENDPOINT_SCHEDULE_KEY,
-      member,
-      claim.holder,
-      LEASE_MS,
-    );
+    const { coordination } = this.#options;
+    const isHeld = await coordination.renewDue(ENDPOINT_SCHEDULE_KEY, member, holder, LEASE_MS);
     claim.endsMs = isHeld ? endsMs : 0;
   }
 
   /** Extends the leases of running workers, and claims their endpoints again if the schedule was lost. */
   #beat(): void {
-    for (const [member, claim] of this.#claimed) {
+    for (const claim of this.#claimed.values()) {
       // A failed renewal leaves the lease unchanged, and the worker ends in time.
-      this.#renew(member, claim).catch(() => undefined);
+      this.#renew(claim).catch(() => undefined);
     }
   }
 }
