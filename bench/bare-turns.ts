@@ -1,5 +1,5 @@
 import Fastify from 'fastify';
-import { watchTurns } from './turns.ts';
+import { watchTurns } from './turn-meter.ts';
 
 /**
  * Bare Fastify, whose event loop is watched beside that of the service: its turns are long only when the machine is

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { type Api, openApi } from './api.ts';
-import { photograph } from './photograph.ts';
+import { photograph } from './load/pictures.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -34,34 +34,30 @@ interface Probe {
 
 /** Measures small calls and jobs of one account during a large job of another account. */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer();
-  try {
-    const picture = await sharp(await photograph())
-      .resize(1024, 768, { fit: 'cover' })
-      .jpeg({ quality: 85 })
-      .toBuffer();
-    const probes = await prepareProbes(server, picture);
-    const api = openApi(server);
-    const assetIds = await uploadAll(api, picture);
-    for (const one of probes) await repeated(one, lasting(WARM_MS));
-    const idle: number[][] = [];
-    for (const one of probes) idle.push(await repeated(one, lasting(IDLE_MS)));
+  await using server = await startBenchServer();
+  const picture = await sharp(await photograph())
+    .resize(1024, 768, { fit: 'cover' })
+    .jpeg({ quality: 85 })
+    .toBuffer();
+  const probes = await prepareProbes(server, picture);
+  const api = openApi(server);
+  const assetIds = await uploadAll(api, picture);
+  for (const one of probes) await repeated(one, lasting(WARM_MS));
+  const idle: number[][] = [];
+  for (const one of probes) idle.push(await repeated(one, lasting(IDLE_MS)));
 
-    const batch = await beginBatch(api, assetIds);
-    // The rest of the batch covers its start, and requests that still run when a share of it is done.
-    const share = Math.floor((0.95 * ITEMS) / (probes.length + 1));
-    const alone = await batch.during(share, (isOn) => waitWhile(isOn));
-    const rows: SuiteRow[] = [];
-    for (const [index, one] of probes.entries()) {
-      const { result, perSecond } = await batch.during(share, (isOn) => repeated(one, isOn));
-      rows.push(rowOf(one, idle[index] ?? [], result, { meanwhile: perSecond, alone: alone.perSecond }));
-    }
-    console.table(rows);
-    const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for meanwhile, calls every ${CALLS_EVERY_MS} ms and jobs every ${JOBS_EVERY_MS} ms, answered or not, each kind during an equal share of the items, compared with what it takes while nothing else is done (${IDLE_MS / 1_000} s of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MAX_TIMES.call} for calls and ${MAX_TIMES.job} for jobs.`;
-    return { method, rows, missed: missesOf(rows, probes) };
-  } finally {
-    await server.stop();
+  const batch = await beginBatch(api, assetIds);
+  // The rest of the batch covers its start, and requests that still run when a share of it is done.
+  const share = Math.floor((0.95 * ITEMS) / (probes.length + 1));
+  const alone = await batch.during(share, (isOn) => waitWhile(isOn));
+  const rows: SuiteRow[] = [];
+  for (const [index, one] of probes.entries()) {
+    const { result, perSecond } = await batch.during(share, (isOn) => repeated(one, isOn));
+    rows.push(rowOf(one, idle[index] ?? [], result, { meanwhile: perSecond, alone: alone.perSecond }));
   }
+  console.table(rows);
+  const method = `A resize of ${ITEMS} different pictures of 1024 × 768 to 512 px as one job. What another account asks for meanwhile, calls every ${CALLS_EVERY_MS} ms and jobs every ${JOBS_EVERY_MS} ms, answered or not, each kind during an equal share of the items, compared with what it takes while nothing else is done (${IDLE_MS / 1_000} s of each kind). Milliseconds as the client sees them, on the machine that the service runs on. Items a second of the batch, meanwhile and with nobody asking. The ratio of p95 is to be below ${MAX_TIMES.call} for calls and ${MAX_TIMES.job} for jobs.`;
+  return { method, rows, missed: missesOf(rows, probes) };
 }
 
 function rowOf(

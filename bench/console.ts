@@ -52,34 +52,27 @@ interface PageLoad {
 /** Measures how soon a screen of the console can be used, beside a bare page, and what an open page costs. */
 export async function run(): Promise<SuiteResult> {
   const { path } = await findBrowser(process.env.BROWSER_PATH ?? '', CACHE_DIR);
-  const browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
-  const server = await startBenchServer({ OPERATOR_TOKEN: TOKEN });
-  const bare = await startBarePage();
-  try {
-    const [cold, warm] = await measureLoads(browser, server, bare.url);
-    const percent = await openPagePercent(browser, server);
-    const rows: SuiteRow[] = [cold, warm, { case: 'Operate, open', 'CPU % of a core': percent }];
-    console.table(rows);
-    const late =
-      Math.min(Number(cold['interactive ms']), Number(warm['interactive ms'])) > MAX_INTERACTIVE_MS;
-    return {
-      method: `The playground of a signed-in account in Chromium on this machine, beside a page of one button and one script on bare Node, in turn, medians of ${ROUNDS} loads: milliseconds from the navigation until the main button is drawn and the thread is free. Cold has an empty cache. An open page of the operator is watched for ${WATCHED_MS / 1_000} s, beside as long without one; CPU is that of all processes of the service.`,
-      rows,
-      missed: [
-        ...(late ? [`The first screen can be used after more than ${MAX_INTERACTIVE_MS} ms.`] : []),
-        ...(percent > MAX_OPEN_PERCENT
-          ? [`An open page costs more than ${MAX_OPEN_PERCENT} % of a core.`]
-          : []),
-      ],
-    };
-  } finally {
-    await browser.close();
-    await server.stop();
-    bare.stop();
-  }
+  await using browser = await chromium.launch({ executablePath: path, chromiumSandbox: false });
+  await using server = await startBenchServer({ OPERATOR_TOKEN: TOKEN });
+  using bare = await startBarePage();
+  const [cold, warm] = await measureLoads(browser, server, bare.url);
+  const percent = await openPagePercent(browser, server);
+  const rows: SuiteRow[] = [cold, warm, { case: 'Operate, open', 'CPU % of a core': percent }];
+  console.table(rows);
+  const late = Math.min(Number(cold['interactive ms']), Number(warm['interactive ms'])) > MAX_INTERACTIVE_MS;
+  return {
+    method: `The playground of a signed-in account in Chromium on this machine, beside a page of one button and one script on bare Node, in turn, medians of ${ROUNDS} loads: milliseconds from the navigation until the main button is drawn and the thread is free. Cold has an empty cache. An open page of the operator is watched for ${WATCHED_MS / 1_000} s, beside as long without one; CPU is that of all processes of the service.`,
+    rows,
+    missed: [
+      ...(late ? [`The first screen can be used after more than ${MAX_INTERACTIVE_MS} ms.`] : []),
+      ...(percent > MAX_OPEN_PERCENT
+        ? [`An open page costs more than ${MAX_OPEN_PERCENT} % of a core.`]
+        : []),
+    ],
+  };
 }
 
-async function startBarePage(): Promise<{ url: string; stop: () => void }> {
+async function startBarePage(): Promise<{ url: string } & Disposable> {
   const server = createServer(({ url }, response) => {
     const isScript = url === '/script.js';
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
@@ -88,7 +81,7 @@ async function startBarePage(): Promise<{ url: string; stop: () => void }> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/`, stop: () => void server.close() };
+  return { url: `http://127.0.0.1:${port}/`, [Symbol.dispose]: () => void server.close() };
 }
 
 /** Loads the first screen and the bare page in turn, with an empty cache and again with what it kept. */

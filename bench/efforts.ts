@@ -1,7 +1,13 @@
 import { computeSsimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { OutputFormat } from '../workers/protocol.ts';
-import { encoded, photographs, pictureSets, readPicture, WIDTH_PX } from './encoded-pictures.ts';
-import type { RasterPicture } from './encoder-tools.ts';
+import {
+  encoded,
+  photographs,
+  pictureSets,
+  type RasterPicture,
+  readPicture,
+  WIDTH_PX,
+} from './encoder-tools.ts';
 import { mean, type PlotData, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 const FORMATS = listOf('BENCH_FORMATS', ['jpeg', 'webp', 'avif']) as OutputFormat[];

@@ -1,8 +1,17 @@
 import { computeSsim, lumaOf } from '../workers/image/likeness/ssim.ts';
 import { computeSsimulacra2 } from '../workers/image/likeness/ssimulacra2.ts';
 import type { EncodeOptions } from '../workers/protocol.ts';
-import { encoded, photographs, readPicture, WIDTH_PX } from './encoded-pictures.ts';
-import { isInstalled, type RasterPicture, sizeByTool, TOOLS, type ToolFormat } from './encoder-tools.ts';
+import {
+  encoded,
+  isInstalled,
+  photographs,
+  type RasterPicture,
+  readPicture,
+  sizeByTool,
+  TOOLS,
+  type ToolFormat,
+  WIDTH_PX,
+} from './encoder-tools.ts';
 import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
 /** Measures at which sizes are compared; each grows with the quality. */

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -13,11 +13,10 @@ import {
   manyPictures,
   trickyPages,
 } from './hostile-bodies.ts';
-import { photograph } from './photograph.ts';
+import { photograph } from './load/pictures.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
 import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
-import { TURN_METRICS } from './turn-meter.ts';
-import type { LongestTurn } from './turns.ts';
+import { type LongestTurn, TURN_METRICS } from './turn-meter.ts';
 
 const ATTACK_MS = Number(process.env.BENCH_ATTACK_MS ?? 60_000);
 const IDLE_MS = 10_000;
@@ -46,24 +45,19 @@ interface VictimTimes {
 
 /** Measures the calls of one account during attacks by a free account. */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer({
+  await using server = await startBenchServer({
     SYNC_CALLS_PER_ACCOUNT: '4',
     NODE_OPTIONS: `--import=${join(import.meta.dirname, 'turn-meter.ts')}`,
   });
-  const bare = await startBare();
+  using bare = await startBare();
   const rows: SuiteRow[] = [];
   const missed: string[] = [];
-  try {
-    for (const attack of await attacks()) {
-      if (!attack.name.includes(ONLY)) continue;
-      const row = await measure(attack, server, bare);
-      rows.push(row);
-      console.log(row);
-      if (row.aim !== 'met') missed.push(`${attack.name}: ${row.aim}`);
-    }
-  } finally {
-    bare.child.kill();
-    await server.stop();
+  for (const attack of await attacks()) {
+    if (!attack.name.includes(ONLY)) continue;
+    const row = await measure(attack, server, bare);
+    rows.push(row);
+    console.log(row);
+    if (row.aim !== 'met') missed.push(`${attack.name}: ${row.aim}`);
   }
   console.table(rows);
   const method = `Each attack for ${ATTACK_MS / 1000} s by a free account with ${IN_FLIGHT} calls in flight, on the machine that the clients run on. Times of another account's calls in milliseconds, one after the other, before the attack and during it; their p99 may be ${MAX_TIMES_IDLE} times the idle one or ${MAX_P99_MS} ms, nothing of theirs may be refused, and /readyz has to answer 200. The turn is the longest one of an event loop of the API processes, garbage collection and waiting for a core included; beside it is that of a bare Fastify that is called as often meanwhile, whose turns are long by the load of the machine alone. The aim of ${MAX_TURN_MS} ms is for the CPU time of a turn, which the load does not stretch.`;
@@ -125,8 +119,7 @@ async function longestTurn({ url }: BenchServer): Promise<LongestTurn> {
 }
 
 /** A bare Fastify beside the service. */
-interface BareServer {
-  child: ChildProcess;
+interface BareServer extends Disposable {
   /** Calls it for a duration as often as the other account calls the service. */
   callFor(durationMs: number): Promise<void>;
   /** Its longest turn since it was last asked for. */
@@ -137,7 +130,7 @@ async function startBare(): Promise<BareServer> {
   const child = fork(join(import.meta.dirname, 'bare-turns.ts'));
   const [url] = (await once(child, 'message')) as [string];
   return {
-    child,
+    [Symbol.dispose]: () => void child.kill(),
     async callFor(durationMs) {
       const endsAt = performance.now() + durationMs;
       while (performance.now() < endsAt) {

@@ -7,7 +7,7 @@ import { type Api, openApi } from './api.ts';
 import type { BareCase, BareResult } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
 import { engineAlone } from './engine-alone.ts';
-import { photograph } from './photograph.ts';
+import { photograph } from './load/pictures.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { dropDatabase, randomDatabase, startMongo } from './services/mongodb.ts';
 import { startRedis } from './services/redis.ts';
@@ -32,21 +32,22 @@ const RESIZE = { width: 512, format: 'jpeg', quality: 80 } as const;
  * Compares batches with bare sharp and a waited job with a synchronous call, and measures the engine without any work.
  */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer();
-  const rows: SuiteRow[] = [];
-  try {
-    const large = new Uint8Array(await photograph());
-    const small = new Uint8Array(await sharp(large).resize(1152).jpeg({ quality: 85 }).toBuffer());
-    const api = openApi(server);
-    rows.push(await batch(api, '12 MP', large), await batch(api, '1 MP', small));
-    rows.push(await waited(server, small));
-  } finally {
-    await server.stop();
-  }
-  rows.push(engineRow('embedded', await engineAlone(ENGINE_ITEMS)), ...(await engineOnServers()));
+  const rows = [
+    ...(await jobRows()),
+    engineRow('embedded', await engineAlone(ENGINE_ITEMS)),
+    ...(await engineOnServers()),
+  ];
   console.table(rows);
   const method = `A resize job of ${ITEMS} items over 20 assets, from its submit to its end, compared with bare sharp in one process with two threads over the same file, one after the other. A waited job of one item and a synchronous transform of the same asset, in turn, ${CALLS} times; CPU of all processes, with the clean-up after the answer. The engine alone: one process, work that answers at once. The MongoDB is the one that the tests run on; where that is the server in Java, it keeps nothing on disk.`;
   return { method, rows };
+}
+
+async function jobRows(): Promise<SuiteRow[]> {
+  await using server = await startBenchServer();
+  const large = new Uint8Array(await photograph());
+  const small = new Uint8Array(await sharp(large).resize(1152).jpeg({ quality: 85 }).toBuffer());
+  const api = openApi(server);
+  return [await batch(api, '12 MP', large), await batch(api, '1 MP', small), await waited(server, small)];
 }
 
 function engineRow(stores: string, { submitMs, runMs }: { submitMs: number; runMs: number }): SuiteRow {

@@ -1,11 +1,17 @@
 import { resolve } from 'node:path';
 import { runCapacity } from './capacity/command.ts';
 import { runAgainst, runCompare } from './compare/commands.ts';
-import { mainHelp, readHelp, unknownName } from './help.ts';
 import { runLoadSuite } from './load-suite-command.ts';
 import { type BenchOptions, readBenchOptions } from './options.ts';
 import { runPeers } from './peers/command.ts';
-import { BASELINE_SUITES, LOAD_SUITES, runMeasuredSuite } from './registry.ts';
+import {
+  BASELINE_SUITES,
+  LOAD_SUITES,
+  mainHelp,
+  readHelp,
+  runMeasuredSuite,
+  unknownName,
+} from './registry.ts';
 import { stopOnSignals, unlessStopped } from './stopping.ts';
 
 /**

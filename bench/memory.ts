@@ -52,7 +52,7 @@ const TYPES: Record<string, string> = {
 
 /** Sends a fixed mix of calls, and samples the memory of every process of the service during it. */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer({ TRANSFORM_TIMEOUT_MS: '60000', RENDER_TIMEOUT_MS: '60000' });
+  await using server = await startBenchServer({ TRANSFORM_TIMEOUT_MS: '60000', RENDER_TIMEOUT_MS: '60000' });
   const samples: MemorySample[] = [sample(0, server.pid)];
   const api = openApi(server);
   const next = seededMix();
@@ -69,11 +69,7 @@ export async function run(): Promise<SuiteResult> {
       console.log(rowOf(latest));
     }
   };
-  try {
-    await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
-  } finally {
-    await server.stop();
-  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
   const rows = samples.map(rowOf);
   console.table(rows);
   const settled = samples.filter(({ calls }) => calls >= SETTLED_AT);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import type { Overrides } from './load/overrides.ts';
+import type { Overrides } from './load/checked-suite.ts';
 import { FORMATS, type Format } from './report/formats.ts';
 
 /** The options of the command line. Texts that were not given are empty. */

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { type Api, openApi } from './api.ts';
-import { photograph } from './photograph.ts';
+import { photograph } from './load/pictures.ts';
 import { startBenchServer } from './server.ts';
 import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -27,15 +27,11 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
  * Compares a preset of five steps with the same five steps as single calls, each of which sends the previous answer.
  */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer();
+  await using server = await startBenchServer();
   const rows: SuiteRow[] = [];
-  try {
-    const api = openApi(server);
-    await api.post('/presets', { name: 'bench', steps: STEPS });
-    for (const benchCase of await cases()) rows.push(await measure(api, benchCase));
-  } finally {
-    await server.stop();
-  }
+  const api = openApi(server);
+  await api.post('/presets', { name: 'bench', steps: STEPS });
+  for (const benchCase of await cases()) rows.push(await measure(api, benchCase));
   console.table(rows);
   const method = `Median of ${ROUNDS} rounds, one call in flight: one transform by a preset of five steps, and five transforms in a chain, in turn. Times are milliseconds as the client sees them; single calls keep the picture's own format between steps.`;
   return { method, rows };

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { processesBelow } from './cpu.ts';
 import { openLoader } from './load/run.ts';
+import type { Second } from './load/tally.ts';
 import type { LoadTarget } from './load/target.ts';
-import type { Second } from './load/timeline.ts';
 import { openAccount, startBenchServer } from './server.ts';
 import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 import overload from './suites/overload.ts';
@@ -31,45 +31,43 @@ interface Listens {
 export async function run(): Promise<SuiteResult> {
   const listening: Listens[] = [];
   const settings = { LOG_LEVEL: 'info', PROCESSES: '2' };
-  const server = await startBenchServer(settings, undefined, (line) => {
+  await using server = await startBenchServer(settings, undefined, (line) => {
     if (!line.includes('An API process listens')) return;
     listening.push({ ...(JSON.parse(line) as Omit<Listens, 'atMs'>), atMs: performance.now() });
   });
-  try {
-    const others = Array.from({ length: (overload.accounts ?? 1) - 1 }, (_, index) =>
-      openAccount(server, { email: `load-${index + 2}@example.com`, plan: 'scale', credits: 1_000_000 }),
-    );
-    const { url, key, pid } = server;
-    const target: LoadTarget = { name: '', url, keys: [key, ...others], pid, stop: async () => undefined };
-    const suiteFile = new URL('./suites/overload.ts', import.meta.url).pathname;
-    const loader = await openLoader({ suiteFile, picturesFolder: '', target });
-    const closed = (seconds: number) =>
-      loader.run({ name: 'capacity', seconds, loop: 'closed', connections: { camera: 8 } }, { rates: {} });
-    try {
-      await closed(WARM_SECONDS);
-      const capacity = (await closed(CAPACITY_SECONDS)).cases.camera?.perSecond ?? 1;
-      const rates = { camera: TIMES_CAPACITY * capacity };
-      const rows: SuiteRow[] = [];
-      for (let kill = 0; kill < KILLS; kill += 1) {
-        const known = listening.length;
-        const stage = { name: 'overload', seconds: STAGE_SECONDS, loop: 'open', perSecond: rates } as const;
-        const loaded = loader.run(stage, { rates });
-        await sleep(BEFORE_SECONDS * 1_000);
-        const killedMs = performance.now();
-        process.kill(findApiProcess(pid), 'SIGKILL');
-        const { timeline } = await loaded;
-        rows.push(rowOf(listening[known], killedMs, timeline.camera ?? []));
-        console.log(rows.at(-1));
-      }
-      console.table(rows);
-      const method = `One of two API processes is killed ${KILLS} times, ${BEFORE_SECONDS} s after the start of an open loop of bodies of 3 to 8 MB at ${TIMES_CAPACITY} times the capacity (${round(capacity, 1)} right answers a second with eight connections). The replacement is to listen within ${MAX_LISTENS_SECONDS} s; its CPU time until then, and right answers a second before the kill, in the ${AFTER_SECONDS} s after it, and in the last ${AFTER_SECONDS} s.`;
-      return { method, rows, missed: missesOf(rows) };
-    } finally {
-      loader.stop();
-    }
-  } finally {
-    await server.stop();
+  const others = Array.from({ length: (overload.accounts ?? 1) - 1 }, (_, index) =>
+    openAccount(server, { email: `load-${index + 2}@example.com`, plan: 'scale', credits: 1_000_000 }),
+  );
+  const { url, key, pid } = server;
+  const target: LoadTarget = {
+    name: '',
+    url,
+    keys: [key, ...others],
+    pid,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  const suiteFile = new URL('./suites/overload.ts', import.meta.url).pathname;
+  using loader = await openLoader({ suiteFile, picturesFolder: '', target });
+  const closed = (seconds: number) =>
+    loader.run({ name: 'capacity', seconds, loop: 'closed', connections: { camera: 8 } }, { rates: {} });
+  await closed(WARM_SECONDS);
+  const capacity = (await closed(CAPACITY_SECONDS)).cases.camera?.perSecond ?? 1;
+  const rates = { camera: TIMES_CAPACITY * capacity };
+  const rows: SuiteRow[] = [];
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const known = listening.length;
+    const stage = { name: 'overload', seconds: STAGE_SECONDS, loop: 'open', perSecond: rates } as const;
+    const loaded = loader.run(stage, { rates });
+    await sleep(BEFORE_SECONDS * 1_000);
+    const killedMs = performance.now();
+    process.kill(findApiProcess(pid), 'SIGKILL');
+    const { timeline } = await loaded;
+    rows.push(rowOf(listening[known], killedMs, timeline.camera ?? []));
+    console.log(rows.at(-1));
   }
+  console.table(rows);
+  const method = `One of two API processes is killed ${KILLS} times, ${BEFORE_SECONDS} s after the start of an open loop of bodies of 3 to 8 MB at ${TIMES_CAPACITY} times the capacity (${round(capacity, 1)} right answers a second with eight connections). The replacement is to listen within ${MAX_LISTENS_SECONDS} s; its CPU time until then, and right answers a second before the kill, in the ${AFTER_SECONDS} s after it, and in the last ${AFTER_SECONDS} s.`;
+  return { method, rows, missed: missesOf(rows) };
 }
 
 function rowOf(listens: Listens | undefined, killedMs: number, seconds: readonly Second[]): SuiteRow {

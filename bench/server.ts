@@ -7,13 +7,12 @@ import { createInterface } from 'node:readline';
 import { SETTINGS } from '../config/index.ts';
 import { atExit } from './stopping.ts';
 
-export interface BenchServer {
+export interface BenchServer extends AsyncDisposable {
   url: string;
   key: string;
   pid: number;
   /** DATA_DIR. */
   directory: string;
-  stop(): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 300_000;
@@ -69,7 +68,7 @@ export async function startBenchServer(
     key: KEY,
     pid: child.pid ?? 0,
     directory,
-    async stop() {
+    async [Symbol.asyncDispose]() {
       if (child.exitCode === null && child.signalCode === null) {
         const gone = new Promise((resolve) => child.once('exit', resolve));
         child.kill('SIGTERM');

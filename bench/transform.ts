@@ -5,8 +5,7 @@ import sharp from 'sharp';
 import { openApi } from './api.ts';
 import type { BareCase, BareRequest, BareResult } from './bare-sharp.ts';
 import { cpuMs } from './cpu.ts';
-import { outputsRow } from './outputs.ts';
-import { photograph } from './photograph.ts';
+import { photograph } from './load/pictures.ts';
 import { type BenchServer, startBenchServer } from './server.ts';
 import { median, percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -45,8 +44,8 @@ const CASE_WARM_UP_MS = 500;
 
 /** Compares transforms over HTTP with bare sharp, in turn, in one run. */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer({ IMAGE_WAIT_MS: '60000' });
-  const bare = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
+  await using server = await startBenchServer({ IMAGE_WAIT_MS: '60000' });
+  using bare = fork(join(import.meta.dirname, 'bare-sharp.ts'), {
     env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
   });
   const rows: SuiteRow[] = [];
@@ -58,20 +57,15 @@ export async function run(): Promise<SuiteResult> {
         .join('  '),
     );
   };
-  try {
-    const all = await cases();
-    await warmUp(all, server);
-    for (const benchCase of all) {
-      const sent = await sentFor(benchCase, server);
-      for (const inFlight of IN_FLIGHT) report(await measure(benchCase, sent, inFlight, server, bare));
-    }
-    for (const { input } of all.filter(({ name }) => name === LARGE_CASE)) {
-      for (const format of ['jpeg', 'webp'])
-        report(await outputsRow(server, input, { format, rounds: ROUNDS }));
-    }
-  } finally {
-    bare.kill();
-    await server.stop();
+  const all = await cases();
+  await warmUp(all, server);
+  for (const benchCase of all) {
+    const sent = await sentFor(benchCase, server);
+    for (const inFlight of IN_FLIGHT) report(await measure(benchCase, sent, inFlight, server, bare));
+  }
+  for (const { input } of all.filter(({ name }) => name === LARGE_CASE)) {
+    for (const format of ['jpeg', 'webp'])
+      report(await outputsRow(server, input, { format, rounds: ROUNDS }));
   }
   console.table(rows);
   const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, HTTP and bare sharp (one process, two threads, nothing around it) in turn. Times are milliseconds as the client sees them; ratio CPU is bare sharp's CPU of a call over the whole service's. The last rows compare one call with several outputs with a call for each.`;
@@ -193,4 +187,68 @@ async function cases(): Promise<TransformCase[]> {
     { ...base, name: WARM_UP_CASE, input: tiny, size: 64, format: 'jpeg' },
     { ...base, name: '200 px, stored, to 64 px JPEG', input: tiny, size: 64, format: 'jpeg', stored: true },
   ];
+}
+
+/** The widths of the pictures of one call with several outputs, in pixels. */
+const WIDTHS = [1_600, 800, 320];
+const CALLS = 8;
+
+/** Compares one call that makes three sizes of a photograph with three calls, in turn and one at a time. */
+async function outputsRow(
+  server: BenchServer,
+  jpeg: Uint8Array,
+  { format, rounds }: { format: string; rounds: number },
+): Promise<SuiteRow> {
+  const outputs = WIDTHS.map((width) => ({ name: `w${width}`, op: 'resize', parameters: { width, format } }));
+  const together = async () => {
+    const form = new FormData();
+    form.set('outputs', JSON.stringify(outputs));
+    form.set('file', new Blob([new Uint8Array(jpeg)], { type: 'image/jpeg' }), 'photo.jpg');
+    const headers = { authorization: `ApiKey ${server.key}` };
+    await received(
+      await fetch(`${server.url}/api/v1/images/transform`, { method: 'POST', headers, body: form }),
+    );
+  };
+  const apart = async () => {
+    for (const width of WIDTHS) {
+      const query = `op=resize&width=${width}&format=${format}`;
+      const body = { type: 'image/jpeg', bytes: jpeg };
+      await received(await openApi(server).send(`/images/transform?${query}`, body));
+    }
+  };
+  const [one, three]: [SpentMs[], SpentMs[]] = [[], []];
+  await spent(server, together);
+  await spent(server, apart);
+  for (let number = 0; number < rounds; number += 1) {
+    three.push(await spent(server, apart));
+    one.push(await spent(server, together));
+  }
+  const times = (of: SpentMs[], part: keyof SpentMs) => median(of.map((each) => each[part]));
+  return {
+    case: `12 MP JPEG to three sizes as ${format}: one call beside three`,
+    inFlight: 1,
+    p50: round(times(one, 'wallMs')),
+    'three p50': round(times(three, 'wallMs')),
+    'CPU ms': round(times(one, 'cpuMs')),
+    'three CPU ms': round(times(three, 'cpuMs')),
+    'ratio CPU of three': round(times(one, 'cpuMs') / times(three, 'cpuMs')),
+  };
+}
+
+interface SpentMs {
+  wallMs: number;
+  /** CPU time of the service. */
+  cpuMs: number;
+}
+
+/** The mean time of some calls. */
+async function spent({ pid }: BenchServer, call: () => Promise<void>): Promise<SpentMs> {
+  const [cpuBeforeMs, beforeMs] = [cpuMs(pid), performance.now()];
+  for (let number = 0; number < CALLS; number += 1) await call();
+  return { wallMs: (performance.now() - beforeMs) / CALLS, cpuMs: (cpuMs(pid) - cpuBeforeMs) / CALLS };
+}
+
+async function received(answer: Response): Promise<void> {
+  await answer.bytes();
+  if (!answer.ok) throw new Error(`A transform answered ${answer.status}.`);
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readSettings } from '../config/index.ts';
 import { newId, randomText } from '../src/platform/ids/ids.ts';
 import type { DocumentStore } from '../src/platform/stores/documents/port.ts';
-import { clusterChannelHost } from '../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../src/platform/stores/embedded/channel.ts';
 import { openStores } from '../src/platform/stores/open.ts';
 import { newSigningSecret } from '../src/product/webhooks/endpoints/signing.ts';
 import { EndpointsStore } from '../src/product/webhooks/endpoints/store.ts';

@@ -4,7 +4,7 @@ import { imagesSettings } from '../src/imaging/images/config.ts';
 import { rendersSettings } from '../src/imaging/renders/config.ts';
 import { httpSettings } from '../src/platform/http/config.ts';
 import { nearestName } from '../src/platform/ids/nearest.ts';
-import { mailSettings } from '../src/platform/mail-config.ts';
+import { mailSettings } from '../src/platform/mail.ts';
 import { outboundSettings } from '../src/platform/outbound/config.ts';
 import type { Setting, SettingsOf } from '../src/platform/setting.ts';
 import { storesSettings } from '../src/platform/stores/config.ts';

@@ -7,12 +7,18 @@ import { type CaseResult, type Figures, rounded } from '../load/tally.ts';
 import { environmentOf, type LoadTarget, openTarget } from '../load/target.ts';
 import type { BenchOptions } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
-import { plottedPage } from '../report/plotted-page.ts';
+import { plottedPage } from '../report/pages.ts';
 import { writeResult } from '../results.ts';
 import { type Stopping, unlessStopped } from '../stopping.ts';
-import { brokenCondition, type Condition, readObjective } from './objective.ts';
-import { queueGrowth } from './queue.ts';
-import { type Found, searchCapacity, type TriedRate } from './search.ts';
+import {
+  brokenCondition,
+  type Condition,
+  type Found,
+  queueGrowth,
+  readObjective,
+  searchCapacity,
+  type TriedRate,
+} from './search.ts';
 
 const OWN_SUITE = new URL('../suites/capacity.ts', import.meta.url).pathname;
 const DEFAULT_OBJECTIVE = 'p99<1s,errors<0.1%';
@@ -66,32 +72,24 @@ export async function runCapacity(options: BenchOptions, { signal }: Stopping): 
   const suiteFile = options.suiteFile || OWN_SUITE;
   const suite = await importSuite(suiteFile);
   const names = chosen(suite, options.names.slice(1));
-  const target = await unlessStopped(openTarget({ ...options, ...environmentOf(suite) }), signal);
+  await using target = await unlessStopped(openTarget({ ...options, ...environmentOf(suite) }), signal);
   const { imagesFolder: picturesFolder, overrides, out } = options;
-  try {
-    const loader = await openLoader({ suiteFile, picturesFolder, target, signal });
-    const results: CapacityResult[] = [];
-    try {
-      for (const name of names) {
-        if (signal.aborted) break;
-        const search = { name, loader, target, signal, conditions, ...overrides };
-        const { description } = suite.cases[name] ?? { description: '' };
-        results.push({ case: name, description, ...(await measureCapacity(search)) });
-      }
-    } finally {
-      loader.stop();
-    }
-    const rows = results.map(rowOf);
-    console.table(rows);
-    const at = new Date().toISOString();
-    const { command, url } = options;
-    const report = { kind: 'capacity', at, command, objective, url: url || null, host: hostFacts(), results };
-    const html = plottedPage({ title: `capacity ${at}`, report, script: 'capacity.js' });
-    const flat = { suite: 'capacity', at, rows, checks: [] };
-    await writeResult('capacity', { result: report, html, folder: out, formats: options.formats, flat });
-  } finally {
-    await target.stop();
+  using loader = await openLoader({ suiteFile, picturesFolder, target, signal });
+  const results: CapacityResult[] = [];
+  for (const name of names) {
+    if (signal.aborted) break;
+    const search = { name, loader, target, signal, conditions, ...overrides };
+    const { description } = suite.cases[name] ?? { description: '' };
+    results.push({ case: name, description, ...(await measureCapacity(search)) });
   }
+  const rows = results.map(rowOf);
+  console.table(rows);
+  const at = new Date().toISOString();
+  const { command, url } = options;
+  const report = { kind: 'capacity', at, command, objective, url: url || null, host: hostFacts(), results };
+  const html = plottedPage({ title: `capacity ${at}`, report, script: 'capacity.js' });
+  const flat = { suite: 'capacity', at, rows, checks: [] };
+  await writeResult('capacity', { result: report, html, folder: out, formats: options.formats, flat });
 }
 
 /** @throws Error for a case that the suite does not have. */

@@ -1,3 +1,5 @@
+import type { CaseResult, Figures } from '../load/tally.ts';
+
 /** A rate that was tried. */
 export interface TriedRate {
   /** Calls per second. */
@@ -6,7 +8,7 @@ export interface TriedRate {
   holds: boolean;
 }
 
-export interface RateSearchOptions<P extends TriedRate> {
+interface RateSearchOptions<P extends TriedRate> {
   /** The rate to begin with. */
   first: number;
   /** Tries a rate. Null if the run was stopped, which ends the search. */
@@ -79,4 +81,85 @@ function isPrecise(best: TriedRate | undefined, next: TriedRate | null): boolean
 function nextRate(holds: number | null, fails: number): number {
   if (holds === null) return Math.max(MIN_RATE, fails / 2);
   return fails === Number.POSITIVE_INFINITY ? holds * GROWTH : Math.sqrt(holds * fails);
+}
+
+const MEASURES = ['p50', 'p95', 'p99', 'errors'] as const;
+
+/** One condition of a service level objective. */
+export interface Condition {
+  measure: (typeof MEASURES)[number];
+  /** Milliseconds for a latency, a share for errors. The measured value has to be below it. */
+  below: number;
+  /** The condition as the operator wrote it. */
+  text: string;
+}
+
+/**
+ * Reads a service level objective such as `p99<200ms,errors<0.1%`.
+ * @throws Error with what is accepted. An objective needs a latency: without one, a queue could grow without end.
+ */
+export function readObjective(text: string): Condition[] {
+  const conditions = text.split(',').map((part) => parseCondition(part.trim()));
+  if (!conditions.some(({ measure }) => measure !== 'errors'))
+    throw new Error(`--slo is "${text}", but it needs a latency, such as p99<200ms.`);
+  return conditions;
+}
+
+function parseCondition(text: string): Condition {
+  const [, name, number, unit] = /^(\w+)\s*<\s*(\d+(?:\.\d+)?)\s*(ms|s|%)$/.exec(text) ?? [];
+  const measure = MEASURES.find((one) => one === name);
+  const isShare = unit === '%';
+  if (measure === undefined || number === undefined || isShare !== (measure === 'errors'))
+    throw new Error(
+      `--slo has the condition "${text}", but p50, p95 or p99 below milliseconds or seconds, or errors below a percentage is expected: p99<200ms,errors<0.1%.`,
+    );
+  const factor = { ms: 1, s: 1000, '%': 0.01 }[unit as 'ms' | 's' | '%'];
+  return { measure, below: Number(number) * factor, text };
+}
+
+/** The first condition that a case does not meet, with its figure; null when all of them are met. */
+export function brokenCondition(result: CaseResult, conditions: readonly Condition[]): string | null {
+  for (const { measure, below, text } of conditions) {
+    const value = measure === 'errors' ? result.errorShare : (result.latencyMs?.[measure] ?? null);
+    if (value !== null && value < below) continue;
+    // No error at all meets every condition, also that of no error.
+    if (measure === 'errors' && value === 0) continue;
+    return value === null ? `${text}: no right answer` : `${text}: ${figureText(measure, value)}`;
+  }
+  return null;
+}
+
+function figureText(measure: Condition['measure'], value: number): string {
+  return measure === 'errors' ? `${Number((value * 100).toFixed(2))} %` : `${value} ms`;
+}
+
+/**
+ * From this share above the capacity on, a rate is an overload: the queue grows by that share of a second in each
+ * second.
+ */
+const OVERLOAD = 0.03;
+const THIRD = 1 / 3;
+
+/**
+ * Whether the queue of an open stage grew from its first third to its last: the calls of the last one then wait longer,
+ * although the objective may still be met when the stage ends.
+ * @param slices of the stage, equal parts in order.
+ * @returns how the latency grew, or null if the queue was level.
+ */
+export function queueGrowth(slices: readonly Figures[], seconds: number): string | null {
+  const count = Math.max(1, Math.floor(slices.length * THIRD));
+  const first = meanLatencyMs(slices.slice(0, count));
+  const last = meanLatencyMs(slices.slice(-count));
+  if (first === null) return null;
+  if (last === null) return 'its queue grew: the last third has no right answer';
+  const apartMs = (1 - count / slices.length) * seconds * 1000;
+  if (last - first <= OVERLOAD * apartMs) return null;
+  return `its queue grew: the mean latency went from ${Math.round(first)} to ${Math.round(last)} ms`;
+}
+
+/** Null without a right answer. */
+function meanLatencyMs(slices: readonly Figures[]): number | null {
+  const right = slices.reduce((sum, slice) => sum + slice.right, 0);
+  if (right === 0) return null;
+  return slices.reduce((sum, slice) => sum + slice.right * (slice.latencyMs?.mean ?? 0), 0) / right;
 }

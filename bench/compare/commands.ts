@@ -1,17 +1,23 @@
-import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
-import { importSuite } from '../load/checked-suite.ts';
+import { execFileSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { importSuite, overridden } from '../load/checked-suite.ts';
 import { inspectInstance, remarksOn } from '../load/instance.ts';
-import { overridden } from '../load/overrides.ts';
-import { environmentOf, openTarget } from '../load/target.ts';
+import {
+  environmentOf,
+  type LoadTarget,
+  openTarget,
+  startTarget,
+  type TargetOptions,
+} from '../load/target.ts';
 import type { BenchOptions } from '../options.ts';
 import { type ReportCheck, skippedOf } from '../report/formats.ts';
 import { hostFacts, type LoadReport } from '../report/load-report.ts';
-import { plottedPage } from '../report/plotted-page.ts';
-import { writeResult } from '../results.ts';
-import { type Stopping, unlessStopped } from '../stopping.ts';
-import { openOtherSide } from './other-side.ts';
+import { plottedPage } from '../report/pages.ts';
+import { commitOf, writeResult } from '../results.ts';
+import { atExit, type Stopping, unlessStopped } from '../stopping.ts';
 import { type Round, runRounds } from './rounds.ts';
 import { type ComparedRow, compareRounds, compareRuns, conclusionOf, nameOf, worseThan } from './rows.ts';
 
@@ -37,27 +43,19 @@ export async function runAgainst(file: string, options: BenchOptions, { signal }
   console.log(`${suite.name}: ${suite.description}`);
   const { against, rounds, imagesFolder: picturesFolder } = options;
   const targetOptions = { ...options, ...environmentOf(suite) };
-  const a = await unlessStopped(openOtherSide(against, targetOptions), signal);
-  try {
-    const b = await unlessStopped(openTarget(targetOptions), signal);
-    try {
-      for (const [side, { name, url, keys }] of Object.entries({ A: a, B: b })) {
-        console.log(`${side} is ${name}.`);
-        const instance = await unlessStopped(inspectInstance(url, keys), signal);
-        for (const sentence of remarksOn(instance, suite)) console.log(`${side}: ${sentence}`);
-      }
-      const onRound = (round: number) => console.log(`${suite.name}: round ${round} of ${rounds}`);
-      const done = await runRounds({ suite, suiteFile, picturesFolder, a, b, rounds, signal, onRound });
-      const method = `${done.length} interleaved rounds of each stage, ratios pair by pair, intervals by Student's t over their logarithms with Holm's correction (5 % false alarms in all rows of a kind). CPU time is that of all processes of a side.`;
-      const rows = compareRounds(done);
-      const sides = { a: a.name, b: b.name };
-      await reportComparison({ name: `${suite.name}-against`, sides, method, rows, rounds: done }, options);
-    } finally {
-      await b.stop();
-    }
-  } finally {
-    await a.stop();
+  await using a = await unlessStopped(openOtherSide(against, targetOptions), signal);
+  await using b = await unlessStopped(openTarget(targetOptions), signal);
+  for (const [side, { name, url, keys }] of Object.entries({ A: a, B: b })) {
+    console.log(`${side} is ${name}.`);
+    const instance = await unlessStopped(inspectInstance(url, keys), signal);
+    for (const sentence of remarksOn(instance, suite)) console.log(`${side}: ${sentence}`);
   }
+  const onRound = (round: number) => console.log(`${suite.name}: round ${round} of ${rounds}`);
+  const done = await runRounds({ suite, suiteFile, picturesFolder, a, b, rounds, signal, onRound });
+  const method = `${done.length} interleaved rounds of each stage, ratios pair by pair, intervals by Student's t over their logarithms with Holm's correction (5 % false alarms in all rows of a kind). CPU time is that of all processes of a side.`;
+  const rows = compareRounds(done);
+  const sides = { a: a.name, b: b.name };
+  await reportComparison({ name: `${suite.name}-against`, sides, method, rows, rounds: done }, options);
 }
 
 /** Compares a run with the report of `--baseline`. If that does not exist, the run is kept there. */
@@ -135,4 +133,62 @@ async function readReport(file: string): Promise<LoadReport> {
   const found = JSON.parse(await readFile(file, 'utf8')) as Partial<LoadReport>;
   if (found.kind !== 'load') throw new Error(`${file} is not the result of a suite under load.`);
   return found as LoadReport;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/**
+ * The side to compare with: an instance by its URL, or the service at a git ref, started here.
+ * @throws Error for what is neither.
+ */
+export async function openOtherSide(against: string, options: TargetOptions): Promise<LoadTarget> {
+  if (/^https?:\/\//.test(against)) return openTarget({ ...options, url: against });
+  const commit = commitOf(against);
+  if (commit === null)
+    throw new Error(
+      `--against is "${against}", but a commit, branch or tag of this repository is expected, or the http address of an instance.`,
+    );
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-against-'));
+  const tree = join(folder, 'tree');
+  const removeTree = () => {
+    git('worktree', 'remove', '--force', tree);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  git('worktree', 'add', '--detach', tree, commit);
+  const forget = atExit(removeTree);
+  const endTree = () => {
+    forget();
+    removeTree();
+  };
+  try {
+    await installInto(tree);
+    const server = await startTarget(options.settings, {
+      main: join(tree, 'src/host/main.ts'),
+      name: commit.startsWith(against) ? commit : `${against} (${commit})`,
+      accounts: options.accounts,
+    });
+    return {
+      ...server,
+      async [Symbol.asyncDispose]() {
+        using _tree = { [Symbol.dispose]: endTree };
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    endTree();
+    throw error;
+  }
+}
+
+/** Copies the packages that are the same; installs others from the lock file of the ref. */
+async function installInto(tree: string): Promise<void> {
+  const [ours, theirs] = await Promise.all(
+    [ROOT, tree].map((folder) => readFile(join(folder, 'package-lock.json'), 'utf8')),
+  );
+  if (ours === theirs) await cp(join(ROOT, 'node_modules'), join(tree, 'node_modules'), { recursive: true });
+  else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: tree, stdio: 'ignore' });
+}
+
+function git(...args: string[]): void {
+  execFileSync('git', args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
 }

@@ -25,32 +25,26 @@ export interface RoundsOptions extends Omit<RunOptions, 'target' | 'onProgress'>
  */
 export async function runRounds(options: RoundsOptions): Promise<Round[]> {
   const { suite, rounds, signal, onRound } = options;
-  const loaders = {
-    a: await openLoader({ ...options, target: options.a }),
-    b: await openLoader({ ...options, target: options.b }),
-  };
+  using a = await openLoader({ ...options, target: options.a });
+  using b = await openLoader({ ...options, target: options.b });
+  const loaders = { a, b };
   const done: Round[] = [];
   const isStopped = () => signal?.aborted === true;
   const rates = (stage: Stage, earlier: StageResult[]) =>
     stage.loop === 'open' ? resolveRates(stage, [...earlier, ...(done[0]?.a ?? [])]) : {};
-  try {
-    for (const stage of suite.stages.filter(({ isWarmUp }) => isWarmUp))
-      for (const side of ['a', 'b'] as const)
-        if (!isStopped()) await loaders[side].run(stage, { rates: rates(stage, []) });
-    for (let index = 0; index < rounds && !isStopped(); index += 1) {
-      const round: Round = { a: [], b: [] };
-      for (const stage of suite.stages.filter(({ isWarmUp }) => !isWarmUp)) {
-        const run = { rates: rates(stage, round.a), round: index };
-        for (const side of index % 2 === 0 ? (['a', 'b'] as const) : (['b', 'a'] as const))
-          if (!isStopped()) round[side].push(await loaders[side].run(stage, run));
-      }
-      if (isStopped()) break;
-      done.push(round);
-      onRound?.(index + 1, round);
+  for (const stage of suite.stages.filter(({ isWarmUp }) => isWarmUp))
+    for (const side of ['a', 'b'] as const)
+      if (!isStopped()) await loaders[side].run(stage, { rates: rates(stage, []) });
+  for (let index = 0; index < rounds && !isStopped(); index += 1) {
+    const round: Round = { a: [], b: [] };
+    for (const stage of suite.stages.filter(({ isWarmUp }) => !isWarmUp)) {
+      const run = { rates: rates(stage, round.a), round: index };
+      for (const side of index % 2 === 0 ? (['a', 'b'] as const) : (['b', 'a'] as const))
+        if (!isStopped()) round[side].push(await loaders[side].run(stage, run));
     }
-  } finally {
-    loaders.a.stop();
-    loaders.b.stop();
+    if (isStopped()) break;
+    done.push(round);
+    onRound?.(index + 1, round);
   }
   return done;
 }

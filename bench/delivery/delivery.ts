@@ -3,11 +3,11 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { forEachWithLimit } from '../../src/platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../src/platform/queues.ts';
 import { openApi } from '../api.ts';
 import type { BareCase, BareRequest, BareResult } from '../bare-sharp.ts';
 import { cpuMs } from '../cpu.ts';
-import { photograph } from '../photograph.ts';
+import { photograph } from '../load/pictures.ts';
 import { type BenchServer, startBenchServer } from '../server.ts';
 import { type CallCost, measureCall, ratios, type ServerUnderTest } from '../small-calls/call-cost.ts';
 import { median, round, type SuiteResult, type SuiteRow } from '../suite.ts';
@@ -46,34 +46,25 @@ export async function run(): Promise<SuiteResult> {
 }
 
 async function measureKept(): Promise<SuiteRow[]> {
-  const server = await startBenchServer({ PROCESSES: '1' });
-  const bare = fork(join(import.meta.dirname, 'bare-picture.ts'));
-  try {
-    const { address } = await openSigner(server, await smallPhotograph());
-    const inMemory = address('resize:width=200', 'png');
-    const onDisk = Array.from({ length: ON_DISK }, (_, index) =>
-      address(`adjust:hue=${1 + (index % 359)},brightness=${1 + Math.floor(index / 359) / 10}`, 'png'),
-    );
-    const picture = await read(server, inMemory);
-    await forEachWithLimit(onDisk, IN_FLIGHT, (path) => read(server, path));
-    bare.send({ bytes: picture.toString('base64'), type: TYPE });
-    const [url] = (await once(bare, 'message')) as [string];
-    const plain = { url, pid: bare.pid ?? 0 };
-    const nginx = await startNginx(picture, TYPE);
-    if (nginx === null) console.log('nginx is missing, so nothing is compared with it.');
-    try {
-      const sides = { service: server, plain, nginx };
-      return [
-        await measureCase('kept in memory', { aim: AIMS.memory, path: inMemory, paths: [inMemory] }, sides),
-        await measureCase('kept on the disk', { aim: AIMS.disk, path: '/', paths: onDisk }, sides),
-      ];
-    } finally {
-      await nginx?.stop();
-    }
-  } finally {
-    bare.kill();
-    await server.stop();
-  }
+  await using server = await startBenchServer({ PROCESSES: '1' });
+  using bare = fork(join(import.meta.dirname, 'bare-picture.ts'));
+  const { address } = await openSigner(server, await smallPhotograph());
+  const inMemory = address('resize:width=200', 'png');
+  const onDisk = Array.from({ length: ON_DISK }, (_, index) =>
+    address(`adjust:hue=${1 + (index % 359)},brightness=${1 + Math.floor(index / 359) / 10}`, 'png'),
+  );
+  const picture = await read(server, inMemory);
+  await forEachWithLimit(onDisk, IN_FLIGHT, (path) => read(server, path));
+  bare.send({ bytes: picture.toString('base64'), type: TYPE });
+  const [url] = (await once(bare, 'message')) as [string];
+  const plain = { url, pid: bare.pid ?? 0 };
+  await using nginx = await startNginx(picture, TYPE);
+  if (nginx === null) console.log('nginx is missing, so nothing is compared with it.');
+  const sides = { service: server, plain, nginx };
+  return [
+    await measureCase('kept in memory', { aim: AIMS.memory, path: inMemory, paths: [inMemory] }, sides),
+    await measureCase('kept on the disk', { aim: AIMS.disk, path: '/', paths: onDisk }, sides),
+  ];
 }
 
 interface Sides {
@@ -114,51 +105,46 @@ async function measureCase(
 }
 
 async function measureMade(): Promise<SuiteRow[]> {
-  const server = await startBenchServer({ IMAGE_WAIT_MS: '60000', TRANSFORM_TIMEOUT_MS: '60000' });
-  const bare = fork(join(import.meta.dirname, '../bare-sharp.ts'), {
+  await using server = await startBenchServer({ IMAGE_WAIT_MS: '60000', TRANSFORM_TIMEOUT_MS: '60000' });
+  using bare = fork(join(import.meta.dirname, '../bare-sharp.ts'), {
     env: { ...process.env, UV_THREADPOOL_SIZE: '2' },
   });
-  try {
-    const input = await photograph();
-    const { address } = await openSigner(server, input);
-    const next = distinctAddresses(address);
-    const bareCase = { input: input.toString('base64'), size: 512, format: 'webp', quality: 80 } as const;
-    await makeFor(server, next, WARM_UP_MS);
-    await makeBare(bare, bareCase, WARM_UP_MS);
-    const ours: CallCost[] = [];
-    const plain: CallCost[] = [];
-    const equalMs: number[] = [];
-    for (let turn = 0; turn < ROUNDS; turn += 1) {
-      plain.push(await makeBare(bare, bareCase, ROUND_MS));
-      ours.push(await makeFor(server, next, ROUND_MS));
-      equalMs.push(await askEqual(server, next()));
-    }
-    const speeds = (side: CallCost[]) => side.map(({ perSecond }) => perSecond);
-    const cpu = (side: CallCost[]) => round(median(side.map(({ cpuMsEach }) => cpuMsEach)), 1);
-    const bareSpeed = median(speeds(plain));
-    const equalSpeeds = equalMs.map((ms) => (EQUAL * 1_000) / ms);
-    return [
-      {
-        case: 'distinct',
-        'service/s': round(median(speeds(ours)), 1),
-        'bare/s': round(bareSpeed, 1),
-        ratio: round(median(ratios(speeds(ours), speeds(plain)))),
-        aim: AIMS.distinct,
-        'CPU ms': cpu(ours),
-        'bare CPU ms': cpu(plain),
-      },
-      {
-        case: `${EQUAL} equal at once`,
-        'service/s': round(median(equalSpeeds), 0),
-        'bare/s': round(bareSpeed, 1),
-        ratio: round(median(equalSpeeds) / bareSpeed, 1),
-        aim: AIMS.equal,
-      },
-    ];
-  } finally {
-    bare.kill();
-    await server.stop();
+  const input = await photograph();
+  const { address } = await openSigner(server, input);
+  const next = distinctAddresses(address);
+  const bareCase = { input: input.toString('base64'), size: 512, format: 'webp', quality: 80 } as const;
+  await makeFor(server, next, WARM_UP_MS);
+  await makeBare(bare, bareCase, WARM_UP_MS);
+  const ours: CallCost[] = [];
+  const plain: CallCost[] = [];
+  const equalMs: number[] = [];
+  for (let turn = 0; turn < ROUNDS; turn += 1) {
+    plain.push(await makeBare(bare, bareCase, ROUND_MS));
+    ours.push(await makeFor(server, next, ROUND_MS));
+    equalMs.push(await askEqual(server, next()));
   }
+  const speeds = (side: CallCost[]) => side.map(({ perSecond }) => perSecond);
+  const cpu = (side: CallCost[]) => round(median(side.map(({ cpuMsEach }) => cpuMsEach)), 1);
+  const bareSpeed = median(speeds(plain));
+  const equalSpeeds = equalMs.map((ms) => (EQUAL * 1_000) / ms);
+  return [
+    {
+      case: 'distinct',
+      'service/s': round(median(speeds(ours)), 1),
+      'bare/s': round(bareSpeed, 1),
+      ratio: round(median(ratios(speeds(ours), speeds(plain)))),
+      aim: AIMS.distinct,
+      'CPU ms': cpu(ours),
+      'bare CPU ms': cpu(plain),
+    },
+    {
+      case: `${EQUAL} equal at once`,
+      'service/s': round(median(equalSpeeds), 0),
+      'bare/s': round(bareSpeed, 1),
+      ratio: round(median(equalSpeeds) / bareSpeed, 1),
+      aim: AIMS.equal,
+    },
+  ];
 }
 
 /** Addresses that nobody has asked for. Their pictures cost as much as one of 512 px at quality 80 in the mean. */

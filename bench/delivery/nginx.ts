@@ -9,10 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const STARTS_WITHIN_MS = 5_000;
 const POLL_MS = 50;
 
-export interface Nginx {
+export interface Nginx extends AsyncDisposable {
   url: string;
   pid: number;
-  stop(): Promise<void>;
 }
 
 /** nginx with one worker that serves a picture from a file; null where the machine has none. */
@@ -37,7 +36,7 @@ export async function startNginx(picture: Buffer, type: string): Promise<Nginx |
         () => false,
       )
     )
-      return { url, pid: child.pid ?? 0, stop };
+      return { url, pid: child.pid ?? 0, [Symbol.asyncDispose]: stop };
     await sleep(POLL_MS);
   }
   await stop();

@@ -1,6 +1,5 @@
 import type { CallEnd } from './sender.ts';
-import { type CaseResult, type Figures, LATE_MS, rounded, Tally } from './tally.ts';
-import { type Second, Timeline } from './timeline.ts';
+import { type CaseResult, type Figures, LATE_MS, rounded, type Second, Tally, Timeline } from './tally.ts';
 
 /** Equal parts of a stage, over which two runs are compared. */
 const SLICES = 10;

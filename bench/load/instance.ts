@@ -1,4 +1,4 @@
-import { meanRate } from './arrivals.ts';
+import { meanRate } from './loops.ts';
 import type { LoadSuite } from './suite.ts';
 
 /** Facts that an instance reports before it is loaded. */

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import sharp from 'sharp';
-import { photograph } from '../photograph.ts';
 import type { BenchPicture } from './suite.ts';
 
 const TYPES: Record<string, string> = {
@@ -68,4 +67,17 @@ export async function cameraFiles(pictures: readonly BenchPicture[]): Promise<re
     bytes: await sharp(photo).resize(width, height, { fit: 'cover' }).jpeg({ quality }).toBuffer(),
   });
   return [await made(4000, 3000, 97), await made(5200, 3900, 97), await made(6000, 4000, 98)];
+}
+
+/** A shared camera photograph if it exists, else a picture with as much detail. */
+export async function photograph(): Promise<Buffer> {
+  try {
+    return readFileSync(join(import.meta.dirname, '../../../shared/images/photos/nikon-d90.jpg'));
+  } catch {
+    const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+    return sharp({ create: { width: 4000, height: 3000, channels: 3, background: '#888', noise } })
+      .blur(2)
+      .jpeg({ quality: 95 })
+      .toBuffer();
+  }
 }

@@ -39,22 +39,18 @@ export interface RunOptions {
 /** Runs all stages of a suite on an instance, in sequence, from a separate process. */
 export async function runLoad(options: RunOptions): Promise<LoadResult> {
   const { suite, target, signal, onProgress } = options;
-  const loader = await openLoader(options);
+  using loader = await openLoader(options);
   const watching = watch(target.url, target.pid);
   const stages: StageResult[] = [];
   const spans: StageSpan[] = [];
-  try {
-    for (const stage of suite.stages) {
-      if (signal?.aborted) break;
-      const from = watching.seconds();
-      const rates = stage.loop === 'open' ? resolveRates(stage, stages) : {};
-      stages.push(
-        await loader.run(stage, { rates, onProgress: (progress) => onProgress?.(stage.name, progress) }),
-      );
-      spans.push({ name: stage.name, from, to: watching.seconds() });
-    }
-  } finally {
-    loader.stop();
+  for (const stage of suite.stages) {
+    if (signal?.aborted) break;
+    const from = watching.seconds();
+    const rates = stage.loop === 'open' ? resolveRates(stage, stages) : {};
+    stages.push(
+      await loader.run(stage, { rates, onProgress: (progress) => onProgress?.(stage.name, progress) }),
+    );
+    spans.push({ name: stage.name, from, to: watching.seconds() });
   }
   const samples = watching.stop();
   const isMeasured = (name: string) => suite.stages.find((stage) => stage.name === name)?.isWarmUp !== true;
@@ -72,11 +68,10 @@ export interface StageRun {
 }
 
 /** A loading process that has prepared the cases of a suite. A stage ends early when the run is stopped. */
-export interface Loader {
+export interface Loader extends Disposable {
   /** The pictures that the calls send, a phrase for each. */
   pictures: string[];
   run(stage: Stage, options: StageRun): Promise<StageResult>;
-  stop(): void;
 }
 
 /** @throws Error when a case cannot be prepared, with its reason. */
@@ -105,7 +100,7 @@ export async function openLoader(
       if (answer.kind !== 'done') throw new Error('The loader did not answer a stage with its result.');
       return pid === null ? answer.result : { ...answer.result, instanceCpuMs: cpuMs(pid) - beforeMs };
     },
-    stop() {
+    [Symbol.dispose]() {
       signal?.removeEventListener('abort', stopStage);
       child.kill();
     },

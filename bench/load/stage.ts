@@ -1,13 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dueTimes, meanRate } from './arrivals.ts';
 import { type CaseOptions, type CaseRecord, CaseRecorder } from './case-recorder.ts';
-import { runClosed, runOpen } from './loops.ts';
-import { seededBy } from './random.ts';
+import { dueTimes, meanRate, runClosed, runOpen, seededBy } from './loops.ts';
 import { type CallEnd, type KeyedCall, Sender } from './sender.ts';
 import type { LoadCase, Rate, Stage } from './suite.ts';
-import { type CaseResult, type Figures, rounded } from './tally.ts';
-import { percentile, type Second } from './timeline.ts';
+import { type CaseResult, type Figures, percentile, rounded, type Second } from './tally.ts';
 
 /** The last second of a running stage, all cases together, by the answers that came in it. */
 export interface StageProgress {

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
-import { commitOf } from '../commit.ts';
+import { commitOf } from '../results.ts';
 import { openAccount, startBenchServer } from '../server.ts';
 import type { LoadSuite } from './suite.ts';
 
 /** The instance that is loaded. */
-export interface LoadTarget {
+export interface LoadTarget extends AsyncDisposable {
   /** Its address, or the tree that it was started from. */
   name: string;
   /** URL without a slash at the end. */
@@ -13,7 +13,6 @@ export interface LoadTarget {
   keys: readonly string[];
   /** Id of the primary process, if it was started here; otherwise null. */
   pid: number | null;
-  stop(): Promise<void>;
 }
 
 export interface TargetOptions {
@@ -48,7 +47,7 @@ export async function openTarget(options: TargetOptions): Promise<LoadTarget> {
     );
   if (!LOOPBACK.test(address.hostname) && !yes) await agree(address.host);
   const { origin } = address;
-  return { name: origin, url: origin, keys, pid: null, stop: async () => undefined };
+  return { name: origin, url: origin, keys, pid: null, [Symbol.asyncDispose]: async () => undefined };
 }
 
 /** @throws Error that names the option if this is not an http or https address. */
@@ -73,8 +72,11 @@ export async function startTarget(
   const others = Array.from({ length: accounts - 1 }, (_, index) =>
     openAccount(server, { email: `load-${index + 2}@example.com`, plan: 'scale', credits: 1_000_000 }),
   );
-  const { url, key, pid, stop } = server;
-  return { name, url, keys: [key, ...others], pid, stop };
+  const { url, key, pid } = server;
+  return {
+    ...{ name, url, keys: [key, ...others], pid },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 function treeName(): string {

@@ -2,14 +2,13 @@ import { cpus } from 'node:os';
 import sharp from 'sharp';
 import { readPictures } from '../load/pictures.ts';
 import type { BenchPicture } from '../load/suite.ts';
-import { plottedPage } from '../report/plotted-page.ts';
+import { plottedPage } from '../report/pages.ts';
 import { writeResult } from '../results.ts';
 import { startBenchServer } from '../server.ts';
 import type { SuiteRow } from '../suite.ts';
 import { type Effort, measureCase } from './measure.ts';
-import { type PeerOptions, readPeerOptions } from './options.ts';
+import { type PeerOptions, readPeerOptions, serveSources } from './options.ts';
 import { assetSide, bodySide, type PeerCase, type PeerFormat, type PeerSide, peerSide } from './sides.ts';
-import { serveSources } from './sources.ts';
 
 const EFFORT: Effort = {
   inFlight: 4,
@@ -33,17 +32,12 @@ export async function runPeers(argv: readonly string[]): Promise<void> {
     .flat()
     .filter(({ name }) => name.includes(options.cases));
   if (cases.length === 0) throw new Error(`--cases is "${options.cases}", which no case has in its name.`);
-  const sources = await serveSources(pictures);
-  const server = await startBenchServer({ IMAGE_WAIT_MS: '60000' });
-  try {
-    const peers = options.peers.map((peer) => peerSide(peer, sources));
-    const rows = await measureAll(cases, [bodySide(server), assetSide(server), ...peers]);
-    console.table(rows);
-    await write(rows, options);
-  } finally {
-    sources.close();
-    await server.stop();
-  }
+  using sources = await serveSources(pictures);
+  await using server = await startBenchServer({ IMAGE_WAIT_MS: '60000' });
+  const peers = options.peers.map((peer) => peerSide(peer, sources));
+  const rows = await measureAll(cases, [bodySide(server), assetSide(server), ...peers]);
+  console.table(rows);
+  await write(rows, options);
 }
 
 async function measureAll(

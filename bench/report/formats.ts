@@ -1,5 +1,5 @@
 import type { SuiteRow } from '../suite.ts';
-import { escaped } from './escaped.ts';
+import { escaped } from './pages.ts';
 
 /** A result as other programs read it: one row for each case, and the checks that it passed or failed. */
 export interface FlatResult {

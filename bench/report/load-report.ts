@@ -1,12 +1,12 @@
 import { cpus, totalmem } from 'node:os';
 import sharp from 'sharp';
 import packageJson from '../../package.json' with { type: 'json' };
-import { commitOf } from '../commit.ts';
 import type { InstanceFacts } from '../load/instance.ts';
 import type { LoadResult } from '../load/run.ts';
 import type { LoadSuite, Threshold } from '../load/suite.ts';
 import { rounded } from '../load/tally.ts';
 import type { InstanceSample } from '../load/watch.ts';
+import { commitOf } from '../results.ts';
 import { mean } from '../suite.ts';
 
 /** The result of a run as JSON. The HTML page shows only data from it. */

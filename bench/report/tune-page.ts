@@ -1,11 +1,9 @@
 import type { SideDifference } from '../compare/interval.ts';
 import { type Candidate, keyOf } from '../tune/candidates.ts';
-import type { CaseMeans } from '../tune/figures.ts';
-import type { Weights } from '../tune/goodness.ts';
+import type { CaseMeans, Weights } from '../tune/goodness.ts';
 import type { CandidateTrial, Recommendation } from '../tune/search.ts';
-import { escaped } from './escaped.ts';
 import type { MeasuredHost } from './load-report.ts';
-import { htmlTable, staticPage } from './static-page.ts';
+import { escaped, htmlTable, staticPage } from './pages.ts';
 
 /** The result of a tune run, as written to JSON. */
 export interface TuneResult extends Recommendation {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import { MongoBinary, MongoMemoryServer } from 'mongodb-memory-server-core';
-import { CACHE } from './cache.ts';
 import { startMongoJavaServer } from './mongo-java-server/start.ts';
-import type { TestServer } from './server.ts';
+import { CACHE, type TestServer } from './server.ts';
 
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
-import { findProgram } from './programs.ts';
-import { type OwnServer, startServer, type TestServer } from './server.ts';
+import { findProgram, type OwnServer, startServer, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 120_000;

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { constants, existsSync } from 'node:fs';
+import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 const START_ATTEMPTS = 3;
 const READY_POLLS = 200;
@@ -27,7 +30,7 @@ export interface OwnServer extends TestServer {
   thaw(): void;
 }
 
-export interface ServerSpec {
+interface ServerSpec {
   command: string;
   args: (port: number, directory: string) => string[];
   env?: Record<string, string>;
@@ -98,4 +101,40 @@ export async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   if (address === null || typeof address === 'string') throw new Error('No port was given.');
   return address.port;
+}
+
+/** The path of a program on the PATH, null when there is none. */
+export async function findProgram(name: string): Promise<string | null> {
+  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(directory, name);
+    const executable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (executable) return path;
+  }
+  return null;
+}
+
+/** Where what tests build or fetch is kept between runs. */
+export const CACHE = fileURLToPath(new URL('../../.cache', import.meta.url));
+
+/**
+ * A folder of the cache, built when it is not there. It appears whole or not at all: processes that build it at the
+ * same time build it each, and the first one's stays.
+ */
+export async function cached(name: string, build: (folder: string) => Promise<void>): Promise<string> {
+  const folder = `${CACHE}/${name}`;
+  if (existsSync(folder)) return folder;
+  const building = `${CACHE}/.building-${randomUUID()}`;
+  await mkdir(building, { recursive: true });
+  try {
+    await build(building);
+    await rename(building, folder).catch((error) => {
+      if (!existsSync(folder)) throw error;
+    });
+    return folder;
+  } finally {
+    await rm(building, { recursive: true, force: true });
+  }
 }

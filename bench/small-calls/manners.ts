@@ -18,24 +18,19 @@ interface MeasuredRoute {
  * Measures the overhead of every call: small answers of one process against the same answers of bare Fastify, in turn.
  */
 export async function run(): Promise<SuiteResult> {
-  const server = await startBenchServer({ PROCESSES: '1' });
-  const bare = fork(join(import.meta.dirname, 'bare-fastify.ts'));
+  await using server = await startBenchServer({ PROCESSES: '1' });
+  using bare = fork(join(import.meta.dirname, 'bare-fastify.ts'));
   const rows: SuiteRow[] = [];
-  try {
-    const [bareUrl] = (await once(bare, 'message')) as [string];
-    const key = { authorization: `ApiKey ${server.key}` };
-    const session = { authorization: `Bearer ${await signIn(server.url)}` };
-    const routes: MeasuredRoute[] = [
-      { path: '/api/v1/credits', headers: key },
-      { path: '/api/v1/api-keys', headers: session },
-      { path: '/healthz', headers: {} },
-    ];
-    const plain = { url: bareUrl, pid: bare.pid ?? 0 };
-    for (const route of routes) rows.push(await measure(route, server, plain));
-  } finally {
-    bare.kill();
-    await server.stop();
-  }
+  const [bareUrl] = (await once(bare, 'message')) as [string];
+  const key = { authorization: `ApiKey ${server.key}` };
+  const session = { authorization: `Bearer ${await signIn(server.url)}` };
+  const routes: MeasuredRoute[] = [
+    { path: '/api/v1/credits', headers: key },
+    { path: '/api/v1/api-keys', headers: session },
+    { path: '/healthz', headers: {} },
+  ];
+  const plain = { url: bareUrl, pid: bare.pid ?? 0 };
+  for (const route of routes) rows.push(await measure(route, server, plain));
   console.table(rows);
   const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections: one API process of the service, and bare Fastify with the same answers and schemas, in turn. CPU is that of every process of the service, next to that of bare Fastify: on a busy machine it is the figure to look at.`;
   return { method, rows };

@@ -22,20 +22,15 @@ const WARM_MS = 2_000;
  * the setting.
  */
 export async function run(): Promise<SuiteResult> {
-  const sink = fork(join(import.meta.dirname, 'sink.ts'));
+  using sink = fork(join(import.meta.dirname, 'sink.ts'));
   const [endpoint] = (await once(sink, 'message')) as [string];
-  const on = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
-  const off = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: '' });
+  await using on = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  await using off = await startBenchServer({ PROCESSES: '1', OTEL_EXPORTER_OTLP_ENDPOINT: '' });
   const rows: SuiteRow[] = [];
-  try {
-    for (const call of await readCalls(on.key)) rows.push(await measure(call, on, off));
-    sink.send('how much');
-    const [receivedBytes] = (await once(sink, 'message')) as [number];
-    if (receivedBytes === 0) throw new Error('No span arrived: tracing was off on both sides.');
-  } finally {
-    await Promise.all([on.stop(), off.stop()]);
-    sink.kill();
-  }
+  for (const call of await readCalls(on.key)) rows.push(await measure(call, on, off));
+  sink.send('how much');
+  const [receivedBytes] = (await once(sink, 'message')) as [number];
+  if (receivedBytes === 0) throw new Error('No span arrived: tracing was off on both sides.');
   console.table(rows);
   const method = `Median of ${ROUNDS} rounds of ${ROUND_MS} ms each, ${CONNECTIONS} connections, one API process per side, in turn. CPU is that of every process of the service; the receiver's own is not in it.`;
   return { method, rows };

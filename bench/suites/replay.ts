@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { LoadCase, LoadSuite } from '../load/suite.ts';
-import { readPresets } from '../replay/imgproxy.ts';
+import { readPresets } from '../replay/addresses.ts';
 import { leftOutOf, type RecordedCall, readRecording } from '../replay/recording.ts';
 import { storedTransforms } from './calls.ts';
 

@@ -2,8 +2,7 @@ import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
-import { defaultProcessCount } from '../../src/host/processes/cpu-quota.ts';
-import { hostMemoryBytes } from '../../src/platform/concurrency/memory.ts';
+import { defaultProcessCount, hostMemoryBytes } from '../../src/platform/concurrency/control-group.ts';
 import { MEGABYTE_BYTES } from '../../src/platform/values/units.ts';
 import { type Round, runRounds } from '../compare/rounds.ts';
 import { startTarget } from '../load/target.ts';
@@ -15,9 +14,8 @@ import { stopOnSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
 import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
 import type { RoundRatios } from './evidence.ts';
-import { figuresOf } from './figures.ts';
-import { ratiosOf, readWeights, type Weights } from './goodness.ts';
-import { powerAfter, powerBefore, roundSentence } from './power.ts';
+import { figuresOf, ratiosOf, readWeights, type Weights } from './goodness.ts';
+import { powerAfter, powerBefore, roundSentence, stagesFor } from './power.ts';
 import {
   type CandidateTrial,
   type Recommendation,
@@ -26,8 +24,7 @@ import {
   type TrialProgress,
 } from './search.ts';
 import { type CurrentSettings, TUNED, takeCurrentSettings, writeRecommended } from './settings.ts';
-import { stagesFor } from './stages.ts';
-import { createTrialClock } from './trial-clock.ts';
+import { TrialClock } from './trial-clock.ts';
 
 /**
  * `npm run tune`: finds the pool settings for THIS host, compared with the default in interleaved rounds. It merges
@@ -71,7 +68,7 @@ async function main(): Promise<void> {
   const startMs = performance.now();
   for (const folder of [values.out || RESULTS, dirname(resolve(values['env-file']))]) assertWritable(folder);
   const current = takeCurrentSettings(values['env-file']);
-  const clock = createTrialClock(minutes * MINUTE_MS, () => performance.now());
+  const clock = new TrialClock(minutes * MINUTE_MS, () => performance.now());
   console.log(powerBefore(minutes * MINUTE_MS, weights));
   const outcome = await search({
     candidates: firstCandidates(hostLimits()),
@@ -145,22 +142,14 @@ async function runTrial({
   const suiteFile = join(import.meta.dirname, '../suites/tune.ts');
   const stages = stagesFor(suite.stages, { candidate, base, weights });
   // Both servers are new, because one that has run for minutes is faster than one that has just started.
-  const a = await unlessStopped(startTarget({ ...suite.settings, ...base }), signal);
-  try {
-    const b = await unlessStopped(startTarget({ ...suite.settings, ...candidate }), signal);
-    try {
-      const work = {
-        ...{ suite: { ...suite, stages }, suiteFile, picturesFolder: folder, a, b, rounds },
-        onRound: (number: number, round: Round) => onRound(number, ratiosOf(round, weights)),
-      };
-      const done = await runRounds({ ...work, signal });
-      return { rounds: done.map((round) => ratiosOf(round, weights)), figures: figuresOf(done) };
-    } finally {
-      await b.stop();
-    }
-  } finally {
-    await a.stop();
-  }
+  await using a = await unlessStopped(startTarget({ ...suite.settings, ...base }), signal);
+  await using b = await unlessStopped(startTarget({ ...suite.settings, ...candidate }), signal);
+  const work = {
+    ...{ suite: { ...suite, stages }, suiteFile, picturesFolder: folder, a, b, rounds },
+    onRound: (number: number, round: Round) => onRound(number, ratiosOf(round, weights)),
+  };
+  const done = await runRounds({ ...work, signal });
+  return { rounds: done.map((round) => ratiosOf(round, weights)), figures: figuresOf(done) };
 }
 
 /** `3 of 11, 7 min left: IMAGE_THREADS=2 against the default: 1.03 (0.98 to 1.08), CPU 0.99, in 2 rounds`. */

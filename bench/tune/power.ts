@@ -1,8 +1,9 @@
+import type { Stage } from '../load/suite.ts';
 import suite from '../suites/tune.ts';
+import type { Candidate } from './candidates.ts';
 import { deviationOf, type RoundRatios, shownBy } from './evidence.ts';
 import type { Weights } from './goodness.ts';
 import type { CandidateTrial } from './search.ts';
-import { stagesFor } from './stages.ts';
 
 /** How much the goodness of one round differs from the next, on a host without other work and on a busy one. */
 const QUIET = 0.1;
@@ -60,4 +61,25 @@ function halvesDifference(rounds: readonly RoundRatios[]): number {
 function roundSeconds(weights: Weights): number {
   const stages = stagesFor(suite.stages, { candidate: {}, base: {}, weights });
   return 2 * stages.filter(({ isWarmUp }) => !isWarmUp).reduce((sum, { seconds }) => sum + seconds, 0);
+}
+
+/** Stages that load what only these settings change: a full queue, and pictures that need much memory. */
+const LOADED_BY: Readonly<Record<string, string>> = { IMAGE_QUEUE: 'queue', IMAGE_MEMORY_MEGABYTES: 'big' };
+
+/**
+ * The stages of a trial of a candidate against a base: those of cases that have a weight, without those that load
+ * settings in which neither differs from the default.
+ */
+export function stagesFor(
+  stages: readonly Stage[],
+  { candidate, base, weights }: { candidate: Candidate; base: Candidate; weights: Weights },
+): Stage[] {
+  const special = Object.values(LOADED_BY);
+  const loaded = Object.keys({ ...candidate, ...base }).map((name) => LOADED_BY[name]);
+  return stages.filter(({ isWarmUp, name, ...stage }) => {
+    if (isWarmUp) return true;
+    const cases = Object.keys(stage.loop === 'closed' ? stage.connections : stage.perSecond);
+    if (!cases.some((one) => (weights[one] ?? 0) > 0)) return false;
+    return !special.includes(name) || loaded.includes(name);
+  });
 }

@@ -7,7 +7,7 @@ import {
   type RoundRatios,
   roundsNeeded,
 } from './evidence.ts';
-import type { CaseMeans } from './figures.ts';
+import type { CaseMeans } from './goodness.ts';
 import { type Confirmation, type SearchFindings, sentencesOf } from './sentences.ts';
 
 /** The rounds of a trial. There are fewer than asked for if the run was stopped. */
@@ -88,11 +88,11 @@ const CONTENDERS = 3;
  */
 export async function search(options: TuneSearchOptions): Promise<Recommendation> {
   const { candidates, current = {}, hasTimeFor } = options;
-  const log = trialLog(options);
+  const log = new TrialLog(options);
 
-  const judge = currentJudge(current, log, options);
+  const judge = new CurrentJudge(current, log, options);
   await judge.look((needed) => hasTimeFor(needed));
-  const incumbent = judge.conclusion() === 'worse' ? {} : current;
+  const incumbent = judge.conclusion === 'worse' ? {} : current;
 
   let field = candidates.filter((candidate) => keyOf(candidate) !== keyOf(current));
   for (let rounds = FIRST_ROUNDS; field.length > 1 || rounds === FIRST_ROUNDS; rounds *= 2) {
@@ -115,9 +115,9 @@ export async function search(options: TuneSearchOptions): Promise<Recommendation
   const { winner, unconfirmed } = await confirm(incumbent, log, hasTimeFor);
   const others = log.candidates().filter((candidate) => keyOf(candidate) !== keyOf(current));
   if (winner === null) await judge.look(() => true);
-  const aboutCurrent = { conclusion: judge.conclusion(), rounds: log.roundsOf(current, {}) };
+  const aboutCurrent = { conclusion: judge.conclusion, rounds: log.roundsOf(current, {}) };
   const findings = { current, aboutCurrent, incumbent, winner, unconfirmed, hasTried: others.length > 0 };
-  const recommended = winner?.candidate ?? (judge.conclusion() === 'worse' ? {} : current);
+  const recommended = winner?.candidate ?? (judge.conclusion === 'worse' ? {} : current);
   return {
     recommended,
     isChange: keyOf(recommended) !== keyOf(current),
@@ -127,39 +127,47 @@ export async function search(options: TuneSearchOptions): Promise<Recommendation
 }
 
 /** The trials so far, with the rounds of all trials of a pair together. */
-interface TrialLog {
-  trials: CandidateTrial[];
+class TrialLog {
+  readonly trials: CandidateTrial[] = [];
+  readonly #options: TuneSearchOptions;
+  readonly #byPair = new Map<string, RoundRatios[]>();
+
+  constructor(options: TuneSearchOptions) {
+    this.#options = options;
+  }
+
   /** @param later number of trials that are planned after this one, at most. */
-  run(candidate: Candidate, base: Candidate, rounds: number, later: number): Promise<RoundRatios[]>;
-  roundsOf(candidate: Candidate, base: Candidate): RoundRatios[];
+  async run(
+    candidate: Candidate,
+    base: Candidate,
+    roundCount: number,
+    later: number,
+  ): Promise<RoundRatios[]> {
+    const { rounds, figures } = await this.#options.measure(candidate, base, roundCount);
+    this.#byPair.set(pairOf(candidate, base), [...this.roundsOf(candidate, base), ...rounds]);
+    const counted = { rounds: rounds.length, ratios: rounds };
+    const trial = { candidate, base, ...counted, ...evidenceOf(rounds), figures };
+    this.trials.push(trial);
+    const number = this.trials.length;
+    this.#options.onTrial?.(trial, { number, of: number + Math.ceil(later) });
+    return rounds;
+  }
+
+  roundsOf(candidate: Candidate, base: Candidate): RoundRatios[] {
+    return this.#byPair.get(pairOf(candidate, base)) ?? [];
+  }
+
   /** Those that were tried against the default, each once. */
-  candidates(): Candidate[];
+  candidates(): Candidate[] {
+    const againstDefault = this.trials.filter(
+      ({ candidate, base }) => keyOf(base) === keyOf({}) && keyOf(candidate) !== keyOf({}),
+    );
+    return [...new Map(againstDefault.map(({ candidate }) => [keyOf(candidate), candidate])).values()];
+  }
 }
 
-function trialLog({ measure, onTrial }: TuneSearchOptions): TrialLog {
-  const trials: CandidateTrial[] = [];
-  const byPair = new Map<string, RoundRatios[]>();
-  const pairOf = (candidate: Candidate, base: Candidate) => `${keyOf(candidate)} against ${keyOf(base)}`;
-  const roundsOf = (candidate: Candidate, base: Candidate) => byPair.get(pairOf(candidate, base)) ?? [];
-  return {
-    trials,
-    roundsOf,
-    async run(candidate, base, roundCount, later) {
-      const { rounds, figures } = await measure(candidate, base, roundCount);
-      byPair.set(pairOf(candidate, base), [...roundsOf(candidate, base), ...rounds]);
-      const counted = { rounds: rounds.length, ratios: rounds };
-      const trial = { candidate, base, ...counted, ...evidenceOf(rounds), figures };
-      trials.push(trial);
-      onTrial?.(trial, { number: trials.length, of: trials.length + Math.ceil(later) });
-      return rounds;
-    },
-    candidates() {
-      const againstDefault = trials.filter(
-        ({ candidate, base }) => keyOf(base) === keyOf({}) && keyOf(candidate) !== keyOf({}),
-      );
-      return [...new Map(againstDefault.map(({ candidate }) => [keyOf(candidate), candidate])).values()];
-    },
-  };
+function pairOf(candidate: Candidate, base: Candidate): string {
+  return `${keyOf(candidate)} against ${keyOf(base)}`;
 }
 
 /** Trials of all later passes over a field of this size, with the confirmation. */
@@ -167,39 +175,37 @@ function laterTrials(size: number): number {
   return size < 1 ? 1 : size + laterTrials(size / 2);
 }
 
-interface CurrentJudge {
-  /**
-   * Compares the present settings with the default until a difference is shown, the time is over, or `isWorthwhile`
-   * denies the rounds that are still needed.
-   */
-  look(isWorthwhile: (needed: number) => boolean): Promise<void>;
-  conclusion(): SearchFindings['aboutCurrent']['conclusion'];
-}
+/** Compares the present settings with the default. */
+class CurrentJudge {
+  readonly #current: Candidate;
+  readonly #log: TrialLog;
+  readonly #options: TuneSearchOptions;
+  #looks = 0;
+  conclusion: SearchFindings['aboutCurrent']['conclusion'] = 'open';
 
-function currentJudge(
-  current: Candidate,
-  log: TrialLog,
-  { candidates, hasTimeFor }: TuneSearchOptions,
-): CurrentJudge {
-  let looks = 0;
-  let conclusion: SearchFindings['aboutCurrent']['conclusion'] = 'open';
-  return {
-    conclusion: () => conclusion,
-    async look(isWorthwhile) {
-      if (keyOf(current) === keyOf({})) return;
-      while (conclusion === 'open') {
-        const known = log.roundsOf(current, {});
-        if (looks > 0 && !isWorthwhile(roundsNeeded(known) - known.length)) return;
-        if (known.length >= MAX_CURRENT_ROUNDS) return;
-        const rounds = affordableRounds({ most: CURRENT_ROUNDS, fewest: MIN_CURRENT_ROUNDS }, hasTimeFor);
-        if (rounds === 0) return;
-        looks += 1;
-        const measured = await log.run(current, {}, rounds, laterTrials(candidates.length) + MAX_PAIRS);
-        if (measured.length === 0) return;
-        conclusion = conclusionOf(log.roundsOf(current, {}), falseAlarmsOf(looks));
-      }
-    },
-  };
+  constructor(current: Candidate, log: TrialLog, options: TuneSearchOptions) {
+    this.#current = current;
+    this.#log = log;
+    this.#options = options;
+  }
+
+  /** Measures until a difference is shown, the time is over, or `isWorthwhile` denies the rounds still needed. */
+  async look(isWorthwhile: (needed: number) => boolean): Promise<void> {
+    const { candidates, hasTimeFor } = this.#options;
+    if (keyOf(this.#current) === keyOf({})) return;
+    while (this.conclusion === 'open') {
+      const known = this.#log.roundsOf(this.#current, {});
+      if (this.#looks > 0 && !isWorthwhile(roundsNeeded(known) - known.length)) return;
+      if (known.length >= MAX_CURRENT_ROUNDS) return;
+      const rounds = affordableRounds({ most: CURRENT_ROUNDS, fewest: MIN_CURRENT_ROUNDS }, hasTimeFor);
+      if (rounds === 0) return;
+      this.#looks += 1;
+      const later = laterTrials(candidates.length) + MAX_PAIRS;
+      const measured = await this.#log.run(this.#current, {}, rounds, later);
+      if (measured.length === 0) return;
+      this.conclusion = conclusionOf(this.#log.roundsOf(this.#current, {}), falseAlarmsOf(this.#looks));
+    }
+  }
 }
 
 /**

@@ -7,7 +7,7 @@ import { newId } from '../../src/platform/ids/ids.ts';
 import { createMailSender } from '../../src/platform/mail.ts';
 import { createOutbound } from '../../src/platform/outbound/outbound.ts';
 import { Sweeper } from '../../src/platform/periodic-tasks.ts';
-import { channelToPrimary } from '../../src/platform/stores/embedded/channel-client.ts';
+import { channelToPrimary } from '../../src/platform/stores/embedded/channel.ts';
 import { connectStores } from '../../src/platform/stores/open.ts';
 import type { CallGate } from '../../src/product/accounts/gate/gate.ts';
 import { EventOutbox } from '../../src/product/events/open.ts';

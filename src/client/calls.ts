@@ -1,5 +1,4 @@
-import type { Answer } from './answers.ts';
-import { Pages } from './pages.ts';
+import { type Answer, Pages } from './answers.ts';
 import type { Calls } from './schema.ts';
 import { type CallOptions, jsonRequestBody, type QueryFields, type Transport } from './transport.ts';
 

@@ -12,9 +12,8 @@ import { Assets } from './nouns/assets.ts';
 import { Catalogue } from './nouns/catalogue.ts';
 import { Images } from './nouns/images.ts';
 import { Jobs } from './nouns/jobs.ts';
-import { Requests } from './nouns/requests.ts';
 import { Presets, Templates } from './nouns/saved.ts';
-import { UsageReports } from './nouns/usage.ts';
+import { Requests, UsageReports } from './nouns/usage.ts';
 import { Webhooks } from './nouns/webhooks.ts';
 import { type CallOptions, type ClientOptions, Transport } from './transport.ts';
 

@@ -1,3 +1,29 @@
+/** The clock of a client. Tests pass one that does not wait. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves after `ms` milliseconds, or rejects with the reason of the signal when the signal aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The clock of the machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const stop = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      }, ms);
+      if (signal?.aborted) stop();
+      else signal?.addEventListener('abort', stop, { once: true });
+    }),
+};
+
 /** The part of Node's `process` that is used where it exists: in Node, Deno and Bun, and not in browsers. */
 interface Runtime {
   env?: Record<string, string | undefined>;
@@ -32,4 +58,31 @@ export function nodeModule<N extends keyof Builtins>(name: N): Builtins[N] {
   if (found === undefined)
     throw new TypeError(`${name} is needed: use Node 20.16 or later, Deno 2.1 or Bun.`);
   return found as Builtins[N];
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  gif: 'image/gif',
+  tif: 'image/tiff',
+  tiff: 'image/tiff',
+  svg: 'image/svg+xml',
+};
+
+/**
+ * Opens a file as an image to send (Node, Deno, Bun). It is read from the disk while it is sent, and again for a retry.
+ * Its name is sent too.
+ */
+export async function openFile(path: string): Promise<File> {
+  const blob = await nodeModule('node:fs').openAsBlob(path);
+  const name = path.split(/[\\/]/).at(-1) ?? path;
+  return new File([blob], name, { type: imageMediaTypeOfName(name) ?? '' });
+}
+
+/** The media type for the file extension of an image; undefined for any other name. */
+export function imageMediaTypeOfName(name: string): string | undefined {
+  return TYPES[name.split('.').at(-1)?.toLowerCase() ?? ''];
 }

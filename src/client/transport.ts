@@ -1,7 +1,6 @@
 import { type Answer, readAnswer } from './answers.ts';
-import { type Clock, systemClock } from './clock.ts';
 import { ConnectionError, DarkroomError, foreignResponseError, readFailure, TimeoutError } from './errors.ts';
-import { environmentVariable } from './runtime.ts';
+import { type Clock, environmentVariable, systemClock } from './runtime.ts';
 
 /** The address of the service, the credential, timeouts and retries. */
 export interface ClientOptions {

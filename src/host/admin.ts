@@ -2,13 +2,12 @@ import { hostname, userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
-import { clusterChannelHost } from '../platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../platform/stores/embedded/channel.ts';
 import { doStoresExist, hasEmbeddedStores, openStores } from '../platform/stores/open.ts';
 import { listenToAttempts, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
 import type { CommandResult } from './admin/command.ts';
-import { commandHelp, needsRunningService, runCommand } from './admin/commands.ts';
-import { createStoresContext } from './admin/context.ts';
-import { noStoresMessage, runMigrateCommand } from './admin/migrate-command.ts';
+import { commandHelp, createStoresContext, needsRunningService, runCommand } from './admin/commands.ts';
+import { noStoresMessage, runMigrateCommand } from './admin/migration.ts';
 import { askPrimary, listenThroughPrimary } from './admin/socket.ts';
 import {
   parseListenOptions,

@@ -4,7 +4,7 @@ import { envFile } from '../../config/env-file.ts';
 import { loadSettingsFile, misspeltSettings, readSettings, SettingsError } from '../../config/index.ts';
 import { examineHost, type HostCheckResult } from './doctor/examine.ts';
 import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './doctor/finding.ts';
-import { endOnHelp } from './processes/arguments.ts';
+import { endOnHelp } from './processes/terminal.ts';
 
 /**
  * `npm run doctor [-- --json]`: examines this host, the settings and the services that they name, and reports problems

@@ -12,15 +12,13 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { findSandboxObstacle } from '../imaging/renders/sandbox.ts';
 import { systemClock } from '../platform/clock.ts';
 import { ChangeableCapacity, libuvThreadCount } from '../platform/concurrency/capacity.ts';
-import { serveMetrics } from '../platform/http/hooks/metrics.ts';
-import { openLinkSigner } from '../platform/http/signatures.ts';
+import { grantedCores, processCountSentence } from '../platform/concurrency/control-group.ts';
+import { serveMetrics } from '../platform/http/hooks/telemetry.ts';
+import { LinkSigner } from '../platform/http/signatures.ts';
 import { randomText } from '../platform/ids/ids.ts';
-import { installHostMetrics } from '../platform/metrics/host.ts';
+import { installHostMetrics, RestartMeter } from '../platform/metrics/host.ts';
 import { takeLoadSnapshot } from '../platform/metrics/load.ts';
-import { RestartMeter } from '../platform/metrics/restarts.ts';
-import { prepareCollections } from '../platform/stores/documents/preparation.ts';
-import type { PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
-import { clusterChannelHost } from '../platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost, type PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
 import { readDiskSpace, reservedBytes } from '../platform/stores/objects/reserve.ts';
 import { hasEmbeddedStores, openStores, type Stores } from '../platform/stores/open.ts';
 import { retryUntilLeaseEnds } from '../platform/stores/outages.ts';
@@ -32,25 +30,21 @@ import { CreditMovements } from '../product/billing/movements.ts';
 import { BillingStore } from '../product/billing/store.ts';
 import { ItemsStore } from '../product/jobs/items-store.ts';
 import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedule.ts';
-import { createStoresContext } from './admin/context.ts';
+import { createStoresContext } from './admin/commands.ts';
 import { openAdminSocket } from './admin/socket.ts';
-import { COLLECTIONS } from './collections.ts';
+import { COLLECTIONS, prepareCollections } from './collections.ts';
 import { LoadHistory } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
 import { LoadRecorder, recordLoad } from './operator/recorder.ts';
-import { chooseAllocator } from './processes/allocator.ts';
-import { endOnHelp } from './processes/arguments.ts';
 import { answerControls } from './processes/controls.ts';
-import { grantedCores, processCountSentence } from './processes/cpu-quota.ts';
 import { deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
 import { checkListenAddress } from './processes/free-port.ts';
-import { v8HeapOptions } from './processes/heap.ts';
 import { createLog } from './processes/log.ts';
+import { chooseAllocator, v8HeapOptions } from './processes/memory.ts';
 import { createMetricsCollection } from './processes/metrics-collection.ts';
-import { openInBrowser } from './processes/open-browser.ts';
-import { printToStdout, surviveOutputErrors } from './processes/output.ts';
 import { createPrimaryControls } from './processes/primary-controls.ts';
 import { Supervisor, type SupervisorOptions } from './processes/supervisor.ts';
+import { endOnHelp, openInBrowser, printToStdout, surviveOutputErrors } from './processes/terminal.ts';
 
 /** The longest lease that a process may have held. */
 const MAX_LEASE_MS = 120_000;
@@ -165,11 +159,11 @@ async function openPrimary(settings: Settings, host: PrimaryChannelHost, log: Lo
     // The driver is loaded only when it is needed.
     const { verifyMongoDB } = await import('../platform/stores/documents/mongodb-verification.ts');
     await verifyMongoDB(settings.stores.MONGODB_URL);
-    const { verifyRedis } = await import('../platform/stores/coordination/redis-verification.ts');
+    const { verifyRedis } = await import('../platform/stores/coordination/redis-connection.ts');
     await verifyRedis(settings.stores.REDIS_URL);
   }
   await prepareCollections(stores.documents, COLLECTIONS, { log, clock: systemClock });
-  const deployment = deploymentFingerprint(await openLinkSigner(stores.documents), settings.stores);
+  const deployment = deploymentFingerprint(await LinkSigner.open(stores.documents), settings.stores);
   if (!hasEmbeddedStores(settings.stores)) {
     const { REDIS_PREFIX: prefix } = settings.stores;
     await holdRedisPrefix(stores.coordination, { mark: deployment, prefix, log });

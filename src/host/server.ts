@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { readSettings } from '../../config/index.ts';
-import { channelToPrimary } from '../platform/stores/embedded/channel-client.ts';
+import { channelToPrimary } from '../platform/stores/embedded/channel.ts';
 import { connectStores, hasEmbeddedStores } from '../platform/stores/open.ts';
 import { openTracing } from '../platform/tracing/open.ts';
 import { type App, buildApp } from './app.ts';
@@ -9,8 +9,8 @@ import { HEARTBEAT_INTERVAL_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/messages.ts';
 import { answerMetrics } from './processes/metrics-collection.ts';
-import { surviveOutputErrors } from './processes/output.ts';
 import { waitAsSpare } from './processes/spare.ts';
+import { surviveOutputErrors } from './processes/terminal.ts';
 
 /**
  * One API process. The primary starts it. It opens when it is needed, listens on the port that all processes share, and

@@ -7,7 +7,7 @@ import type { ImageWorkers } from '../imaging/images/image-workers.ts';
 import type { Readers } from '../imaging/readers/readers.ts';
 import type { Renders } from '../imaging/renders/renders.ts';
 import type { Capacity } from '../platform/concurrency/capacity.ts';
-import { openLinkSigner } from '../platform/http/signatures.ts';
+import { LinkSigner } from '../platform/http/signatures.ts';
 import type { ProductSlice } from '../platform/http/slice.ts';
 import { createMailSender } from '../platform/mail.ts';
 import type { ProcessMeters } from '../platform/metrics/meters.ts';
@@ -184,7 +184,7 @@ async function openShared(settings: Settings, { documents, publicUrl, tracing }:
     plan: (id: string) => requirePlan(plans, id),
     models: onlyOfferedModels(readModels(), createIsOffered(settings.providers)),
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
-    signatures: await openLinkSigner(documents),
+    signatures: await LinkSigner.open(documents),
     outbound: traceOutbound(
       createOutbound({
         allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,

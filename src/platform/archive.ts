@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { addAbortSignal, PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ByteRange } from './values/byte-range.ts';
+import type { ByteRange } from './stores/objects/port.ts';
 
 /** One file of an archive. */
 export interface ZipArchiveEntry {

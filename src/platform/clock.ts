@@ -21,3 +21,107 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Smaller differences are ignored: NTP keeps hosts closer together than a busy process can measure. */
+const MIN_INTERVAL_MS = 1_000;
+/** From this difference on, the log warns that the clock of the host is wrong. */
+const WRONG_FROM_MS = 5_000;
+/** From this difference on, a process leaves sweeping to other hosts, if there are any. */
+const YIELDS_FROM_MS = 15_000;
+const INTERVAL_MS = 60_000;
+const SAMPLES = 3;
+/** Slower answers are ignored, because their instant is too uncertain. */
+const MAX_SAMPLE_MS = 1_000;
+
+interface SharedClockOptions {
+  /** Reads the shared clock, in epoch milliseconds. */
+  readTime: () => Promise<number>;
+  /** The clock of this host. */
+  now: () => Date;
+  timer?: Pick<Clock, 'after'>;
+  log: { error(context: object, message: string): void; warn(context: object, message: string): void };
+}
+
+/**
+ * One clock for all hosts: the host's own clock, corrected by its difference from the clock of coordination. Stored
+ * instants that another host compares (leases of items, pauses, expiries) use it, so that hosts agree even if their
+ * clocks differ by minutes. MongoDB's clock ($$NOW) is not used, because only pipeline updates have it, which the
+ * embedded store lacks. The difference is measured at the start and each minute. If a clock is set in between, the
+ * difference is wrong until the next measurement.
+ */
+export class SharedClock {
+  readonly #options: SharedClockOptions;
+  #measuredMs = 0;
+  #isClosed = false;
+  #stopWaiting = () => {};
+
+  private constructor(options: SharedClockOptions) {
+    this.#options = options;
+  }
+
+  /** @throws the error of `readTime` at the first measurement. */
+  static async open(options: SharedClockOptions): Promise<SharedClock> {
+    const clock = new SharedClock(options);
+    await clock.#measure();
+    clock.#measureLater();
+    return clock;
+  }
+
+  readonly now = (): Date => {
+    const own = this.#options.now();
+    if (Math.abs(this.#measuredMs) < MIN_INTERVAL_MS) return own;
+    return new Date(own.getTime() + Math.round(this.#measuredMs));
+  };
+
+  /** The last measured difference in milliseconds. It is positive if the shared clock is ahead of this host's. */
+  readonly differenceMs = (): number => this.#measuredMs;
+
+  isWrong(): boolean {
+    return Math.abs(this.#measuredMs) > WRONG_FROM_MS;
+  }
+
+  readonly yields = (): boolean => Math.abs(this.#measuredMs) > YIELDS_FROM_MS;
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stopWaiting();
+  }
+
+  async #measure(): Promise<void> {
+    const { log } = this.#options;
+    const found = await this.#difference();
+    if (found === null) return log.warn({}, 'The shared clock was not measured: its answers took too long');
+    this.#measuredMs = found;
+    if (this.isWrong())
+      log.error(
+        { differenceMs: Math.round(found) },
+        'The clock of this host is wrong, or the one of Redis is: synchronise both by NTP',
+      );
+  }
+
+  /** The difference according to the fastest of several answers; null if none was fast enough. */
+  async #difference(): Promise<number | null> {
+    const { now, readTime } = this.#options;
+    let fastestMs = MAX_SAMPLE_MS;
+    let differenceMs: number | null = null;
+    for (let sample = 0; sample < SAMPLES; sample += 1) {
+      const sentMs = now().getTime();
+      const sharedMs = await readTime();
+      const tookMs = now().getTime() - sentMs;
+      if (tookMs < 0 || tookMs >= fastestMs) continue;
+      fastestMs = tookMs;
+      differenceMs = sharedMs - (sentMs + tookMs / 2);
+    }
+    return differenceMs;
+  }
+
+  #measureLater(): void {
+    const { timer = systemClock, log } = this.#options;
+    if (this.#isClosed) return;
+    this.#stopWaiting = timer.after(INTERVAL_MS, () => {
+      this.#measure()
+        .catch((error) => log.warn({ err: error }, 'The shared clock was not measured'))
+        .finally(() => this.#measureLater());
+    });
+  }
+}

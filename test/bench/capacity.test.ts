@@ -1,8 +1,12 @@
 // needs: nothing
 import t from 'tap';
-import { brokenCondition, readObjective } from '../../bench/capacity/objective.ts';
-import { queueGrowth } from '../../bench/capacity/queue.ts';
-import { searchCapacity, type TriedRate } from '../../bench/capacity/search.ts';
+import {
+  brokenCondition,
+  queueGrowth,
+  readObjective,
+  searchCapacity,
+  type TriedRate,
+} from '../../bench/capacity/search.ts';
 import { caseOf, stageOf } from './results.ts';
 
 /** Searches for the capacity of a service that holds up to a rate, and counts the rates that were tried. */

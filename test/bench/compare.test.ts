@@ -2,10 +2,9 @@
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import t from 'tap';
-import { holm, pairedDifference } from '../../bench/compare/interval.ts';
-import { openOtherSide } from '../../bench/compare/other-side.ts';
+import { openOtherSide } from '../../bench/compare/commands.ts';
+import { holm, pairedDifference, pValueOf, quantileOf } from '../../bench/compare/interval.ts';
 import { compareRounds, compareRuns, conclusionOf, worseThan } from '../../bench/compare/rows.ts';
-import { pValueOf, quantileOf } from '../../bench/compare/student.ts';
 import { seededRandom } from '../../workers/models/random.ts';
 import { caseOf, stageOf } from './results.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { listenersOf } from '../../bench/peers/listeners.ts';
 import { readPeerOptions } from '../../bench/peers/options.ts';
+import { listenersOf } from '../../bench/peers/sides.ts';
 import type { SuiteRow } from '../../bench/suite.ts';
 import { serve } from '../support/loopback.ts';
 

@@ -1,10 +1,8 @@
 // needs: nothing
 import t from 'tap';
-import { dueTimes, meanRate } from '../../bench/load/arrivals.ts';
-import { fromImgproxy, readPresets } from '../../bench/replay/imgproxy.ts';
-import { durationIn } from '../../bench/replay/moments.ts';
-import { leftOutOf, readRecording } from '../../bench/replay/recording.ts';
-import { fromThumbor } from '../../bench/replay/thumbor.ts';
+import { dueTimes, meanRate } from '../../bench/load/loops.ts';
+import { fromImgproxy, fromThumbor, readPresets } from '../../bench/replay/addresses.ts';
+import { durationIn, leftOutOf, readRecording } from '../../bench/replay/recording.ts';
 import { storedTransforms } from '../../bench/suites/calls.ts';
 import { seededRandom } from '../../workers/models/random.ts';
 

@@ -9,7 +9,7 @@ import type { CapacityProbe, CapacityResult } from '../../bench/capacity/command
 import { compareRuns, conclusionOf } from '../../bench/compare/rows.ts';
 import type { InstanceSample } from '../../bench/load/watch.ts';
 import { hostFacts, type LoadReport, memoryTrend } from '../../bench/report/load-report.ts';
-import { plottedPage } from '../../bench/report/plotted-page.ts';
+import { plottedPage } from '../../bench/report/pages.ts';
 import { findBrowser } from '../../workers/render/executable.ts';
 import { stageOf } from './results.ts';
 

@@ -5,14 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { openApi } from '../../bench/api.ts';
-import { mainHelp, readHelp } from '../../bench/help.ts';
-import { importSuite, mistakesIn } from '../../bench/load/checked-suite.ts';
+import { importSuite, mistakesIn, overridden } from '../../bench/load/checked-suite.ts';
 import { type InstanceFacts, inspectInstance, remarksOn } from '../../bench/load/instance.ts';
-import { overridden } from '../../bench/load/overrides.ts';
 import { cameraFiles } from '../../bench/load/pictures.ts';
 import type { LoadSuite } from '../../bench/load/suite.ts';
 import { readBenchOptions } from '../../bench/options.ts';
-import { BASELINE_SUITES, LOAD_SUITES } from '../../bench/registry.ts';
+import { BASELINE_SUITES, LOAD_SUITES, mainHelp, readHelp } from '../../bench/registry.ts';
 import { writeResult } from '../../bench/results.ts';
 import { serve } from '../support/loopback.ts';
 

@@ -7,7 +7,7 @@ import { tunePage } from '../../bench/report/tune-page.ts';
 import suite from '../../bench/suites/tune.ts';
 import { type Candidate, firstCandidates, joined, keyOf } from '../../bench/tune/candidates.ts';
 import { conclusionOf, falseAlarmsOf } from '../../bench/tune/evidence.ts';
-import { powerAfter, powerBefore } from '../../bench/tune/power.ts';
+import { powerAfter, powerBefore, stagesFor } from '../../bench/tune/power.ts';
 import {
   type CandidateTrial,
   CONFIRMING_ROUNDS,
@@ -15,8 +15,7 @@ import {
   search,
 } from '../../bench/tune/search.ts';
 import { takeCurrentSettings, writeRecommended } from '../../bench/tune/settings.ts';
-import { stagesFor } from '../../bench/tune/stages.ts';
-import { createTrialClock } from '../../bench/tune/trial-clock.ts';
+import { TrialClock } from '../../bench/tune/trial-clock.ts';
 import { seededRandom } from '../../workers/models/random.ts';
 
 const HOST_SIZE = { cores: 2, memoryMegabytes: 8_000 };
@@ -359,7 +358,7 @@ t.test('the page has the figures, the cases, the weights and the host', async (t
 
 t.test('the time of trials is known by what they take to begin and by their rounds', async (t) => {
   let nowMs = 0;
-  const clock = createTrialClock(1_000, () => nowMs);
+  const clock = new TrialClock(1_000, () => nowMs);
   t.ok(clock.hasTimeFor(1_000), 'nothing is known yet');
   const trial = (rounds: number) =>
     clock.time(rounds, async (onRound) => {

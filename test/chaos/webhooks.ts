@@ -10,7 +10,7 @@ import { randomDatabase, startMongo } from '../../bench/services/mongodb.ts';
 import { startPrivateRedis } from '../../bench/services/redis.ts';
 import { readSettings } from '../../config/index.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
-import { clusterChannelHost } from '../../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../../src/platform/stores/embedded/channel.ts';
 import { openStores } from '../../src/platform/stores/open.ts';
 import { EventOutbox } from '../../src/product/events/open.ts';
 import { releaseEndpointsByHolder } from '../../src/product/webhooks/deliveries/schedule.ts';

@@ -1,5 +1,5 @@
 import { Darkroom } from '../../src/client/client.ts';
-import type { Clock } from '../../src/client/clock.ts';
+import type { Clock } from '../../src/client/runtime.ts';
 import type { ClientOptions } from '../../src/client/transport.ts';
 
 /** A request as the stand-in of the service got it. */

@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
+import { JobWatch } from '../../src/client/cli/commands/listen.ts';
 import { Terminal } from '../../src/client/cli/terminal.ts';
-import { JobWatch } from '../../src/client/cli/watch.ts';
 import { InvalidParamError } from '../../src/client/index.ts';
 import { ok, standIn } from './stand-in.ts';
 

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { findProgram } from '../../bench/services/programs.ts';
+import { findProgram } from '../../bench/services/server.ts';
 import { findKubernetesValidate } from '../support/services/kubernetes-validate.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { forEachWithLimit } from '../../src/platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../src/platform/queues.ts';
 
 t.test('each is done once, and no more at a time than is said', async (t) => {
   const done: number[] = [];

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { SharedClock } from '../../src/platform/shared-clock.ts';
+import { SharedClock } from '../../src/platform/clock.ts';
 
 /** A host and the shared clock, each with its own hands, and the timer between two measures. */
 function hands(differenceMs: number) {

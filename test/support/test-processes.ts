@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { forEachWithLimit } from '../../src/platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../src/platform/queues.ts';
 import { type Need, needsOf } from './needs.ts';
 
 /** Test files that run one after another in one process. */

@@ -5,8 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { cached } from '../cache.ts';
-import type { TestServer } from '../server.ts';
+import { cached, type TestServer } from '../server.ts';
 
 const run = promisify(execFile);
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join, parse, relative, resolve, sep } from 'node:path';
 import type { ImageInput } from '../bodies.ts';
-import { imageMediaTypeOfName, openFile } from '../files.ts';
+import { imageMediaTypeOfName, openFile } from '../runtime.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** An image that a command works on. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
-import { assetsCommand } from './commands/assets.ts';
+import { assetsCommand, uploadCommand } from './commands/assets.ts';
 import { configCommand } from './commands/config.ts';
 import { jobCommand } from './commands/job.ts';
 import { linkCommand } from './commands/link.ts';
@@ -9,7 +9,6 @@ import { opsCommand } from './commands/ops.ts';
 import { compareCommand, metadataCommand, readCodesCommand, readTextCommand } from './commands/readings.ts';
 import { renderCommand } from './commands/render.ts';
 import { transformCommand } from './commands/transform.ts';
-import { uploadCommand } from './commands/upload.ts';
 import { type CliCommand, CliContext } from './context.ts';
 import { EXIT_CODES, exitCodeOf, UsageError } from './exit-codes.ts';
 import { Terminal } from './terminal.ts';

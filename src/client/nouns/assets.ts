@@ -1,6 +1,6 @@
+import type { Pages } from '../answers.ts';
 import { type ImageBytes, imageRequestBody } from '../bodies.ts';
 import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
-import type { Pages } from '../pages.ts';
 import { Download } from '../picture.ts';
 import type { Asset, Link, ListedAsset } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';

@@ -1,5 +1,5 @@
+import type { Pages } from '../answers.ts';
 import { type DataOf, listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
-import type { Pages } from '../pages.ts';
 import { Download } from '../picture.ts';
 import type { Job, JobEstimate, JobItem, JobRequest, JobSummary, ResumedJob } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';

@@ -1,5 +1,5 @@
+import type { Pages } from '../answers.ts';
 import { type BodyOf, type DataOf, listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
-import type { Pages } from '../pages.ts';
 import type { PresetData, TemplateData, TemplateSummary } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 

@@ -1,6 +1,6 @@
+import type { Pages } from '../answers.ts';
 import { listNamedCall, type QueryOf, readNamedCall } from '../calls.ts';
-import type { Pages } from '../pages.ts';
-import type { Credits, LedgerEntry, Usage } from '../schema.ts';
+import type { Credits, LedgerEntry, RequestErrorGroup, RequestRecord, Usage } from '../schema.ts';
 import type { CallOptions, Transport } from '../transport.ts';
 
 /** What was done, and what it cost. */
@@ -23,5 +23,29 @@ export class UsageReports {
   /** The movements of the balance, newest first. */
   ledger(options?: CallOptions): Pages<LedgerEntry> {
     return listNamedCall(this.#transport, 'GET /credits/ledger', {}, options);
+  }
+}
+
+/** The calls of the account in the last hour, of every key and session. */
+export class Requests {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Newest first. */
+  list(query: QueryOf<'GET /requests'> = {}, options?: CallOptions): Pages<RequestRecord> {
+    return listNamedCall(this.#transport, 'GET /requests', { query }, options);
+  }
+
+  /** A call by the `requestId` of its response. */
+  get(requestId: string, options?: CallOptions): Promise<RequestRecord> {
+    return readNamedCall(this.#transport, 'GET /requests/{requestId}', { path: { requestId } }, options);
+  }
+
+  /** The refused calls in groups of the same cause, the most frequent first. */
+  errors(query: QueryOf<'GET /requests/errors'> = {}, options?: CallOptions): Promise<RequestErrorGroup[]> {
+    return readNamedCall(this.#transport, 'GET /requests/errors', { query }, options);
   }
 }

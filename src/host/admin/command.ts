@@ -111,3 +111,18 @@ function wrong(command: AdminCommand, sentence: string): CommandUsageError {
 export function formatList(lines: readonly string[], sentence: string): string {
   return lines.length > 0 ? lines.join('\n') : sentence;
 }
+
+/** Formats rows as a text table. Columns are as wide as their widest cells. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

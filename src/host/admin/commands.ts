@@ -1,5 +1,9 @@
+import { resolve } from 'node:path';
+import type { Settings } from '../../../config/index.ts';
+import { backUpEmbeddedStores } from '../../platform/stores/backup.ts';
+import { hasEmbeddedStores, type Stores } from '../../platform/stores/open.ts';
+import { readPlans } from '../../product/billing/plans.ts';
 import { ACCOUNT_COMMANDS } from './account-commands.ts';
-import { BACKUP_COMMAND } from './backup-command.ts';
 import {
   type AdminCommand,
   type CommandContext,
@@ -7,11 +11,46 @@ import {
   CommandUsageError,
   commandUsageText,
   parseArguments,
+  type StoresCommandContext,
 } from './command.ts';
 import { JOB_COMMANDS } from './job-commands.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LIVE_COMMANDS } from './live-commands.ts';
 import { WEBHOOK_COMMANDS } from './webhook-commands.ts';
+
+/** The context of the operator's commands, which run in the primary or in their own process. */
+export function createStoresContext(
+  { http, stores: settings }: Settings,
+  stores: Stores,
+): StoresCommandContext {
+  return {
+    ...stores,
+    publicUrl: http.PUBLIC_URL || `http://${http.HOST}:${http.PORT}`,
+    planIds: readPlans().map(({ id }) => id),
+    now: () => new Date(),
+    backUp: hasEmbeddedStores(settings)
+      ? (...given) => backUpEmbeddedStores(settings.DATA_DIR, ...given)
+      : undefined,
+  };
+}
+
+const BACKUP_COMMAND: AdminCommand = {
+  name: 'backup',
+  about:
+    'Copies the embedded stores into a new directory while the service runs. To go back, start the service with DATA_DIR on the copy.',
+  takes: ['DIRECTORY'],
+  async run({ words }, { backUp, onProgress }) {
+    if (backUp === undefined)
+      throw new CommandUsageError(
+        'The stores are not embedded: copy them with mongodump, and the bucket with its own tools.',
+      );
+    const { directory, objects } = await backUp(resolve(words[0] ?? ''), onProgress);
+    return {
+      data: { directory, objects },
+      text: `${directory} holds the documents and ${objects} objects. To go back, stop the service and start it with DATA_DIR=${directory}.`,
+    };
+  },
+};
 
 const COMMANDS: readonly AdminCommand[] = [
   ...ACCOUNT_COMMANDS,

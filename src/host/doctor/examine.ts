@@ -1,17 +1,18 @@
 import type { Settings } from '../../../config/index.ts';
 import { checkBrowser } from './browser.ts';
-import { checkDeliveryCache } from './delivery.ts';
-import { checkDisk } from './disk.ts';
 import { type DoctorFinding, findingsOrProblem } from './finding.ts';
-import { judgeAllocator, judgeHost } from './host.ts';
-import { readHostFacts } from './host-facts.ts';
+import { judgeAllocator, judgeHost, readHostFacts } from './host.ts';
 import { checkMongo } from './mongodb.ts';
-import { checkMail, checkPublicUrl, judgeOutboundNetwork } from './network.ts';
-import { checkObjectStore } from './objects.ts';
-import { checkPorts } from './ports.ts';
-import { checkProviders } from './providers.ts';
+import {
+  checkMail,
+  checkPorts,
+  checkProviders,
+  checkPublicUrl,
+  checkTelemetry,
+  judgeOutboundNetwork,
+} from './network.ts';
 import { checkHosts, checkRedis } from './redis.ts';
-import { checkTelemetry } from './telemetry.ts';
+import { checkDeliveryCache, checkDisk, checkObjectStore } from './storage.ts';
 
 export interface HostCheckResult {
   /** The examined part, such as `redis`. */

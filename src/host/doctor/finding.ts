@@ -40,3 +40,53 @@ export function innermostMessageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return innermostMessageOf(error.errors[0]);
   return error.cause === undefined ? error.message || error.name : innermostMessageOf(error.cause);
 }
+
+const ANSWER_TIMEOUT_MS = 5_000;
+const SAMPLES = 20;
+const SLOW_MS = 5;
+const SKEW_WARNING_MS = 2_000;
+const SKEW_PROBLEM_MS = 10_000;
+
+/** Requests an address, and returns the response without its body. */
+export async function requestAddress(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  await response.body?.cancel();
+  return response;
+}
+
+/** Measures repeated queries, in milliseconds. */
+export async function measureTimes(ask: () => Promise<unknown>): Promise<number[]> {
+  const times: number[] = [];
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const startMs = performance.now();
+    await ask();
+    times.push(performance.now() - startMs);
+  }
+  return times;
+}
+
+export function medianOf(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+}
+
+export function judgeLatency(service: string, times: readonly number[]): DoctorFinding {
+  const medianMs = medianOf(times);
+  const message = `${service} answers in ${medianMs.toFixed(2)} ms (median of ${times.length}).`;
+  return medianMs > SLOW_MS
+    ? warningFinding(message, `Put ${service} nearer to this host: every call asks it several times.`)
+    : okFinding(message);
+}
+
+/** Compares the clocks of a service and of this host, in epoch milliseconds. */
+export function judgeClock(
+  service: string,
+  itsMs: number,
+  hostsMs: number,
+  host = 'this host',
+): DoctorFinding {
+  const skewMs = Math.abs(itsMs - hostsMs);
+  const message = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;
+  const remedy = 'Synchronise both by NTP: signatures, leases and expiries depend on them.';
+  if (skewMs > SKEW_PROBLEM_MS) return problemFinding(message, remedy);
+  return skewMs > SKEW_WARNING_MS ? warningFinding(message, remedy) : okFinding(message);
+}

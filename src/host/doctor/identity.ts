@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Settings } from '../../../config/index.ts';
-import { createLinkSigner, LINK_SECRET_LOCATION, type LinkSigner } from '../../platform/http/signatures.ts';
+import { LINK_SECRET_LOCATION, LinkSigner } from '../../platform/http/signatures.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import { DOCUMENTS_FILE, hasEmbeddedStores } from '../../platform/stores/open.ts';
-import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './finding.ts';
-import { requestAddress } from './times.ts';
+import { type DoctorFinding, okFinding, problemFinding, requestAddress, warningFinding } from './finding.ts';
 
 const LINK_LIFE_MS = 60_000;
 
@@ -43,23 +42,19 @@ export async function readSignatures(stores: Settings['stores']): Promise<LinkSi
   const value = hasEmbeddedStores(stores)
     ? secretInFile(stores.DATA_DIR)
     : await secretInMongo(stores.MONGODB_URL);
-  return value === null ? null : createLinkSigner(value);
+  return value === null ? null : new LinkSigner(value);
 }
 
 /** Reads the secret from the database file, which is possible while the service uses the file. */
 function secretInFile(dataDir: string): string | null {
   const path = join(dataDir, DOCUMENTS_FILE);
   if (!existsSync(path)) return null;
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?");
-    if (tables.get(LINK_SECRET_LOCATION.collection) === undefined) return null;
-    const select = database.prepare(`SELECT body FROM "${LINK_SECRET_LOCATION.collection}" WHERE "_id" = ?`);
-    const row = select.get(LINK_SECRET_LOCATION.id);
-    return row === undefined ? null : String(JSON.parse(String(row.body)).value);
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(path, { readOnly: true });
+  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?");
+  if (tables.get(LINK_SECRET_LOCATION.collection) === undefined) return null;
+  const select = database.prepare(`SELECT body FROM "${LINK_SECRET_LOCATION.collection}" WHERE "_id" = ?`);
+  const row = select.get(LINK_SECRET_LOCATION.id);
+  return row === undefined ? null : String(JSON.parse(String(row.body)).value);
 }
 
 async function secretInMongo(url: string): Promise<string | null> {

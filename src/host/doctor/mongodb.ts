@@ -5,11 +5,13 @@ import { COLLECTIONS } from '../collections.ts';
 import {
   type DoctorFinding,
   findingsOrProblem,
+  judgeClock,
+  judgeLatency,
+  measureTimes,
   okFinding,
   problemFinding,
   warningFinding,
 } from './finding.ts';
-import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
 /** The minimum protocol version, that of MongoDB 4.2, the oldest version that the driver supports. */

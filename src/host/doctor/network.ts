@@ -1,15 +1,68 @@
+import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
 import { doStoresExist } from '../../platform/stores/open.ts';
+import { checkListenAddress } from '../processes/free-port.ts';
 import {
   type DoctorFinding,
   findingsOrProblem,
   innermostMessageOf,
   okFinding,
   problemFinding,
+  requestAddress,
   warningFinding,
 } from './finding.ts';
 import { checkPublicUrlIsOurs } from './identity.ts';
-import { answersAsDarkroom } from './ports.ts';
+
+const REMEDY = 'Stop the program that listens there, or give the service another port.';
+
+/** Checks the ports of the service: each is free, or a Darkroom listens on it. */
+export async function checkPorts({ http }: Settings): Promise<DoctorFinding[]> {
+  const { HOST, PORT, METRICS_PORT, METRICS_TOKEN } = http;
+  const api = await judgePort('PORT', HOST, PORT, answersAsDarkroom);
+  if (METRICS_PORT === 0) return [api];
+  const servesMetrics = (address: string) => servesOurMetrics(address, METRICS_TOKEN);
+  return [api, await judgePort('METRICS_PORT', HOST, METRICS_PORT, servesMetrics)];
+}
+
+async function judgePort(
+  setting: 'PORT' | 'METRICS_PORT',
+  host: string,
+  port: number,
+  isOurs: (address: string) => Promise<boolean>,
+): Promise<DoctorFinding> {
+  try {
+    await checkListenAddress(host, port, setting);
+    return okFinding(`${setting} (${port}) is free: no service runs on it.`);
+  } catch (error) {
+    const { cause } = error as Error & { cause?: NodeJS.ErrnoException };
+    if (cause?.code !== 'EADDRINUSE')
+      return problemFinding(innermostMessageOf(cause), `Correct HOST (${host}) or ${setting} (${port}).`);
+    return (await isOurs(addressOf(host, port)).catch(() => false))
+      ? okFinding(`A Darkroom listens on ${setting} (${port}).`)
+      : problemFinding(`${setting} (${port}) is taken by another program.`, REMEDY);
+  }
+}
+
+/** An address that reaches a listener on the host. */
+function addressOf(host: string, port: number): string {
+  const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
+}
+
+/** Whether a Darkroom responds: it returns the request id that was sent. */
+async function answersAsDarkroom(address: string): Promise<boolean> {
+  const id = randomUUID();
+  const response = await requestAddress(`${address}/healthz`, { 'x-request-id': id });
+  return response.headers.get('x-request-id') === id;
+}
+
+async function servesOurMetrics(address: string, token: string): Promise<boolean> {
+  const response = await fetch(`${address}/metrics`, {
+    ...(token !== '' && { headers: { authorization: `Bearer ${token}` } }),
+    signal: AbortSignal.timeout(5_000),
+  });
+  return (await response.text()).includes('darkroom_');
+}
 
 const ANSWER_TIMEOUT_MS = 5_000;
 const EVERY_ADDRESS = ['0.0.0.0/0', '::/0'];
@@ -133,4 +186,63 @@ export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Pr
     'Check SMTP_URL: its scheme (smtp or smtps), port, user and password.',
   );
   return [...server, sender];
+}
+
+const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
+
+/** Checks whether the configured addresses of model providers respond. No key is sent, and no model runs. */
+export async function checkProviders({ providers }: Settings): Promise<DoctorFinding[]> {
+  const set = ADDRESSES.filter((name) => providers[name] !== '');
+  if (set.length === 0) return [okFinding('No address of a model provider is set.')];
+  const found = await Promise.all(set.map((name) => checkAddress(name, providers[name])));
+  return found.flat();
+}
+
+/** Checks that an address responds. Any HTTP response is enough, because only real calls test a provider's key. */
+function checkAddress(name: string, url: string): Promise<DoctorFinding[]> {
+  return findingsOrProblem(
+    async () => {
+      await requestAddress(url);
+      return [okFinding(`${name} (${url}) answers.`)];
+    },
+    (reason) => `${name} (${url}) does not answer: ${reason}.`,
+    `Start the server of the models, or correct ${name}: AI ops that use it fail until then.`,
+  );
+}
+
+/** The port of OTLP over gRPC, which the service does not support. */
+const GRPC_PORT = '4317';
+
+/** Checks the receiver of traces that OpenTelemetry's standard settings name. */
+export async function checkTelemetry(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<DoctorFinding[]> {
+  const named = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const setting = named.find((name) => environment[name]);
+  const address = setting === undefined ? '' : (environment[setting] ?? '');
+  if (setting === undefined || environment.OTEL_SDK_DISABLED === 'true')
+    return [okFinding('No traces are sent.')];
+  if (!URL.canParse(address))
+    return [
+      problemFinding(
+        `${setting} (${address}) is not an address.`,
+        'Name one such as http://collector:4318, or leave it out.',
+      ),
+    ];
+  if (new URL(address).port === GRPC_PORT)
+    return [
+      warningFinding(
+        `${setting} (${address}) names port ${GRPC_PORT}, the port of gRPC: traces are sent over HTTP, and would be lost.`,
+        "Name the receiver's port for HTTP, which is 4318.",
+      ),
+    ];
+  return requestAddress(address).then(
+    () => [okFinding(`Traces are sent to ${address}.`)],
+    (error) => [
+      warningFinding(
+        `${setting} (${address}) does not answer: ${innermostMessageOf(error)}. Traces are lost.`,
+        'Start the receiver, correct the address, or leave it out.',
+      ),
+    ],
+  );
 }

@@ -1,19 +1,21 @@
 import type { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
-import { askRedis, findRedisFault } from '../../platform/stores/coordination/redis-verification.ts';
+import { askRedis, findRedisFault } from '../../platform/stores/coordination/redis-connection.ts';
 import { connectRedisCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { deploymentFingerprint, SEPARATION_ADVICE } from '../processes/deployment.ts';
 import {
   type DoctorFinding,
   findingsOrProblem,
+  judgeClock,
+  judgeLatency,
+  measureTimes,
   okFinding,
   problemFinding,
   warningFinding,
 } from './finding.ts';
 import { readSignatures } from './identity.ts';
-import { judgeClock, judgeLatency, measureTimes } from './times.ts';
 
 /** One for commands, one for messages. */
 const CONNECTIONS_PER_PROCESS = 2;

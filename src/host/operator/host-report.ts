@@ -1,7 +1,6 @@
-import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
-import type { RestartReason } from '../../platform/metrics/restarts.ts';
+import { grantedCores, hostMemoryBytes } from '../../platform/concurrency/control-group.ts';
+import type { RestartReason } from '../../platform/metrics/host.ts';
 import { type HostVerdict, type SilentProcess, verdictsOnHost } from '../admin/verdicts.ts';
-import { grantedCores } from '../processes/cpu-quota.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
 import type { HistoryMark, HistoryPart, LoadHistory } from './history.ts';
 import type { LoadRecorder } from './recorder.ts';

@@ -1,6 +1,6 @@
 import { DEFAULT_ENV_FILE } from '../../../config/env-file.ts';
+import { defaultProcessCount } from '../../platform/concurrency/control-group.ts';
 import { integerSetting, text } from '../../platform/setting.ts';
-import { defaultProcessCount } from './cpu-quota.ts';
 
 export const processesSettings = {
   PROCESSES: integerSetting({

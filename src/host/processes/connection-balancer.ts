@@ -42,8 +42,7 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
  * process that starts later would get no calls of connected clients.
  */
 export class ConnectionBalancer<T> {
-  readonly #release: (process: T, connections: number) => void;
-  readonly #clock: Clock;
+  readonly #options: BalanceOptions<T>;
   readonly #known = new Set<T>();
   /** The loads of the current round, one per process. */
   readonly #loads = new Map<T, number>();
@@ -52,8 +51,7 @@ export class ConnectionBalancer<T> {
   #before = new Map<T, number>();
 
   constructor(options: BalanceOptions<T>) {
-    this.#release = options.release;
-    this.#clock = options.clock;
+    this.#options = options;
     this.#roundMs = options.clock.elapsedMs();
   }
 
@@ -64,7 +62,7 @@ export class ConnectionBalancer<T> {
 
   /** Records the load of a process since its last heartbeat. */
   report(process: T, load: number): void {
-    const nowMs = this.#clock.elapsedMs();
+    const nowMs = this.#options.clock.elapsedMs();
     this.#loads.set(process, load);
     if (this.#loads.size === this.#known.size || nowMs - this.#roundMs >= MAX_ROUND_MS) this.#endRound(nowMs);
   }
@@ -84,7 +82,7 @@ export class ConnectionBalancer<T> {
     for (const [process, count] of now) {
       const agreed = Math.min(count, this.#before.get(process) ?? 0);
       if (agreed === 0) continue;
-      this.#release(process, agreed);
+      this.#options.release(process, agreed);
       released = true;
     }
     this.#before = released ? new Map() : now;

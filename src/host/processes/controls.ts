@@ -1,6 +1,6 @@
 import type { CapacitySetting } from '../../platform/concurrency/capacity.ts';
+import { answerProcessQuestions, askEveryProcess } from '../../platform/stores/coordination/messages.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { answerProcessQuestions, askEveryProcess } from '../../platform/stores/coordination/questions.ts';
 
 /** A command that an operator sends to the running processes of every host. */
 export type ProcessControl =

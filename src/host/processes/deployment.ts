@@ -1,7 +1,6 @@
 import type { LinkSigner } from '../../platform/http/signatures.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import type { StoresSettings } from '../../platform/stores/open.ts';
-import { storeAddressesOf } from '../../platform/stores/places.ts';
+import { type StoresSettings, storeAddressesOf } from '../../platform/stores/open.ts';
 import { MINUTE_MS } from '../../platform/values/units.ts';
 
 /**

@@ -14,30 +14,26 @@ interface HeartbeatsOptions<T> {
  * Detects hung processes. A process that is stopped, or whose event loop is blocked, serves no calls and does not end.
  */
 export class Heartbeats<T> {
-  readonly #timeoutMs: number;
-  readonly #onSilent: (process: T) => void;
-  readonly #clock: Clock;
+  readonly #options: HeartbeatsOptions<T>;
   readonly #lastMs = new Map<T, number>();
   #checkedMs: number;
   #cancel: (() => void) | undefined;
 
   constructor(options: HeartbeatsOptions<T>) {
-    this.#timeoutMs = options.timeoutMs;
-    this.#onSilent = options.onSilent;
-    this.#clock = options.clock;
+    this.#options = options;
     this.#checkedMs = options.clock.elapsedMs();
   }
 
   /** Adds a process, which must send heartbeats from then on. */
   watch(process: T): void {
-    this.#lastMs.set(process, this.#clock.elapsedMs());
+    this.#lastMs.set(process, this.#options.clock.elapsedMs());
     if (this.#cancel !== undefined) return;
-    this.#checkedMs = this.#clock.elapsedMs();
-    this.#cancel = this.#clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
+    this.#checkedMs = this.#options.clock.elapsedMs();
+    this.#cancel = this.#options.clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
   }
 
   beat(process: T): void {
-    if (this.#lastMs.has(process)) this.#lastMs.set(process, this.#clock.elapsedMs());
+    if (this.#lastMs.has(process)) this.#lastMs.set(process, this.#options.clock.elapsedMs());
   }
 
   forget(process: T): void {
@@ -50,7 +46,7 @@ export class Heartbeats<T> {
 
   /** Milliseconds since the last heartbeat of a process; 0 for a process that is not watched. */
   silentMs(process: T): number {
-    const nowMs = this.#clock.elapsedMs();
+    const nowMs = this.#options.clock.elapsedMs();
     return nowMs - (this.#lastMs.get(process) ?? nowMs);
   }
 
@@ -59,17 +55,18 @@ export class Heartbeats<T> {
    * timeout starts again.
    */
   #check(): void {
-    const nowMs = this.#clock.elapsedMs();
-    const wasPaused = nowMs - this.#checkedMs > this.#timeoutMs / 2 + HEARTBEAT_INTERVAL_MS;
+    const { timeoutMs, onSilent, clock } = this.#options;
+    const nowMs = clock.elapsedMs();
+    const wasPaused = nowMs - this.#checkedMs > timeoutMs / 2 + HEARTBEAT_INTERVAL_MS;
     this.#checkedMs = nowMs;
     for (const [process, beatMs] of this.#lastMs) {
       if (wasPaused) this.#lastMs.set(process, nowMs);
-      else if (nowMs - beatMs > this.#timeoutMs) {
+      else if (nowMs - beatMs > timeoutMs) {
         this.#lastMs.delete(process);
-        this.#onSilent(process);
+        onSilent(process);
       }
     }
     this.#cancel =
-      this.#lastMs.size === 0 ? undefined : this.#clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
+      this.#lastMs.size === 0 ? undefined : clock.after(HEARTBEAT_INTERVAL_MS, () => this.#check());
   }
 }

@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { envFile, saveSettings } from '../../../config/env-file.ts';
 import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
+import { grantedCores } from '../../platform/concurrency/control-group.ts';
 import { takeLoadSnapshot } from '../../platform/metrics/load.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { HostReporter } from '../operator/host-report.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
-import { grantedCores } from './cpu-quota.ts';
 import type { Supervisor } from './supervisor.ts';
 
 /**

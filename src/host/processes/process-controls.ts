@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { AdmissionStats } from '../../imaging/images/slots.ts';
 import type { Renders } from '../../imaging/renders/renders.ts';
+import type { SharedClock } from '../../platform/clock.ts';
 import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurrency/capacity.ts';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
-import type { SharedClock } from '../../platform/shared-clock.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
 
 /** What a process says of itself. */

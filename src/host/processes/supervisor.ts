@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, systemClock } from '../../platform/clock.ts';
-import type { RestartReason } from '../../platform/metrics/restarts.ts';
+import type { RestartReason } from '../../platform/metrics/host.ts';
 import { ConnectionBalancer } from './connection-balancer.ts';
 import {
   cannotRescueWarning,

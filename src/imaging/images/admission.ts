@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
-import { FairQueue } from '../../platform/queues/fair-queue.ts';
+import { FairQueue } from '../../platform/queues.ts';
 import { poolFullError } from './failures.ts';
 import type {
   AdmissionOptions,

@@ -1,4 +1,4 @@
-import { hostMemoryBytes } from '../../platform/concurrency/memory.ts';
+import { hostMemoryBytes } from '../../platform/concurrency/control-group.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
 /**

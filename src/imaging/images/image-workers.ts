@@ -2,7 +2,7 @@ import type { ImagePass, ImageTask, ImageTaskResult } from '../../../workers/pro
 import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { PoolMeter } from '../../platform/metrics/pools.ts';
+import type { PoolMeter } from '../../platform/metrics/work.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';

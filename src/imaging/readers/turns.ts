@@ -1,4 +1,4 @@
-import { FairQueue } from '../../platform/queues/fair-queue.ts';
+import { FairQueue } from '../../platform/queues.ts';
 
 /** The account whose turn it is, and how long it waits. */
 interface TurnTerms {

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /** What the control groups of a process (cgroups, version 2 or 1) grant it. A field is null if no group limits it. */
-export interface ControlGroupLimits {
+interface ControlGroupLimits {
   /** The CPU quota in cores, such as 0.5. */
   cores: number | null;
   memoryBytes: number | null;
@@ -108,4 +109,35 @@ function textOf(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Bytes of memory that this host may use: those of the machine, or of its control groups if they grant less. */
+export function hostMemoryBytes(): number {
+  return Math.min(totalmem(), readControlGroupLimits().memoryBytes ?? Number.POSITIVE_INFINITY);
+}
+
+/** The CPU quota of the control groups in cores, such as 0.5; null without a quota. */
+function quotaCores(): number | null {
+  return readControlGroupLimits().cores;
+}
+
+/** The cores that the service may use: those of the machine, or the quota if it is smaller. */
+export function grantedCores(quota = quotaCores(), cores = availableParallelism()): number {
+  return Math.min(cores, quota ?? cores);
+}
+
+/** The default number of processes: one per available core, and at least one. */
+export function defaultProcessCount(quota = quotaCores(), cores = availableParallelism()): number {
+  return Math.max(1, Math.floor(grantedCores(quota, cores)));
+}
+
+/** The sentence in the start log that explains the number of processes. */
+export function processCountSentence(processes: number, isSet: boolean, quota = quotaCores()): string {
+  const cores = availableParallelism();
+  const why = isSet
+    ? 'as set by PROCESSES'
+    : quota === null || quota >= cores
+      ? `one for each of ${cores} CPU cores`
+      : `the CPU quota is ${quota}`;
+  return `${processes} API ${processes === 1 ? 'process' : 'processes'}: ${why}`;
 }

@@ -1,9 +1,8 @@
+import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { forEachWithLimit } from '../queues/each-limit.ts';
+import { forEachWithLimit } from '../queues.ts';
 import { StorageFullError } from '../stores/documents/port.ts';
-import type { EventLog } from '../tracing/log.ts';
-import { type CachedFileFacts, packFile, unpackFile } from './cached-file.ts';
-import { filesToEvict, totalBytesOf } from './eviction.ts';
+import type { EventLog } from '../tracing/tracing.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
 /** The part of the space that stays used after an eviction, so that one eviction serves many writes. */
@@ -192,4 +191,65 @@ export class FileCache {
       oldestUseMs: files.length === 0 ? null : oldestUseMs,
     };
   }
+}
+
+/** What is kept beside the bytes, as JSON. */
+type CachedFileFacts = Readonly<Record<string, unknown>>;
+
+const SUM_BYTES = 4;
+const LENGTH_BYTES = 4;
+
+/**
+ * Packs a file of the cache: the CRC-32 of everything after it, the length of the facts, the facts as JSON, the bytes.
+ * The checksum detects what a disk loses or changes. A cryptographic one would take more CPU than the rest of a
+ * response.
+ */
+export function packFile(facts: CachedFileFacts, bytes: Uint8Array): Buffer {
+  const text = Buffer.from(JSON.stringify(facts));
+  const head = Buffer.alloc(SUM_BYTES + LENGTH_BYTES);
+  head.writeUInt32BE(text.length, SUM_BYTES);
+  const file = Buffer.concat([head, text, bytes]);
+  file.writeUInt32BE(crc32(file.subarray(SUM_BYTES)));
+  return file;
+}
+
+/** Unpacks a file of the cache; null if it is damaged, for example cut off by a power failure. */
+function unpackFile(file: Buffer): { facts: CachedFileFacts; bytes: Buffer } | null {
+  if (file.length < SUM_BYTES + LENGTH_BYTES) return null;
+  const content = file.subarray(SUM_BYTES);
+  if (crc32(content) !== file.readUInt32BE()) return null;
+  const end = LENGTH_BYTES + content.readUInt32BE();
+  const facts = JSON.parse(content.subarray(LENGTH_BYTES, end).toString()) as CachedFileFacts;
+  return { facts, bytes: content.subarray(end) };
+}
+
+/**
+ * The files to delete, so that the others take at most `keptBytes`. It repeatedly picks the least recently used file of
+ * the owner with the most bytes.
+ */
+export function filesToEvict(files: readonly ListedFile[], keptBytes: number): ListedFile[] {
+  const owners = [...Map.groupBy(files, ownerOf).values()].map((owned) => ({
+    bytes: totalBytesOf(owned),
+    // The least recently used file is last, where it is cheap to remove.
+    files: owned.toSorted((one, other) => other.usedMs - one.usedMs),
+  }));
+  let total = totalBytesOf(files);
+  const evicted: ListedFile[] = [];
+  while (total > keptBytes) {
+    const largest = owners.reduce((most, owner) => (owner.bytes > most.bytes ? owner : most));
+    const file = largest.files.pop();
+    if (file === undefined) break;
+    largest.bytes -= file.bytes;
+    total -= file.bytes;
+    evicted.push(file);
+  }
+  return evicted;
+}
+
+function totalBytesOf(files: readonly ListedFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function ownerOf({ path }: ListedFile): string {
+  return path.slice(0, path.indexOf('/'));
 }

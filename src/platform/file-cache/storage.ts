@@ -1,3 +1,14 @@
+import { closeSync, fstatSync, open as openFile, read as readFile } from 'node:fs';
+import { mkdir, readdir, rename, rmdir, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { randomText } from '../ids/ids.ts';
+import { forEachWithLimit } from '../queues.ts';
+import { isFileMissingError } from '../stores/objects/files.ts';
+import type { ObjectStore } from '../stores/objects/port.ts';
+import type { DiskReserve } from '../stores/objects/reserve.ts';
+import { HOUR_MS } from '../values/units.ts';
+
 /** A file as a storage lists it. */
 export interface ListedFile {
   /** `<owner>/<group>/<name>` */
@@ -26,4 +37,152 @@ export interface FileStorage {
   touch(path: string, file: Buffer): Promise<void>;
   /** @param folder `<owner>`, `<owner>/<group>`, or nothing for every file. */
   list(folder: string): Promise<ListedFile[]>;
+}
+
+/** Age from which an unfinished file counts as left over by a process that died. */
+const UNFINISHED_LIFE_MS = 60_000;
+const UNFINISHED = '.part';
+const FILES_AT_ONCE = 32;
+const MINUTE_MS = 60_000;
+
+const open = promisify(openFile);
+const read = promisify(readFile);
+
+/** Files in a directory of this host, which its processes share. The time of a file is that of its last use. */
+export class DiskStorage implements FileStorage {
+  readonly kind = 'disk';
+  readonly useResolutionMs = MINUTE_MS;
+  readonly #directory: string;
+  readonly #reserve: DiskReserve;
+
+  /** @param reserve the disk space that must stay free. */
+  constructor(directory: string, reserve: DiskReserve) {
+    this.#directory = directory;
+    this.#reserve = reserve;
+  }
+
+  read(path: string): Promise<Buffer | null> {
+    return readWhole(join(this.#directory, path)).catch(() => null);
+  }
+
+  async write(path: string, file: Buffer): Promise<void> {
+    const finished = join(this.#directory, path);
+    try {
+      await this.#writeWhole(finished, file);
+    } catch (error) {
+      // The folder mostly exists, and to make it each time would cost two more steps of the pool of threads.
+      if (!isFileMissingError(error)) throw error;
+      await mkdir(dirname(finished), { recursive: true });
+      await this.#writeWhole(finished, file);
+    }
+    this.#reserve.spend(file.length);
+  }
+
+  async remove(path: string): Promise<void> {
+    const file = join(this.#directory, path);
+    await unlink(file).catch(() => undefined);
+    // This fails if the folder still contains another file.
+    await rmdir(dirname(file)).catch(() => undefined);
+  }
+
+  async touch(path: string): Promise<void> {
+    const now = new Date();
+    await utimes(join(this.#directory, path), now, now);
+  }
+
+  async list(folder: string): Promise<ListedFile[]> {
+    const names = await readdir(join(this.#directory, folder), { recursive: true }).catch(() => []);
+    const files: ListedFile[] = [];
+    await forEachWithLimit(names, FILES_AT_ONCE, async (name) => {
+      const path = join(folder, name);
+      const found = await stat(join(this.#directory, path)).catch(() => null);
+      if (!found?.isFile()) return;
+      const { size: bytes, mtimeMs: usedMs } = found;
+      if (!name.endsWith(UNFINISHED)) files.push({ path, bytes, usedMs });
+      else if (Date.now() - usedMs > UNFINISHED_LIFE_MS) await this.remove(path);
+    });
+    return files;
+  }
+
+  /** @throws ENOENT where the folder of the file does not exist. */
+  async #writeWhole(finished: string, file: Buffer): Promise<void> {
+    const unfinished = `${finished}.${randomText(8)}${UNFINISHED}`;
+    await this.#reserve.check();
+    try {
+      await writeFile(unfinished, file);
+      await rename(unfinished, finished);
+    } catch (error) {
+      await unlink(unfinished).catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Reads a file in two thread pool operations, where fs.readFile takes four: measuring and closing an open file does not
+ * wait for the disk. Null if the file has become shorter since it was opened.
+ */
+async function readWhole(path: string): Promise<Buffer | null> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    const { bytesRead, buffer } = await read(file, Buffer.allocUnsafeSlow(size), 0, size, 0);
+    return bytesRead === size ? buffer : null;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Recording a use costs a put, so it is done at most four times a day. */
+const USE_RESOLUTION_MS = 6 * HOUR_MS;
+const TYPE = 'application/octet-stream';
+
+interface BucketStorageOptions {
+  objects: ObjectStore;
+  /** The prefix of all keys; it ends with a slash. */
+  prefix: string;
+  maxFileBytes: number;
+}
+
+/** Files in the object store, which all hosts share. The time of an object is that of its last use. */
+export class BucketStorage implements FileStorage {
+  readonly kind = 'bucket';
+  readonly useResolutionMs = USE_RESOLUTION_MS;
+  readonly #options: BucketStorageOptions;
+
+  constructor(options: BucketStorageOptions) {
+    this.#options = options;
+  }
+
+  async read(path: string): Promise<Buffer | null> {
+    const { objects, maxFileBytes } = this.#options;
+    const bytes = await objects.read(this.#keyOf(path), maxFileBytes).catch(() => null);
+    return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  async write(path: string, file: Buffer): Promise<void> {
+    await this.#options.objects.put(this.#keyOf(path), file, TYPE);
+  }
+
+  remove(path: string): Promise<void> {
+    return this.#options.objects.delete(this.#keyOf(path));
+  }
+
+  touch(path: string, file: Buffer): Promise<void> {
+    return this.write(path, file);
+  }
+
+  async list(folder: string): Promise<ListedFile[]> {
+    const { objects, prefix } = this.#options;
+    const listed = await objects.list(folder === '' ? prefix : `${prefix}${folder}/`);
+    return listed.map(({ key, bytes, storedMs }) => ({
+      path: key.slice(prefix.length),
+      bytes,
+      usedMs: storedMs,
+    }));
+  }
+
+  #keyOf(path: string): string {
+    return `${this.#options.prefix}${path}`;
+  }
 }

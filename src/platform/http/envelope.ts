@@ -1,4 +1,5 @@
 import { type Static, type TLiteral, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import type { FastifyReply } from 'fastify';
 
 /** Paging facts of a list. `total` and `page` are absent when a cursor is used. */
 export const ListPageMeta = Type.Object(
@@ -82,4 +83,13 @@ export function oneOf<T extends Array<TSchema & { properties: { object: TLiteral
     oneOf: shapes,
     discriminator: { propertyName: 'object', mapping: Object.fromEntries(mapping) },
   });
+}
+
+/**
+ * Sends 201 with the created object.
+ * @param path the path below /api/v1 of the object, or of the list that contains it; its segments are encoded.
+ * @param message a short text for a person.
+ */
+export function sendCreated(reply: FastifyReply, path: string, message: string, data: unknown): FastifyReply {
+  return reply.code(201).header('location', `/api/v1${path}`).send(successEnvelope(message, data));
 }

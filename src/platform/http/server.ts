@@ -5,25 +5,23 @@ import type { Logger } from 'pino';
 import type { SettingsOf } from '../setting.ts';
 import { installBodyReading } from './bodies/parsing.ts';
 import type { httpSettings } from './config.ts';
-import { warnOfUntrustedProxy } from './connection/client-network.ts';
+import { warnOfUntrustedProxy } from './connection/client.ts';
 import {
   answerUnparsableRequest,
+  findPathRefusal,
+  installUnreadablePaths,
   refuseConnectRequests,
   refuseExpectHeaders,
   refuseSecondHostHeader,
 } from './connection/unreadable.ts';
 import { asApiError, installErrorHandler, sendApiError } from './errors/failures.ts';
 import { installUnknownRoutes } from './errors/unknown-routes.ts';
-import { findPathRefusal, installUnreadablePaths } from './errors/unreadable-paths.ts';
 import { installValidation } from './errors/validation.ts';
-import { installAccessLog } from './hooks/access-log.ts';
-import { installCaching, installNotModified } from './hooks/caching.ts';
-import { installCompression } from './hooks/compression.ts';
+import { installCaching, installCompression, installNotModified } from './hooks/caching.ts';
 import { installCors } from './hooks/cors.ts';
-import { installMisplacedFields } from './hooks/misplaced.ts';
 import { installNegotiation } from './hooks/negotiation.ts';
-import { installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.ts';
-import { installClampedFields, installIgnoredFields } from './hooks/warnings.ts';
+import { installAccessLog, installRequestIds, RequestLog, requestIdOf } from './hooks/request-log.ts';
+import { installFieldWarnings, installMisplacedFields } from './hooks/sent-fields.ts';
 import { lazy } from './lazy.ts';
 
 /** Creates a server without routes, with the hooks and error handlers of all routes. */
@@ -44,9 +42,8 @@ export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log:
   installCaching(server);
   installCompression(server);
   installNotModified(server);
-  installIgnoredFields(server);
   installMisplacedFields(server);
-  installClampedFields(server);
+  installFieldWarnings(server);
   refuseExpectHeaders(server.server);
   refuseConnectRequests(server.server);
   return server;

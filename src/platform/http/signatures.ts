@@ -2,20 +2,6 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DeclaredCollection, DocumentStore } from '../stores/documents/port.ts';
 import { ApiError } from './errors/errors.ts';
 
-/** Signs links, which can then be used without a credential until they expire. */
-export interface LinkSigner {
-  /**
-   * Query string of a link: `expires` (epoch milliseconds) and `signature`, which covers the purpose, the subject and
-   * the expiry.
-   */
-  sign(purpose: string, subject: string, expiresAt: Date): string;
-  /**
-   * Verifies the query of a link.
-   * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
-   */
-  verify(purpose: string, subject: string, query: { expires?: string; signature?: string }, now: Date): void;
-}
-
 interface ServiceSecret {
   _id: string;
   value: string;
@@ -30,46 +16,66 @@ export const SERVICE_SECRETS_COLLECTION: DeclaredCollection = {
   onAccountDeletion: 'keep',
 };
 
-/** Opens the service's signing key. All processes of all hosts share it; the first one creates it. */
-export async function openLinkSigner(documents: DocumentStore): Promise<LinkSigner> {
-  const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS_COLLECTION);
-  const fresh = randomBytes(32).toString('base64url');
-  await secrets.updateOne(
-    { _id: LINK_SECRET_LOCATION.id },
-    { $setOnInsert: { value: fresh } },
-    { upsert: true },
-  );
-  const kept = await secrets.findOne({ _id: LINK_SECRET_LOCATION.id });
-  return createLinkSigner(kept?.value ?? fresh);
-}
+/** Signs links, which can then be used without a credential until they expire. */
+export class LinkSigner {
+  readonly #key: Buffer;
 
-/** @param secret the stored key, in base64url. */
-export function createLinkSigner(secret: string): LinkSigner {
-  const key = Buffer.from(secret, 'base64url');
-  const signatureOf = (purpose: string, subject: string, expires: string) =>
-    createHmac('sha256', key)
+  /** @param secret the stored key, in base64url. */
+  constructor(secret: string) {
+    this.#key = Buffer.from(secret, 'base64url');
+  }
+
+  /** Opens the service's signing key. All processes of all hosts share it; the first one creates it. */
+  static async open(documents: DocumentStore): Promise<LinkSigner> {
+    const secrets = await documents.collection<ServiceSecret>(SERVICE_SECRETS_COLLECTION);
+    const fresh = randomBytes(32).toString('base64url');
+    await secrets.updateOne(
+      { _id: LINK_SECRET_LOCATION.id },
+      { $setOnInsert: { value: fresh } },
+      { upsert: true },
+    );
+    const kept = await secrets.findOne({ _id: LINK_SECRET_LOCATION.id });
+    return new LinkSigner(kept?.value ?? fresh);
+  }
+
+  /**
+   * Query string of a link: `expires` (epoch milliseconds) and `signature`, which covers the purpose, the subject and
+   * the expiry.
+   */
+  sign(purpose: string, subject: string, expiresAt: Date): string {
+    const expires = String(expiresAt.getTime());
+    const signature = this.#signatureOf(purpose, subject, expires);
+    return new URLSearchParams({ expires, signature }).toString();
+  }
+
+  /**
+   * Verifies the query of a link.
+   * @throws ApiError 403 forbidden with details.reason link_expired or link_invalid.
+   */
+  verify(
+    purpose: string,
+    subject: string,
+    { expires = '', signature = '' }: { expires?: string; signature?: string },
+    now: Date,
+  ): void {
+    // Texts are compared instead of bytes: base64url can spell the same bytes in several ways, but only one is valid.
+    const given = Buffer.from(signature);
+    const expected = Buffer.from(this.#signatureOf(purpose, subject, expires));
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      throw new ApiError('forbidden', 'The signature of this link does not match: ask for a new link.', {
+        details: { reason: 'link_invalid' },
+      });
+    }
+    if (Number(expires) <= now.getTime()) {
+      throw new ApiError('forbidden', 'This link has expired: ask for a new link.', {
+        details: { reason: 'link_expired' },
+      });
+    }
+  }
+
+  #signatureOf(purpose: string, subject: string, expires: string): string {
+    return createHmac('sha256', this.#key)
       .update(JSON.stringify([purpose, subject, expires]))
       .digest('base64url');
-  return {
-    sign(purpose, subject, expiresAt) {
-      const expires = String(expiresAt.getTime());
-      const signature = signatureOf(purpose, subject, expires);
-      return new URLSearchParams({ expires, signature }).toString();
-    },
-    verify(purpose, subject, { expires = '', signature = '' }, now) {
-      // Texts are compared instead of bytes: base64url can spell the same bytes in several ways, but only one is valid.
-      const given = Buffer.from(signature);
-      const expected = Buffer.from(signatureOf(purpose, subject, expires));
-      if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-        throw new ApiError('forbidden', 'The signature of this link does not match: ask for a new link.', {
-          details: { reason: 'link_invalid' },
-        });
-      }
-      if (Number(expires) <= now.getTime()) {
-        throw new ApiError('forbidden', 'This link has expired: ask for a new link.', {
-          details: { reason: 'link_expired' },
-        });
-      }
-    },
-  };
+  }
 }

@@ -1,9 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, register } from 'prom-client';
 import type { Tracing } from '../tracing/tracing.ts';
-import { OpMeter } from './ops.ts';
-import { PoolMeter } from './pools.ts';
 import { RequestMeter } from './requests.ts';
 import { StoreMeter } from './stores.ts';
+import { OpMeter, PoolMeter } from './work.ts';
 
 /** The metrics of a process. No label ever holds an account, an id or a text of a caller. */
 export interface ProcessMeters {

@@ -1,10 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Counter } from 'prom-client';
+import type { Stores } from '../stores/open.ts';
+import { type Interceptor, wrapDocuments, wrapMethods } from '../stores/store-timeout.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { DurationHistogram } from './durations.ts';
 
 /** Records one query: its duration in seconds, and the name of its error, if any. */
-export type QueryObserver = (seconds: number, error: string | null) => void;
+type QueryObserver = (seconds: number, error: string | null) => void;
 
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
 
@@ -93,4 +95,38 @@ export function runWithinRequest(time: StoreWaitTime, callback: () => void): voi
  */
 export function storeWaitTimeOfRequest(): StoreWaitTime | undefined {
   return current.getStore();
+}
+
+/** Measures each query to the stores: its duration, and how long the current request waits for it. */
+export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
+  const of = (store: string) => (operation: string) => measuring(observerOf(store, operation));
+  return {
+    documents: wrapDocuments(stores.documents, of('documents')),
+    coordination: wrapMethods(stores.coordination, of('coordination')),
+    objects: wrapMethods(stores.objects, of('objects')),
+    close: () => stores.close(),
+  };
+}
+
+/**
+ * Returns a function that measures a query and returns its original promise, so that callers do not wait for the
+ * measurement.
+ */
+function measuring(observe: QueryObserver): Interceptor {
+  return (step) => {
+    const startMs = performance.now();
+    const answer = step();
+    if (!(answer instanceof Promise)) return answer;
+    const request = storeWaitTimeOfRequest();
+    request?.began();
+    const end = (error: string | null) => {
+      request?.ended();
+      observe((performance.now() - startMs) / 1000, error);
+    };
+    answer.then(
+      () => end(null),
+      (error) => end(error instanceof Error ? error.name : 'unknown'),
+    );
+    return answer;
+  };
 }

@@ -1,5 +1,4 @@
-import { type BlockList, isIP } from 'node:net';
-import { isPublicAddress, networksContain } from './addresses.ts';
+import { BlockList, isIP } from 'node:net';
 import {
   errorOfAbortedSignal,
   malformedTargetError,
@@ -126,4 +125,92 @@ function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   return Promise.race([lookup, aborted]).finally(() => signal.removeEventListener('abort', abort));
+}
+
+/**
+ * IANA's special-purpose registries (RFC 6890 and its updates), with multicast. The parts of a range that the registry
+ * marks as globally reachable are in GLOBALLY_REACHABLE. IPv6 needs only the ranges inside 2000::/3: nothing outside it
+ * is allocated to the public internet, which also covers ::/96 (IPv4-compatible, RFC 4291), ::ffff:0:0/96
+ * (IPv4-mapped), ::ffff:0:0:0/96 (translated, RFC 7915), 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64, RFC 6052 and 8215),
+ * 100::/64 (discard, RFC 6666), 5f00::/16 (SRv6, RFC 9602), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
+ */
+const SPECIAL_PURPOSE = blockListOf([
+  '0.0.0.0/8', // this network, RFC 791
+  '10.0.0.0/8', // private, RFC 1918
+  '100.64.0.0/10', // shared by carriers, RFC 6598
+  '127.0.0.0/8', // loopback, RFC 1122
+  '169.254.0.0/16', // link-local, RFC 3927; clouds answer metadata here
+  '172.16.0.0/12', // private, RFC 1918
+  '192.0.0.0/24', // protocol assignments, RFC 6890
+  '192.0.2.0/24', // documentation, RFC 5737
+  '192.88.99.0/24', // 6to4 relays, RFC 7526
+  '192.168.0.0/16', // private, RFC 1918
+  '198.18.0.0/15', // benchmarking, RFC 2544
+  '198.51.100.0/24', // documentation, RFC 5737
+  '203.0.113.0/24', // documentation, RFC 5737
+  '224.0.0.0/4', // multicast, RFC 5771
+  '240.0.0.0/4', // reserved and broadcast, RFC 1112 and 919
+  '2001::/23', // protocol assignments with Teredo, benchmarking and ORCHID, RFC 2928, 4380, 5180, 4843
+  '2001:db8::/32', // documentation, RFC 3849
+  '2002::/16', // 6to4, which carries an IPv4 address, RFC 3056
+  '3fff::/20', // documentation, RFC 9637
+]);
+
+const GLOBALLY_REACHABLE = blockListOf([
+  '192.0.0.9/32', // port control anycast, RFC 7723
+  '192.0.0.10/32', // TURN anycast, RFC 8155
+  '2001:1::1/128', // port control anycast, RFC 7723
+  '2001:1::2/128', // TURN anycast, RFC 8155
+  '2001:1::3/128', // service registration anycast, RFC 9665
+  '2001:3::/32', // AMT, RFC 7450
+  '2001:4:112::/48', // AS112, RFC 7535
+  '2001:20::/28', // ORCHIDv2, RFC 7343
+  '2001:30::/28', // drone identification, RFC 9374
+]);
+
+const GLOBAL_UNICAST_V6 = blockListOf(['2000::/3']);
+
+/**
+ * Matches an interface identifier of ISATAP (RFC 5214): `0:5efe` or `200:5efe` and an IPv4 address, under any prefix.
+ */
+const ISATAP = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
+
+/**
+ * Whether an IP address in text belongs to the public internet. Text that is not an address, or has a zone, does not.
+ */
+export function isPublicAddress(address: string): boolean {
+  const version = isIP(address);
+  if (version === 0 || address.includes('%')) return false;
+  if (version === 6 && (!networksContain(GLOBAL_UNICAST_V6, address) || ISATAP.test(expanded(address))))
+    return false;
+  return !networksContain(SPECIAL_PURPOSE, address) || networksContain(GLOBALLY_REACHABLE, address);
+}
+
+/** A set of networks from valid CIDRs. */
+export function blockListOf(cidrs: readonly string[]): BlockList {
+  const networks = new BlockList();
+  for (const cidr of cidrs) {
+    const [address = '', prefix] = cidr.split('/');
+    networks.addSubnet(address, Number(prefix), familyOf(address));
+  }
+  return networks;
+}
+
+/** Whether an IP address in text is in one of the networks. An IPv4-mapped address counts as the IPv4 address. */
+function networksContain(networks: BlockList, address: string): boolean {
+  return networks.check(address, familyOf(address));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}
+
+/** The address as eight groups without leading zeros, with `::` and a dotted end expanded. */
+function expanded(address: string): string {
+  const compressed = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [head = '', tail] = compressed.split('::');
+  if (tail === undefined) return head;
+  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'));
+  const zeros = 8 - groupsOf(head).length - groupsOf(tail).length;
+  return [...groupsOf(head), ...Array.from({ length: zeros }, () => '0'), ...groupsOf(tail)].join(':');
 }

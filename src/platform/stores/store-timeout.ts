@@ -1,5 +1,41 @@
 import { type DocumentStore, StoreUnavailableError } from './documents/port.ts';
-import { type Interceptor, wrapDocuments, wrapMethods } from './wrapped.ts';
+
+/** Work around one call of a method, such as a measurement: it runs the step and returns the step's answer. */
+export type Interceptor = (step: () => unknown) => unknown;
+
+/**
+ * Wraps each method of a port.
+ * @param aroundOf called once for each method, with its name.
+ */
+export function wrapMethods<P extends object>(port: P, aroundOf: (method: string) => Interceptor): P {
+  const wrapping: Record<string, unknown> = {};
+  const methods = port as Record<string, Method>;
+  for (const name of methodNames(port)) {
+    const around = aroundOf(name);
+    wrapping[name] = (...args: unknown[]) => around(() => methods[name]?.(...args));
+  }
+  return wrapping as P;
+}
+
+/** The names of the methods of an object: its own, and those of its class. */
+function methodNames(port: object): string[] {
+  const ofClass: object = Object.getPrototypeOf(port);
+  const inherited = ofClass === Object.prototype ? [] : Object.getOwnPropertyNames(ofClass);
+  return [...Object.keys(port), ...inherited.filter((name) => name !== 'constructor')];
+}
+
+/** Wraps each method of documents and of their collections. */
+export function wrapDocuments(
+  documents: DocumentStore,
+  aroundOf: (method: string) => Interceptor,
+): DocumentStore {
+  return {
+    ...wrapMethods(documents, aroundOf),
+    collection: async (spec) => wrapMethods(await documents.collection(spec), aroundOf),
+  };
+}
+
+type Method = (...args: unknown[]) => unknown;
 
 interface StoreTimeoutOptions {
   /** The name of the store in an error. */
@@ -16,15 +52,11 @@ interface StoreTimeoutOptions {
  * step that timed out may still be executed.
  */
 export class StoreTimeout {
-  readonly #name: string;
-  readonly #longestMs: number;
-  readonly #silentMs: number;
+  readonly #options: StoreTimeoutOptions;
   #isSilent = false;
 
   constructor(options: StoreTimeoutOptions) {
-    this.#name = options.name;
-    this.#longestMs = options.longestMs;
-    this.#silentMs = options.silentMs;
+    this.#options = options;
   }
 
   /**
@@ -32,13 +64,14 @@ export class StoreTimeout {
    * @throws StoreUnavailableError when there is no response in time; any error of the step.
    */
   run<T>(step: () => Promise<T>): Promise<T> {
-    const limitMs = this.#isSilent ? this.#silentMs : this.#longestMs;
+    const { name, longestMs, silentMs } = this.#options;
+    const limitMs = this.#isSilent ? silentMs : longestMs;
     return new Promise<T>((resolve, reject) => {
       let isAnswered = false;
       const giveUp = () => {
         if (isAnswered) return;
         this.#isSilent = true;
-        reject(new StoreUnavailableError(`${this.#name} did not answer within ${limitMs} ms.`));
+        reject(new StoreUnavailableError(`${name} did not answer within ${limitMs} ms.`));
       };
       // A process that had no CPU may not have read the response yet, so its input is read before the step fails.
       const timer = setTimeout(() => setImmediate(giveUp), limitMs);

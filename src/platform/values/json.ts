@@ -46,3 +46,8 @@ function joinedStart<T>(
   }
   return `${text}${close}`;
 }
+
+/** The distinct values in order. Two values are equal if their JSON is. */
+export function distinctValues<T>(values: readonly T[]): T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+}

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema } from '../../platform/http/documented.ts';
+import { componentSchema } from '../../platform/http/fields.ts';
 
 const unlimited = '-1 when unlimited.';
 

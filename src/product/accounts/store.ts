@@ -1,4 +1,4 @@
-import { deleteExpiredBatch } from '../../platform/stores/documents/expiry.ts';
+import { deleteExpiredBatch } from '../../platform/periodic-tasks.ts';
 import {
   type DeclaredCollection,
   type DocumentCollection,

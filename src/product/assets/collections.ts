@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
-import { createRowWriter, streamList } from '../../platform/http/paging/streamed-list.ts';
+import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../platform/http/envelope.ts';
+import { createRowWriter, streamList } from '../../platform/http/lists.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import {
   type DeclaredCollection,

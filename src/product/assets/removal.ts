@@ -1,6 +1,6 @@
-import { forEachWithLimit } from '../../platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../platform/queues.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
-import type { EventLog } from '../../platform/tracing/log.ts';
+import type { EventLog } from '../../platform/tracing/tracing.ts';
 import type { AssetDocument } from './asset.ts';
 import type { AssetRecordCache } from './content/reader.ts';
 import type { AssetQuota } from './quota.ts';

@@ -1,5 +1,5 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { hasMoreCharacters } from '../../platform/values/lengths.ts';
+import { hasMoreCharacters } from '../../platform/http/fields.ts';
 import { LINK_LIFE_SECONDS } from './limits.ts';
 import { type AssetLinkQuery, MAX_ASSET_NAME_CHARACTERS } from './schema.ts';
 

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ImageObject, ImageTags, PALETTE_SIZE } from '../../imaging/images/image-object.ts';
 import { READABLE_MEDIA_TYPES } from '../../imaging/images/source.ts';
-import { componentSchema, HTTP_ADDRESS_PATTERN } from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { componentSchema, HTTP_ADDRESS_PATTERN } from '../../platform/http/fields.ts';
+import { PagingQuery } from '../../platform/http/lists.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from './likeness.ts';
 import { LINK_LIFE_SECONDS, MAX_UPLOAD_BYTES, MIN_TICKET_LIFE_MS, UPLOAD_URL_LIFE_MS } from './limits.ts';
 

@@ -6,7 +6,7 @@ import {
   readListPage,
   requestedPageNumber,
   requestedPageSize,
-} from '../../platform/http/paging/paging.ts';
+} from '../../platform/http/lists.ts';
 import { smallestIdAt } from '../../platform/ids/ids.ts';
 import {
   type DeclaredCollection,

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { componentSchema, DATE_OR_INSTANT_PATTERN } from '../../platform/http/fields.ts';
+import { PagingQuery } from '../../platform/http/lists.ts';
 
 const count = (description: string) => Type.Integer({ format: 'int64', description });
 

@@ -1,5 +1,5 @@
-import { forEachWithLimit } from '../../platform/queues/each-limit.ts';
-import { deleteExpiredBatch } from '../../platform/stores/documents/expiry.ts';
+import { deleteExpiredBatch } from '../../platform/periodic-tasks.ts';
+import { forEachWithLimit } from '../../platform/queues.ts';
 import {
   type DeclaredCollection,
   type DocumentCollection,

@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { distinctValues } from '../../platform/values/distinct.ts';
-import { parseJsonOrUndefined } from '../../platform/values/json.ts';
+import { distinctValues, parseJsonOrUndefined } from '../../platform/values/json.ts';
 import type { Op } from './op.ts';
 
 const WHOLE_NUMBER = /^-?\d+$/;

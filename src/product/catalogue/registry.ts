@@ -1,6 +1,6 @@
 import { findOperation, OPERATIONS } from '../../../workers/image/operations/index.ts';
 import type { OperationStep } from '../../../workers/protocol.ts';
-import { mendsAtSentFields, type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
+import { mendsAtSentFields, type SentField, sentFieldAt } from '../../platform/http/errors/errors.ts';
 import { suggestWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { etagOfData } from '../../platform/http/hooks/compression.ts';
+import { etagOfData } from '../../platform/http/hooks/caching.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Plan } from '../billing/plans.ts';

@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema } from '../../platform/http/documented.ts';
-import { oneOfField } from '../../platform/http/fields.ts';
+import { componentSchema, oneOfField } from '../../platform/http/fields.ts';
 import { ImageModelPrice } from '../models/schema.ts';
 
 const ByPlan = Type.Record(Type.String(), Type.Integer());

@@ -1,4 +1,4 @@
-import type { SentField } from '../../platform/http/errors/sent-field.ts';
+import type { SentField } from '../../platform/http/errors/errors.ts';
 import { NO_WORD, type SuggestedWord, suggestWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';

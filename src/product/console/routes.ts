@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendStaticContent } from '../../platform/http/hooks/compression.ts';
+import { sendStaticContent } from '../../platform/http/hooks/caching.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
 import { CONSOLE_CONTENT_POLICY } from './policy.ts';

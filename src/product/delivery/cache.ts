@@ -1,14 +1,13 @@
 import { join } from 'node:path';
-import { BucketStorage } from '../../platform/file-cache/bucket-storage.ts';
-import { DiskStorage } from '../../platform/file-cache/disk-storage.ts';
 import { FileCache } from '../../platform/file-cache/file-cache.ts';
+import { BucketStorage, DiskStorage } from '../../platform/file-cache/storage.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import {
   DiskReserve,
   MAX_RESERVED_DISK_SHARE,
   readDiskSpace,
 } from '../../platform/stores/objects/reserve.ts';
-import type { EventLog } from '../../platform/tracing/log.ts';
+import type { EventLog } from '../../platform/tracing/tracing.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
 /** The prefix of the keys of delivered pictures, if they are stored in a bucket. */

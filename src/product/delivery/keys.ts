@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../platform/http/envelope.ts';
 import { newId, randomText } from '../../platform/ids/ids.ts';
 import {
   type DeclaredCollection,

@@ -2,8 +2,13 @@ import type { Size } from '../../../workers/formats/size.ts';
 import type { ImagePass } from '../../../workers/protocol.ts';
 import { forecastPasses } from '../../imaging/images/preview.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
-import { ApiError, exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
+import {
+  ApiError,
+  exclusive,
+  invalidParamError,
+  type SentField,
+  sentFieldAt,
+} from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';

@@ -4,7 +4,7 @@ import { readImageHeader } from '../../imaging/images/header/header.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { StoredFile } from '../../imaging/images/source.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { OpMeter } from '../../platform/metrics/ops.ts';
+import type { OpMeter } from '../../platform/metrics/work.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import { DAY_MS, HOUR_MS } from '../../platform/values/units.ts';
 import type { AssetReader } from '../assets/content/reader.ts';

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { refuseUnreadablePaths } from '../../platform/http/connection/unreadable.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { asApiError } from '../../platform/http/errors/failures.ts';
-import { refuseUnreadablePaths } from '../../platform/http/errors/unreadable-paths.ts';
 import { isEtagMatch } from '../../platform/http/hooks/caching.ts';
 import { answerPreflight, openToEveryOrigin, varyBy } from '../../platform/http/hooks/cors.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema } from '../../platform/http/documented.ts';
+import { componentSchema } from '../../platform/http/fields.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 import { ADDRESS_EXTENSIONS } from './address.ts';
 

@@ -1,10 +1,14 @@
 import type { FastifyInstance } from 'fastify';
-import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import {
+  envelopeSchemaOf,
+  pageSchemaOf,
+  sendCreated,
+  successEnvelope,
+} from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { hasMoreCharacters } from '../../platform/http/fields.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import { hasMoreCharacters } from '../../platform/values/lengths.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import {
   FEEDBACK_KINDS,

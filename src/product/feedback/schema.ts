@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema, NOT_BLANK_PATTERN } from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { componentSchema, NOT_BLANK_PATTERN } from '../../platform/http/fields.ts';
+import { PagingQuery } from '../../platform/http/lists.ts';
 
 export const FEEDBACK_KINDS = ['capability_gap', 'bug', 'other'] as const;
 export const MAX_FEEDBACK_MESSAGE_CHARACTERS = 4000;

@@ -1,4 +1,4 @@
-import { type ListPage, type PagingQuery, readListPage } from '../../platform/http/paging/paging.ts';
+import { type ListPage, type PagingQuery, readListPage } from '../../platform/http/lists.ts';
 import { newId } from '../../platform/ids/ids.ts';
 import {
   type DeclaredCollection,

@@ -1,7 +1,7 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
-import type { EventLog } from '../../platform/tracing/log.ts';
+import type { EventLog } from '../../platform/tracing/tracing.ts';
 import type { JobAssets } from '../assets/open.ts';
 import type { JobHolds } from '../billing/holds.ts';
 import type { EventOutbox } from '../events/open.ts';

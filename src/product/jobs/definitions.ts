@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
-import { distinctValues } from '../../platform/values/distinct.ts';
+import { distinctValues } from '../../platform/values/json.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { CheckedVariant } from '../catalogue/plan/job.ts';
 import type { ItemInputKind, PlanSegment } from '../catalogue/plan/plan.ts';

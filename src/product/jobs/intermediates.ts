@@ -1,5 +1,5 @@
 import { randomText } from '../../platform/ids/ids.ts';
-import { forEachWithLimit } from '../../platform/queues/each-limit.ts';
+import { forEachWithLimit } from '../../platform/queues.ts';
 import type { JobsContext } from './context.ts';
 import type { JobDocument } from './job.ts';
 

@@ -1,4 +1,4 @@
-import type { ListPage, PagingQuery } from '../../platform/http/paging/paging.ts';
+import type { ListPage, PagingQuery } from '../../platform/http/lists.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CONSOLE_USAGE_KEY, type UsageSource } from '../billing/usage.ts';
 import type { ReadPresetUsage } from '../presets/responses.ts';

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { openZipArchive, type ZipArchive, type ZipArchiveEntry } from '../../platform/archive.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
-import type { ByteRange } from '../../platform/values/byte-range.ts';
+import type { ByteRange } from '../../platform/stores/objects/port.ts';
 import { type CallGate, MAX_CONCURRENT_DOWNLOADS } from '../accounts/gate/gate.ts';
 import { type AccountLinks, isSignedLinkRequest } from '../assets/content/links.ts';
 import { sendFileOrRange } from '../assets/content/sending.ts';

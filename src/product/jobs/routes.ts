@@ -1,8 +1,13 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
-import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeSchemaOf, oneOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { clientGoneSignal } from '../../platform/http/connection/client.ts';
+import {
+  envelopeSchemaOf,
+  oneOf,
+  pageSchemaOf,
+  sendCreated,
+  successEnvelope,
+} from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { isDryRun } from '../../platform/http/fields.ts';
 import { idempotencyKeyOf } from '../../platform/http/hooks/idempotency.ts';
@@ -171,12 +176,8 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
       const submitted = await submit(caller, order, { key: idempotencyKeyOf(request) });
       await warn(options, order, reply);
       if (submitted.isReplayed) reply.header('idempotency-replayed', 'true');
-      const { job, code } = await waitIfAsked(
-        options,
-        request,
-        reply,
-        await reading.cleanedUp(submitted.job),
-      );
+      const cleanedUp = await reading.cleanedUp(submitted.job);
+      const { job, code } = await waitIfAsked(options, request, reply, cleanedUp);
       reply.header('location', `/api/v1/jobs/${job._id}`);
       const answer = await readFull(options, job, view);
       // The items that an answer shows have told their warnings, if the job has ended meanwhile.
@@ -331,8 +332,7 @@ async function waitIfAsked(
   job: JobDocument,
 ) {
   const waitMs = waitOf(request);
-  const isHeld = waitMs > 0 && job.totalItems === 1;
-  if (!isHeld) return { job, code: 201 };
+  if (waitMs <= 0 || job.totalItems !== 1) return { job, code: 201 };
   const read = () => lifecycle.reading.find(job.accountId, job._id);
   const client = clientGoneSignal(reply);
   const ended = await waits.untilEnded(job._id, waitMs, { client, read, known: job }).catch(() => job);

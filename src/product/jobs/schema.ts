@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import {
   anyObjectField,
   anyValueField,
+  DATE_OR_INSTANT_PATTERN,
   dryRunQueryFields,
   flagField,
   instant,
@@ -13,7 +13,7 @@ import {
   text,
 } from '../../platform/http/fields.ts';
 import type { ClampBounds } from '../../platform/http/hooks/warnings.ts';
-import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { PagingQuery } from '../../platform/http/lists.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { JOB_TYPES } from '../catalogue/plan/job.ts';
 import { RequestedPromptSubjects, RequestedStepList } from '../catalogue/plan/step.ts';

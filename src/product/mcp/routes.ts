@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
-import { clientGoneSignal } from '../../platform/http/connection/client-gone.ts';
+import { clientGoneSignal } from '../../platform/http/connection/client.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { InProcessCalls } from './in-process.ts';

@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import data from '../../../config/models.json' with { type: 'json' };
 import { checkDataFile, exactObjectSchema } from '../../platform/checked-data.ts';
-import type { SentField } from '../../platform/http/errors/sent-field.ts';
+import type { SentField } from '../../platform/http/errors/errors.ts';
 import { suggestWord } from '../../platform/http/errors/violations.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { componentSchema } from '../../platform/http/documented.ts';
+import { componentSchema } from '../../platform/http/fields.ts';
 
 const sandbox = Type.Optional(
   Type.Boolean({

@@ -1,11 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { declareChangeRoute } from '../../platform/http/changes.ts';
-import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../platform/http/envelope.ts';
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { importResultSchema, sendImportResult } from '../../platform/http/paging/imports.ts';
-import { createRowWriter, streamList } from '../../platform/http/paging/streamed-list.ts';
+import {
+  createRowWriter,
+  importResultSchema,
+  sendImportResult,
+  streamList,
+} from '../../platform/http/lists.ts';
+import { declareChangeRoute } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { presetNotFoundError, presetVersionNotFoundError } from './errors.ts';

@@ -5,7 +5,7 @@ import {
   UNRESERVED_SLUG_PATTERN,
   VERSION_NUMBER_PATTERN,
   VERSIONED_REFERENCE_PATTERN,
-} from '../../platform/http/documented.ts';
+} from '../../platform/http/fields.ts';
 import { SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import {
   MAX_SUBJECTS,

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { FairMutex } from '../../platform/queues/one-at-a-time.ts';
+import { FairMutex } from '../../platform/queues.ts';
 
 const THREAD = new URL('../../../workers/models/schemas.ts', import.meta.url);
 const THREAD_HEAP_MEGABYTES = 128;

@@ -1,4 +1,4 @@
-import { FairQueue } from '../../platform/queues/fair-queue.ts';
+import { FairQueue } from '../../platform/queues.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 
 /** The lease of a slot. It frees the slots of a dead process; a living process renews it in time. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { sendStaticContent } from '../../platform/http/hooks/compression.ts';
+import { sendStaticContent } from '../../platform/http/hooks/caching.ts';
 import { varyBy } from '../../platform/http/hooks/cors.ts';
 import { preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { lazy } from '../../platform/http/lazy.ts';

@@ -1,4 +1,4 @@
-import { countPhrase } from '../../platform/http/errors/expectation.ts';
+import { countPhrase } from '../../platform/http/errors/violations.ts';
 import type { DocumentNode } from '../../platform/http/openapi/document.ts';
 import type { DocumentedField } from '../../platform/pages/page.ts';
 

@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { componentSchema, DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import {
   anyValueField,
+  componentSchema,
+  DATE_OR_INSTANT_PATTERN,
   flagField,
   instant,
   int32Field,
@@ -10,7 +11,7 @@ import {
   oneOfField,
   text,
 } from '../../platform/http/fields.ts';
-import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { PagingQuery } from '../../platform/http/lists.ts';
 
 const refusal = {
   code: text('The code of the error.'),

@@ -7,12 +7,12 @@ import {
   parseCursor,
   requestedPageNumber,
   requestedPageSize,
-} from '../../platform/http/paging/paging.ts';
+} from '../../platform/http/lists.ts';
 import {
   answerProcessQuestions,
   askEveryProcess,
   type MessageChannels,
-} from '../../platform/stores/coordination/questions.ts';
+} from '../../platform/stores/coordination/messages.ts';
 import { sortBy } from '../../platform/stores/documents/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { KeptRequest } from './kept-request.ts';

@@ -5,7 +5,7 @@ import {
   parseCursor,
   requestedPageNumber,
   requestedPageSize,
-} from '../../platform/http/paging/paging.ts';
+} from '../../platform/http/lists.ts';
 import { isBuiltInReference, parseVersionedReference } from '../../platform/ids/slugs.ts';
 import { sortBy } from '../../platform/stores/documents/port.ts';
 import {

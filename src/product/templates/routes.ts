@@ -1,10 +1,18 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { declareChangeRoute } from '../../platform/http/changes.ts';
-import { sendCreated } from '../../platform/http/created.ts';
-import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
-import { importResultSchema, sendImportResult } from '../../platform/http/paging/imports.ts';
-import { createRowWriter, streamList } from '../../platform/http/paging/streamed-list.ts';
+import {
+  envelopeSchemaOf,
+  pageSchemaOf,
+  sendCreated,
+  successEnvelope,
+} from '../../platform/http/envelope.ts';
+import {
+  createRowWriter,
+  importResultSchema,
+  sendImportResult,
+  streamList,
+} from '../../platform/http/lists.ts';
+import { declareChangeRoute } from '../../platform/http/slice.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { checkImportEntryCount, partitionEntries } from '../versioned-resources/importing.ts';
 import { templateNotFoundError } from './errors.ts';

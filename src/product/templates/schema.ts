@@ -4,8 +4,8 @@ import {
   NOT_BLANK_PATTERN,
   UNRESERVED_SLUG_PATTERN,
   VERSIONED_REFERENCE_PATTERN,
-} from '../../platform/http/documented.ts';
-import { PagingQuery } from '../../platform/http/paging/paging.ts';
+} from '../../platform/http/fields.ts';
+import { PagingQuery } from '../../platform/http/lists.ts';
 import { MAX_SLUG_CHARACTERS, SLUG_PATTERN } from '../../platform/ids/slugs.ts';
 import { TEMPLATE_VARIABLE_PATTERN } from './placeholders.ts';
 

@@ -7,7 +7,7 @@ import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-bo
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { misplacedIn } from '../../platform/http/hooks/misplaced.ts';
+import { misplacedIn } from '../../platform/http/hooks/sent-fields.ts';
 import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
 import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../platform/values/json.ts';

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { forecastPasses, type Preview } from '../../imaging/images/preview.ts';
-import { componentSchema } from '../../platform/http/documented.ts';
 import { successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
+import { componentSchema } from '../../platform/http/fields.ts';
 import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { RunAllowance } from '../billing/allowance.ts';

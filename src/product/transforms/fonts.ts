@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { ImagePass, TransformTaskResult } from '../../../workers/protocol.ts';
 import type { InstalledFonts, RequestedText } from '../../imaging/fonts/fonts.ts';
-import { componentSchema } from '../../platform/http/documented.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { componentSchema } from '../../platform/http/fields.ts';
 import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 
 const FontFamily = componentSchema('FontFamily', {

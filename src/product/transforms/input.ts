@@ -14,8 +14,7 @@ import { type ApiError, exclusive, invalidParamError } from '../../platform/http
 import type { MendableCall } from '../../platform/http/errors/mends.ts';
 import { type FieldHint, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
-import { misplacedIn } from '../../platform/http/hooks/misplaced.ts';
-import { fieldNamesOf } from '../../platform/http/hooks/warnings.ts';
+import { fieldNamesOf, misplacedIn } from '../../platform/http/hooks/sent-fields.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';

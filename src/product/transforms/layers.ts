@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { LayerFiles } from '../../imaging/images/image-call.ts';
 import type { AdditionalFile } from '../../platform/http/bodies/multipart.ts';
-import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
+import {
+  ApiError,
+  invalidParamError,
+  type SentField,
+  sentFieldAt,
+} from '../../platform/http/errors/errors.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { GivenParameters } from '../catalogue/op.ts';
 import { type RequestedStep, secondPictureFieldOf } from '../catalogue/plan/sent-step.ts';

@@ -1,11 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Renders } from '../../imaging/renders/renders.ts';
-import { VERSIONED_REFERENCE_PATTERN } from '../../platform/http/documented.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { type FieldHint, suggestWord } from '../../platform/http/errors/violations.ts';
-import { dryRunQueryFields, isDryRun } from '../../platform/http/fields.ts';
+import { dryRunQueryFields, isDryRun, VERSIONED_REFERENCE_PATTERN } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeFormatName } from '../catalogue/checks/spelling.ts';

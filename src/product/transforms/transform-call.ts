@@ -2,8 +2,13 @@ import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { ImagePass } from '../../../workers/protocol.ts';
-import { type ApiError, exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
+import {
+  type ApiError,
+  exclusive,
+  invalidParamError,
+  type SentField,
+  sentFieldAt,
+} from '../../platform/http/errors/errors.ts';
 import { createCheck } from '../../platform/http/errors/validation.ts';
 import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';

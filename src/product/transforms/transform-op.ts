@@ -1,5 +1,9 @@
-import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { type SentField, sentFieldAt } from '../../platform/http/errors/sent-field.ts';
+import {
+  type ApiError,
+  invalidParamError,
+  type SentField,
+  sentFieldAt,
+} from '../../platform/http/errors/errors.ts';
 import type { SuggestedWord } from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
 import { findOp } from '../catalogue/index.ts';

@@ -7,7 +7,7 @@ import {
   Type,
 } from '@sinclair/typebox';
 import { dryRunQueryFields } from '../../platform/http/fields.ts';
-import { distinctValues } from '../../platform/values/distinct.ts';
+import { distinctValues } from '../../platform/values/json.ts';
 import { OPS, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
 import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';

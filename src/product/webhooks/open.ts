@@ -5,7 +5,7 @@ import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
-import type { EventLog } from '../../platform/tracing/log.ts';
+import type { EventLog } from '../../platform/tracing/tracing.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { EVENTS_WRITTEN_CHANNEL, type EventOutbox } from '../events/open.ts';
 import type { webhooksSettings } from './config.ts';

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DATE_OR_INSTANT_PATTERN } from '../../platform/http/documented.ts';
-import { oneOfField } from '../../platform/http/fields.ts';
-import { PagingQuery } from '../../platform/http/paging/paging.ts';
+import { DATE_OR_INSTANT_PATTERN, oneOfField } from '../../platform/http/fields.ts';
+import { PagingQuery } from '../../platform/http/lists.ts';
 import { EVENT_TYPES, JOB_EVENT_TYPES } from '../events/event.ts';
 
 const MAX_URL_CHARACTERS = 2048;

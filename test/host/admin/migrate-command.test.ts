@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { runMigrateCommand } from '../../../src/host/admin/migrate-command.ts';
+import { runMigrateCommand } from '../../../src/host/admin/migration.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import { S3ObjectStore } from '../../../src/platform/stores/objects/s3.ts';

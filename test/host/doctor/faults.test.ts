@@ -7,27 +7,29 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { checkBrowser, judgeBrowserSandbox } from '../../../src/host/doctor/browser.ts';
-import { judgeDeliveryCache } from '../../../src/host/doctor/delivery.ts';
-import {
-  checkDisk,
-  checkTemporaryFolder,
-  judgeDatabaseIntegrity,
-  judgeDiskKind,
-  judgeFreeSpace,
-  judgeWriteTime,
-} from '../../../src/host/doctor/disk.ts';
-import { judgeAllocator, judgeHost } from '../../../src/host/doctor/host.ts';
-import type { HostFacts } from '../../../src/host/doctor/host-facts.ts';
+import { type HostFacts, judgeAllocator, judgeHost } from '../../../src/host/doctor/host.ts';
 import { checkMongo, judgeMongoServer, judgeWriteConcern } from '../../../src/host/doctor/mongodb.ts';
 import {
   checkMail,
+  checkProviders,
   checkPublicUrl,
   judgeOutboundNetwork,
   judgeReverseProxy,
 } from '../../../src/host/doctor/network.ts';
-import { checkObjectStore } from '../../../src/host/doctor/objects.ts';
-import { checkProviders } from '../../../src/host/doctor/providers.ts';
-import { defaultProcessCount, processCountSentence } from '../../../src/host/processes/cpu-quota.ts';
+import {
+  checkDisk,
+  checkObjectStore,
+  checkTemporaryFolder,
+  judgeDatabaseIntegrity,
+  judgeDeliveryCache,
+  judgeDiskKind,
+  judgeFreeSpace,
+  judgeWriteTime,
+} from '../../../src/host/doctor/storage.ts';
+import {
+  defaultProcessCount,
+  processCountSentence,
+} from '../../../src/platform/concurrency/control-group.ts';
 import { serve } from '../../support/loopback.ts';
 import { finds } from './finds.ts';
 

@@ -3,10 +3,8 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { judgeTestedRender } from '../../../src/host/doctor/browser.ts';
-import { judgeInodes } from '../../../src/host/doctor/disk.ts';
-import { judgeUnreachableAddress } from '../../../src/host/doctor/network.ts';
-import { checkPorts } from '../../../src/host/doctor/ports.ts';
-import { checkTelemetry } from '../../../src/host/doctor/telemetry.ts';
+import { checkPorts, checkTelemetry, judgeUnreachableAddress } from '../../../src/host/doctor/network.ts';
+import { judgeInodes } from '../../../src/host/doctor/storage.ts';
 import { serve } from '../../support/loopback.ts';
 import { finds } from './finds.ts';
 

@@ -3,17 +3,17 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { startPrivateRedis } from '../../../bench/services/redis.ts';
 import { readSettings } from '../../../config/index.ts';
+import { judgeLatency } from '../../../src/host/doctor/finding.ts';
 import {
   checkHosts,
   checkRedis,
   judgeRedisConnections,
   judgeRedisVersion,
 } from '../../../src/host/doctor/redis.ts';
-import { judgeLatency } from '../../../src/host/doctor/times.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { deploymentFingerprint, holdRedisPrefix } from '../../../src/host/processes/deployment.ts';
-import { createLinkSigner } from '../../../src/platform/http/signatures.ts';
-import { verifyRedis } from '../../../src/platform/stores/coordination/redis-verification.ts';
+import { LinkSigner } from '../../../src/platform/http/signatures.ts';
+import { verifyRedis } from '../../../src/platform/stores/coordination/redis-connection.ts';
 import { connectRedisCoordination } from '../../../src/platform/stores/open.ts';
 import { finds } from './finds.ts';
 
@@ -141,7 +141,7 @@ t.test('a deployment is told by its documents and their database, however its UR
   const key = Buffer.alloc(32, 1).toString('base64url');
   const markOf = (url: string, secret = key) =>
     deploymentFingerprint(
-      createLinkSigner(secret),
+      new LinkSigner(secret),
       settingsOf({ REDIS_URL: 'redis://r', MONGODB_URL: url }).stores,
     );
   const mark = markOf('mongodb://one:27017,two:27017/darkroom?replicaSet=rs0');

@@ -6,7 +6,7 @@ import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { checkBrowser } from '../../../src/host/doctor/browser.ts';
 import { checkPublicUrl } from '../../../src/host/doctor/network.ts';
-import { openLinkSigner } from '../../../src/platform/http/signatures.ts';
+import { LinkSigner } from '../../../src/platform/http/signatures.ts';
 import { openEmbeddedDocuments } from '../../../src/platform/stores/documents/embedded/actor.ts';
 import { startWholeService } from '../../support/whole-service.ts';
 
@@ -24,7 +24,7 @@ t.test('a public address is told apart from that of another service', async (t) 
   const documents = openEmbeddedDocuments(join(elsewhere, 'documents.sqlite'));
   await documents.ping();
   t.match(await found(elsewhere), { state: 'warning' }, 'a database that no service has begun');
-  await openLinkSigner(documents);
+  await LinkSigner.open(documents);
   await documents.close();
   t.match(await found(elsewhere), {
     state: 'problem',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import sharp from 'sharp';
 import t from 'tap';
-import { grantedCores } from '../../../src/host/processes/cpu-quota.ts';
+import { grantedCores } from '../../../src/platform/concurrency/control-group.ts';
 import { mountDisk } from '../../support/disk.ts';
 import { until } from '../../support/whole-service.ts';
 import { openPlanted } from './planted.ts';

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import t from 'tap';
-import { chooseAllocator } from '../../../src/host/processes/allocator.ts';
+import { chooseAllocator } from '../../../src/host/processes/memory.ts';
 
 t.test("the system's allocator is started with few arenas", async (t) => {
   t.strictSame(chooseAllocator('system'), { name: 'system', environment: { MALLOC_ARENA_MAX: '2' } });

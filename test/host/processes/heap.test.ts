@@ -1,7 +1,7 @@
 // needs: nothing
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { v8HeapOptions } from '../../../src/host/processes/heap.ts';
+import { v8HeapOptions } from '../../../src/host/processes/memory.ts';
 
 /** Megabytes to which the young generation of a process with these options grows while objects die late. */
 function youngMegabytes(options: readonly string[]): number {

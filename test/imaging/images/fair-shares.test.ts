@@ -3,7 +3,7 @@ import { getPriority } from 'node:os';
 import t, { type Test } from 'tap';
 import type { TransformCall } from '../../../src/imaging/images/image-call.ts';
 import type { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import type { PoolMeter } from '../../../src/platform/metrics/pools.ts';
+import type { PoolMeter } from '../../../src/platform/metrics/work.ts';
 import type { OperationStep } from '../../../workers/protocol.ts';
 import type { ManualClock } from '../../support/clock.ts';
 import { pngOf, svgOf } from './files.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import sharp, { type Sharp } from 'sharp';
 import t from 'tap';
 import { prepareZXingModule, type WriteInputBarcodeFormat, writeBarcode } from 'zxing-wasm/writer';
-import { findProgram } from '../../../bench/services/programs.ts';
+import { findProgram } from '../../../bench/services/server.ts';
 import { readSettings } from '../../../config/index.ts';
 import { configureFontconfig } from '../../../src/imaging/fonts/fontconfig.ts';
 import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';

@@ -3,10 +3,8 @@ import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { BucketStorage } from '../../../src/platform/file-cache/bucket-storage.ts';
-import { DiskStorage } from '../../../src/platform/file-cache/disk-storage.ts';
-import { filesToEvict } from '../../../src/platform/file-cache/eviction.ts';
-import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
+import { FileCache, filesToEvict } from '../../../src/platform/file-cache/file-cache.ts';
+import { BucketStorage, DiskStorage } from '../../../src/platform/file-cache/storage.ts';
 import { FileObjectStore } from '../../../src/platform/stores/objects/files.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { fileCacheContract, place } from './contract.ts';

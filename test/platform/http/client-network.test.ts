@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { clientNetworkOf } from '../../../src/platform/http/connection/client-network.ts';
+import { clientNetworkOf } from '../../../src/platform/http/connection/client.ts';
 
 t.test('windows count IPv4 by address and IPv6 by its /64, however it is spelt', async (t) => {
   const rows = [

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import t from 'tap';
-import { withFullFileName } from '../../../src/platform/http/bodies/file-names.ts';
+import { withFullFileName } from '../../../src/platform/http/bodies/form-parser.ts';
 import { sharedServer } from '../../support/harness.ts';
 
 const server = await sharedServer();

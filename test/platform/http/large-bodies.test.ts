@@ -2,7 +2,7 @@
 import t from 'tap';
 import { parseJson } from '../../../src/platform/http/bodies/json.ts';
 import { LargeBodyQueue } from '../../../src/platform/http/bodies/large-bodies.ts';
-import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
 import { startServer } from '../../support/harness.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { serveMetrics } from '../../../src/platform/http/hooks/metrics.ts';
+import { serveMetrics } from '../../../src/platform/http/hooks/telemetry.ts';
 import { startServer, type TestServer } from '../../support/harness.ts';
 
 const TOKEN = 'a-token-of-the-operator';

@@ -1,7 +1,7 @@
 // needs: nothing
 import { join } from 'node:path';
 import t from 'tap';
-import { readPressureSeconds, readStolenSeconds } from '../../../src/platform/metrics/cpu-taken.ts';
+import { readPressureSeconds, readStolenSeconds } from '../../../src/platform/metrics/proc.ts';
 
 t.test('stolen CPU is the mean of the cores of /proc/stat', async (t) => {
   const folder = t.testdir({

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { register } from 'prom-client';
 import t from 'tap';
 import { installHostMetrics } from '../../../src/platform/metrics/host.ts';
-import { type ProcessTableRow, readProcessTable } from '../../../src/platform/metrics/process-table.ts';
+import { type ProcessTableRow, readProcessTable } from '../../../src/platform/metrics/proc.ts';
 
 const MEGABYTE = 1_048_576;
 

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t from 'tap';
-import { installHostMetrics } from '../../../src/platform/metrics/host.ts';
-import { RestartMeter } from '../../../src/platform/metrics/restarts.ts';
+import { installHostMetrics, RestartMeter } from '../../../src/platform/metrics/host.ts';
 import { startServer } from '../../support/harness.ts';
 import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
 

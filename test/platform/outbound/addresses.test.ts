@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { isPublicAddress } from '../../../src/platform/outbound/addresses.ts';
+import { isPublicAddress } from '../../../src/platform/outbound/target.ts';
 import { words } from './listener.ts';
 
 t.test('the neighbours of every special range are public', async (t) => {

@@ -1,6 +1,9 @@
-import type { PrimaryChannel, PrimaryChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
-import { channelOverLink } from '../../../src/platform/stores/embedded/channel-client.ts';
-import { channelHostOverLinks } from '../../../src/platform/stores/embedded/channel-host.ts';
+import {
+  channelHostOverLinks,
+  channelOverLink,
+  type PrimaryChannel,
+  type PrimaryChannelHost,
+} from '../../../src/platform/stores/embedded/channel.ts';
 
 interface ChannelPair {
   host: PrimaryChannelHost;

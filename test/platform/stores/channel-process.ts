@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { channelToPrimary } from '../../../src/platform/stores/embedded/channel-client.ts';
+import { channelToPrimary } from '../../../src/platform/stores/embedded/channel.ts';
 
 /** An API process of channel.test.ts: performs the task of CHANNEL_TASK and reports the result to the primary. */
 if (process.env.CHANNEL_TASK === 'spare') {

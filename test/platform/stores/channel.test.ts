@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { DuplicateKeyError, StoreUnavailableError } from '../../../src/platform/stores/documents/port.ts';
-import { clusterChannelHost } from '../../../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
 import { channelPair } from './channel-pair.ts';
 
 cluster.setupPrimary({ exec: fileURLToPath(new URL('./channel-process.ts', import.meta.url)) });

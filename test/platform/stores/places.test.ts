@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { storeAddressesOf } from '../../../src/platform/stores/places.ts';
+import { storeAddressesOf } from '../../../src/platform/stores/open.ts';
 
 const placesWith = (settings: Record<string, string>) => storeAddressesOf(readSettings(settings).stores);
 

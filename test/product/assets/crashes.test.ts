@@ -7,7 +7,7 @@ import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { installBodyParsing, installBodyReading } from '../../../src/platform/http/bodies/parsing.ts';
 import { installErrorHandler } from '../../../src/platform/http/errors/failures.ts';
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
-import { createLinkSigner } from '../../../src/platform/http/signatures.ts';
+import { LinkSigner } from '../../../src/platform/http/signatures.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import type { CallGate } from '../../../src/product/accounts/gate/gate.ts';
 import type { AssetDocument } from '../../../src/product/assets/asset.ts';
@@ -35,7 +35,7 @@ const common = {
   gate,
   imageWorkers,
   outbound: createOutbound({ allowedSubnets: [], allowsHttp: false }),
-  signatures: createLinkSigner(Buffer.alloc(32).toString('base64url')),
+  signatures: new LinkSigner(Buffer.alloc(32).toString('base64url')),
   capacity: smallCapacity(),
   storedAssets: () => 100,
   publicUrl: () => 'http://darkroom.test',

@@ -2,7 +2,7 @@ import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { newId } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { documentsOverChannel } from '../../../src/platform/stores/documents/remote.ts';
-import { channelToPrimary } from '../../../src/platform/stores/embedded/channel-client.ts';
+import { channelToPrimary } from '../../../src/platform/stores/embedded/channel.ts';
 import { RunAllowance } from '../../../src/product/billing/allowance.ts';
 import { CreditMovements } from '../../../src/product/billing/movements.ts';
 import { BillingStore } from '../../../src/product/billing/store.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { provideDocuments } from '../../../src/platform/stores/documents/remote.ts';
-import { clusterChannelHost } from '../../../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../../../src/platform/stores/embedded/channel.ts';
 import { checkLedger, LIMITED, moneyOf, openAccount } from './money.ts';
 import type { Order, Report } from './money-process.ts';
 import { onEachStore } from './stores.ts';

@@ -1,8 +1,7 @@
 // needs: nothing
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
-import { ApiError } from '../../../src/platform/http/errors/errors.ts';
-import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { ApiError, sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
 import { checkOpParameters, sentFieldOfCall } from '../../../src/product/catalogue/checks/check.ts';
 import { findOp, OPS } from '../../../src/product/catalogue/index.ts';
 import type { GivenParameters, Op } from '../../../src/product/catalogue/op.ts';

@@ -1,7 +1,7 @@
 // needs: nothing, alone
 import type { TSchema } from '@sinclair/typebox';
 import t from 'tap';
-import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
 import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { OPS } from '../../../src/product/catalogue/index.ts';
 import type { GivenParameters, Op, PixelOp } from '../../../src/product/catalogue/op.ts';

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
 import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
 import { STEP_WARNING_CODES, stepWarningsOf } from '../../../src/product/catalogue/checks/warnings.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { wrapMethods } from '../../../src/platform/stores/wrapped.ts';
+import { wrapMethods } from '../../../src/platform/stores/store-timeout.ts';
 import { AccountAdministration } from '../../../src/product/accounts/operator.ts';
 import { AccountsStore } from '../../../src/product/accounts/store.ts';
 import { startServer, type TestAccount, type TestServer } from '../../support/harness.ts';

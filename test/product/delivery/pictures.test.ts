@@ -2,8 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { register } from 'prom-client';
 import t from 'tap';
-import { packFile } from '../../../src/platform/file-cache/cached-file.ts';
-import { FileCache } from '../../../src/platform/file-cache/file-cache.ts';
+import { FileCache, packFile } from '../../../src/platform/file-cache/file-cache.ts';
 import { DiskReserve } from '../../../src/platform/stores/objects/reserve.ts';
 import { pictureReserve } from '../../../src/product/delivery/cache.ts';
 import { DeliveredPictures } from '../../../src/product/delivery/pictures.ts';

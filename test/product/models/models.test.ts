@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { sentFieldAt } from '../../../src/platform/http/errors/sent-field.ts';
+import { sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
 import {
   chooseModel,
   defaultModelFor,

@@ -1,9 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cached } from '../../../bench/services/cache.ts';
-import { findProgram } from '../../../bench/services/programs.ts';
-import { type OwnServer, startServer } from '../../../bench/services/server.ts';
+import { cached, findProgram, type OwnServer, startServer } from '../../../bench/services/server.ts';
 
 /** One known state of it, so that every machine tests against the same. */
 const MINIO = 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c';

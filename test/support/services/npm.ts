@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cached } from '../../../bench/services/cache.ts';
+import { cached } from '../../../bench/services/server.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 3 * 60_000;

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { cached } from '../../../bench/services/cache.ts';
-import { findProgram } from '../../../bench/services/programs.ts';
+import { cached, findProgram } from '../../../bench/services/server.ts';
 
 const run = promisify(execFile);
 const INSTALL_TIMEOUT_MS = 5 * 60_000;

@@ -1,9 +1,39 @@
 import { parseArgs } from 'node:util';
+import type { ImageBytes } from '../../bodies.ts';
 import type { QueryOf } from '../../calls.ts';
 import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
+import { findInputs } from '../inputs.ts';
 
-const OPTIONS = {
+const UPLOAD_OPTIONS = { collection: { type: 'string', short: 'c' } } as const;
+
+export const uploadCommand: CliCommand = {
+  usage: `darkroom upload FILE|FOLDER|URL|- … [--collection NAME]
+
+Keeps images in the account, and prints the id of each. Equal bytes are one asset.
+`,
+  async run(args, context) {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: UPLOAD_OPTIONS,
+      allowPositionals: true,
+    });
+    if (positionals.length === 0) throw new UsageError('Name a file, a folder, an address, or - for stdin.');
+    const { inputs } = await findInputs(positionals, process.stdin);
+    const client = await context.client();
+    for (const input of inputs) {
+      const image = (await input.open()) as ImageBytes | { url: string };
+      const asset = await client.assets.upload(image, values);
+      context.terminal.result(
+        { input: input.name, assetId: asset.id, ...asset },
+        `${asset.id}  ${input.name}`,
+      );
+    }
+    return EXIT_CODES.done;
+  },
+};
+
+const LIST_OPTIONS = {
   collection: { type: 'string', short: 'c' },
   'similar-to': { type: 'string' },
   distance: { type: 'string' },
@@ -17,7 +47,7 @@ darkroom assets --similar-to ID [--distance 0…7]
 Lists the images that the account keeps, the newest first; or those that look like one of them, the nearest first.
 `,
   async run(args, context) {
-    const { values } = parseArgs({ args: [...args], options: OPTIONS });
+    const { values } = parseArgs({ args: [...args], options: LIST_OPTIONS });
     const { collection, distance, limit, 'similar-to': similarTo } = values;
     for (const [name, value = '0'] of Object.entries({ limit, distance }))
       if (Number.isNaN(Number(value))) throw new UsageError(`--${name} must be a number.`);

@@ -1,8 +1,8 @@
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { configurationPath, readConfiguration, writeConfiguration } from '../configuration.ts';
-import type { CliCommand } from '../context.ts';
+import { type CliCommand, configurationPath, readConfiguration, writeConfiguration } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
-import { readSecret } from '../secret.ts';
+import type { Terminal } from '../terminal.ts';
 
 const EXPECTED = 'Call darkroom config set url ADDRESS, darkroom config set key, or darkroom config show.';
 
@@ -43,3 +43,26 @@ Nobody else can read the file. DARKROOM_URL and DARKROOM_KEY go before it; DARKR
     return EXIT_CODES.done;
   },
 };
+
+const ENTER = /[\r\n]/;
+const INTERRUPT = '\x03';
+
+/** Reads a secret that is typed without being shown, or piped to stdin. */
+async function readSecret(terminal: Terminal): Promise<string> {
+  const { stdin } = process;
+  if (!stdin.isTTY) return (await text(stdin)).trim();
+  terminal.note('Key (not shown):');
+  stdin.setRawMode(true);
+  try {
+    let typed = '';
+    for await (const chunk of stdin) {
+      const part = String(chunk);
+      if (part.includes(INTERRUPT)) return '';
+      typed += part;
+      if (ENTER.test(part)) break;
+    }
+    return typed.trim();
+  } finally {
+    stdin.setRawMode(false);
+  }
+}

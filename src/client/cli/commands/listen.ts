@@ -1,9 +1,10 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../clock.ts';
+import type { Darkroom } from '../../client.ts';
+import { type Clock, systemClock } from '../../runtime.ts';
+import type { JobSummary } from '../../schema.ts';
 import type { CliCommand } from '../context.ts';
-import { jobEndEventOf, newWebhookSecret, signedDeliveryHeaders } from '../events.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
-import { JobWatch } from '../watch.ts';
 
 const OPTIONS = {
   'forward-to': { type: 'string' },
@@ -65,4 +66,145 @@ async function deliver(
     const { cause, message } = error as Error & { cause?: Error };
     return { error: cause?.message || message };
   }
+}
+
+const RUNNING = ['PENDING', 'PROCESSING', 'CANCELLING'] as const;
+const POLL_MS = 2_000;
+const BEGINNING = '1970-01-01T00:00:00Z';
+
+/**
+ * Reports the jobs of an account as they end. Every two seconds it asks which jobs run, and which were created after
+ * the newest known job.
+ */
+export class JobWatch {
+  readonly #client: Darkroom;
+  readonly #clock: Clock;
+  /** When the newest known job was created, by the clock of the service. */
+  #newest = BEGINNING;
+  #running: ReadonlySet<string> = new Set();
+  /** Ended jobs that were reported and may appear in the next list again. */
+  #known: ReadonlySet<string> = new Set();
+
+  private constructor(client: Darkroom, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Begins to watch. Every job that ends after the promise has resolved is reported. */
+  static async open(client: Darkroom, clock: Clock, signal: AbortSignal): Promise<JobWatch> {
+    const watch = new JobWatch(client, clock);
+    const { rows } = await client.jobs.list({ perPage: 1 }, { signal }).first();
+    watch.#newest = rows[0]?.createdAt ?? BEGINNING;
+    watch.#known = idsOf((await watch.#created(signal)).filter(hasEnded));
+    watch.#running = await watch.#listRunning(signal);
+    return watch;
+  }
+
+  /** The jobs that end, until the signal aborts. */
+  async *ended(signal: AbortSignal): AsyncGenerator<JobSummary> {
+    for (;;) {
+      await this.#clock.sleep(POLL_MS, signal);
+      yield* await this.#look(signal);
+    }
+  }
+
+  /** The jobs that ended since the last look. */
+  async #look(signal: AbortSignal): Promise<JobSummary[]> {
+    const created = await this.#created(signal);
+    const running = await this.#listRunning(signal);
+    const endedNew = created.filter((job) => hasEnded(job) && !this.#known.has(job.id));
+    const told = idsOf(endedNew);
+    const ended = [...endedNew];
+    for (const id of this.#running) {
+      if (running.has(id) || told.has(id)) continue;
+      const job = await this.#client.jobs.get(id, { items: 0 }, { signal });
+      if (hasEnded(job)) ended.push(job);
+      else running.add(id);
+    }
+    for (const { id } of created.filter((job) => !hasEnded(job))) running.add(id);
+    this.#newest = created.at(-1)?.createdAt ?? this.#newest;
+    this.#known = new Set([...idsOf(created.filter(hasEnded)), ...idsOf(ended)]);
+    this.#running = new Set([...running].filter((id) => !this.#known.has(id)));
+    return ended;
+  }
+
+  /** The jobs that were created since the newest known job, which is included; oldest first. */
+  async #created(signal: AbortSignal): Promise<JobSummary[]> {
+    const jobs = await this.#client.jobs.list({ createdFrom: this.#newest }, { signal }).all();
+    return jobs.reverse();
+  }
+
+  async #listRunning(signal: AbortSignal): Promise<Set<string>> {
+    const ids = new Set<string>();
+    for (const status of RUNNING)
+      for await (const { id } of this.#client.jobs.list({ status }, { signal })) ids.add(id);
+    return ids;
+  }
+}
+
+function hasEnded({ status }: JobSummary): boolean {
+  return !RUNNING.some((one) => one === status);
+}
+
+function idsOf(jobs: readonly JobSummary[]): Set<string> {
+  return new Set(jobs.map(({ id }) => id));
+}
+
+/** An event about a job that has ended, as the service sends it to webhook endpoints. */
+interface JobEvent {
+  id: string;
+  type: 'job.completed' | 'job.failed';
+  createdAt: string;
+  data: Record<string, unknown>;
+}
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+/**
+ * The event of a job that has ended. Its id is the same for every such event of a job, and differs from the service's
+ * own event id.
+ */
+function jobEndEventOf(job: JobSummary): JobEvent {
+  const { id, status, outcome, errorCode, retryable } = job;
+  const isCompleted = status === 'COMPLETED';
+  return {
+    id: id.replace(/^job_/, 'evt_'),
+    type: isCompleted ? 'job.completed' : 'job.failed',
+    createdAt: job.completedAt ?? job.createdAt,
+    data: {
+      jobId: id,
+      type: job.type,
+      status,
+      totalItems: job.totalItems,
+      completedItems: job.completedItems,
+      failedItems: job.failedItems,
+      ...(outcome !== undefined && { outcome }),
+      creditsCharged: job.actualCredits,
+      ...(!isCompleted && errorCode !== undefined && { errorCode, retryable }),
+    },
+  };
+}
+
+/** A secret such as those of webhook endpoints. */
+function newWebhookSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+}
+
+/** The headers of a delivery, with both signatures that the service sends. */
+function signedDeliveryHeaders({ id, type }: JobEvent, body: string, secret: string, nowMs: number) {
+  const seconds = String(Math.floor(nowMs / 1000));
+  const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+  const standard = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'service-signature': `t=${seconds},v1=${signature}`,
+    'service-event-id': id,
+    'service-event-type': type,
+    'service-attempt': '1',
+    'webhook-id': id,
+    'webhook-timestamp': seconds,
+    'webhook-signature': `v1,${standard}`,
+  };
 }

@@ -13,10 +13,9 @@ import type { CliCommand, CliContext } from '../context.ts';
 import { EXIT_CODES, exitCodeOf, exitCodeOfFailure, UsageError } from '../exit-codes.ts';
 import { findInputs, type InputImage } from '../inputs.ts';
 import { OutputJournal } from '../journal.ts';
-import { inParallel } from '../parallel.ts';
 import { type ParsedOp, parseOp } from '../parameters.ts';
 import { estimateText, failureObject, type Terminal } from '../terminal.ts';
-import { type ImageWork, readImageWork } from '../work.ts';
+import { type ImageWork, inParallel, readImageWork } from '../work.ts';
 
 const OPTIONS = {
   output: { type: 'string', short: 'o' },

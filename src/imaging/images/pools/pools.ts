@@ -7,9 +7,9 @@ import type {
 import type { Clock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
-import type { PoolMeter } from '../../../platform/metrics/pools.ts';
+import type { PoolMeter } from '../../../platform/metrics/work.ts';
 import type { SettingsOf } from '../../../platform/setting.ts';
-import type { EventLog } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import { imageMemoryBudgets } from '../budgets.ts';
 import type { imagesSettings } from '../config.ts';
 import type { CallDeadline } from '../deadline.ts';

@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { MAX_JSON_DEPTH, parseJsonOrUndefined } from '../../values/json.ts';
 import { MEGABYTE_BYTES } from '../../values/units.ts';
-import { ApiError } from '../errors/errors.ts';
-import { type SentField, sentFieldAt } from '../errors/sent-field.ts';
+import { ApiError, type SentField, sentFieldAt } from '../errors/errors.ts';
 
 /** Largest JSON body, in bytes. */
 export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE_BYTES;
@@ -96,7 +95,6 @@ function inBody(message: string, text: string, startsAt: number): string {
   });
 }
 
-/**
 /**
  * The error for malformed JSON.
  * @param message the message of JSON.parse, or one of the same form.

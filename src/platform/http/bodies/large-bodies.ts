@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FairMutex } from '../../queues/one-at-a-time.ts';
+import { FairMutex } from '../../queues.ts';
 import {
   BACKSLASH,
   CLOSE_LIST,

@@ -2,9 +2,8 @@ import { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, invalidParamError } from '../errors/errors.ts';
-import { readFullFileNames } from './file-names.ts';
+import { readFullFileNames, stopParsing } from './form-parser.ts';
 import { LARGE_JSON_BODY_BYTES } from './json.ts';
-import { stopParsing } from './part-parser.ts';
 import { announcedBytes, bodyTooLargeError, discardBody, limitBody } from './streamed-body.ts';
 
 /** The most bytes of a text field: JSON of this size is parsed within a few milliseconds. */

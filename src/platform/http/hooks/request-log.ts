@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import type { ChildLoggerOptions } from 'pino';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ChildLoggerOptions, Level, Logger } from 'pino';
+import { announcedBytes } from '../bodies/streamed-body.ts';
+import { recordedErrorOf, summedReasonOf } from '../errors/failures.ts';
 
 const ACCEPTED_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -77,4 +79,62 @@ export class RequestLog implements FastifyBaseLogger {
     this.#created ??= this.#create();
     return this.#created;
   }
+}
+
+/** Probes, which monitoring systems call every few seconds. */
+const PROBES = ['/healthz', '/readyz', '/metrics'];
+
+/**
+ * Writes one log line per response: the route, the op and its size parameters, the status, the duration, and the reason
+ * of a refusal. The value of a header is never logged. Probes, and refusals that are summed up, are logged at debug
+ * level.
+ * @param log used directly, because a child logger per request costs more than the line.
+ */
+export function installAccessLog(app: FastifyInstance, log: Logger): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    // The most severe possible level comes first, because Fastify copies the options of the route at each access.
+    const highest: Level = reply.statusCode >= 500 ? 'error' : 'info';
+    if (log.isLevelEnabled(highest)) write(request, reply, highest);
+    done();
+  });
+
+  function write(request: FastifyRequest, reply: FastifyReply, highest: Level): void {
+    const route = request.routeOptions.url ?? null;
+    const refusal = recordedErrorOf(request);
+    const isSummed = refusal !== undefined && summedReasonOf(refusal) !== undefined;
+    const isProbe = highest === 'info' && PROBES.includes(route ?? '');
+    const level = isSummed || isProbe ? 'debug' : highest;
+    if (log.isLevelEnabled(level)) log[level](lineOf(request, reply, route), 'answered');
+  }
+}
+
+/** The fields of a query that are logged: numbers and names of the interface. Other fields may hold private texts. */
+const LOGGED_FIELDS = ['op', 'width', 'height', 'size', 'fit', 'format', 'quality', 'effort'];
+const SHORT_WORD = /^[\w.-]{1,16}$/;
+
+/** The op and size of an image call, as a query: `op=resize&width=512`. Undefined for other calls. */
+function queryOf({ query }: FastifyRequest): string | undefined {
+  const fields = query as Record<string, unknown>;
+  if (typeof fields?.op !== 'string') return undefined;
+  return LOGGED_FIELDS.flatMap((name) => {
+    const value = fields[name];
+    return SHORT_WORD.test(String(value)) && value !== undefined ? `${name}=${value}` : [];
+  }).join('&');
+}
+
+function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | null) {
+  const refusal = recordedErrorOf(request);
+  return {
+    requestId: request.id,
+    method: request.method,
+    route,
+    status: reply.statusCode,
+    durationMs: Math.round(reply.elapsedTime * 10) / 10,
+    query: queryOf(request),
+    requestBytes: announcedBytes(request) ?? undefined,
+    code: refusal?.code,
+    param: refusal?.param,
+    reason: refusal?.details?.reason,
+    cause: refusal?.cause instanceof Error ? refusal.cause.message : undefined,
+  };
 }

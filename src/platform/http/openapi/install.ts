@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { sendStaticContent } from '../hooks/compression.ts';
+import { sendStaticContent } from '../hooks/caching.ts';
 import {
   BYTES_SCHEMA,
   completeOpenApiDocument,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
-import { sendStaticContent } from '../hooks/compression.ts';
+import { sendStaticContent } from '../hooks/caching.ts';
 import type { StaticFile } from './files.ts';
 
 interface StaticOptions {

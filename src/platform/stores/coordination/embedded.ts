@@ -3,7 +3,7 @@ import type { PrimaryChannel, PrimaryChannelHost } from '../embedded/channel.ts'
 import { DueMemberSet } from './due-set.ts';
 import { ExpiringMap } from './expiring-map.ts';
 import { openIdempotencyRecords } from './idempotency-records.ts';
-import { ChannelListeners, type ListenerLog } from './listeners.ts';
+import { ChannelListeners, type ListenerLog } from './messages.ts';
 import type {
   AdmissionAnswer,
   AdmissionRequest,

@@ -1,6 +1,6 @@
 import { randomText } from '../../ids/ids.ts';
 import { DAY_MS } from '../../values/units.ts';
-import { ChannelListeners, type ListenerLog } from './listeners.ts';
+import { ChannelListeners, type ListenerLog } from './messages.ts';
 import type {
   AdmissionAnswer,
   AdmissionRequest,

@@ -6,9 +6,9 @@ import {
   type UpdateFilter,
 } from 'mongodb';
 import { withoutAbsentFields } from '../../values/present.ts';
-import { assertNoUndefined, upsertId } from './filter.ts';
 import { duplicatePositionsIn, isIndexConflict, withPortErrors } from './mongodb-errors.ts';
 import {
+  assertNoUndefined,
   type CollectionSpec,
   type DocumentCollection,
   type DocumentFilter,
@@ -21,6 +21,7 @@ import {
   type ListableDocumentStore,
   type SortOrder,
   type UpdateResult,
+  upsertId,
 } from './port.ts';
 
 /**

@@ -1,6 +1,11 @@
 import type { PrimaryChannel, PrimaryChannelHost } from '../embedded/channel.ts';
-import { assertNoUndefined } from './filter.ts';
-import type { CollectionSpec, DocumentCollection, DocumentStore, DocumentWithId } from './port.ts';
+import {
+  assertNoUndefined,
+  type CollectionSpec,
+  type DocumentCollection,
+  type DocumentStore,
+  type DocumentWithId,
+} from './port.ts';
 
 /** Calls a method of a collection in the thread or process that owns it. */
 type CallMethod = (

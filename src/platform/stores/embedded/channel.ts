@@ -1,4 +1,6 @@
-import type { CallReply } from './pending-calls.ts';
+import cluster from 'node:cluster';
+import { StoreUnavailableError } from '../documents/port.ts';
+import { type CallReply, PendingCalls, serializeError } from './pending-calls.ts';
 
 /**
  * The channel between an API process and the services in its primary, for the embedded stores. It uses the messages of
@@ -22,16 +24,16 @@ export interface PrimaryChannelHost {
   broadcast(service: string, event: unknown): number;
 }
 
-export type ChannelServiceHandler = (
+type ChannelServiceHandler = (
   method: string,
   args: readonly unknown[],
   processId: number,
 ) => Promise<unknown>;
 
 /** A message of the channel. Everything sent within one turn of the event loop travels together. */
-export type ChannelFrame = CallFrame | AnswerFrame | EventFrame;
+type ChannelFrame = CallFrame | AnswerFrame | EventFrame;
 
-export interface CallFrame {
+interface CallFrame {
   kind: 'call';
   id: number;
   service: string;
@@ -55,7 +57,7 @@ interface Envelope {
 }
 
 /** The frames in a message; none when the message is not of the channel. */
-export function framesInMessage(message: unknown): ChannelFrame[] {
+function framesInMessage(message: unknown): ChannelFrame[] {
   const frames = (message as Partial<Envelope> | null)?.channelFrames;
   return Array.isArray(frames) ? frames : [];
 }
@@ -64,7 +66,7 @@ export function framesInMessage(message: unknown): ChannelFrame[] {
  * Collects the frames of one turn of the event loop. A message costs about 0.1 ms regardless of its size, so several
  * frames share one.
  */
-export function createFrameBatcher(send: (message: Envelope) => void): (frame: ChannelFrame) => void {
+function createFrameBatcher(send: (message: Envelope) => void): (frame: ChannelFrame) => void {
   let frames: ChannelFrame[] = [];
   return (frame) => {
     frames.push(frame);
@@ -74,5 +76,127 @@ export function createFrameBatcher(send: (message: Envelope) => void): (frame: C
       frames = [];
       send({ channelFrames });
     });
+  };
+}
+
+/** The end of a link to the primary, in an API process. */
+interface PrimaryLink {
+  send(message: unknown): void;
+  onMessage(listener: (message: unknown) => void): void;
+  onGone(listener: () => void): void;
+}
+
+/** A channel over this process's own IPC, for processes that cluster.fork() started. */
+export function channelToPrimary(): PrimaryChannel {
+  return channelOverLink({
+    // With a callback, the end of the primary is reported by onGone and not by an uncaught error.
+    send: (message) => process.send?.(message, undefined, undefined, () => {}),
+    onMessage: (listener) => process.on('message', listener),
+    onGone: (listener) => process.once('disconnect', listener),
+  });
+}
+
+export function channelOverLink(link: PrimaryLink): PrimaryChannel {
+  const pending = new PendingCalls();
+  const listeners = new Map<string, Set<(event: unknown) => void>>();
+  const send = createFrameBatcher((message) => link.send(message));
+  let gone = false;
+
+  function receive(frame: ChannelFrame): void {
+    if (frame.kind === 'event') {
+      for (const listener of listeners.get(frame.service) ?? []) listener(frame.event);
+    } else if (frame.kind === 'answer') pending.settle(frame);
+  }
+
+  link.onMessage((message) => {
+    for (const frame of framesInMessage(message)) receive(frame);
+  });
+  link.onGone(() => {
+    gone = true;
+    pending.failAll(primaryGone());
+  });
+
+  return {
+    call(service, method, args) {
+      if (gone) return Promise.reject(primaryGone());
+      const { id, answered } = pending.begin();
+      send({ kind: 'call', id, service, method, args });
+      return answered;
+    },
+    on(service, listener) {
+      const ofService = listeners.get(service) ?? new Set();
+      listeners.set(service, ofService.add(listener));
+      return () => ofService.delete(listener);
+    },
+  };
+}
+
+function primaryGone(): StoreUnavailableError {
+  return new StoreUnavailableError('The primary process is gone, and the embedded stores with it.');
+}
+
+/** The ends of the links to all API processes, in the primary. */
+interface ProcessLinks {
+  /** Sends to one process, unless it has ended. */
+  send(processId: number, message: unknown): void;
+  onMessage(listener: (processId: number, message: unknown) => void): void;
+  onGone(listener: (processId: number) => void): void;
+}
+
+/** A channel host for every process that cluster.fork() started or will start. */
+export function clusterChannelHost(): PrimaryChannelHost {
+  return channelHostOverLinks({
+    send(processId, message) {
+      const worker = cluster.workers?.[processId];
+      // With a callback, the death of a process during a write is not an error of the primary.
+      if (worker?.isConnected()) worker.process.send(message as object, undefined, undefined, () => {});
+    },
+    onMessage: (listener) => cluster.on('message', (worker, message) => listener(worker.id, message)),
+    onGone: (listener) => cluster.on('disconnect', (worker) => listener(worker.id)),
+  });
+}
+
+export function channelHostOverLinks(links: ProcessLinks): PrimaryChannelHost {
+  const handlers = new Map<string, ChannelServiceHandler>();
+  /** By process, from its first call until its end: a spare process makes no calls. */
+  const senders = new Map<number, (frame: ChannelFrame) => void>();
+
+  function open(processId: number): void {
+    senders.set(
+      processId,
+      createFrameBatcher((message) => links.send(processId, message)),
+    );
+  }
+
+  async function answer(processId: number, call: CallFrame): Promise<void> {
+    const outcome = await callService(call, processId);
+    senders.get(processId)?.({ kind: 'answer', id: call.id, ...outcome });
+  }
+
+  async function callService({ service, method, args }: CallFrame, processId: number) {
+    try {
+      const handler = handlers.get(service);
+      if (handler === undefined) throw new Error(`The primary provides no service ${service}.`);
+      return { value: await handler(method, args, processId) };
+    } catch (error) {
+      return { error: serializeError(error) };
+    }
+  }
+
+  links.onMessage((processId, message) => {
+    const frames = framesInMessage(message);
+    if (frames.length > 0 && !senders.has(processId)) open(processId);
+    for (const frame of frames) if (frame.kind === 'call') void answer(processId, frame);
+  });
+  links.onGone((processId) => senders.delete(processId));
+
+  return {
+    provide: (service, handler) => {
+      handlers.set(service, handler);
+    },
+    broadcast(service, event) {
+      for (const send of senders.values()) send({ kind: 'event', service, event });
+      return senders.size;
+    },
   };
 }

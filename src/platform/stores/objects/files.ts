@@ -8,6 +8,7 @@ import { StorageFullError, StoreUnavailableError } from '../documents/port.ts';
 import {
   assertObjectKey,
   assertWithinReadLimit,
+  type ByteRange,
   clipByteRange,
   type ListedObject,
   type ObjectStore,
@@ -76,7 +77,7 @@ export class FileObjectStore implements ObjectStore {
     }
   }
 
-  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
+  async get(key: string, range?: ByteRange): Promise<StoredObject | null> {
     const object = await this.#open(key);
     if (object === null) return null;
     const { handle, contentType, headerBytes, sizeBytes } = object;
@@ -101,17 +102,14 @@ export class FileObjectStore implements ObjectStore {
     }
     const object = await this.#open(key);
     if (object === null) return null;
-    const { handle, path, stats, headerBytes, sizeBytes } = object;
-    try {
-      assertWithinReadLimit(limitBytes, sizeBytes);
-      // The buffer is not cleared, because it is either filled completely or dropped.
-      const bytes = Buffer.allocUnsafeSlow(sizeBytes);
-      await stored(readFully(handle, bytes, headerBytes));
-      this.#cache.set(key, path, stats, bytes);
-      return bytes;
-    } finally {
-      await handle.close();
-    }
+    await using handle = object.handle;
+    const { path, stats, headerBytes, sizeBytes } = object;
+    assertWithinReadLimit(limitBytes, sizeBytes);
+    // The buffer is not cleared, because it is either filled completely or dropped.
+    const bytes = Buffer.allocUnsafeSlow(sizeBytes);
+    await stored(readFully(handle, bytes, headerBytes));
+    this.#cache.set(key, path, stats, bytes);
+    return bytes;
   }
 
   async delete(key: string): Promise<void> {
@@ -182,19 +180,15 @@ async function write(path: string, body: Uint8Array | Readable, contentType: str
   const type = Buffer.from(contentType, 'latin1');
   const header = Buffer.concat([Buffer.of(type.length), type]);
   if (header.length > MAX_HEADER_BYTES) throw new TypeError('The content type is too long.');
-  const handle = await stored(open(path, 'wx'));
-  try {
-    await stored(handle.writeFile(header));
-    let sizeBytes = 0;
-    for await (const chunk of body instanceof Readable ? body : [body]) {
-      await stored(handle.writeFile(chunk));
-      sizeBytes += chunk.length;
-    }
-    await stored(handle.sync());
-    return sizeBytes;
-  } finally {
-    await handle.close();
+  await using handle = await stored(open(path, 'wx'));
+  await stored(handle.writeFile(header));
+  let sizeBytes = 0;
+  for await (const chunk of body instanceof Readable ? body : [body]) {
+    await stored(handle.writeFile(chunk));
+    sizeBytes += chunk.length;
   }
+  await stored(handle.sync());
+  return sizeBytes;
 }
 
 /** Creates the directory, and removes temporary files of dead processes, which are older than a day. */
@@ -255,8 +249,8 @@ async function moveDurably(from: string, to: string): Promise<void> {
 /** Syncs directories from the innermost up to `outermost`, because a directory holds the names in it. */
 async function syncDirectories(innermost: string, outermost: string): Promise<void> {
   for (let directory = innermost; ; directory = dirname(directory)) {
-    const handle = await open(directory, 'r');
-    await handle.sync().finally(() => handle.close());
+    await using handle = await open(directory, 'r');
+    await handle.sync();
     if (directory === outermost) return;
   }
 }

@@ -1,5 +1,12 @@
 import type { Readable } from 'node:stream';
 
+/** A range of bytes, from the first to the last. */
+export interface ByteRange {
+  /** Both ends are included. */
+  start: number;
+  end: number;
+}
+
 /**
  * The object store: bytes under random keys. A put resolves when the bytes are durable. Keys are segments of
  * `[a-zA-Z0-9_.-]` between slashes; other keys are a TypeError. Failures of the store reject with
@@ -22,7 +29,7 @@ export interface ObjectStore {
    * that begins past the end is a RangeError. The caller must read the body to its end or destroy it, because it holds
    * a file or a connection.
    */
-  get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null>;
+  get(key: string, range?: ByteRange): Promise<StoredObject | null>;
   /**
    * Reads a whole object into one ArrayBuffer of its own, for a worker; null when there is none. RangeError when it is
    * larger than the limit.
@@ -76,10 +83,7 @@ export function assertObjectKey(key: string): void {
  * The requested range, inclusive on both ends and cut at the object's end. Throws RangeError when it begins past the
  * end.
  */
-export function clipByteRange(
-  range: { start: number; end: number } | undefined,
-  sizeBytes: number,
-): { start: number; end: number } {
+export function clipByteRange(range: ByteRange | undefined, sizeBytes: number): ByteRange {
   if (range === undefined) return { start: 0, end: sizeBytes - 1 };
   if (range.start < 0 || range.start >= sizeBytes || range.end < range.start) {
     throw new RangeError(

@@ -6,6 +6,7 @@ import { StoreUnavailableError } from '../documents/port.ts';
 import {
   assertObjectKey,
   assertWithinReadLimit,
+  type ByteRange,
   type ListedObject,
   type ObjectStore,
   type StoredObject,
@@ -86,7 +87,7 @@ export class S3ObjectStore implements ObjectStore {
     }
   }
 
-  async get(key: string, range?: { start: number; end: number }): Promise<StoredObject | null> {
+  async get(key: string, range?: ByteRange): Promise<StoredObject | null> {
     const object = this.#objectOf(key);
     const { sdk, client } = await this.#connection();
     const Range = range && `bytes=${range.start}-${range.end}`;

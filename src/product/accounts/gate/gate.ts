@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { clientNetworkOf } from '../../../platform/http/connection/client-network.ts';
+import { clientNetworkOf } from '../../../platform/http/connection/client.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type {
   AdmissionAnswer,

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
+import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platform/http/envelope.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { accountSuspendedError, hasOnlyCookieCredential } from '../authentication.ts';

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
-import { clientNetworkOf } from '../../../platform/http/connection/client-network.ts';
+import { clientGoneSignal, clientNetworkOf } from '../../../platform/http/connection/client.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';

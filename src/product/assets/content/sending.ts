@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { create } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isEtagMatch } from '../../../platform/http/hooks/caching.ts';
-import type { ByteRange } from '../../../platform/values/byte-range.ts';
+import type { ByteRange } from '../../../platform/stores/objects/port.ts';
 import { hasOnlyCookieCredential } from '../../accounts/authentication.ts';
 import { isSignedLinkRequest } from './links.ts';
 

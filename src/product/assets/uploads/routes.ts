@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { checkImageBody } from '../../../platform/http/bodies/image-body.ts';
-import { clientGoneSignal } from '../../../platform/http/connection/client-gone.ts';
-import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
+import { clientGoneSignal } from '../../../platform/http/connection/client.ts';
+import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platform/http/envelope.ts';
 import type { ApiError } from '../../../platform/http/errors/errors.ts';
 import { apiErrorBody, asApiError } from '../../../platform/http/errors/failures.ts';
 import { openToEveryOrigin } from '../../../platform/http/hooks/cors.ts';

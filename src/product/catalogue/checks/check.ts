@@ -5,7 +5,7 @@ import {
   CSS_COLOUR_NAMES,
   parseCssColour,
 } from '../../../../workers/image/colour/colour.ts';
-import { mendsAtSentFields, type SentField, sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
+import { mendsAtSentFields, type SentField, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import {
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,

@@ -1,8 +1,11 @@
 import type { TObject } from '@sinclair/typebox';
 import { layersOf } from '../../../../workers/image/operations/index.ts';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
-import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { mendsAtSentFields, type SentField } from '../../../platform/http/errors/sent-field.ts';
+import {
+  invalidParamError,
+  mendsAtSentFields,
+  type SentField,
+} from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { chooseModel, type Model, type ModelsFile, modelParametersSchema } from '../../models/models.ts';
 import { findSchemaProblem, findSmallestAnswerProblem } from '../../models/schema-bounds.ts';

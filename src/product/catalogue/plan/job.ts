@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
-import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
+import { invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis, suggestWord } from '../../../platform/http/errors/violations.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
-import { distinctValues } from '../../../platform/values/distinct.ts';
+import { distinctValues } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { ModelsFile } from '../../models/models.ts';
 import { checkOpParameters, findFirstViolation } from '../checks/check.ts';

@@ -9,7 +9,7 @@ import {
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import type { DecodeOptions, EncodeOptions, ImagePass } from '../../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../../imaging/images/formats.ts';
-import type { SentField } from '../../../platform/http/errors/sent-field.ts';
+import type { SentField } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { AiOp, GivenParameters, PassFragment, PixelOp } from '../op.ts';
 import type { SentFieldFinder } from './sent-step.ts';

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParamError } from '../../../platform/http/errors/errors.ts';
-import { sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
+import { invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
-import { invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { invalidParamError, type SentField, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { siblingPath } from '../../../platform/http/errors/mends.ts';
-import { type SentField, sentFieldAt } from '../../../platform/http/errors/sent-field.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 import { findOp } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';

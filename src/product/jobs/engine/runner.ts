@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../../platform/clock.ts';
 import { randomText } from '../../../platform/ids/ids.ts';
-import { FairQueue } from '../../../platform/queues/fair-queue.ts';
+import { FairQueue } from '../../../platform/queues.ts';
 import { retryThroughOutages } from '../../../platform/stores/outages.ts';
 import { JOB_TYPES } from '../../catalogue/plan/job.ts';
 import type { JobsContext } from '../context.ts';

@@ -1,5 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { EventLog } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/tracing.ts';
 
 const CHANNELS = {
   /** A job has items to claim. */

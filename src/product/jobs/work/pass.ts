@@ -5,7 +5,7 @@ import type { Readers } from '../../../imaging/readers/readers.ts';
 import type { ReadingTask } from '../../../imaging/readers/reading.ts';
 import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
-import type { OpMeter } from '../../../platform/metrics/ops.ts';
+import type { OpMeter } from '../../../platform/metrics/work.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import type { PassSegment } from '../../catalogue/plan/plan.ts';

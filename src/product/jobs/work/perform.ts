@@ -3,7 +3,7 @@ import { asApiError } from '../../../platform/http/errors/failures.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { StorageFullError } from '../../../platform/stores/documents/port.ts';
 import { isStoreOutage, retryThroughOutages } from '../../../platform/stores/outages.ts';
-import { distinctValues } from '../../../platform/values/distinct.ts';
+import { distinctValues } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import type { DescribedImage } from '../../assets/uploads/intake.ts';

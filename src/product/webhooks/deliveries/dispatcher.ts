@@ -1,5 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { EventLog } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import { MAX_ATTEMPT_MS } from './attempt.ts';
 import type { RunEndpointWorker } from './endpoint-worker.ts';
 import { accountAndEndpointOf, DISPATCHER_WAKE_CHANNEL, ENDPOINT_SCHEDULE_KEY } from './schedule.ts';

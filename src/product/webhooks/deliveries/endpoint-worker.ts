@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { EventLog } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import type { EndpointDisabling } from '../endpoints/disabling.ts';
 import { type EndpointDocument, type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from '../endpoints/store.ts';
 import { type AttemptDelivery, attemptRecordOf } from './attempt.ts';

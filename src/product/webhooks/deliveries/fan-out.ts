@@ -1,5 +1,5 @@
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
-import type { EventLog } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import type { EventOutbox, OutboxDocument } from '../../events/open.ts';
 import type { EndpointsStore } from '../endpoints/store.ts';
 import { scheduleEndpointsNow } from './schedule.ts';

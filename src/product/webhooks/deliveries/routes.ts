@@ -1,6 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeSchemaOf, pageSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
+import {
+  envelopeSchemaOf,
+  pageSchemaOf,
+  sendCreated,
+  successEnvelope,
+} from '../../../platform/http/envelope.ts';
 import { requireDateOrInstant } from '../../../platform/http/fields.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';

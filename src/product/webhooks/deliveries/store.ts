@@ -1,6 +1,6 @@
-import { type ListingScope, type ListPage, readListPage } from '../../../platform/http/paging/paging.ts';
+import { type ListingScope, type ListPage, readListPage } from '../../../platform/http/lists.ts';
 import { derivedId, newId } from '../../../platform/ids/ids.ts';
-import { deleteExpiredBatch } from '../../../platform/stores/documents/expiry.ts';
+import { deleteExpiredBatch } from '../../../platform/periodic-tasks.ts';
 import {
   type DeclaredCollection,
   type DocumentCollection,

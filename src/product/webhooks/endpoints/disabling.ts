@@ -1,5 +1,5 @@
 import type { SendMail } from '../../../platform/mail.ts';
-import type { EventLog } from '../../../platform/tracing/log.ts';
+import type { EventLog } from '../../../platform/tracing/tracing.ts';
 import { DAY_MS } from '../../../platform/values/units.ts';
 import type { DeliveriesStore } from '../deliveries/store.ts';
 import { type EndpointDocument, type EndpointsStore, MAX_CONSECUTIVE_FAILURES } from './store.ts';

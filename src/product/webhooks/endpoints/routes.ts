@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
-import { declareChangeRoute } from '../../../platform/http/changes.ts';
-import { sendCreated } from '../../../platform/http/created.ts';
-import { envelopeSchemaOf, successEnvelope } from '../../../platform/http/envelope.ts';
+import { envelopeSchemaOf, sendCreated, successEnvelope } from '../../../platform/http/envelope.ts';
 import { invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { suggestWord } from '../../../platform/http/errors/violations.ts';
+import { declareChangeRoute } from '../../../platform/http/slice.ts';
 import type { OutboundRequests } from '../../../platform/outbound/outbound.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { CallGate } from '../../accounts/gate/gate.ts';

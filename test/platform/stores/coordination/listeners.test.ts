@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { ChannelListeners } from '../../../../src/platform/stores/coordination/listeners.ts';
+import { ChannelListeners } from '../../../../src/platform/stores/coordination/messages.ts';
 
 t.test('a listener that throws is logged, and the others hear the message', async (t) => {
   const logged: object[] = [];

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
 import { provideDocuments } from '../../../../src/platform/stores/documents/remote.ts';
-import { clusterChannelHost } from '../../../../src/platform/stores/embedded/channel-host.ts';
+import { clusterChannelHost } from '../../../../src/platform/stores/embedded/channel.ts';
 
 interface Report {
   claimed: string[];

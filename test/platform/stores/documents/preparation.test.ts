@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
+import { prepareCollections } from '../../../../src/host/collections.ts';
 import type { CollectionSpec, DocumentStore } from '../../../../src/platform/stores/documents/port.ts';
-import { prepareCollections } from '../../../../src/platform/stores/documents/preparation.ts';
 import { manualClock } from '../../../support/clock.ts';
 
 t.test('a start that waits for indexes says which, again and again until they are built', async (t) => {

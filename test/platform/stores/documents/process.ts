@@ -1,5 +1,5 @@
 import { documentsOverChannel } from '../../../../src/platform/stores/documents/remote.ts';
-import { channelToPrimary } from '../../../../src/platform/stores/embedded/channel-client.ts';
+import { channelToPrimary } from '../../../../src/platform/stores/embedded/channel.ts';
 
 /** An API process of documents-cluster.test.ts: claims items until none is left, and reports which it got. */
 const documents = documentsOverChannel(channelToPrimary());

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { CreateBucketCommand, ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { BucketStorage } from '../../../../src/platform/file-cache/bucket-storage.ts';
+import { BucketStorage } from '../../../../src/platform/file-cache/storage.ts';
 import { S3ObjectStore } from '../../../../src/platform/stores/objects/s3.ts';
 import { startMinio, type TestMinio } from '../../../support/services/minio.ts';
 import { startProxy } from '../../../support/services/proxy.ts';

@@ -1,8 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import { MEGABYTE_BYTES } from '../../../values/units.ts';
-import { valueAtPath } from './fields.ts';
-import { indexKeyOfField } from './keys.ts';
+import { indexKeyOfField, valueAtPath } from './fields.ts';
 
 /** The most cached prepared statements. The service uses some dozens. */
 const MAX_STATEMENTS = 300;

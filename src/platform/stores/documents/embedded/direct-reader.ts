@@ -8,9 +8,8 @@ import type {
   FindOptions,
   SortOrder,
 } from '../port.ts';
-import { pickFields } from './fields.ts';
+import { type IndexKey, indexKeyOfValue, pickFields } from './fields.ts';
 import { selectStatement } from './filter-sql.ts';
-import { type IndexKey, indexKeyOfValue } from './keys.ts';
 import { tableShapeOf } from './shape.ts';
 
 /**

@@ -1,7 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { isOperatorCondition } from '../filter.ts';
-import type { DocumentFilter, FindOptions, SortOrder } from '../port.ts';
-import { type IndexKey, indexKeyOfValue } from './keys.ts';
+import { type DocumentFilter, type FindOptions, isOperatorCondition, type SortOrder } from '../port.ts';
+import { type IndexKey, indexKeyOfValue } from './fields.ts';
 import { LIMIT_OFFSET_CLAUSE, quotedIdentifier, type TableShape } from './shape.ts';
 
 /** A part of an SQL statement, with its parameters in the order of their question marks. */

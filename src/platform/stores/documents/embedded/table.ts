@@ -14,9 +14,8 @@ import {
   type UpdateResult,
 } from '../port.ts';
 import type { SqliteDatabase } from './database.ts';
-import { groupedSums, pickFields, valueAtPath } from './fields.ts';
+import { groupedSums, type IndexKey, indexKeyOfField, pickFields, valueAtPath } from './fields.ts';
 import { filterCondition, selectStatement } from './filter-sql.ts';
-import { type IndexKey, indexKeyOfField } from './keys.ts';
 import { quotedIdentifier, type TableShape } from './shape.ts';
 import { applyDocumentUpdate, upsertedDocument } from './update.ts';
 

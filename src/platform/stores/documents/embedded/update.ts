@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { equalityFieldsOf, upsertId } from '../filter.ts';
-import type { DocumentFilter, DocumentUpdate, DocumentWithId } from '../port.ts';
-import { ABSENT_INDEX_KEY, indexKeyOfValue } from './keys.ts';
+import {
+  type DocumentFilter,
+  type DocumentUpdate,
+  type DocumentWithId,
+  equalityFieldsOf,
+  upsertId,
+} from '../port.ts';
+import { ABSENT_INDEX_KEY, indexKeyOfValue } from './fields.ts';
 
 type ParentObject = Record<string, unknown>;
 type UpdateOperator = Exclude<keyof DocumentUpdate, '$setOnInsert'>;

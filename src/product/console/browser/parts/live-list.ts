@@ -1,4 +1,4 @@
-import type { Pages } from '../../../../client/pages.ts';
+import type { Pages } from '../../../../client/answers.ts';
 import { useMemo } from '../html.ts';
 import { type PagedList, usePages, usePoll } from './reading.ts';
 

@@ -1,5 +1,5 @@
+import type { Pages } from '../../../../client/answers.ts';
 import { ConnectionError } from '../../../../client/errors.ts';
-import type { Pages } from '../../../../client/pages.ts';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
 import { offlineState, useSession } from '../session.ts';
 

@@ -1,0 +1,100 @@
+import type { EventEmitter } from 'node:events';
+import type { BusboyInstance } from '@fastify/busboy';
+
+/** The headers of a part as the parser emits them: values of one byte a character, by lower-case name. */
+type PartHeaders = Record<string, string[]>;
+
+/** What the parser of forms does not declare: its parser of parts. */
+interface PartParser extends EventEmitter<{ part: [part: EventEmitter<{ header: [PartHeaders] }>] }> {
+  /** The search for boundaries, which ends after so many. */
+  _bparser?: { maxMatches: number };
+}
+
+function partParserOf(parser: BusboyInstance): PartParser {
+  return (parser as unknown as { _parser: { parser: PartParser } })._parser.parser;
+}
+
+/**
+ * Has a parser leave out what it has not parsed yet. A chunk may hold hundreds of parts, and the parser would make a
+ * stream of each although its body is refused.
+ */
+export function stopParsing(parser: BusboyInstance): void {
+  const { _bparser: search } = partParserOf(parser);
+  if (search !== undefined) search.maxMatches = 0;
+}
+
+/** For longer headers, the name that the parser reads is kept. The longest file name takes a quarter of it. */
+const MAX_HEADER_CHARACTERS = 8_192;
+const PARAMETER = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
+const EXTENDED = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
+const ENCODED_WORDS = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
+const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
+
+/**
+ * Makes the parser read the full name of a file: `filename*` (RFC 8187) wins over `filename` in either order, and
+ * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone would take the first or the last name.
+ */
+export function readFullFileNames(parser: BusboyInstance): void {
+  partParserOf(parser).on('part', (part) => {
+    part.prependListener('header', (headers) => {
+      const [disposition] = headers['content-disposition'] ?? [];
+      if (disposition !== undefined) headers['content-disposition'] = [withFullFileName(disposition)];
+    });
+  });
+}
+
+/** A Content-Disposition with one file name: the full name, if there are several. */
+export function withFullFileName(disposition: string): string {
+  const isCandidate = disposition.length <= MAX_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
+  if (!isCandidate) return disposition;
+  const given = (wanted: string) =>
+    [...disposition.matchAll(PARAMETER)].find(([, name = '']) => name.toLowerCase() === wanted)?.[2];
+  const name = extendedIn(given('filename*')) ?? encodedIn(given('filename'));
+  const rest = disposition.replace(PARAMETER, (parameter, key: string) => {
+    const isDropped = /^filename\*$/i.test(key) || (name !== null && /^filename$/i.test(key));
+    return isDropped ? '' : parameter;
+  });
+  return name === null ? rest : `${rest}; filename*=UTF-8''${encodeURIComponent(name)}`;
+}
+
+/** The text of an extended value, `charset'language'percent-encoded`; null for a value of another form. */
+function extendedIn(value: string | undefined): string | null {
+  const [, charset = '', encoded] = EXTENDED.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
+  return encoded === undefined ? null : decoded(percentDecoded(encoded, '%'), charset);
+}
+
+/** The text of encoded words (RFC 2047); null for other text. */
+function encodedIn(value: string | undefined): string | null {
+  const words = (value ?? '').trim().replace(/^"(.*)"$/, '$1');
+  if (!ENCODED_WORDS.test(words)) return null;
+  const texts = [...words.matchAll(ENCODED_WORD)].map(([, charset = '', kind = '', text = '']) => {
+    const isBase64 = kind.toLowerCase() === 'b';
+    const bytes = isBase64 ? Buffer.from(text, 'base64') : percentDecoded(text.replaceAll('_', ' '), '=');
+    return decoded(bytes, charset);
+  });
+  return texts.includes(null) ? null : texts.join('');
+}
+
+/**
+ * Decodes percent encoding.
+ * @param sign the character before two hexadecimal digits.
+ */
+function percentDecoded(text: string, sign: '%' | '='): Buffer {
+  const hex = new RegExp(`${sign}([0-9a-f]{2})`, 'gi');
+  return Buffer.from(
+    text.replace(hex, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
+}
+
+/**
+ * Decodes a file name and removes line breaks. Null for an empty name, an unknown charset, and bytes that are invalid
+ * in the charset.
+ */
+function decoded(bytes: Buffer, charset: string): string | null {
+  try {
+    return new TextDecoder(charset, { fatal: true }).decode(bytes).replace(/[\r\n]/g, '') || null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,58 @@
+import { isIP } from 'node:net';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { invalidParamError } from '../errors/errors.ts';
+
+/** A signal that aborts when the client disconnects before its response. */
+export function clientGoneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  const end = () => {
+    if (reply.raw.writableFinished) return;
+    gone.abort(invalidParamError('body', 'The client closed the connection before its answer.'));
+  };
+  // A client that has already disconnected triggers no further event.
+  if (reply.raw.destroyed) end();
+  else reply.raw.once('close', end);
+  return gone.signal;
+}
+
+/** The groups of an IPv6 address that identify a network: the owner of one address of a /64 has all of them. */
+const NETWORK_GROUPS = 4;
+const ADDRESS_GROUPS = 8;
+const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+const UNTRUSTED_PROXY_WARNING =
+  'X-Forwarded-For came with a request, but TRUST_PROXY is not set: all callers of a proxy count as one address, and one of them can lock the others out. Set TRUST_PROXY to the address of the proxy; if there is no proxy, ignore this warning.';
+
+/**
+ * The network of an address, for rate windows that count by address: an IPv4 address itself, and the /64 of an IPv6
+ * address, such as `2001:db8:0:1::/64`. An IPv4-mapped IPv6 address is the IPv4 address.
+ */
+export function clientNetworkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const mapped = MAPPED_IPV4.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (isIP(address) !== 6) return address;
+  const groups = expanded(address).slice(0, NETWORK_GROUPS);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+}
+
+/** Expands an address to eight groups. A dotted end counts as two groups and is not parsed. */
+function expanded(address: string): string[] {
+  const [bare = ''] = address.split('%');
+  const [head = '', tail = ''] = bare.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');
+  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'));
+  const missing = ADDRESS_GROUPS - groupsOf(head).length - groupsOf(tail).length;
+  return [...groupsOf(head), ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...groupsOf(tail)];
+}
+
+/** Warns once per process when a proxy seems to stand in front of a service that trusts no proxy. */
+export function warnOfUntrustedProxy(app: FastifyInstance, trustProxy: string): void {
+  if (trustProxy !== '') return;
+  let hasWarned = false;
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!hasWarned && request.headers['x-forwarded-for'] !== undefined) {
+      hasWarned = true;
+      app.log.warn(UNTRUSTED_PROXY_WARNING);
+    }
+    done();
+  });
+}

@@ -1,0 +1,142 @@
+import { Readable } from 'node:stream';
+import type { TSchema } from '@sinclair/typebox';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { nearestName } from '../../ids/nearest.ts';
+import { isJsonObject } from '../../values/json.ts';
+import { type ApiError, invalidParamError } from '../errors/errors.ts';
+import { movedTo } from '../errors/mends.ts';
+import { addWarnings, type CallWarning, type ClampBounds, clamp } from './warnings.ts';
+
+/**
+ * Refuses a field of the query that the body of the same call has, and the other way around: it would do nothing where
+ * it is, though its name is right. Routes that read their body themselves ask `misplacedIn`.
+ */
+export function installMisplacedFields(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const inQuery = fieldNamesOf(route.schema?.querystring);
+    const inBody = fieldNamesOf(route.schema?.body);
+    if (inBody.size === 0) return;
+    const ofBody = [...inBody].filter((name) => !inQuery.has(name));
+    const read = namesReadInBody(route) ?? inBody;
+    const ofQuery = [...inQuery].filter((name) => !read.has(name));
+    route.preValidation = [
+      ...[route.preValidation ?? []].flat(),
+      ({ url, query, body }, _reply, done) => {
+        const refusal = url.includes('?') ? misplacedIn(query, ofBody, 'body') : undefined;
+        done(refusal ?? misplacedIn(body, ofQuery, 'query'));
+      },
+    ];
+  });
+}
+
+/**
+ * The refusal of sent fields that another part of their call has, with the mend that moves them; undefined without any.
+ * @param names of the fields that this part has not.
+ */
+export function misplacedIn(
+  sent: unknown,
+  names: readonly string[],
+  belongsTo: 'query' | 'body',
+): ApiError | undefined {
+  if (!isJsonObject(sent) || sent instanceof Readable) return undefined;
+  const found = names.filter((name) => sent[name] !== undefined);
+  const [name] = found;
+  if (name === undefined) return undefined;
+  const where =
+    belongsTo === 'body'
+      ? `a field of the body of this call, and is not read in the query: send it there`
+      : `a field of the query of this call, and is not read in the body: send it there, as ?${name}=${shown(sent[name])}`;
+  const mends = found.flatMap((one) => movedTo(belongsTo, one, sent[one]));
+  return invalidParamError(name, `${name} is ${where}.`, undefined, mends);
+}
+
+const MAX_SHOWN_CHARACTERS = 20;
+
+/** A value as a query has it, if it is short. */
+function shown(value: unknown): string {
+  const text = typeof value === 'object' ? '' : String(value);
+  return text.length === 0 || text.length > MAX_SHOWN_CHARACTERS ? '…' : text;
+}
+
+/** Refusals already name what is wrong. */
+const FIRST_FAILURE_STATUS = 400;
+
+/**
+ * Adds warnings about sent fields to `X-Service-Warnings`.
+ *
+ * `ignored_parameter:<name>` names a field that the route does not read, followed by `did_you_mean:<name>` if a field
+ * of the route has a similar name. Only successful responses have it. Routes that check their query themselves refuse
+ * such fields. Fields of a response are accepted in a body without a warning, because clients send responses back.
+ *
+ * `clamped:<name>` names a field whose value was replaced by a bound.
+ */
+export function installFieldWarnings(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { schema = {} } = route;
+    const readInQuery = route.validatorCompiler === undefined ? fieldNamesOf(schema.querystring) : null;
+    const readInBody = namesReadInBody(route);
+    const [ofQuery, ofBody] = [clampedIn(schema.querystring), clampedIn(schema.body)];
+    if (readInQuery === null && readInBody === null && ofQuery.length + ofBody.length === 0) return;
+    route.onSend = [
+      ...[route.onSend ?? []].flat(),
+      ({ url, query, body }, reply, _payload, done) => {
+        const ignored =
+          reply.statusCode < FIRST_FAILURE_STATUS
+            ? [...(url.includes('?') ? unread(query, readInQuery) : []), ...unread(body, readInBody)]
+            : [];
+        addWarnings(reply, [...ignored, ...outOfBounds(query, ofQuery), ...outOfBounds(body, ofBody)]);
+        done();
+      },
+    ];
+  });
+}
+
+type ClampedField = [name: string, bounds: ClampBounds];
+
+function clampedIn(schema: unknown): ClampedField[] {
+  const { properties = {} } = (schema ?? {}) as { properties?: Record<string, TSchema> };
+  return Object.entries(properties).flatMap(([name, { clamped }]): ClampedField[] =>
+    clamped === undefined ? [] : [[name, clamped as ClampBounds]],
+  );
+}
+
+function outOfBounds(sent: unknown, fields: readonly ClampedField[]): CallWarning[] {
+  if (typeof sent !== 'object' || sent === null) return [];
+  return fields.flatMap(([name, bounds]) => {
+    const value = (sent as Record<string, unknown>)[name];
+    if (typeof value !== 'number' || clamp(bounds, value) === value) return [];
+    return [{ code: 'clamped', name }];
+  });
+}
+
+/** The most ignored names for which similar ones are looked for, more than the header has room for. */
+const MAX_MEANT_NAMES = 60;
+
+function unread(sent: unknown, known: ReadonlySet<string> | null): CallWarning[] {
+  if (known === null || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [];
+  return Object.keys(sent)
+    .filter((name) => !known.has(name))
+    .flatMap((name, index) => {
+      const meant = index < MAX_MEANT_NAMES ? nearestName(name, [...known]) : undefined;
+      const ignored = { code: 'ignored_parameter', name };
+      return meant === undefined ? [ignored] : [ignored, { code: 'did_you_mean', name: meant }];
+    });
+}
+
+/** The fields of a body and of the responses to it; null when only the schema decides. */
+function namesReadInBody({ schema }: RouteOptions): ReadonlySet<string> | null {
+  const body = schema?.body as { properties?: object; additionalProperties?: unknown } | undefined;
+  if (body?.properties === undefined || body.additionalProperties !== undefined) return null;
+  const answers = Object.values((schema?.response ?? {}) as Record<string, { properties?: Data }>);
+  const data = answers.flatMap(({ properties }) => [...fieldNamesOf(properties?.data)]);
+  return new Set([...fieldNamesOf(body), ...data]);
+}
+
+interface Data {
+  data?: unknown;
+}
+
+/** The names of the fields that the schema of a query or a body has. */
+export function fieldNamesOf(schema: unknown): ReadonlySet<string> {
+  return new Set(Object.keys((schema as { properties?: object } | undefined)?.properties ?? {}));
+}

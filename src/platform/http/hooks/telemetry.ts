@@ -1,0 +1,127 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { register } from 'prom-client';
+import { NO_ROUTE_LABEL, type RequestMeter } from '../../metrics/requests.ts';
+import { runWithinRequest, StoreWaitTime } from '../../metrics/stores.ts';
+import type { RequestSpan, Tracing } from '../../tracing/tracing.ts';
+import { ApiError } from '../errors/errors.ts';
+import { recordedErrorOf } from '../errors/failures.ts';
+
+interface HttpMetricsOptions {
+  requests: RequestMeter;
+  /** Returns the metrics of all processes as text. */
+  collect: () => Promise<string>;
+  /** METRICS_PORT; 0 serves the metrics on the port of the interface. */
+  port: number;
+  /** METRICS_TOKEN; without it, the metrics are public. */
+  token: string;
+}
+
+/** Measures every answer by route and status, and serves /metrics for Prometheus unless it has its own port. */
+export function installRequestMetrics(
+  app: FastifyInstance,
+  { requests, collect, port, token }: HttpMetricsOptions,
+): void {
+  const storeTimes = new WeakMap<FastifyRequest, StoreWaitTime>();
+  app.addHook('onRequest', (request, _reply, done) => {
+    const time = new StoreWaitTime();
+    storeTimes.set(request, time);
+    runWithinRequest(time, done);
+  });
+  // The body is read by events of the connection, which belong to no request.
+  app.addHook('preValidation', (request, _reply, done) => {
+    const time = storeTimes.get(request);
+    if (time === undefined) done();
+    else runWithinRequest(time, done);
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    const refusal = recordedErrorOf(request);
+    requests.answered({
+      method: request.method,
+      route: request.routeOptions.url ?? NO_ROUTE_LABEL,
+      status: reply.statusCode,
+      seconds: reply.elapsedTime / 1000,
+      storeSeconds: storeTimes.get(request)?.seconds() ?? 0,
+      ...(refusal !== undefined && {
+        refusal: { code: refusal.code, reason: String(refusal.details?.reason ?? '') },
+      }),
+    });
+    done();
+  });
+  if (port !== 0) return;
+
+  app.get(
+    '/metrics',
+    {
+      config: { responseType: 'text/plain', compress: true },
+      schema: {
+        summary: 'Metrics for Prometheus',
+        description: 'In its text format, behind the token of the metrics if one is set.',
+      },
+    },
+    async (request, reply) => {
+      if (!mayRead(request.headers.authorization, token)) {
+        const message = 'The metrics are read with METRICS_TOKEN: send "Authorization: Bearer TOKEN".';
+        const headers = { 'www-authenticate': 'Bearer realm="metrics"' };
+        throw new ApiError('unauthorized', message, { headers });
+      }
+      return reply.type(register.contentType).send(await collect());
+    },
+  );
+}
+
+/**
+ * Serves /metrics, and nothing else, on its own port. The primary does so, because an API process that hangs would keep
+ * the connection that it took.
+ */
+export async function serveMetrics(
+  { collect, port, token }: Pick<HttpMetricsOptions, 'collect' | 'port' | 'token'>,
+  host: string,
+): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    response.setHeader('cache-control', 'no-store');
+    if (request.url?.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
+    if (!mayRead(request.headers.authorization, token)) {
+      return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+    }
+    try {
+      const text = await collect();
+      response.writeHead(200, { 'content-type': register.contentType }).end(text);
+    } catch {
+      response.writeHead(500).end();
+    }
+  });
+  await once(server.listen(port, host), 'listening');
+  return server;
+}
+
+/** Hashes are compared, so that timing reveals neither the length nor the text of the token. */
+function mayRead(authorization: string | undefined, token: string): boolean {
+  if (token === '') return true;
+  const hashOf = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hashOf(authorization?.replace(/^bearer +/i, '') ?? ''), hashOf(token));
+}
+
+/** Gives each request a span, below the caller's traceparent if there is one. It does nothing without tracing. */
+export function installTracing(app: FastifyInstance, tracing: Tracing): void {
+  if (!tracing.isOn) return;
+  const spans = new WeakMap<FastifyRequest, RequestSpan>();
+
+  // This hook takes a callback, so that all later hooks run within the context of the span.
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { traceparent } = request.headers;
+    const parent = typeof traceparent === 'string' ? traceparent : undefined;
+    const facts = { 'http.request.method': request.method, 'darkroom.request_id': request.id };
+    spans.set(request, tracing.request(parent, facts, done));
+  });
+
+  app.addHook('onResponse', async (request, reply) => {
+    const facts = {
+      'http.route': request.routeOptions.url ?? 'none',
+      'http.response.status_code': reply.statusCode,
+    };
+    spans.get(request)?.end(facts, reply.statusCode >= 500);
+  });
+}

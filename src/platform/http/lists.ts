@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import fastJson, { type Schema } from 'fast-json-stringify';
+import type { FastifyReply } from 'fastify';
+import type {
+  DocumentCollection,
+  DocumentFilter,
+  DocumentWithId,
+  SortOrder,
+} from '../stores/documents/port.ts';
+import { type ListPageMeta, sendCreated, successEnvelope } from './envelope.ts';
+import { invalidParamError } from './errors/errors.ts';
+import { CURSOR_PATTERN } from './fields.ts';
+import { type ClampBounds, clamp } from './hooks/warnings.ts';
+
+const MAX_PAGE_SIZE = 100;
+/** The most rows that are counted exactly. */
+const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
+const PAGES: ClampBounds = [0, FARTHEST_PAGE];
+const PAGE_SIZES: ClampBounds = [1, MAX_PAGE_SIZE];
+
+/** The query of every paged listing, whose properties are spread into the schemas of the routes. */
+export const PagingQuery = {
+  page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.', clamped: PAGES })),
+  perPage: Type.Optional(
+    Type.Integer({ description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.`, clamped: PAGE_SIZES }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      description: 'nextCursor of the previous page, with the same filters; not together with page.',
+      documented: CURSOR_PATTERN,
+    }),
+  ),
+};
+export type PagingQuery = Static<TObject<typeof PagingQuery>>;
+
+/**
+ * A listing: its name, its account and its filters, and its total order, whose last field is unique. A cursor is bound
+ * to name, account and filters.
+ */
+export interface ListingScope {
+  name: string;
+  accountId: string;
+  filters: Record<string, unknown>;
+  sort: SortOrder;
+}
+
+export interface ListPage<T> {
+  rows: T[];
+  meta: ListPageMeta;
+}
+
+/**
+ * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
+ * @throws ApiError invalid_param on `cursor` that is sent with page, is not of this service, or is of another
+ *   listing, account or filter.
+ */
+export async function readListPage<T extends DocumentWithId>(
+  collection: DocumentCollection<T>,
+  filter: DocumentFilter,
+  listing: ListingScope,
+  query: PagingQuery,
+): Promise<ListPage<T>> {
+  const perPage = requestedPageSize(query);
+  if (query.cursor !== undefined) {
+    const after = afterCursor(query.cursor, listing, query.page);
+    const options = { sort: listing.sort, limit: perPage + 1 };
+    const found = await collection.find({ $and: [filter, after] }, options);
+    return cutListPage(found, listing, perPage, {});
+  }
+  const page = requestedPageNumber(query);
+  const [found, total] = await Promise.all([
+    collection.find(filter, { sort: listing.sort, skip: page * perPage, limit: perPage + 1 }),
+    collection.count(filter),
+  ]);
+  return cutListPage(found, listing, perPage, { total, page });
+}
+
+/** The size of the page: default 100, clamped to 1 to 100. */
+export function requestedPageSize(query: PagingQuery): number {
+  return clamp(PAGE_SIZES, query.perPage ?? MAX_PAGE_SIZE);
+}
+
+/** The number of the requested page, limited to pages that can be reached by skipping rows. */
+export function requestedPageNumber(query: PagingQuery): number {
+  return clamp(PAGES, query.page ?? 0);
+}
+
+/** A cursor that continues after a row. It holds the row's sort values, and is bound to the listing. */
+function cursorAfter(row: object, listing: ListingScope): string {
+  const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
+  return Buffer.from(JSON.stringify([fingerprint(listing), ...values])).toString('base64url');
+}
+
+/**
+ * The sort values that a cursor carries.
+ * @throws ApiError invalid_param on `cursor`.
+ */
+export function parseCursor(cursor: string, listing: ListingScope, page: number | undefined): unknown[] {
+  if (page !== undefined) {
+    throw invalidParamError(
+      'cursor',
+      'cursor and page exclude each other: send nextCursor back as cursor alone.',
+    );
+  }
+  const [bound, ...values] = decode(cursor);
+  const isOurs = bound === fingerprint(listing) && values.length === listing.sort.length;
+  if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
+    throw invalidParamError(
+      'cursor',
+      'This cursor belongs to another list: send back the nextCursor that this path answered with the same filters and account.',
+    );
+  }
+  return values;
+}
+
+/**
+ * One page of rows, with its paging fields.
+ * @param found up to one row more than a page. The extra row shows that there is a next page.
+ */
+export function cutListPage<T extends object>(
+  found: T[],
+  listing: ListingScope,
+  perPage: number,
+  counted: { total?: number; page?: number },
+): ListPage<T> {
+  const rows = found.slice(0, perPage);
+  const last = rows.at(-1);
+  const hasMore = found.length > perPage;
+  const nextCursor = hasMore && last !== undefined ? cursorAfter(last, listing) : null;
+  return { rows, meta: { ...counted, perPage, hasMore, nextCursor } };
+}
+
+/** Keyset condition: rows strictly after the cursor's values in the listing's order. */
+function afterCursor(cursor: string, listing: ListingScope, page: number | undefined): DocumentFilter {
+  const values = parseCursor(cursor, listing, page);
+  const alternatives = listing.sort.map(([field, direction], position) => {
+    const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);
+    return {
+      ...Object.fromEntries(equalBefore),
+      [field]: { [direction === 1 ? '$gt' : '$lt']: values[position] },
+    };
+  });
+  return { $or: alternatives };
+}
+
+function decode(cursor: string): unknown[] {
+  try {
+    const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(decoded)) return decoded;
+  } catch {
+    // A text that is not a cursor is refused below like a cursor of another listing.
+  }
+  return [];
+}
+
+/** The text to which a cursor is bound: the listing's name, its account and its filters, in any order. */
+function fingerprint({ name, accountId, ...listing }: ListingScope): string {
+  const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
+  const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+/** Writes a row as JSON. */
+type RowWriter = (row: unknown) => string;
+
+/**
+ * Creates a serializer for the rows of a schema, which omits fields that are not in the schema, as for any response.
+ */
+export function createRowWriter(schema: TSchema): RowWriter {
+  return fastJson(schema as unknown as Schema);
+}
+
+/**
+ * Sends a long list without pages, row by row, and reads rows only as fast as the client receives them. An error while
+ * reading closes the connection.
+ */
+export function streamList(
+  reply: FastifyReply,
+  message: string,
+  rows: AsyncIterable<unknown>,
+  write: RowWriter,
+): FastifyReply {
+  async function* body(): AsyncGenerator<string> {
+    const [head, tail] = JSON.stringify(successEnvelope(message, [])).split('[]') as [string, string];
+    let before = `${head}[`;
+    for await (const row of rows) {
+      yield before + write(row);
+      before = ',';
+    }
+    yield `${before === ',' ? '' : before}]${tail}`;
+  }
+  return reply.type('application/json; charset=utf-8').send(Readable.from(body()));
+}
+
+/**
+ * The schema of an import's response: the imported entries, and one line per refused entry.
+ * @param title the title of the schema.
+ */
+export function importResultSchema<T extends TSchema>(title: string, entry: T) {
+  return Type.Object(
+    {
+      data: Type.Array(entry, { description: 'As saved, in the order sent.' }),
+      errors: Type.Optional(
+        Type.Array(Type.String(), { description: 'Absent when every entry was imported.' }),
+      ),
+      importedCount: Type.Integer({ format: 'int32' }),
+    },
+    { title },
+  );
+}
+
+/**
+ * Sends the response to an import.
+ * @param data the imported entries, as the API shows them.
+ * @param sent the number of sent entries.
+ * @param of their plural name, which is also their path: 'presets'.
+ */
+export function sendImportResult(
+  reply: FastifyReply,
+  data: readonly unknown[],
+  errors: readonly string[],
+  { sent, of }: { sent: number; of: string },
+) {
+  const result = { data, importedCount: data.length };
+  const answer = errors.length === 0 ? result : { ...result, errors };
+  return sendCreated(reply, `/${of}`, `${data.length} of ${sent} ${of} imported.`, answer);
+}

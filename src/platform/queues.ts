@@ -1,0 +1,122 @@
+/**
+ * A queue of waiters by owner (an account, a network). The waiters of one owner are served in the order of arrival, the
+ * owners in turn.
+ */
+export class FairQueue<T> {
+  /** The queue of each owner, the least recently served owner first. */
+  readonly #lines = new Map<string, T[]>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The waiters of each owner, in the order of arrival. */
+  lines(): Iterable<readonly [owner: string, waiters: readonly T[]]> {
+    return this.#lines.entries();
+  }
+
+  /** Number of waiters of an owner. */
+  sizeOf(owner: string): number {
+    return this.#lines.get(owner)?.length ?? 0;
+  }
+
+  add(owner: string, waiter: T): void {
+    const line = this.#lines.get(owner);
+    if (line === undefined) this.#lines.set(owner, [waiter]);
+    else line.push(waiter);
+    this.#size += 1;
+  }
+
+  /** Removes a waiter. One that has just been served is ignored. */
+  remove(owner: string, waiter: T): void {
+    const line = this.#lines.get(owner) ?? [];
+    const at = line.indexOf(waiter);
+    if (at === -1) return;
+    line.splice(at, 1);
+    this.#size -= 1;
+    if (line.length === 0) this.#lines.delete(owner);
+  }
+
+  /**
+   * The next waiter: one of the owner with the fewest slots; among equals, of the owner that was served least recently.
+   * So an owner has several slots only while no other owner waits.
+   * @param slotsOf the number of slots of an owner. Absent: equal for all.
+   * @param canServe whether a waiter can be served now. Only the first such waiter of each owner counts. Absent: all
+   *   can.
+   */
+  next({
+    slotsOf = () => 0,
+    canServe = () => true,
+  }: {
+    slotsOf?: (owner: string) => number;
+    canServe?: (waiter: T) => boolean;
+  } = {}): { owner: string; waiter: T } | undefined {
+    let fewest = Number.POSITIVE_INFINITY;
+    let chosen: { owner: string; waiter: T } | undefined;
+    for (const [owner, line] of this.#lines) {
+      const slots = slotsOf(owner);
+      if (slots >= fewest) continue;
+      const waiter = line.find(canServe);
+      if (waiter === undefined) continue;
+      fewest = slots;
+      chosen = { owner, waiter };
+      if (slots === 0) break;
+    }
+    return chosen;
+  }
+
+  /** Removes the waiter that `next` returned; its owner moves to the end. */
+  serve(owner: string, waiter: T): void {
+    this.remove(owner, waiter);
+    const line = this.#lines.get(owner);
+    if (line === undefined) return;
+    this.#lines.delete(owner);
+    this.#lines.set(owner, line);
+  }
+}
+
+/** A queue that admits one piece of work at a time. Owners take turns. */
+export class FairMutex {
+  readonly #turns = new FairQueue<() => void>();
+  #isBusy = false;
+
+  /** Resolves when it is the owner's turn. The turn lasts until `endTurn` is called. */
+  async takeTurn(owner: string): Promise<void> {
+    if (this.#isBusy) await new Promise<void>((resolve) => this.#turns.add(owner, resolve));
+    this.#isBusy = true;
+  }
+
+  endTurn(): void {
+    const next = this.#turns.next();
+    this.#isBusy = next !== undefined;
+    if (next === undefined) return;
+    this.#turns.serve(next.owner, next.waiter);
+    next.waiter();
+  }
+
+  /** Number of waiters of an owner. */
+  waitingOf(owner: string): number {
+    return this.#turns.sizeOf(owner);
+  }
+}
+
+/**
+ * Runs a function for each element, a limited number at a time. A failure does not stop the others; the first failure
+ * is thrown when all have ended.
+ */
+export async function forEachWithLimit<T>(
+  elements: Iterable<T>,
+  limit: number,
+  work: (element: T) => Promise<unknown>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  const remaining = Iterator.from(elements);
+  async function worker(): Promise<void> {
+    for (let next = remaining.next(); !next.done; next = remaining.next()) {
+      await work(next.value).catch((error: unknown) => failures.push(error));
+    }
+  }
+  await Promise.all(Array.from({ length: limit }, worker));
+  if (failures.length > 0) throw failures[0];
+}
