@@ -34,12 +34,10 @@ const MAY_IMPORT_CLIENT = ['console', 'mcp', 'darkroom'];
 const STARTS_THREADS = ['images', 'readers', 'renders', 'providers'];
 const SHARED_BY_WORKERS = [
   'workers/protocol.ts',
-  'workers/transport/once.ts',
-  'workers/transport/oom-score.ts',
   'workers/transport/pipe.ts',
+  'workers/transport/process-state.ts',
   'workers/models/protocol.ts',
   'workers/render/protocol.ts',
-  'workers/vector/drawn-size.ts',
   'workers/vector/protocol.ts',
   'workers/image/bounds.ts',
   'workers/image/colour/colour.ts',
@@ -48,6 +46,7 @@ const SHARED_BY_WORKERS = [
   'workers/image/facts/perceptual-hash.ts',
   'workers/image/frames.ts',
   'workers/image/operations/index.ts',
+  'workers/image/operations/operation.ts',
   'workers/image/operations/parameter.ts',
   'workers/image/pixels/geometry.ts',
   'workers/image/sizing.ts',

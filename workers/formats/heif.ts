@@ -1,6 +1,5 @@
 import { type ByteRangeInFile, findIsoBox, type IsoBox, isoBoxes, isoBrands } from './boxes.ts';
 import type { ByteReader } from './bytes.ts';
-import type { ColourCodePoints } from './code-points.ts';
 import { type ContainerPart, partsBetween } from './parts.ts';
 
 /**
@@ -158,4 +157,10 @@ export function readAvifColours(bytes: ByteReader): AvifColours | undefined {
     codePoints = { primaries: bytes.u16(start + 4), transfer: bytes.u16(start + 6) };
   }
   return { isPremultiplied, ...(codePoints !== undefined && { codePoints }) };
+}
+
+/** The meaning of a file's colours as code points (ITU-T H.273): nclx in an AVIF, cICP in a PNG. */
+export interface ColourCodePoints {
+  primaries: number;
+  transfer: number;
 }

@@ -7,9 +7,8 @@ import type {
   PassWarning,
   TaskFailure,
 } from '../protocol.ts';
-import { chooseFrames } from './chosen-frames.ts';
 import { assertEncodable } from './encode/encoder.ts';
-import { type FrameFacts, isAnimationFormat } from './frames.ts';
+import { chooseFrames, type FrameFacts, isAnimationFormat } from './frames.ts';
 import { assertScoreMeasurable, scoreRefusal } from './likeness/measurable.ts';
 import { stepNamed } from './operations/index.ts';
 import type { PictureShape } from './pixels/geometry.ts';

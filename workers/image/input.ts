@@ -1,11 +1,16 @@
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import type { Size } from '../formats/size.ts';
-import { type InputHeader, MAX_PIXELS, type TransformTask } from '../protocol.ts';
-import type { ChosenFrames } from './chosen-frames.ts';
-import { frameBatchesOf, isAnimationFormat } from './frames.ts';
+import { type InputHeader, MAX_PIXELS, type RasterInput, type TransformTask } from '../protocol.ts';
+import { type ChosenFrames, frameBatchesOf, isAnimationFormat } from './frames.ts';
 import { type DeepPixels, joinFrames, type Pixels, readPixels, splitFrames } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
-import { pictureTooLarge, unreadablePicture } from './refusal.ts';
+import {
+  BadArgumentError,
+  isDeadlineError,
+  pictureTooLarge,
+  secondsLeft,
+  unreadablePicture,
+} from './refusal.ts';
 
 /**
  * The libvips loaders that may read input. Its other loaders (SVG, PDF, its own formats) stay blocked, because they are
@@ -197,4 +202,26 @@ export function openPixelPipeline({ data, width, height, channels, frames }: Pix
   const raw = { width, height: height * frames, channels, ...(frames > 1 && { pageHeight: height }) };
   const pipeline = sharp(data, { raw, limitInputPixels: false, ...(frames > 1 && { pages: -1 }) });
   return channels === 1 ? pipeline.pipelineColourspace('srgb') : pipeline;
+}
+
+/** Returns a function that reads the second pictures of a task by the same rules as its input. */
+export function createLayerReader({ layers = {}, deadlineMs }: TransformTask) {
+  return async (id: string, key: string, prepare: (opened: Sharp, size: Size) => Sharp): Promise<Pixels> => {
+    const raster = Object.hasOwn(layers, id) ? layers[id] : undefined;
+    if (raster === undefined)
+      throw new BadArgumentError(key, 'The second picture of this step was not loaded.');
+    try {
+      const pipeline = prepare(...(await opened(raster)));
+      return await readPixels(pipeline.timeout({ seconds: secondsLeft(deadlineMs) }));
+    } catch (error) {
+      if (error instanceof BadArgumentError || isDeadlineError(error)) throw error;
+      const message =
+        'The second picture of this step cannot be decoded: it is damaged, cut short, or not in a supported format.';
+      throw new BadArgumentError(key, message);
+    }
+  };
+}
+
+async function opened({ input, raw }: RasterInput): Promise<[opened: Sharp, size: Size]> {
+  return raw === undefined ? openStillPicture(new Uint8Array(input)) : [sharp(input, { raw }), raw];
 }

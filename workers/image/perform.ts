@@ -7,7 +7,7 @@ import type {
   TransformTaskResult,
 } from '../protocol.ts';
 import { markTransferable, markTransferableWith, withOwnMemory } from '../transport/moved.ts';
-import { oncePerProcess } from '../transport/once.ts';
+import { oncePerProcess } from '../transport/process-state.ts';
 import { performBranchTask } from './branches.ts';
 import { performCompareTask } from './facts/compare.ts';
 import { blockUnusedLoaders } from './input.ts';

@@ -6,12 +6,12 @@ import type {
   TransformTask,
   TransformTaskResult,
 } from '../protocol.ts';
-import { type ChosenFrames, chooseFrames } from './chosen-frames.ts';
 import { parseColour, TRANSPARENT, WHITE } from './colour/colour.ts';
 import { convertToProfile } from './colour/profile-colours.ts';
 import { alphaLevelsOfOutput, assertEncodable, canBeTransparent, contentTypeOf } from './encode/encoder.ts';
-import { asArgumentRefusal, taskFailureOf } from './failure.ts';
+import { type ChosenFrames, chooseFrames } from './frames.ts';
 import {
+  createLayerReader,
   decodeKeptFrames,
   type InputFacts,
   readChosenPageFacts,
@@ -19,16 +19,15 @@ import {
   readSharpMetadata,
   sharpOptionsFor,
 } from './input.ts';
-import { createLayerReader } from './layers.ts';
 import { type CarriedProfile, carriedProfileOf, prepareCarriedBlocks } from './metadata/carried-metadata.ts';
-import { withRawProfilesAsChunks } from './metadata/png-profiles.ts';
+import { withRawProfilesAsChunks } from './metadata/png.ts';
 import { stepNamed } from './operations/index.ts';
 import { PassPicture } from './picture.ts';
 import { alphaLevelsIn, type Pixels, type Rgba } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
-import { invalidArgument } from './refusal.ts';
+import { asArgumentRefusal, invalidArgument, secondsLeft, taskFailureOf } from './refusal.ts';
 import type { WrittenFile } from './search/target.ts';
-import { isGeometricStep, type PassWork, type PlannedStep, secondsLeft, writableFormatFor } from './work.ts';
+import { isGeometricStep, type PassWork, type PlannedStep, writableFormatFor } from './work.ts';
 import { isResultGrey, writePassResult } from './writing.ts';
 
 type PassStage = (work: PassWork) => void | Promise<void>;

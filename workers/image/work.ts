@@ -1,10 +1,8 @@
 import type { EncodeOptions, OperationStep, OutputFormat, TransformTask } from '../protocol.ts';
-import type { ChosenFrames } from './chosen-frames.ts';
-import { DeadlineError } from './failure.ts';
+import type { ChosenFrames } from './frames.ts';
 import type { InputFacts } from './input.ts';
 import type { CarriedMetadataBlocks, CarriedProfile } from './metadata/carried-metadata.ts';
-import type { StepOperation } from './operations/index.ts';
-import type { PassContext } from './operations/operation.ts';
+import type { PassContext, StepOperation } from './operations/operation.ts';
 import type { PassPicture } from './picture.ts';
 import type { Rgba } from './pixels/pixels.ts';
 
@@ -36,13 +34,6 @@ export interface PassWork {
 /** Whether a step keeps what the picture shows, and changes only its size, position or section. */
 export function isGeometricStep({ operation, params }: PlannedStep): boolean {
   return operation.commutesWithFlatten(params);
-}
-
-/** @throws DeadlineError when the deadline has passed. */
-export function secondsLeft(deadlineMs: number): number {
-  const leftMs = deadlineMs - Date.now();
-  if (leftMs <= 0) throw new DeadlineError();
-  return Math.min(3600, Math.ceil(leftMs / 1000));
 }
 
 /** The formats that can be written and have the same name as libvips gives them. */

@@ -28,8 +28,9 @@ import {
   pixelsWithMetadata,
 } from './metadata/carried-metadata.ts';
 import type { Pixels } from './pixels/pixels.ts';
+import { secondsLeft } from './refusal.ts';
 import { type OriginalFile, searchTarget, type WrittenFile } from './search/target.ts';
-import { isGeometricStep, type PassWork, secondsLeft, writableFormatFor } from './work.ts';
+import { isGeometricStep, type PassWork, writableFormatFor } from './work.ts';
 
 /** Settings that do not change the encoding. A pass with no other setting may return the original file. */
 const NEUTRAL_KEYS = ['format', 'metadata', 'background', 'keepsAlpha', 'target'];

@@ -4,11 +4,16 @@ import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { type ConnectOverCDPTransport, chromium, type Browser as Driver } from 'playwright';
-import { endFirstWithoutMemory } from '../transport/oom-score.ts';
+import { endFirstWithoutMemory } from '../transport/process-state.ts';
+import {
+  endGroupFirstWithoutMemory,
+  groupMemoryBytes,
+  killProcessGroup,
+  makeBrowserDirectory,
+  removeBrowserDirectory,
+} from './browser-process.ts';
 import type { BrowserExecutable } from './executable.ts';
 import { RESTRICTING_BROWSER_FLAGS } from './policy.ts';
-import { endGroupFirstWithoutMemory, groupMemoryBytes, killProcessGroup } from './process-group.ts';
-import { makeBrowserDirectory, removeBrowserDirectory } from './scratch.ts';
 import { NO_ANIMATION_FLAGS } from './stillness.ts';
 
 /** The browser did not start; the message ends with the last lines that it printed. */

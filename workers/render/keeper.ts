@@ -1,8 +1,8 @@
 import { type Browser, BrowserStartError, startBrowser } from './browser.ts';
+import { removeLeftoverBrowsers } from './browser-process.ts';
 import { type BrowserExecutable, findBrowser } from './executable.ts';
 import { BrowserPage, type CallAfter } from './page.ts';
 import type { RenderNotice, RenderThreadOptions } from './protocol.ts';
-import { removeLeftoverBrowsers } from './scratch.ts';
 
 /**
  * Number of warm pages in one browser, one per account. Above it, the least recently used page is closed. A page is a

@@ -10,8 +10,7 @@ import {
   withAssetUrls,
 } from './policy.ts';
 import type { PageText, RenderTask } from './protocol.ts';
-import { withoutAnimation, withoutDrawingAnimation } from './still-drawings.ts';
-import { settlePage } from './stillness.ts';
+import { settlePage, withoutAnimation, withoutDrawingAnimation } from './stillness.ts';
 
 /** The process of the page, or its whole browser, has ended. */
 class PageLostError extends Error {

@@ -1,5 +1,4 @@
 import type { CDPSession } from 'playwright';
-import { joinPageTexts, READ_TEXT_EXPRESSION } from './page-text.ts';
 import type { PageText } from './protocol.ts';
 
 /*
@@ -19,6 +18,48 @@ export const NO_ANIMATION_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as
  * such as a transition, and a page can keep that up for ever.
  */
 const MAX_ROUNDS = 20;
+
+/**
+ * Limits on the pieces of text and characters of a page. A larger page is not read, so that reading takes milliseconds
+ * at most.
+ */
+const MAX_PIECES = 2_000;
+const MAX_CHARACTERS = 50_000;
+
+/**
+ * A JavaScript expression that reads what the document's text needs of fonts: `characters` beyond ASCII, each once, and
+ * `families`, each list as the style has it. Text in a font that the document itself loads (`@font-face`) is left out.
+ * If that font did not load, its families are included, but not its characters. Invisible text, generated content and
+ * the values of fields are not read.
+ */
+const READ_TEXT_EXPRESSION = `(() => {
+  const plain = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase();
+  const own = new Set();
+  for (const face of document.fonts) if (face.status !== 'error') own.add(plain(face.family));
+  const characters = new Set();
+  const families = new Set();
+  const read = new Map();
+  const look = (element) => {
+    if (!element.checkVisibility({ visibilityProperty: true })) return { isVisible: false };
+    const list = getComputedStyle(element).fontFamily;
+    const names = (list.match(/"[^"]*"|[^,]+/g) ?? []).map(plain);
+    if (!own.has(names[0])) families.add(list);
+    return { isVisible: true, isOwn: names.some((name) => own.has(name)) };
+  };
+  const walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+  let left = ${MAX_CHARACTERS};
+  for (let pieces = 0; pieces < ${MAX_PIECES} && left > 0 && walker.nextNode(); pieces += 1) {
+    const { data, parentElement: element } = walker.currentNode;
+    if (element === null || !/\\S/.test(data)) continue;
+    if (!read.has(element)) read.set(element, look(element));
+    const { isVisible, isOwn } = read.get(element);
+    if (!isVisible || isOwn || !/[^\\x00-\\x7f]/.test(data)) continue;
+    const part = data.slice(0, left);
+    left -= part.length;
+    for (const character of part) if (character > '\\x7f') characters.add(character);
+  }
+  return { characters: [...characters].join(''), families: [...families] };
+})()`;
 
 /**
  * Settles a loaded document before its capture, and returns the number of its frames and its text. Scripts of the
@@ -70,4 +111,88 @@ interface FrameTree {
 
 function framesBelow({ childFrames = [] }: FrameTree): string[] {
   return childFrames.flatMap((child) => [child.frame.id, ...framesBelow(child)]);
+}
+
+/** Joins the texts of several documents. */
+function joinPageTexts(texts: readonly PageText[]): PageText {
+  return {
+    characters: texts.map(({ characters }) => characters).join(''),
+    families: [...new Set(texts.flatMap(({ families }) => families))],
+  };
+}
+
+/*
+ * A page does not reach the documents of its SVG images, so a style that is written into their text ends the motion
+ * that CSS makes in them. It shows them by the rule of stillness.ts: without duration, an animation that ends is at its
+ * end, and one that repeats for ever has no effect.
+ */
+
+const STILL_STYLE =
+  '<style>*{animation-duration:0s!important;animation-delay:0s!important;transition:none!important}</style>';
+
+const STILL_STYLE_IN_URL = encodeURIComponent(STILL_STYLE);
+
+const MOTION = /animation|transition/i;
+const END_TAG = '</svg';
+
+/** The start of a `data:` URL of an SVG image, up to its comma. The bounded length keeps the search linear. */
+const URL_START = /data:image\/svg\+xml[^,"'()<>\s]{0,100},/gi;
+const BASE64 = /[A-Za-z0-9+/=%]*/y;
+/** The end tag as a URL in HTML may spell it. */
+const END_TAG_IN_URL = /(?:<|%3c|&lt;)(?:\/|%2f)svg/gi;
+
+/** The bytes of an image that a page loads. SVG images lose their animation. */
+export function withoutAnimation({
+  data,
+  contentType,
+}: {
+  data: Uint8Array;
+  contentType: string;
+}): Uint8Array {
+  return contentType === 'image/svg+xml' ? stillDrawing(data) : data;
+}
+
+function stillDrawing(svg: Uint8Array): Uint8Array {
+  const text = Buffer.from(svg).toString();
+  return MOTION.test(text) ? Buffer.from(text.replace(END_TAG, STILL_STYLE + END_TAG)) : svg;
+}
+
+/** A document whose SVG images in `data:` URLs have no animation. */
+export function withoutDrawingAnimation(html: string): string {
+  let still = '';
+  let copiedTo = 0;
+  for (const { index, 0: start } of html.matchAll(URL_START)) {
+    if (index < copiedTo) continue;
+    const from = index + start.length;
+    const drawing = /;base64,$/i.test(start) ? stillBase64At(html, from) : stillTextAt(html, from);
+    // Without an end tag here, later URLs have none either.
+    if (drawing === null) break;
+    still += html.slice(copiedTo, from) + drawing.still;
+    copiedTo = drawing.to;
+  }
+  return still + html.slice(copiedTo);
+}
+
+/** A part of a document that ends at `to`, and the text that replaces it. */
+interface Replacement {
+  to: number;
+  still: string;
+}
+
+function stillBase64At(html: string, from: number): Replacement {
+  BASE64.lastIndex = from;
+  const [base64 = ''] = BASE64.exec(html) ?? [];
+  const svg = Buffer.from(base64.replaceAll(/%2b/gi, '+').replaceAll(/%2f/gi, '/'), 'base64');
+  const drawing = stillDrawing(svg);
+  const still = drawing === svg ? base64 : Buffer.from(drawing).toString('base64');
+  return { to: from + base64.length, still };
+}
+
+/** The replacement of an SVG image within a URL; null if the image has no end tag. */
+function stillTextAt(html: string, from: number): Replacement | null {
+  END_TAG_IN_URL.lastIndex = from;
+  const endTag = END_TAG_IN_URL.exec(html);
+  if (endTag === null) return null;
+  const text = html.slice(from, endTag.index);
+  return { to: endTag.index, still: MOTION.test(text) ? text + STILL_STYLE_IN_URL : text };
 }

@@ -4,8 +4,7 @@ import { wholePixels } from '../formats/svg.ts';
 import type { TaskFailure } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { SafeDrawing } from './drawing.ts';
-import { CSS_DENSITY, pixelSizeOfDrawing } from './drawn-size.ts';
-import type { RasterizedPixels, RasterizeTask } from './protocol.ts';
+import { CSS_DENSITY, pixelSizeOfDrawing, type RasterizedPixels, type RasterizeTask } from './protocol.ts';
 import { sanitizeSvg, UnsafeDrawingError } from './sanitize.ts';
 
 /**

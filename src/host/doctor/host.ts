@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../../../config/index.ts';
 import { type FontFamily, InstalledFonts } from '../../imaging/fonts/fonts.ts';
-import { imageMemoryBudgets } from '../../imaging/images/budgets.ts';
+import { imageMemoryBudgets } from '../../imaging/images/config.ts';
 import { MAX_ADDITIONAL_BROWSERS } from '../../imaging/renders/renders.ts';
 import {
   defaultProcessCount,

@@ -2,9 +2,7 @@ import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FontFace, readFontFaces } from '../../../workers/formats/font.ts';
 import { lazy } from '../../platform/http/lazy.ts';
-import { familyWithoutStyle, firstFontFamily, isGenericFontFamily } from './families.ts';
 import { configureFontconfig, fontDirectories } from './fontconfig.ts';
-import { scriptsCoveredBy } from './scripts.ts';
 
 /** A font family that is available for pages and for text. */
 export interface FontFamily {
@@ -146,4 +144,80 @@ const INVISIBLE_CHARACTER = /^[\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignor
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
   return buffer.subarray(0, bytesRead);
+}
+
+/** The first family of a list in CSS or Pango: the one that is wanted. The others are its substitutes. */
+function firstFontFamily(list: string): string | undefined {
+  const [, quoted, plain] = /^\s*(?:["']([^"']*)["']|([^,]*))/.exec(list) ?? [];
+  const family = (quoted ?? plain ?? '').trim();
+  return family === '' ? undefined : family;
+}
+
+/**
+ * Families that name a kind of font, and old names that stand for one. Browsers use them by default, and fontconfig has
+ * a font of the same widths for them.
+ */
+const GENERIC: ReadonlySet<string> = new Set([
+  ...['sans', 'sans-serif', 'serif', 'monospace', 'mono', 'cursive', 'fantasy', 'math', 'emoji', 'fangsong'],
+  ...['system-ui', 'ui-sans-serif', 'ui-serif', 'ui-monospace', 'ui-rounded'],
+  ...['-apple-system', 'blinkmacsystemfont'],
+  ...['arial', 'helvetica', 'times', 'times new roman', 'courier', 'courier new'],
+]);
+
+/** Whether a family names a kind of font, so that it never counts as missing. */
+function isGenericFontFamily(family: string): boolean {
+  return [family, familyWithoutStyle(family)].some((name) => GENERIC.has(name.toLowerCase()));
+}
+
+const STYLES =
+  /(?:[\s-]+(?:regular|book|roman|normal|thin|hairline|(?:extra|ultra|semi|demi)?[\s-]?(?:light|bold|condensed|expanded)|medium|heavy|black|italic|oblique|condensed|narrow|small-caps))+$/i;
+
+/** A family name without a style at its end. Pango reads `DejaVu Sans Bold` as the bold style of DejaVu Sans. */
+function familyWithoutStyle(family: string): string {
+  return family.replace(STYLES, '');
+}
+
+/**
+ * Sample letters of each script. A font supports a script if it has all of the letters. A few are enough, because fonts
+ * cover a script or leave it out.
+ */
+const LETTERS: Readonly<Record<string, string>> = {
+  Latin: 'AZazéñ',
+  Greek: 'ΑΩαω',
+  Cyrillic: 'АЯая',
+  Armenian: 'ԱՖաֆ',
+  Georgian: 'აჰ',
+  Hebrew: 'את',
+  Arabic: 'ابي',
+  Devanagari: 'अह',
+  Bengali: 'অহ',
+  Gurmukhi: 'ਅਹ',
+  Gujarati: 'અહ',
+  Tamil: 'அஹ',
+  Telugu: 'అహ',
+  Kannada: 'ಅಹ',
+  Malayalam: 'അഹ',
+  Sinhala: 'අහ',
+  Thai: 'กฮ',
+  Lao: 'ກຮ',
+  Khmer: 'កហ',
+  Myanmar: 'ကဟ',
+  Ethiopic: 'ሀፈ',
+  Hiragana: 'あん',
+  Katakana: 'アン',
+  Han: '一国語',
+  Hangul: '가힣',
+  Emoji: '😀🎉🚀',
+};
+
+const SCRIPTS = Object.entries(LETTERS).map(([script, letters]) => {
+  return { script, codePoints: Array.from(letters, (letter) => letter.codePointAt(0) ?? 0) };
+});
+
+type Ranges = ReadonlyArray<readonly [first: number, last: number]>;
+
+/** The Unicode names of the scripts that ranges of code points cover, and `Emoji`. */
+function scriptsCoveredBy(ranges: Ranges): string[] {
+  const has = (codePoint: number) => ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
+  return SCRIPTS.filter(({ codePoints }) => codePoints.every(has)).map(({ script }) => script);
 }

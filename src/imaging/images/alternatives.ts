@@ -2,7 +2,7 @@ import { selectFrames } from '../../../workers/image/frames.ts';
 import { type DecodeOptions, type ImagePass, MAX_PIXELS } from '../../../workers/protocol.ts';
 import { frameCountOf, resolvedEncodeOf } from './estimates/following.ts';
 import type { CallAlternatives } from './failures.ts';
-import type { ImageHeader } from './header/header.ts';
+import type { ImageHeader } from './header/facts.ts';
 
 /** What is known of the call. */
 interface CallForms {

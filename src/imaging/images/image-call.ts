@@ -6,7 +6,7 @@ import type {
   TransformTaskResult,
 } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import type { ImageHeader } from './header/header.ts';
+import type { ImageHeader } from './header/facts.ts';
 import type { IncomingCall, WorkClass } from './slots.ts';
 import type { StoredFile } from './source.ts';
 

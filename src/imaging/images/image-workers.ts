@@ -10,9 +10,9 @@ import { runPassesOverDrawing } from './drawn-branches.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
 import { assertSameSize, assertScorable, predictSuccess } from './estimates/following.ts';
 import { apiErrorOfFailure, deadlineExceededError, errorThrownBy, isLate, lateWith } from './failures.ts';
-import { FormatRuns } from './format-runs.ts';
+import { FormatRuns } from './formats.ts';
+import { headerReadingsOf, inputHeaderHintOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
-import { headerReadingsOf, inputHeaderHintOf } from './header/readings.ts';
 import {
   type BranchCall,
   type BranchResult,

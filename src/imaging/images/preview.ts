@@ -1,10 +1,10 @@
 import { MAX_PIXELS, type OutputFormat, type PassWarning } from '../../../workers/protocol.ts';
-import { pixelSizeOfDrawing } from '../../../workers/vector/drawn-size.ts';
+import { pixelSizeOfDrawing } from '../../../workers/vector/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { predictSuccess, resolvedEncodeOf } from './estimates/following.ts';
 import { apiErrorOfFailure } from './failures.ts';
 import { passesPerFormat } from './formats.ts';
-import type { ImageHeader } from './header/header.ts';
+import type { ImageHeader } from './header/facts.ts';
 import { readNaturalSvgSize } from './header/svg.ts';
 import type { BranchPass, ImageCall } from './image-call.ts';
 import { checkPixelCount, headerOfFacts, isStoredFile, requireReadableHeader } from './source.ts';

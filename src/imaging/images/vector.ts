@@ -10,9 +10,8 @@ import type { Clock } from '../../platform/clock.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CallDeadline } from './deadline.ts';
 import { apiErrorOfFailure, likelyTooLongError, tookTooLongError } from './failures.ts';
-import { ChildProcesses } from './pools/child-processes.ts';
+import { ChildProcesses, type TaskProcessOptions } from './pools/child-processes.ts';
 import { WorkerPool } from './pools/pool.ts';
-import type { TaskProcessOptions } from './pools/task-process.ts';
 import { type AccountWorkerTime, LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
 

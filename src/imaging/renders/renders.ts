@@ -13,8 +13,7 @@ import type { rendersSettings } from './config.ts';
 import { type RenderedPage, rendererBusyError, requireRenderedPage, rethrowAsApiError } from './failures.ts';
 import { type DrawnPage, type PageCall, RenderPool } from './pool.ts';
 import { findSandboxObstacle } from './sandbox.ts';
-import { StandbyRenderThread } from './standby.ts';
-import { BrowserThread, type RenderLog } from './thread.ts';
+import { BrowserThread, type RenderLog, StandbyRenderThread } from './thread.ts';
 
 export interface RendersOptions extends Omit<RenderThreadOptions, 'niceness'> {
   /** RENDER_THREADS. */

@@ -1,11 +1,7 @@
 import type { TProperties } from '@sinclair/typebox';
 import { FRAME_SELECTORS } from '../../../workers/image/frames.ts';
-import {
-  OPERATIONS,
-  type StepArguments,
-  type StepName,
-  type StepOperation,
-} from '../../../workers/image/operations/index.ts';
+import { OPERATIONS, type StepArguments, type StepName } from '../../../workers/image/operations/index.ts';
+import type { StepOperation } from '../../../workers/image/operations/operation.ts';
 import {
   argumentsSchema,
   createDefaultsFiller,

@@ -1,4 +1,5 @@
-import { type ImageHeader, readImageHeader } from '../../imaging/images/header/header.ts';
+import type { ImageHeader } from '../../imaging/images/header/facts.ts';
+import { readImageHeader } from '../../imaging/images/header/header.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { headerMend } from '../../platform/http/errors/mends.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PassTimings } from '../../../workers/protocol.ts';
-import type { ImageHeader } from '../../imaging/images/header/header.ts';
+import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import type { RunningCall, TransformResult } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';

@@ -1,7 +1,8 @@
 // needs: nothing
 import sharp from 'sharp';
 import t from 'tap';
-import { type ImageHeader, readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import type { ImageHeader } from '../../../src/imaging/images/header/facts.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import { image, imagesIn, needsImages } from '../../support/images.ts';
 import { avifOf, gifOf, jpegOf, pngOf, svgOf, tiffOf, webpOf } from './files.ts';
 

@@ -1,9 +1,9 @@
 // needs: nothing
 import t from 'tap';
-import { imageMemoryBudgets } from '../../../src/imaging/images/budgets.ts';
+import { imageMemoryBudgets } from '../../../src/imaging/images/config.ts';
 import { estimatedBytes as estimatedBytesOf } from '../../../src/imaging/images/estimates/costs.ts';
-import { imageHeaderOf } from '../../../src/imaging/images/header/facts.ts';
-import { type ImageHeader, readImageHeader } from '../../../src/imaging/images/header/header.ts';
+import { type ImageHeader, imageHeaderOf } from '../../../src/imaging/images/header/facts.ts';
+import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
 import type { ImagePass, OperationStep, OutputFormat } from '../../../workers/protocol.ts';
 import { avifOf, jpegOf, pngOf, tiffOf } from './files.ts';
 

@@ -1,7 +1,7 @@
 // needs: nothing
 import { setImmediate as soon } from 'node:timers/promises';
 import t from 'tap';
-import { StandbyRenderThread } from '../../../src/imaging/renders/standby.ts';
+import { StandbyRenderThread } from '../../../src/imaging/renders/thread.ts';
 import { manualClock } from '../../support/clock.ts';
 import { type StandInThread, standInThread } from './stand-in-render-thread.ts';
 

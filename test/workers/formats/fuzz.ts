@@ -14,8 +14,7 @@ import {
 import { jpegSegments } from '../../../workers/formats/jpeg.ts';
 import { type ContainerPart, TooManyPartsError } from '../../../workers/formats/parts.ts';
 import { buildPhotoshopBlock, iptcDatasets, photoshopResources } from '../../../workers/formats/photoshop.ts';
-import { pngChunks } from '../../../workers/formats/png.ts';
-import { readPngColours } from '../../../workers/formats/png-colours.ts';
+import { pngChunks, readPngColours } from '../../../workers/formats/png.ts';
 import { webpChunks } from '../../../workers/formats/riff.ts';
 import { exifDirectories, type TiffDirectory, tiffPageDirectories } from '../../../workers/formats/tiff.ts';
 import { isBareFile } from '../../../workers/image/encode/bare-file.ts';

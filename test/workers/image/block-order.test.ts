@@ -1,8 +1,8 @@
 // needs: pixels
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
+import { inputHeaderHintOf } from '../../../src/imaging/images/header/facts.ts';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
-import { inputHeaderHintOf } from '../../../src/imaging/images/header/readings.ts';
 import { findIsoBox, isoBoxes } from '../../../workers/formats/boxes.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
 import {

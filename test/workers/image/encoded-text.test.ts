@@ -2,8 +2,8 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { APP1_MARKER, buildJpegSegment, JPEG_MARKER_BYTES } from '../../../workers/formats/jpeg.ts';
-import { decodeExifText } from '../../../workers/image/metadata/encoded-text.ts';
 import { describeImage } from '../../../workers/image/metadata/metadata.ts';
+import { decodeExifText } from '../../../workers/image/metadata/tag-values.ts';
 import { caseFile, needsCases } from '../../support/cases.ts';
 
 const corpus = needsCases(t);

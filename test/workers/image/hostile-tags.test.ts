@@ -4,7 +4,7 @@ import t from 'tap';
 import { findIsoBox } from '../../../workers/formats/boxes.ts';
 import { ByteReader } from '../../../workers/formats/bytes.ts';
 import { APP1_MARKER, buildJpegSegment, withJpegSegments } from '../../../workers/formats/jpeg.ts';
-import { withRawProfilesAsChunks } from '../../../workers/image/metadata/png-profiles.ts';
+import { withRawProfilesAsChunks } from '../../../workers/image/metadata/png.ts';
 import { readImageTags } from '../../../workers/image/metadata/tags.ts';
 import { withExifTags } from '../../../workers/image/metadata/tiff-tags.ts';
 

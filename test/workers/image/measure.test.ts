@@ -7,7 +7,7 @@ import { computeBlurHash } from '../../../workers/image/facts/blur-hash.ts';
 import { greyPixelsOf } from '../../../workers/image/facts/brightness.ts';
 import { averageAndDominantColours } from '../../../workers/image/facts/colours.ts';
 import { placeholderHashesOf, scaledDownCopy } from '../../../workers/image/facts/hashes.ts';
-import { measureImage } from '../../../workers/image/facts/measure.ts';
+import { measureImage } from '../../../workers/image/metadata/metadata.ts';
 import type { PixelSample } from '../../../workers/image/pixels/pixels.ts';
 import { raster } from './passes.ts';
 

@@ -2,8 +2,8 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { defaultSearchEffort } from '../../../workers/image/encode/effort.ts';
-import { DeadlineError } from '../../../workers/image/failure.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
+import { DeadlineError } from '../../../workers/image/refusal.ts';
 import { searchSettingsOnSample, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
 import { TrialTime } from '../../../workers/image/search/time.ts';

@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { withoutAnimation, withoutDrawingAnimation } from '../../../workers/render/still-drawings.ts';
+import { withoutAnimation, withoutDrawingAnimation } from '../../../workers/render/stillness.ts';
 
 const STYLE =
   '<style>*{animation-duration:0s!important;animation-delay:0s!important;transition:none!important}</style>';

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
-import { shareOncePerProcess } from '../../../workers/transport/once.ts';
+import { shareOncePerProcess } from '../../../workers/transport/process-state.ts';
 
-const DOOR = new URL('../../../workers/transport/once.ts', import.meta.url).href;
+const DOOR = new URL('../../../workers/transport/process-state.ts', import.meta.url).href;
 const THREADS = 6;
 
 /** Starts a thread that asks for the action, and returns what it saw: how often the action had run by then. */

@@ -2,8 +2,13 @@ import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { ByteReader } from '../../formats/bytes.ts';
 import { readAvifColours } from '../../formats/heif.ts';
-import { buildPngChunk, replacePngChunks } from '../../formats/png.ts';
-import { PNG_COLOUR_CHUNK_TYPES, type PngColours, readPngColours } from '../../formats/png-colours.ts';
+import {
+  buildPngChunk,
+  PNG_COLOUR_CHUNK_TYPES,
+  type PngColours,
+  readPngColours,
+  replacePngChunks,
+} from '../../formats/png.ts';
 import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';

@@ -1,4 +1,4 @@
-import type { Chromaticity } from '../../formats/png-colours.ts';
+import type { Chromaticity } from '../../formats/png.ts';
 
 /**
  * Builds ICC profiles (version 2.4) of displays. An RGB profile has primaries, a white point and one curve for all

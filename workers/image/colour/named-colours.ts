@@ -1,5 +1,5 @@
-import type { ColourCodePoints } from '../../formats/code-points.ts';
-import type { Chromaticity } from '../../formats/png-colours.ts';
+import type { ColourCodePoints } from '../../formats/heif.ts';
+import type { Chromaticity } from '../../formats/png.ts';
 import { srgbToLinear } from './colour.ts';
 import { arePrimariesPossible, type DisplayColours } from './icc-profile.ts';
 

@@ -8,11 +8,11 @@ import type {
 } from '../../protocol.ts';
 import { encodeLocalOutput } from '../../transport/output.ts';
 import { sizeMismatchFailure } from '../bounds.ts';
-import { taskFailureOf } from '../failure.ts';
 import { openStillPicture } from '../input.ts';
 import { computeSsim, lumaOf } from '../likeness/ssim.ts';
 import { computeSsimulacra2 } from '../likeness/ssimulacra2.ts';
 import type { PixelSample, Pixels } from '../pixels/pixels.ts';
+import { taskFailureOf } from '../refusal.ts';
 import { perceptualHashOf } from './hashes.ts';
 import { hashDistance } from './perceptual-hash.ts';
 

@@ -1,15 +1,24 @@
 import sharp, { type Sharp } from 'sharp';
-import { withJpegSegments } from '../../formats/jpeg.ts';
+import { ByteReader } from '../../formats/bytes.ts';
+import {
+  APP0_MARKER,
+  APP1_MARKER,
+  APP2_MARKER,
+  JPEG_MARKER_BYTES,
+  type JpegSegment,
+  jpegHeadSegments,
+  withJpegSegments,
+} from '../../formats/jpeg.ts';
 import { tiffFromPage } from '../../formats/tiff.ts';
 import type { EncodeOptions, MetadataPolicy, OutputFormat } from '../../protocol.ts';
-import type { ChosenFrames } from '../chosen-frames.ts';
+import { encodeOutput, type PipelineOutput } from '../../transport/output.ts';
+import type { ChosenFrames } from '../frames.ts';
 import { type InputFacts, openPixelPipeline, readSharpMetadata, sharpOptionsFor } from '../input.ts';
 import type { PassPicture } from '../picture.ts';
 import { type DeepPixels, is16BitPixels, type Pixels } from '../pixels/pixels.ts';
 import { carriedIptc, iptcSegment } from './iptc.ts';
 import { blankUncarriedExif } from './mended-exif.ts';
-import { makeOnePixelJpegWith } from './one-pixel.ts';
-import { carriedPngTexts, withPngTexts } from './png-texts.ts';
+import { carriedPngTexts, withPngTexts } from './png.ts';
 import { readRights } from './rights.ts';
 import { withExifTags } from './tiff-tags.ts';
 import { carriedXmp, type XmpPacket, xmpText } from './xmp.ts';
@@ -188,4 +197,30 @@ export function addMetadataTags(
   }
   if (format !== 'tiff') return data;
   return withExifTags(data, exif?.structure, exif?.fields === undefined ? 'all' : 'rights', iptc);
+}
+
+/** The density, EXIF and XMP, and the profile. */
+const CARRIED = [APP0_MARKER, APP1_MARKER, APP2_MARKER];
+
+let pixel: Promise<PipelineOutput> | undefined;
+
+/**
+ * A JPEG of one pixel with the metadata blocks of another JPEG. The codec copies blocks only together with pixels of
+ * the same file. It copies them from this file, so that the other file is not decoded again.
+ */
+async function makeOnePixelJpegWith(jpeg: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const create = { width: 1, height: 1, channels: 3, background: 'white' } as const;
+  pixel ??= encodeOutput(sharp({ create }).jpeg());
+  const { data: white } = await pixel;
+  const blocks = headOf(jpeg).filter(({ marker }) => CARRIED.includes(marker));
+  const own = headOf(white).find(({ marker }) => marker === APP0_MARKER);
+  return Buffer.concat([
+    white.subarray(0, JPEG_MARKER_BYTES),
+    ...blocks.map(({ at, next }) => jpeg.subarray(at, next)),
+    white.subarray(own?.next ?? JPEG_MARKER_BYTES),
+  ]);
+}
+
+function headOf(jpeg: Uint8Array): JpegSegment[] {
+  return [...jpegHeadSegments(new ByteReader(jpeg))];
 }

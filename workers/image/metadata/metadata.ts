@@ -11,13 +11,15 @@ import {
   type TaskFailure,
 } from '../../protocol.ts';
 import { encodeLocalOutput, type PipelineOutput } from '../../transport/output.ts';
-import { measureImage } from '../facts/measure.ts';
-import { taskFailureOf } from '../failure.ts';
+import { entropyOf, greyPixelsOf, sharpnessOf } from '../facts/brightness.ts';
+import { averageAndDominantColours } from '../facts/colours.ts';
+import { allHashesOf } from '../facts/hashes.ts';
+import { paletteOf } from '../facts/palette.ts';
 import { toSrgb } from '../input.ts';
 import { fitIntoBox } from '../pixels/geometry.ts';
 import { isChannelFull, MAX_SAMPLE_EDGE_PX, type PixelSample } from '../pixels/pixels.ts';
 import { makeFileReadable } from '../readable.ts';
-import { pictureTooLarge, unreadablePicture } from '../refusal.ts';
+import { pictureTooLarge, taskFailureOf, unreadablePicture } from '../refusal.ts';
 import { readImageTags } from './tags.ts';
 
 /**
@@ -166,4 +168,27 @@ async function isOpaqueAll(
   if (copy.width * copy.height === pixels) return true;
   const alpha = await encodeLocalOutput(open(input, raw).extractChannel('alpha').raw());
   return isChannelFull(alpha.data, 0, 1);
+}
+
+type MeasuredFacts = Pick<
+  ImageFacts,
+  | 'dominantColor'
+  | 'averageColor'
+  | 'entropy'
+  | 'sharpness'
+  | 'thumbhash'
+  | 'blurhash'
+  | 'perceptualHash'
+  | 'palette'
+>;
+
+/**
+ * Measures the facts that depend on the pixels alone.
+ * @param palette the largest number of palette colours. Without it, no palette is measured.
+ */
+export function measureImage(pixels: PixelSample, palette?: number): MeasuredFacts {
+  const grey = greyPixelsOf(pixels.data, pixels.channels, pixels);
+  const [entropy, sharpness] = [entropyOf(grey), sharpnessOf(grey)];
+  const facts = { ...averageAndDominantColours(pixels), entropy, sharpness, ...allHashesOf(pixels) };
+  return palette === undefined ? facts : { ...facts, palette: paletteOf(pixels, palette) };
 }

@@ -2,7 +2,7 @@ import type { Metadata } from 'sharp';
 import { escapeMarkup, withoutControlCharacters } from '../markup.ts';
 import { containsPicture } from './embedded-pictures.ts';
 import { buildRightsIptc } from './iptc.ts';
-import type { PlainTagValue } from './plain.ts';
+import type { PlainTagValue } from './tag-values.ts';
 import { readImageTags } from './tags.ts';
 import { RDF_NAMESPACE, type XmpPacket } from './xmp.ts';
 

@@ -14,10 +14,9 @@ import {
 } from '../../formats/jpeg.ts';
 import { buildPhotoshopBlock, IPTC_RESOURCE_NUMBER, isPhotoshopBlock } from '../../formats/photoshop.ts';
 import { withoutExifPrefix } from '../../formats/tiff.ts';
-import { decodeExifText } from './encoded-text.ts';
 import { withoutBulkyTags } from './mended-exif.ts';
-import { type PlainTagValue, plainTagsOf } from './plain.ts';
-import { decodeHexProfile } from './png-profiles.ts';
+import { decodeHexProfile } from './png.ts';
+import { decodeExifText, type PlainTagValue, plainTagsOf } from './tag-values.ts';
 import { secondXmpPacket, xmpPacket } from './xmp-packets.ts';
 
 /** The groups of tags as the reader returns them. A tag is a value, or an object that holds one. */

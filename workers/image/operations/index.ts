@@ -64,8 +64,6 @@ import {
   rotateOperation,
 } from './turns.ts';
 
-export type { Operation, SettingOperation, StepOperation } from './operation.ts';
-
 /** Every operation, by the name that steps use. */
 export const OPERATIONS = {
   resize: resizeOperation,

@@ -1,6 +1,6 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { DeadlineError } from '../failure.ts';
 import { joinFrames, type Pixels, splitFrames } from '../pixels/pixels.ts';
+import { DeadlineError } from '../refusal.ts';
 import type { SearchedQuantity } from './settings.ts';
 import { MIN_TRIAL_TIME_MS } from './time.ts';
 import { type EncodingTrial, type SettingSequence, type TriedSetting, tryNextSetting } from './trials.ts';

@@ -9,10 +9,9 @@ import type {
 import { encodeOutput } from '../../transport/output.ts';
 import { defaultSearchEffort } from '../encode/effort.ts';
 import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
-import { DeadlineError } from '../failure.ts';
 import { achievedLikenessOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
 import type { Pixels } from '../pixels/pixels.ts';
-import { invalidArgument } from '../refusal.ts';
+import { DeadlineError, invalidArgument } from '../refusal.ts';
 import {
   type SampleEstimates,
   searchSettingsOnSample,

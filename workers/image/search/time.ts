@@ -1,4 +1,4 @@
-import { DeadlineError, isDeadlineError } from '../failure.ts';
+import { DeadlineError, isDeadlineError } from '../refusal.ts';
 
 /** Time that is kept for the response once the target is reached. A search for a better file ends before it. */
 export const MIN_TRIAL_TIME_MS = 2_000;

@@ -10,7 +10,7 @@ import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import { scalesOnLoad } from '../../../../workers/image/sizing.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
-import type { ImageHeader } from '../header/header.ts';
+import type { ImageHeader } from '../header/facts.ts';
 import {
   batchesWithSkippedFrames,
   displayedSizeOf,

@@ -16,8 +16,7 @@ import {
 import { layersOf, stepNamed } from '../../../../workers/image/operations/index.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { apiErrorOfFailure } from '../failures.ts';
-import type { ImageHeader } from '../header/header.ts';
-import { headerReadingsOf, inputHeaderHintOf } from '../header/readings.ts';
+import { headerReadingsOf, type ImageHeader, inputHeaderHintOf } from '../header/facts.ts';
 
 /*
  * Predicts a pass from the header of its file, before a pixel is read: what its worker would refuse, and what the

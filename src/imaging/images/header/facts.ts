@@ -5,6 +5,7 @@ import {
   TIFF_TYPE_SHORT,
   withoutExifPrefix,
 } from '../../../../workers/formats/tiff.ts';
+import type { HeaderReadings, InputHeader } from '../../../../workers/protocol.ts';
 
 const ORIENTATION_TAG = 0x0112;
 
@@ -72,4 +73,28 @@ export function readExifOrientation(block: Uint8Array): number {
 /** A valid orientation, 1 to 8. Any other value becomes 1, because decoders ignore it. */
 export function orientationOrDefault(value: number): number {
   return value >= 1 && value <= 8 ? value : 1;
+}
+
+/** Facts that the codec reports wrongly. */
+export function headerReadingsOf({ format, frames, animated }: ImageHeader): HeaderReadings {
+  // An AVIF animation is read as its still picture.
+  return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
+}
+
+/** The header of a still picture for the thread, which then need not read it. */
+export function inputHeaderHintOf(header: ImageHeader): { header?: InputHeader } {
+  const {
+    format,
+    width,
+    height,
+    orientation,
+    hasAlpha,
+    channels,
+    bitDepth,
+    animated,
+    indexed = false,
+  } = header;
+  if (animated || (format !== 'jpeg' && format !== 'png' && format !== 'webp')) return {};
+  const isGrey = channels - Number(hasAlpha) === 1;
+  return { header: { format, width, height, orientation, hasAlpha, isGrey, isIndexed: indexed, bitDepth } };
 }

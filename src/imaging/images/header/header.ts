@@ -1,14 +1,18 @@
 import { ByteReader } from '../../../../workers/formats/bytes.ts';
+import { type GifBlock, gifBlocks } from '../../../../workers/formats/gif.ts';
+import {
+  APP1_MARKER,
+  type JpegSegment,
+  jpegSegments,
+  START_OF_SCAN_MARKER,
+} from '../../../../workers/formats/jpeg.ts';
+import { type PngChunk, pngChunks } from '../../../../workers/formats/png.ts';
+import { type RiffChunk, webpChunks } from '../../../../workers/formats/riff.ts';
+import { EXIF_PREFIX } from '../../../../workers/formats/tiff.ts';
 import { readAvifHeader } from './avif.ts';
-import type { ImageHeader } from './facts.ts';
-import { readGifHeader } from './gif.ts';
-import { readJpegHeader } from './jpeg.ts';
-import { readPngHeader } from './png.ts';
+import { type ImageHeader, imageHeaderOf, readExifOrientation } from './facts.ts';
 import { readSvgHeader } from './svg.ts';
 import { readTiffHeader } from './tiff.ts';
-import { readWebpHeader } from './webp.ts';
-
-export type { ImageHeader };
 
 /**
  * The readers of each format. A reader returns null for a file of another format. It may read past the end of the file,
@@ -44,4 +48,240 @@ export function readImageHeader(file: Uint8Array): ImageHeader | null {
 function isPlausible(header: ImageHeader): boolean {
   if (header.format === 'svg') return true;
   return header.width > 0 && header.height > 0 && header.frames > 0;
+}
+
+/** Whether a marker starts a frame: C0 to CF, except the tables DHT, JPG and DAC. */
+const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+/** Whether a frame is progressive: the third of each group of four markers. */
+const isProgressive = (marker: number) => marker % 4 === 2;
+
+/** Walks the segments up to the first scan. */
+function readJpegHeader(bytes: ByteReader): ImageHeader | null {
+  let header: ImageHeader | null = null;
+  let orientation: number | undefined;
+  let firstScanChannels = 0;
+  for (const segment of jpegSegments(bytes)) {
+    const { marker, start, end } = segment;
+    if (marker === START_OF_SCAN_MARKER) {
+      firstScanChannels = bytes.u8(start);
+      break;
+    }
+    if (marker === APP1_MARKER && bytes.text(start, EXIF_PREFIX.length) === EXIF_PREFIX) {
+      // The decoder reads the first block of several.
+      orientation ??= readExifOrientation(bytes.slice(start, end));
+    } else if (isFrame(marker) && header === null) {
+      header = readFrame(bytes, segment);
+    }
+  }
+  if (header === null) return null;
+  const isMultiScan = firstScanChannels > 0 && firstScanChannels < header.channels;
+  return { ...header, orientation: orientation ?? 1, progressive: header.progressive || isMultiScan };
+}
+
+/** Reads bits per sample, height, width and the number of components. */
+function readFrame(bytes: ByteReader, { marker, start }: JpegSegment): ImageHeader {
+  return imageHeaderOf({
+    format: 'jpeg',
+    width: bytes.u16(start + 3),
+    height: bytes.u16(start + 1),
+    bitDepth: bytes.u8(start),
+    channels: bytes.u8(start + 5),
+    progressive: isProgressive(marker),
+  });
+}
+
+/** Channels by colour type; a palette decodes to three. */
+const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 3, 4: 2, 6: 4 };
+const PALETTE = 3;
+
+/**
+ * Reads the header of a PNG: IHDR comes first, transparency and EXIF are later chunks. An animated PNG is read as its
+ * still picture.
+ */
+function readPngHeader(bytes: ByteReader): ImageHeader | null {
+  const [head, ...others] = pngChunks(bytes);
+  if (head?.type !== 'IHDR') return null;
+  const { start } = head;
+  const [bitDepth, colourType] = [bytes.u8(start + 8), bytes.u8(start + 9)];
+  const channels = CHANNELS[colourType];
+  if (channels === undefined) return null;
+  const isPalette = colourType === PALETTE;
+  const { orientation, isKeyed } = readAncillaryChunks(bytes, others);
+  return imageHeaderOf({
+    format: 'png',
+    width: bytes.u32(start),
+    height: bytes.u32(start + 4),
+    orientation,
+    bitDepth: isPalette ? 8 : bitDepth,
+    channels: isKeyed ? channels + 1 : channels,
+    hasAlpha: colourType === 4 || colourType === 6 || isKeyed,
+    progressive: bytes.u8(start + 12) === 1,
+    ...((isPalette || bitDepth < 8) && { indexed: true }),
+  });
+}
+
+function readAncillaryChunks(bytes: ByteReader, chunks: readonly PngChunk[]) {
+  let orientation: number | undefined;
+  let isKeyed = false;
+  for (const { type, start, end } of chunks) {
+    if (type === 'tRNS') isKeyed = true;
+    // The first block of several counts, as in workers/image/metadata/png.ts.
+    if (type === 'eXIf') orientation ??= readExifOrientation(bytes.slice(start, end));
+  }
+  return { orientation: orientation ?? 1, isKeyed };
+}
+
+const ALPHA_FLAG = 0x10;
+const ANIMATION_FLAG = 0x02;
+const EXIF_FLAG = 0x08;
+/** Offset of the display time, which is in milliseconds, in the chunk of a frame. */
+const DURATION_AT = 12;
+
+interface Canvas {
+  width: number;
+  height: number;
+  hasAlpha: boolean;
+  animated: boolean;
+  hasExif: boolean;
+}
+
+/**
+ * Reads the header of a WebP. The first chunk has the canvas. In the extended form, frames and EXIF are later chunks.
+ */
+function readWebpHeader(bytes: ByteReader): ImageHeader | null {
+  const chunks = [...webpChunks(bytes)];
+  const canvas = readCanvas(bytes, chunks[0]);
+  if (canvas === null) return null;
+  const pictures = canvas.animated ? chunks.filter(({ type }) => type === 'ANMF') : [];
+  const { hasExif, ...facts } = canvas;
+  // The decoder reads the first block of several, and none without the flag.
+  const exif = hasExif ? chunks.find(({ type }) => type === 'EXIF') : undefined;
+  return imageHeaderOf({
+    format: 'webp',
+    ...facts,
+    frames: canvas.animated ? pictures.length : 1,
+    ...(pictures.length > 1 && { delays: pictures.map((picture) => durationMs(bytes, picture)) }),
+    orientation: exif === undefined ? 1 : readExifOrientation(bytes.slice(exif.start, exif.end)),
+    channels: canvas.hasAlpha ? 4 : 3,
+  });
+}
+
+/** Display time of a frame; 0 when its chunk ends before it. */
+function durationMs(bytes: ByteReader, { start, end }: RiffChunk): number {
+  const at = start + DURATION_AT;
+  return at + 3 <= Math.min(end, bytes.length) ? bytes.u24(at, true) : 0;
+}
+
+function readCanvas(bytes: ByteReader, chunk: RiffChunk | undefined): Canvas | null {
+  if (chunk === undefined) return null;
+  const { type, start: data } = chunk;
+  switch (type) {
+    case 'VP8 ': {
+      if (bytes.u24(data + 3) !== 0x9d012a) return null;
+      const [width, height] = [bytes.u16(data + 6, true) & 0x3fff, bytes.u16(data + 8, true) & 0x3fff];
+      return { width, height, hasAlpha: false, animated: false, hasExif: false };
+    }
+    case 'VP8L': {
+      if (bytes.u8(data) !== 0x2f) return null;
+      const bits = bytes.u32(data + 1, true);
+      const [width, height] = [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
+      return { width, height, hasAlpha: ((bits >>> 28) & 1) === 1, animated: false, hasExif: false };
+    }
+    case 'VP8X': {
+      const flags = bytes.u8(data);
+      const [width, height] = [bytes.u24(data + 4, true) + 1, bytes.u24(data + 7, true) + 1];
+      return {
+        width,
+        height,
+        hasAlpha: (flags & ALPHA_FLAG) !== 0,
+        animated: (flags & ANIMATION_FLAG) !== 0,
+        hasExif: (flags & EXIF_FLAG) !== 0,
+      };
+    }
+    default:
+      return null;
+  }
+}
+
+const GRAPHIC_CONTROL = 0xf9;
+/** The transparency bit in the flags of a graphic control, which follow the length of its sub-block. */
+const TRANSPARENT = 0x01;
+/** Offset of the delay of the next image in a graphic control, in hundredths of a second. */
+const DELAY_AT = 2;
+/** In the flags of an image. */
+const INTERLACED = 0x40;
+const SCREEN_AT = 6;
+
+/**
+ * Screen sizes that broken encoders wrote instead of the picture's size. The decoder then takes the size of the first
+ * frame.
+ */
+const BROKEN_SCREENS = ['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200'];
+const MAX_TRUSTED_SIDE = 2048;
+
+/** Reads the header of a GIF by walking its blocks. A frame counts when its data ends inside the file. */
+function readGifHeader(bytes: ByteReader): ImageHeader | null {
+  let frames = 0;
+  /** Where the first frame ends on the screen. */
+  let [right, bottom] = [0, 0];
+  let hasAlpha = false;
+  const delays: number[] = [];
+  let delayMs = 0;
+  let progressive = false;
+  let endsInFrame = false;
+  for (const block of gifBlocks(bytes)) {
+    const { kind, at, truncated } = block;
+    hasAlpha ||= isTransparent(bytes, block);
+    if (isGraphicControl(block)) delayMs = readDelayMs(bytes, block);
+    if (kind === 'image') endsInFrame = truncated;
+    if (kind !== 'image' || truncated) continue;
+    // The image descriptor holds position, size and flags.
+    frames += 1;
+    delays.push(delayMs);
+    delayMs = 0;
+    progressive ||= (bytes.u8(at + 9) & INTERLACED) !== 0;
+    if (frames > 1) continue;
+    right = bytes.u16(at + 1, true) + bytes.u16(at + 5, true);
+    bottom = bytes.u16(at + 3, true) + bytes.u16(at + 7, true);
+  }
+  if (frames === 0) return null;
+  const screen = trustedScreen(bytes.u16(SCREEN_AT, true), bytes.u16(SCREEN_AT + 2, true));
+  return imageHeaderOf({
+    format: 'gif',
+    width: Math.max(screen.width, right),
+    height: Math.max(screen.height, bottom),
+    frames,
+    channels: hasAlpha ? 4 : 3,
+    hasAlpha,
+    progressive,
+    animated: frames > 1,
+    ...(frames > 1 && { delays }),
+    // The decoder would take the incomplete frame as complete.
+    ...(endsInFrame && { unread: 'The image ends inside a frame; send the whole file.' }),
+  });
+}
+
+function trustedScreen(width: number, height: number): { width: number; height: number } {
+  const isBroken =
+    width === 0 ||
+    height === 0 ||
+    Math.max(width, height) > MAX_TRUSTED_SIDE ||
+    BROKEN_SCREENS.includes(`${width}x${height}`);
+  return isBroken ? { width: 1, height: 1 } : { width, height };
+}
+
+function isGraphicControl(block: GifBlock): boolean {
+  return block.kind === 'extension' && block.label === GRAPHIC_CONTROL;
+}
+
+/** The delay in a graphic control; 0 when the block ends before it. */
+function readDelayMs(bytes: ByteReader, { start, end }: GifBlock): number {
+  const at = start + DELAY_AT;
+  return at + 2 <= Math.min(end, bytes.length) ? bytes.u16(at, true) * 10 : 0;
+}
+
+function isTransparent(bytes: ByteReader, block: GifBlock): boolean {
+  return (
+    isGraphicControl(block) && block.start + 2 <= block.end && (bytes.u8(block.start + 1) & TRANSPARENT) !== 0
+  );
 }

@@ -1,8 +1,15 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { ChildProcessAnswer, ChildProcessTask, RasterInput } from '../../../../workers/protocol.ts';
+import { DATA_PIPE_INDEX, freeBytes, readBytesFromPipe } from '../../../../workers/transport/pipe.ts';
+import { endFirstWithoutMemory } from '../../../../workers/transport/process-state.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import { workerUnreachableError } from '../failures.ts';
 import type { FinishedTask, PoolWorkers } from './pool.ts';
-import { ProcessDeathError, type TaskFiles, TaskProcess, type TaskProcessOptions } from './task-process.ts';
 
 interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
   clock: Clock;
@@ -96,5 +103,171 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Po
       void process.kill();
     };
     this.#idle.set(process, this.#options.clock.after(IDLE_MS, end));
+  }
+}
+
+/** A process ended before its answer. */
+class ProcessDeathError extends Error {
+  override readonly name = 'ProcessDeathError';
+  /** Whether the task itself ended the process: the memory limit and native crashes abort a process from inside. */
+  readonly byTask: boolean;
+  /** CPU milliseconds of its task until the process was killed; null if the system does not tell. */
+  readonly cpuMs: number | null;
+  constructor(ending: ProcessEnd, cpuMs: number | null) {
+    super(`A child process ended by ${ending.killedBy ?? `code ${ending.code}`}`);
+    this.byTask = ending.code === UNCAUGHT_EXCEPTION || OWN_DEATHS.includes(ending.killedBy);
+    this.cpuMs = cpuMs;
+  }
+}
+
+export interface TaskProcessOptions {
+  file: URL;
+  /** Memory that it may write to. */
+  memoryMegabytes: number;
+  /** 0 is the usual priority, 19 the lowest. */
+  niceness: number;
+  /**
+   * Returns the CPU milliseconds of a process by its id, or null if they are unknown. Absent: as the system reports
+   * them.
+   */
+  processCpuMs?: ((pid: number) => number | null) | undefined;
+}
+
+/** The bytes of a task, which are sent apart from its other fields. */
+interface TaskFiles {
+  input: Uint8Array;
+  layers?: Readonly<Record<string, RasterInput>>;
+}
+
+interface ProcessEnd {
+  code: number | null;
+  killedBy: NodeJS.Signals | null;
+}
+
+const UNCAUGHT_EXCEPTION = 1;
+const OWN_DEATHS: readonly (NodeJS.Signals | null)[] = ['SIGABRT', 'SIGTRAP', 'SIGSEGV', 'SIGBUS', 'SIGILL'];
+/** The environment variables that the process gets. None holds a credential of a store or a secret of the operator. */
+const ENVIRONMENT = [
+  'PATH',
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'TMPDIR',
+  'FONTCONFIG_FILE',
+  'FONTCONFIG_PATH',
+  'XDG_CACHE_HOME',
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'LD_PRELOAD',
+  'MALLOC_ARENA_MAX',
+  'MALLOC_CONF',
+  // The code cache halves the start time of a process, which on a busy host takes seconds of a call's ten.
+  'NODE_COMPILE_CACHE',
+];
+
+/** A child process for work that only a kill can stop. */
+class TaskProcess {
+  readonly #processCpuMs: (pid: number) => number | null;
+  readonly #child: ChildProcess;
+  readonly #pipe: Duplex;
+  readonly #died = new AbortController();
+  /** Resolves when it is gone. */
+  readonly gone: Promise<void>;
+  /** CPU milliseconds of the process at the start of its task. */
+  #begunAtMs: number | null = null;
+  #killedAfterMs: number | null = null;
+
+  constructor(options: TaskProcessOptions) {
+    this.#processCpuMs = options.processCpuMs ?? cpuMsOf;
+    this.#child = forkLimited(options);
+    if (this.#child.pid !== undefined) endFirstWithoutMemory(this.#child.pid);
+    this.#pipe = this.#child.stdio[DATA_PIPE_INDEX] as Duplex;
+    // A write to a dead process fails here. The death itself is reported by its exit.
+    this.#pipe.on('error', () => {});
+    this.gone = waitForEnding(this.#child).then((ending) =>
+      this.#died.abort(new ProcessDeathError(ending, this.#killedAfterMs)),
+    );
+  }
+
+  /**
+   * Sends a task and reads its answer, one at a time. The input and the second pictures are transferred, and freed once
+   * they are written.
+   * @throws ProcessDeath
+   */
+  async ask<Task extends TaskFiles, Reply>({ input, layers = {}, ...task }: Task) {
+    const { signal } = this.#died;
+    this.#begunAtMs = this.#usedMs();
+    try {
+      const message: ChildProcessTask<Task> = { task, sizeBytes: input.length, layers: sizesOf(layers) };
+      this.#child.send(message, (error) => error !== null && this.#child.kill('SIGKILL'));
+      for (const file of [input, ...Object.values(layers).map((layer) => layer.input)])
+        this.#pipe.write(file, (error) => (error ? undefined : freeBytes(file)));
+      const [answer] = (await once(this.#child, 'message', { signal })) as [ChildProcessAnswer<Reply>];
+      const { reply, sizeBytes, cpuMs } = answer;
+      return { reply, data: await readBytesFromPipe(this.#pipe, sizeBytes, signal), cpuMs };
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    }
+  }
+
+  /** Ends it at once; resolves when it is gone. */
+  async kill(): Promise<void> {
+    const nowMs = this.#usedMs();
+    if (this.#begunAtMs !== null && nowMs !== null) this.#killedAfterMs = nowMs - this.#begunAtMs;
+    this.#child.kill('SIGKILL');
+    await this.gone;
+  }
+
+  #usedMs(): number | null {
+    return this.#child.pid === undefined ? null : this.#processCpuMs(this.#child.pid);
+  }
+}
+
+function sizesOf(layers: Readonly<Record<string, RasterInput>>): ChildProcessTask<unknown>['layers'] {
+  return Object.entries(layers).map(([id, { input, ...raster }]) => ({
+    id,
+    sizeBytes: input.length,
+    ...raster,
+  }));
+}
+
+/**
+ * Starts a process through a shell, which sets the limits before Node starts, so that they hold for every thread.
+ * RLIMIT_DATA counts memory that is written to. A limit on the address space would also count what V8 only reserves.
+ */
+function forkLimited({ file, memoryMegabytes, niceness }: TaskProcessOptions): ChildProcess {
+  const limited = `ulimit -d ${memoryMegabytes * 1024}; exec nice -n ${niceness} "$0" "$@"`;
+  return fork(fileURLToPath(file), {
+    execPath: '/bin/sh',
+    execArgv: ['-c', limited, process.execPath],
+    env: Object.fromEntries(
+      ENVIRONMENT.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])),
+    ),
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
+  });
+}
+
+/** Resolves when a process has ended. A process that cannot start counts as ended too. */
+function waitForEnding(child: ChildProcess): Promise<ProcessEnd> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
+    child.once('error', () => resolve({ code: null, killedBy: null }));
+  });
+}
+
+const TICK_MS = 10;
+
+/**
+ * CPU milliseconds of a process since its start; null without /proc, or when it has ended. Fields are counted after the
+ * last bracket, because the name of the program is in brackets.
+ */
+function cpuMsOf(pid: number): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    return null;
   }
 }

@@ -10,8 +10,7 @@ import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../../platform/metrics/work.ts';
 import type { SettingsOf } from '../../../platform/setting.ts';
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
-import { imageMemoryBudgets } from '../budgets.ts';
-import type { imagesSettings } from '../config.ts';
+import { imageMemoryBudgets, type imagesSettings } from '../config.ts';
 import type { CallDeadline } from '../deadline.ts';
 import { estimatedBytes, estimatedDivisibleMs, estimatedMs } from '../estimates/costs.ts';
 import { type LayerHeaders, resolvedEncodeOf } from '../estimates/following.ts';
@@ -22,11 +21,10 @@ import {
   poolFullError,
   tookTooLongError,
 } from '../failures.ts';
-import type { ImageHeader } from '../header/header.ts';
+import type { ImageHeader } from '../header/facts.ts';
 import type { AdmissionStats, IncomingCall } from '../slots.ts';
-import { ChildProcesses } from './child-processes.ts';
+import { ChildProcesses, type TaskProcessOptions } from './child-processes.ts';
 import { type PoolCall, type StartedWork, WorkerPool, type WorkOutcome } from './pool.ts';
-import type { TaskProcessOptions } from './task-process.ts';
 import { ImageThreads } from './threads.ts';
 import {
   type AccountWorkerTime,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import type { ImageTask, ImageTaskResult } from '../../../../workers/protocol.ts';
-import { shareOncePerProcess } from '../../../../workers/transport/once.ts';
+import { shareOncePerProcess } from '../../../../workers/transport/process-state.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { workerUnreachableError } from '../failures.ts';
 import type { FinishedTask, PoolWorkers } from './pool.ts';

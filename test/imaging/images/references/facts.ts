@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { headerReadingsOf } from '../../../../src/imaging/images/header/facts.ts';
 import { readImageHeader } from '../../../../src/imaging/images/header/header.ts';
-import { headerReadingsOf } from '../../../../src/imaging/images/header/readings.ts';
 import { checkOpParameters } from '../../../../src/product/catalogue/checks/check.ts';
 import { findOp, type OpName } from '../../../../src/product/catalogue/index.ts';
 import type { HeaderReadings, TransformTask } from '../../../../workers/protocol.ts';

@@ -79,3 +79,73 @@ function plainObject(value: object, depth: number): PlainTagValue | undefined {
     .filter((entry): entry is readonly [string, PlainTagValue] => entry[1] !== undefined);
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
+
+/**
+ * Text of EXIF that names its own characters (EXIF 3.0, UserComment): eight bytes for the code, then the text. GPS has
+ * two fields of the same form.
+ */
+
+const CODE_BYTES = 8;
+const ESCAPE = 0x1b;
+const UTF16_BE = 'utf-16be';
+const UTF16_LE = 'utf-16le';
+/** Control characters other than tabs and line ends, which text never has. */
+const CONTROLS = /[^\P{Cc}\t\r\n]/u;
+
+/**
+ * Decodes text that names its own encoding.
+ * @param littleEndian whether the TIFF structure around the text is little-endian.
+ * @returns undefined for bytes that are not text.
+ */
+export function decodeExifText(bytes: Uint8Array, littleEndian: boolean): string | undefined {
+  const code = Buffer.from(bytes.subarray(0, CODE_BYTES))
+    .toString('latin1')
+    .replace(/\0+$/, '')
+    .toUpperCase();
+  const body = bytes.subarray(CODE_BYTES);
+  if (code === 'UNICODE') return decoded(body, utf16Of(body, littleEndian));
+  if (code === 'JIS') return decoded(body, jisOf(body));
+  // Some writers omit the code.
+  return bytewise(code === 'ASCII' || code === '' ? body : bytes);
+}
+
+/**
+ * Decodes UTF-16. Writers use either byte order, whatever the order of the TIFF structure is. Without a byte order
+ * mark, the order with fewer different high bytes is taken: high bytes are 0 for Latin letters, and few values for text
+ * of any other script.
+ */
+function utf16Of(text: Uint8Array, littleEndian: boolean): string {
+  const mark = text.length < 2 ? 0 : ((text[0] as number) << 8) | (text[1] as number);
+  if (mark === 0xfeff) return UTF16_BE;
+  if (mark === 0xfffe) return UTF16_LE;
+  const [first, second] = [kindsIn(text, 0), kindsIn(text, 1)];
+  if (first === second) return littleEndian ? UTF16_LE : UTF16_BE;
+  return first < second ? UTF16_BE : UTF16_LE;
+}
+
+/**
+ * Number of different bytes other than 0 among every second byte.
+ * @param from the first of these bytes.
+ */
+function kindsIn(text: Uint8Array, from: 0 | 1): number {
+  return new Set(text.filter((byte, at) => byte !== 0 && at % 2 === from)).size;
+}
+
+/** Decodes the code "JIS": JIS X 0208, which escapes switch on, or Shift JIS, which occurs as well. */
+function jisOf(text: Uint8Array): string {
+  return text.includes(ESCAPE) || text.every((byte) => byte < 0x80) ? 'iso-2022-jp' : 'shift_jis';
+}
+
+function decoded(text: Uint8Array, encoding: string): string {
+  return new TextDecoder(encoding).decode(text);
+}
+
+/** Decodes text with one byte per character, or UTF-8. */
+function bytewise(text: Uint8Array): string | undefined {
+  const bytes = Buffer.from(text);
+  const end = bytes.indexOf(0);
+  const body = end === -1 ? bytes : bytes.subarray(0, end);
+  const utf8 = body.toString('utf8');
+  const read = utf8.includes('\uFFFD') ? body.toString('latin1') : utf8;
+  return CONTROLS.test(read) ? undefined : read;
+}

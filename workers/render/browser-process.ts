@@ -1,5 +1,39 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { endFirstWithoutMemory } from '../transport/oom-score.ts';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { endFirstWithoutMemory } from '../transport/process-state.ts';
+
+/**
+ * Name of the directory of one browser, which holds its profile and temporary files. It contains the id of the process
+ * that owns the browser, so that the directory of a killed owner can be found and removed.
+ */
+const NAME = /^darkroom-browser-(\d+)-/;
+
+export function makeBrowserDirectory(): Promise<string> {
+  return mkdtemp(join(tmpdir(), `darkroom-browser-${process.pid}-`));
+}
+
+/** Removes a directory. It retries for a second, because child processes that are still ending may write to it. */
+export function removeBrowserDirectory(directory: string): Promise<void> {
+  return rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 });
+}
+
+/** Kills the browsers and removes the directories of dead processes. */
+export async function removeLeftoverBrowsers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const owner = NAME.exec(name)?.[1];
+    if (owner === undefined || isProcessAlive(Number(owner))) continue;
+    // A directory of another user cannot be removed here; that user's own service removes it.
+    await endLeftover(join(tmpdir(), name)).catch(() => {});
+  }
+}
+
+async function endLeftover(directory: string): Promise<void> {
+  // A browser leads its own process group, so its child processes are killed too.
+  for (const pid of pidsWithArgument(`--user-data-dir=${directory}`)) killProcessGroup(pid);
+  await removeBrowserDirectory(directory);
+}
 
 const PAGE_BYTES = 4096;
 
@@ -12,7 +46,7 @@ export function killProcessGroup(groupId: number): void {
   }
 }
 
-export function isProcessAlive(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -33,7 +67,7 @@ export function endGroupFirstWithoutMemory(groupId: number): void {
 }
 
 /** Ids of the processes that were started with an argument. It finds processes on Linux only. */
-export function pidsWithArgument(argument: string): number[] {
+function pidsWithArgument(argument: string): number[] {
   const ids = processIds().filter((pid) => read(`/proc/${pid}/cmdline`).includes(`${argument}\0`));
   return ids.map(Number);
 }

@@ -1,0 +1,176 @@
+import { ByteReader } from '../../formats/bytes.ts';
+import {
+  buildPngChunk,
+  inflateWithLimit,
+  type PngChunk,
+  pngChunks,
+  replacePngChunks,
+} from '../../formats/png.ts';
+import { withoutExifPrefix } from '../../formats/tiff.ts';
+import { containsPicture } from './embedded-pictures.ts';
+
+/**
+ * Limits the memory that a PNG's compressed texts can cost. libvips inflates all texts whenever it opens the file, and
+ * a 250 KB file took 1.6 GB. Texts that inflate to more than is ever reported are removed. The picture and every other
+ * chunk stay unchanged.
+ */
+
+/** Limit of one text, when it is inflated. */
+const MAX_INFLATED_TEXT_BYTES = 1024 * 1024;
+const MAX_ALL_TEXTS_BYTES = 4 * 1024 * 1024;
+/** Types of chunks with compressed texts: zTXt is always compressed, iTXt has a flag for it. */
+const COMPRESSED_TEXT_TYPES = ['zTXt', 'iTXt'];
+const NOTHING = new Uint8Array();
+
+/**
+ * Returns the same bytes, or a copy without the texts that are too large. A file that is not a PNG is returned
+ * unchanged.
+ */
+export function withoutBulkyTexts(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  let leftBytes = MAX_ALL_TEXTS_BYTES;
+  return replacePngChunks(input, ({ type, start, end }, png) => {
+    const packed = COMPRESSED_TEXT_TYPES.includes(type)
+      ? deflatedTextIn(type, png.subarray(start, end))
+      : undefined;
+    if (packed === undefined) return undefined;
+    const text = inflateWithLimit(packed, Math.min(MAX_INFLATED_TEXT_BYTES, leftBytes));
+    if (text === undefined) return NOTHING;
+    leftBytes -= text.byteLength;
+    return undefined;
+  });
+}
+
+/**
+ * The deflated part of a text chunk: `keyword\0`, method and data, or `keyword\0`, flag, method, two more texts and
+ * data. Undefined for text that is not compressed.
+ */
+function deflatedTextIn(type: string, data: Buffer): Buffer | undefined {
+  const keywordEnd = data.indexOf(0);
+  if (keywordEnd === -1) return undefined;
+  if (type === 'tEXt') return undefined;
+  if (type === 'zTXt') return data.subarray(keywordEnd + 2);
+  if (data[keywordEnd + 1] !== 1) return undefined;
+  const languageEnd = data.indexOf(0, keywordEnd + 3);
+  return data.subarray(data.indexOf(0, languageEnd + 1) + 1);
+}
+
+const XMP_KEYWORD = 'XML:com.adobe.xmp';
+/** The keyword of a text chunk ends with a zero. */
+const XMP_START = `${XMP_KEYWORD}\0`;
+
+/**
+ * Moves EXIF and XMP before the pixels of a PNG. The format allows them anywhere, and some programs write them at the
+ * end, where libvips does not look. The first chunk of a kind counts, as in the reader of headers.
+ */
+
+/** Returns the same bytes if EXIF and XMP are where libvips looks, and if the file is not a PNG. */
+export function withLeadingBlocks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const bytes = new ByteReader(input);
+  const found = new Map<'exif' | 'xmp', PngChunk>();
+  let pixelsAt = input.length;
+  for (const chunk of pngChunks(bytes)) {
+    if (chunk.type === 'IDAT') pixelsAt = Math.min(pixelsAt, chunk.at);
+    const kind = kindOf(bytes, chunk);
+    if (kind !== undefined && !chunk.truncated && !found.has(kind)) found.set(kind, chunk);
+  }
+  const late = [...found.values()].filter(({ at }) => at > pixelsAt);
+  if (late.length === 0) return input;
+  return replacePngChunks(input, ({ at, next }, png) => {
+    if (at === pixelsAt)
+      return Buffer.concat([...late.map((one) => png.subarray(one.at, one.next)), png.subarray(at, next)]);
+    return late.some((one) => one.at === at) ? NOTHING : undefined;
+  });
+}
+
+function kindOf(bytes: ByteReader, { type, start }: PngChunk): 'exif' | 'xmp' | undefined {
+  if (type === 'eXIf') return 'exif';
+  const isXmp = type === 'iTXt' && bytes.text(start, XMP_START.length) === XMP_START;
+  return isXmp ? 'xmp' : undefined;
+}
+
+/**
+ * Moves EXIF and XMP that ImageMagick stores in a PNG as texts of hex digits into the PNG's own chunks for them. Tag
+ * readers understand such texts, but libvips does not, and would drop them when metadata is kept.
+ */
+
+const RAW_PROFILE = /^Raw profile type (exif|xmp|APP1)$/;
+const XMP_PREFIX = Buffer.from('http://ns.adobe.com/xap/1.0/\0', 'latin1');
+/** Limit of an inflated profile. No profile of tags is larger, because `withoutBulkyTexts` removes larger texts. */
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
+
+/** The types of chunk that raw profiles become: EXIF, XMP. */
+const KINDS = ['eXIf', 'iTXt'];
+
+/**
+ * Replaces the first raw profile with EXIF by an eXIf chunk, and the first one with XMP by an iTXt chunk. A file that
+ * has an eXIf chunk keeps it. Returns the same bytes if nothing is replaced, and if the file is not a PNG.
+ * @throws TooManyParts
+ */
+export function withRawProfilesAsChunks(input: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const types = [...pngChunks(new ByteReader(input))].map(({ type }) => type);
+  const found = new Set<string>(types.filter((type) => type === 'eXIf'));
+  return replacePngChunks(input, ({ type, start, end }, png) => {
+    if (found.size === KINDS.length || (type !== 'zTXt' && type !== 'tEXt')) return undefined;
+    const profile = rawProfileOf(type, png.subarray(start, end));
+    const own = profile && chunkOf(profile);
+    const kind = own?.toString('latin1', 4, 8) ?? '';
+    if (found.has(kind)) return undefined;
+    if (own !== undefined) found.add(kind);
+    return own;
+  });
+}
+
+/** The profile that a text chunk holds. */
+function rawProfileOf(type: 'zTXt' | 'tEXt', data: Buffer): Buffer | undefined {
+  const keywordEnd = data.indexOf(0);
+  if (!RAW_PROFILE.test(data.toString('latin1', 0, Math.max(0, keywordEnd)))) return undefined;
+  const text =
+    type === 'tEXt'
+      ? data.subarray(keywordEnd + 1)
+      : inflateWithLimit(data.subarray(keywordEnd + 2), MAX_TEXT_BYTES);
+  return text && decodeHexProfile(text.toString('latin1'));
+}
+
+/** The bytes of a profile that is written as text: a name, a length, and lines of hex digits. */
+export function decodeHexProfile(text: string): Buffer {
+  return Buffer.from(text.trim().split('\n').slice(2).join(''), 'hex');
+}
+
+/** The chunk for a profile; undefined for a profile that is neither EXIF nor XMP. */
+function chunkOf(profile: Buffer): Buffer | undefined {
+  const exif = withoutExifPrefix(profile);
+  if (/^(II\*\0|MM\0\*)/.test(exif.toString('latin1', 0, 4))) return buildPngChunk('eXIf', exif);
+  const start = profile.subarray(0, XMP_PREFIX.byteLength).equals(XMP_PREFIX) ? XMP_PREFIX.byteLength : 0;
+  const xmp = profile.subarray(start);
+  if (!/^\s*(\uFEFF)?<(\?xpacket|x:xmpmeta|rdf:RDF)/.test(xmp.toString('utf8', 0, 64))) return undefined;
+  // The keyword is followed by zeros: not compressed, no language, no translated keyword.
+  return buildPngChunk('iTXt', Buffer.concat([Buffer.from(`${XMP_KEYWORD}\0\0\0\0\0`, 'latin1'), xmp]));
+}
+
+/** Texts of a PNG besides EXIF and XMP: title, author, comments. Only a PNG can carry them. */
+
+const TEXT_TYPES = ['tEXt', 'zTXt', 'iTXt'];
+/** Matches text chunks that hold a whole block of another format, such as EXIF with its thumbnail. */
+const BLOCK = /^(?:Raw profile type |XML:com\.adobe\.xmp\0)/;
+
+/** The text chunks of a PNG that a result carries, each with its length and checksum; none for any other file. */
+export function carriedPngTexts(input: Uint8Array): Uint8Array[] {
+  const bytes = new ByteReader(input);
+  const carried: Uint8Array[] = [];
+  for (const { type, at, start, end, next, truncated } of pngChunks(bytes)) {
+    if (!TEXT_TYPES.includes(type) || truncated || BLOCK.test(bytes.text(start, 32))) continue;
+    const content = Buffer.from(bytes.slice(start, end));
+    const packed = deflatedTextIn(type, content);
+    const text = packed === undefined ? content : inflateWithLimit(packed, MAX_INFLATED_TEXT_BYTES);
+    if (text !== undefined && !containsPicture(text)) carried.push(Buffer.from(bytes.slice(at, next)));
+  }
+  return carried;
+}
+
+/** A PNG with more chunks after its header. */
+export function withPngTexts(png: Uint8Array<ArrayBuffer>, texts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  if (texts.length === 0) return png;
+  return replacePngChunks(png, ({ type, at, next }, file) =>
+    type === 'IHDR' ? Buffer.concat([file.subarray(at, next), ...texts]) : undefined,
+  );
+}
