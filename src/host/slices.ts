@@ -30,10 +30,9 @@ import { openMcp } from '../product/mcp/open.ts';
 import { onlyOfferedModels, readModels } from '../product/models/models.ts';
 import { openModels } from '../product/models/open.ts';
 import { openPresets } from '../product/presets/open.ts';
-import { AnswerSchemaChecker } from '../product/providers/answer-schemas.ts';
-import { ModelProviders } from '../product/providers/open.ts';
+import { AnswerSchemaChecker } from '../product/providers/answers.ts';
+import { Providers } from '../product/providers/open.ts';
 import { createIsOffered } from '../product/providers/registry.ts';
-import { traceProviders } from '../product/providers/traced.ts';
 import { RequestsSlice } from '../product/requests/open.ts';
 import { openTemplates } from '../product/templates/open.ts';
 import { openTransforms } from '../product/transforms/open.ts';
@@ -148,7 +147,6 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),
   );
-  const providers = new ModelProviders({ ...shared, settings: settings.providers });
   const jobs: JobsSlice = added(
     await openJobs({
       ...shared,
@@ -158,7 +156,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       assets: assets.jobs,
       countAssets: assets.countAssets,
       holds: billing.holds,
-      providers: traceProviders(providers, platform.tracing),
+      providers: new Providers({ ...shared, settings: settings.providers }),
       keptBytesMax: settings.jobs.JOB_DOCUMENTS_MEGABYTES * MEGABYTE_BYTES,
     }),
   );

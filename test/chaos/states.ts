@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import type { Driven } from './driven.ts';
 import * as act from './driven.ts';
 import { all, itemsOf, jobsOf } from './invariants.ts';
-import type { Fate, ModelJob, StateTable } from './table.ts';
-import { StateTable as Table } from './table.ts';
+import { type Fate, type ModelJob, type StateTable, StateTable as Table } from './table.ts';
 
 const MAX_COMMANDS = 40;
 const MAX_JOB_ITEMS = 4;

@@ -1,8 +1,8 @@
 // needs: nothing
 import t from 'tap';
-import type { DebugEvent } from '../../src/client/index.ts';
 import {
   ConnectionError,
+  type DebugEvent,
   InvalidParamError,
   ProviderUnavailableError,
   RateLimitedError,

@@ -1,39 +1,27 @@
 import type { ViolationContext } from '../../platform/http/errors/violations.ts';
 import { nearestName } from '../../platform/ids/nearest.ts';
 import type { Op } from './op.ts';
-import { adjustOp } from './ops/adjust.ts';
-import { analyzeOp } from './ops/analyze.ts';
-import { blurOp } from './ops/blur.ts';
-import { compareOp } from './ops/compare.ts';
-import { compressOp } from './ops/compress.ts';
-import { convertOp } from './ops/convert.ts';
-import { cropOp } from './ops/crop.ts';
-import { editOp } from './ops/edit.ts';
-import { expandOp } from './ops/expand.ts';
-import { extractFrameOp } from './ops/extract-frame.ts';
-import { flattenOp } from './ops/flatten.ts';
-import { flipOp } from './ops/flip.ts';
-import { generateOp } from './ops/generate.ts';
-import { negateOp } from './ops/negate.ts';
-import { overlayOp } from './ops/overlay.ts';
-import { padOp } from './ops/pad.ts';
-import { readCodesOp, readTextOp } from './ops/read.ts';
-import { readMetadataOp } from './ops/read-metadata.ts';
-import { removeBackgroundOp } from './ops/remove-background.ts';
+import { compressOp, convertOp } from './ops/encoding.ts';
+import { adjustOp, blurOp, flattenOp, negateOp, sepiaOp, sharpenOp, thresholdOp } from './ops/filters.ts';
+import {
+  cropOp,
+  extractFrameOp,
+  flipOp,
+  padOp,
+  resizeOp,
+  rotateOp,
+  thumbnailOp,
+  trimOp,
+} from './ops/geometry.ts';
+import { analyzeOp, editOp, expandOp, generateOp, removeBackgroundOp, upscaleOp } from './ops/models.ts';
+import { readCodesOp, readMetadataOp, readTextOp } from './ops/reading.ts';
 import { renderTemplateOp } from './ops/render-template.ts';
-import { resizeOp } from './ops/resize.ts';
-import { rotateOp } from './ops/rotate.ts';
-import { sepiaOp } from './ops/sepia.ts';
-import { sharpenOp } from './ops/sharpen.ts';
-import { thresholdOp } from './ops/threshold.ts';
-import { thumbnailOp } from './ops/thumbnail.ts';
-import { trimOp } from './ops/trim.ts';
-import { upscaleOp } from './ops/upscale.ts';
+import { compareOp, overlayOp } from './ops/second-pictures.ts';
 import { defineOperationOp } from './pixel-op.ts';
 
 /**
  * Every op, in the order of the catalogue. An op that is one operation of a worker has only a name and an example here;
- * any other op has a file.
+ * any other op is defined in the folder ops.
  */
 const ALL = [
   resizeOp,

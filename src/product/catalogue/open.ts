@@ -1,9 +1,139 @@
+import { Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
+import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { etagOfData } from '../../platform/http/hooks/caching.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
+import { hintFirst } from '../../platform/ids/nearest.ts';
 import type { DocumentationPage } from '../../platform/pages/page.ts';
-import { guidelinesPage } from './pages/guidelines.ts';
-import { type CatalogueOptions, catalogueRoutes, opDefinitionsOf, priceListRoutes } from './routes.ts';
-import type { OpDefinition } from './schema.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
+import type { Plan } from '../billing/plans.ts';
+import type { ModelsFile } from '../models/models.ts';
+import { imageModelPrice } from '../models/prices.ts';
+import { OP_NAMES, OPS } from './index.ts';
+import { opDefinitionOf } from './pages/definition.ts';
+import { guidelinesOf, guidelinesPage } from './pages/guidelines.ts';
+import { AgentGuidelines, OpDefinition, OpListQuery, OpListRow, PriceList } from './schema.ts';
+import { suggestOp } from './usual-words.ts';
+
+interface CatalogueOptions {
+  plans: readonly Plan[];
+  models: ModelsFile;
+  /** When this release was installed, which is the guidelines' updatedAt. */
+  installedAt: Date;
+  /** The typical time of an item of an op on a model, in whole seconds. Undefined with too few measurements. */
+  typicalSeconds: (op: string, model: string) => number | undefined;
+}
+
+/** GET /ops, /ops/{op} and /agent-guidelines: public, with the same response for all callers. */
+export async function catalogueRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
+  const definitions = opDefinitionsOf(options);
+  const byName = new Map(definitions.map((definition) => [definition.op, definition]));
+  const guidelines = guidelinesOf(definitions, options.installedAt);
+  const names = definitions.map(({ op, kind, description }) => ({ op, kind, description }));
+
+  /** Adds the measured seconds, the only part of a definition that changes at run time. */
+  function measured(definition: OpDefinition): OpDefinition {
+    const { op, defaultModel } = definition;
+    const typicalSeconds = defaultModel === undefined ? undefined : options.typicalSeconds(op, defaultModel);
+    return { ...definition, ...withoutAbsentFields({ typicalSeconds }) };
+  }
+
+  app.get<{ Querystring: OpListQuery }>(
+    '/ops',
+    {
+      config: { access: 'public', compress: true },
+      schema: {
+        summary: 'List every op',
+        description: 'With parameters, price and an example each.',
+        querystring: OpListQuery,
+        response: { 200: envelopeSchemaOf(Type.Array(OpListRow)) },
+      },
+      // A row has one of two shapes, which a generated serializer cannot distinguish.
+      serializerCompiler: () => JSON.stringify,
+    },
+    async ({ query }, reply) => {
+      const listed = query.view === 'names' ? names : definitions.map(measured);
+      reply.header('etag', etagOfData(listed)).header('cache-control', 'no-cache');
+      return successEnvelope(`${listed.length} ops.`, listed);
+    },
+  );
+
+  app.get<{ Params: { op: string } }>(
+    '/ops/:op',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Read one op',
+        description: 'Its parameters, price and an example.',
+        params: Type.Object({ op: Type.String({ description: "The op's name." }) }),
+        response: { 200: envelopeSchemaOf(OpDefinition) },
+      },
+    },
+    async (request) => {
+      const definition = byName.get(request.params.op);
+      if (definition === undefined) throw unknownOp(request.params.op);
+      return successEnvelope(`The op ${definition.op}.`, measured(definition));
+    },
+  );
+
+  app.get(
+    '/agent-guidelines',
+    {
+      config: { access: 'public', compress: true },
+      schema: {
+        summary: 'Read the guidelines',
+        description: 'One text of Markdown, also at /docs/guidelines.md.',
+        response: { 200: envelopeSchemaOf(AgentGuidelines) },
+      },
+    },
+    async (_request, reply) => {
+      reply.header('etag', etagOfData(guidelines)).header('cache-control', 'no-cache');
+      return successEnvelope('The guidelines for agents.', guidelines);
+    },
+  );
+}
+
+/** GET /pricing/image-models, which lies under /api and not under /api/v1. */
+export async function priceListRoutes(app: FastifyInstance, options: CatalogueOptions): Promise<void> {
+  const { models } = options;
+  const list: PriceList = {
+    models: models.models.map((model) => imageModelPrice(models, model)),
+    ops: opDefinitionsOf(options).map(({ op, pricing: { basis, summary } }) => ({ op, basis, summary })),
+    creditsPerUsd: models.creditsPerUsd,
+    markup: models.markup,
+  };
+  app.get(
+    '/pricing/image-models',
+    {
+      config: { access: 'public' },
+      schema: {
+        summary: 'Read the price list',
+        description: 'Of image models, without a credential.',
+        response: { 200: envelopeSchemaOf(PriceList) },
+      },
+    },
+    async () => successEnvelope('The price list.', list),
+  );
+}
+
+/** Every op, as the catalogue shows it. */
+function opDefinitionsOf({ plans, models }: CatalogueOptions): OpDefinition[] {
+  return Object.values(OPS).map((op) => opDefinitionOf(op, plans, models));
+}
+
+function unknownOp(name: string): ApiError {
+  const message = `There is no op ${JSON.stringify(name)}: the ops are ${OP_NAMES.join(', ')}.`;
+  const {
+    hint,
+    mends,
+    suggest = mends.flatMap((mend) => ('replace' in mend ? [mend.replace] : [])),
+  } = suggestOp(name, 'op');
+  return new ApiError('not_found', hintFirst(hint, message), {
+    param: 'op',
+    details: { allowed: OP_NAMES, ...(suggest.length > 0 && { suggest }) },
+  });
+}
 
 export interface CatalogueSlice extends ProductSlice {
   /** Registers the price list, whose path is below /api and not below /api/v1. */

@@ -22,7 +22,7 @@ import {
   decodeAndEncodeOptionsOf,
   PASS_PARAMETERS,
   type PassParameters,
-} from './pass-parameters.ts';
+} from './parameters.ts';
 
 type SharedParameters<P extends TProperties> = Omit<PassParameters, keyof P>;
 

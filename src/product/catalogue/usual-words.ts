@@ -1,7 +1,11 @@
 import type { SentField } from '../../platform/http/errors/errors.ts';
-import { NO_WORD, type SuggestedWord, suggestWord } from '../../platform/http/errors/violations.ts';
+import {
+  NO_WORD,
+  type SuggestedWord,
+  suggestWord,
+  unknownWordError,
+} from '../../platform/http/errors/violations.ts';
 import { hintFirst } from '../../platform/ids/nearest.ts';
-import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { findOp, OP_NAMES, OPS } from './index.ts';
 import type { Op } from './op.ts';
 
@@ -96,7 +100,7 @@ export function suggestOp(name: string, path: string, known: readonly string[] =
  */
 export function requireOp<T extends Op>(
   name: string,
-  { path, refuse }: SentField,
+  field: SentField,
   isTaken: (op: Op) => op is T,
   sentence: (found: Exclude<Op, T> | undefined, allowed: string) => string,
 ): T {
@@ -105,12 +109,9 @@ export function requireOp<T extends Op>(
   const allowed = Object.values<Op>(OPS)
     .filter(isTaken)
     .map((taken) => taken.op);
-  const { hint, mends, suggest } = op === undefined ? suggestOp(name, path, allowed) : answeredBy(op);
-  throw refuse(
-    hintFirst(hint, sentence(op as Exclude<Op, T> | undefined, allowed.join(', '))),
-    { received: name, allowed, ...withoutAbsentFields({ suggest }) },
-    mends,
-  );
+  const message = sentence(op as Exclude<Op, T> | undefined, allowed.join(', '));
+  const likely = op === undefined ? suggestOp(name, field.path, allowed) : answeredBy(op);
+  throw unknownWordError(field, name, allowed, (hint) => hintFirst(hint, message), likely);
 }
 
 /** The call that answers an op with an endpoint of its own. */

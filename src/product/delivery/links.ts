@@ -13,9 +13,13 @@ import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
 import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
-import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
-import { sentSteps, toRequestedStep } from '../catalogue/plan/sent-step.ts';
-import type { PresetStep } from '../catalogue/plan/step.ts';
+import {
+  checkJsonSize,
+  checkStepSizes,
+  type PresetStep,
+  sentSteps,
+  toRequestedStep,
+} from '../catalogue/plan/step.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { checkPresetWidths } from '../presets/rules.ts';
 import { parseImageSource } from '../transforms/input.ts';

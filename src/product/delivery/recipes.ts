@@ -1,12 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { ImagePass, OutputFormat } from '../../../workers/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
-import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
+import { normalizeParameterSpelling, parseOpParameters } from '../catalogue/checks/spelling.ts';
 import { findOp } from '../catalogue/index.ts';
 import { compilePass, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
-import { type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
-import type { PresetStep } from '../catalogue/plan/step.ts';
-import { parseOpParameters } from '../catalogue/query.ts';
+import { type PresetStep, type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
 import { type PresetFallback, presetCacheTagOf } from '../presets/preset.ts';

@@ -7,7 +7,7 @@ import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import { AccountLinks } from '../assets/content/links.ts';
 import type { UsageSource } from '../billing/usage.ts';
-import type { ReadPresetUsage } from '../presets/responses.ts';
+import type { ReadPresetUsage } from '../presets/reading.ts';
 import type { Providers } from '../providers/open.ts';
 import { type JobStores, type JobsContext, openJobStores } from './context.ts';
 import { JobLifecycle } from './lifecycle.ts';

@@ -1,7 +1,7 @@
 import type { ListPage, PagingQuery } from '../../platform/http/lists.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CONSOLE_USAGE_KEY, type UsageSource } from '../billing/usage.ts';
-import type { ReadPresetUsage } from '../presets/responses.ts';
+import type { ReadPresetUsage } from '../presets/reading.ts';
 import type { JobsContext } from './context.ts';
 import type { JobCompletion } from './engine/completion.ts';
 import type { OutcomeRecorder } from './engine/outcomes.ts';

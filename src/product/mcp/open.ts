@@ -1,6 +1,108 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AdmissionQueue } from '../../imaging/images/admission.ts';
+import type { PoolSlot } from '../../imaging/images/slots.ts';
+import { mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
+import { clientGoneSignal } from '../../platform/http/connection/client.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { mcpRoutes } from './routes.ts';
+import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
+import type { InputSource } from './inputs.ts';
+import { PublicInterface, type SendRequest } from './public-interface.ts';
+
+interface McpRoutesOptions {
+  gate: CallGate;
+  /** Whether pages of an origin may call the API. */
+  isKnownOrigin: (origin: string) => boolean;
+}
+
+const EVENT_STREAM = 'text/event-stream';
+
+/**
+ * Serves POST /mcp: the tools for agents, by the Model Context Protocol over streamable HTTP without sessions. Each
+ * message is answered by itself, so any process of any host may answer it.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
+ */
+async function mcpRoutes(app: FastifyInstance, { gate, isKnownOrigin }: McpRoutesOptions): Promise<void> {
+  const calls = new InProcessCalls(app);
+
+  app.post(
+    '/mcp',
+    {
+      config: { body: 'stream', responseType: EVENT_STREAM, takesBearerKey: true, check: refuseForeignPage },
+      schema: { hide: true },
+    },
+    async (request, reply) => {
+      const { accountId } = gate.requireCaller(request);
+      const read = await readMessage(request);
+      if ('refusal' in read) return reply.code(400).send(read.refusal);
+      const { answerMessage } = await import('./protocol.ts');
+      const client = clientGoneSignal(reply);
+      const response = await answerMessage(asWebRequest(request, client), read.message, {
+        sourceFor: (signal) => calls.sourceFor(request, accountId, signal),
+        report: (fault) => request.log.error({ err: fault }, 'A tool failed'),
+      });
+      return sendResponse(reply, response);
+    },
+  );
+
+  /**
+   * Refuses pages of unknown origins, such as those that reach the service under a name of their own (DNS rebinding).
+   */
+  function refuseForeignPage({ headers: { origin } }: FastifyRequest): void {
+    if (origin === undefined || isKnownOrigin(origin)) return;
+    throw new ApiError(
+      'forbidden',
+      'Pages of this origin may not call the service: its operator names them in CORS_ORIGINS.',
+      { param: 'Origin', details: { reason: 'origin' } },
+    );
+  }
+}
+
+/** A message, or the error for a body that is not a message. */
+type ReadMessage = { message: unknown } | { refusal: object };
+
+/** @throws ApiError payload_too_large for a body above the limits of JSON. */
+async function readMessage(request: FastifyRequest): Promise<ReadMessage> {
+  // The protocol itself refuses other types without reading their bodies.
+  if (mediaTypeOf(request) !== 'application/json') return { message: undefined };
+  try {
+    const message = await request.readJson();
+    if (!Array.isArray(message)) return { message };
+    return { refusal: rpcError(-32_600, 'A batch is not supported: send one message per request.') };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'invalid_param') throw error;
+    return { refusal: rpcError(-32_700, error.message) };
+  }
+}
+
+/** An error of JSON-RPC for a message whose id is not known. */
+function rpcError(code: number, message: string) {
+  return { jsonrpc: '2.0', error: { code, message }, id: null };
+}
+
+/** The request headers that the protocol reads. */
+const READ_HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
+
+function asWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
+  const read = new Headers();
+  for (const name of READ_HEADERS) {
+    const value = headers[name];
+    if (value !== undefined) read.set(name, String(value));
+  }
+  return new Request('http://localhost/mcp', { method: 'POST', headers: read, signal });
+}
+
+async function sendResponse(reply: FastifyReply, response: Response): Promise<FastifyReply> {
+  const type = response.headers.get('content-type');
+  reply.code(response.status);
+  if (response.body === null || type === null) return reply.send();
+  reply.type(type).header('cache-control', 'no-store');
+  if (!type.startsWith(EVENT_STREAM)) return reply.send(Buffer.from(await response.arrayBuffer()));
+  return reply.send(Readable.fromWeb(response.body as ReadableStream));
+}
 
 interface McpOptions {
   gate: CallGate;
@@ -17,4 +119,62 @@ export function openMcp({ gate, publicUrl, settings }: McpOptions): Pick<Product
   const isKnownOrigin = (origin: string) =>
     named.has('*') || named.has(origin) || origin === new URL(publicUrl()).origin;
   return { routes: (app) => mcpRoutes(app, { gate, isKnownOrigin }) };
+}
+
+/** The most tool calls of a process that hold a picture at the same time. */
+const MAX_HOLDERS = 4;
+const MAX_WAITING = 1_000;
+
+/**
+ * Sends tools' calls to the routes of this process as the caller of a request: with its credential, its address and its
+ * request id. So each call is limited, charged, logged and refused like one that the caller sends directly.
+ */
+class InProcessCalls {
+  readonly #app: FastifyInstance;
+  // A picture that a tool passes on is completely in memory, so few tools may hold one, and accounts take turns.
+  readonly #holders = new AdmissionQueue({
+    slots: MAX_HOLDERS,
+    budgetBytes: MAX_HOLDERS * MAX_UPLOAD_BYTES,
+    limits: () => ({ calls: MAX_WAITING }),
+  });
+
+  constructor(app: FastifyInstance) {
+    this.#app = app;
+  }
+
+  /**
+   * The input source for one tool call.
+   * @param request has passed the gate.
+   * @param signal aborts when nobody waits for the tool any more.
+   */
+  sourceFor(request: FastifyRequest, accountId: string, signal: AbortSignal): InputSource {
+    const caller = { ...credentialOf(request), 'x-request-id': request.id };
+    let held: PoolSlot | undefined;
+    const send: SendRequest = async ({ method, path, headers, body, isPicture }) => {
+      signal.throwIfAborted();
+      if (isPicture) held ??= await this.#holders.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });
+      const response = await this.#app.inject({
+        ...{ method, url: path, signal, remoteAddress: request.ip },
+        headers: { ...headers, ...caller },
+        ...(body !== null && { payload: body }),
+      });
+      return {
+        status: response.statusCode,
+        headers: new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
+        bytes: response.rawPayload,
+      };
+    };
+    return {
+      service: new PublicInterface(send, signal),
+      files: null,
+      [Symbol.dispose]: () => held?.release(),
+    };
+  }
+}
+
+/** The headers of a credential in the form that the other routes accept: a key only by its own scheme. */
+function credentialOf({ headers: { authorization, cookie = '' } }: FastifyRequest): Record<string, string> {
+  // The gate has checked that a page of this service sent the cookie.
+  if (authorization === undefined) return { cookie, 'x-console': '1' };
+  return { authorization: authorization.trim().replace(/^bearer +(?=drk_)/i, 'ApiKey ') };
 }

@@ -1,12 +1,20 @@
-import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  type ContentBlock,
+  createMcpHandler,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
 import packageJson from '../../../package.json' with { type: 'json' };
+import { ApiError } from '../../platform/http/errors/errors.ts';
+import { asApiError } from '../../platform/http/errors/failures.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
-import { isToolFault, toolErrorOf, toolResultAnswer } from './answers.ts';
 import type { InputSource } from './inputs.ts';
-import { MCP_INSTRUCTIONS } from './instructions.ts';
-import { MCP_PROMPTS, readMcpPrompt } from './prompts.ts';
+import { MCP_INSTRUCTIONS, MCP_PROMPTS, readMcpPrompt } from './prompts.ts';
+import { ServiceCallError, type ServiceError } from './public-interface.ts';
 import { MCP_RESOURCE_TEMPLATES, MCP_RESOURCES, readMcpResource } from './resources.ts';
-import type { ToolDefinition } from './tool.ts';
+import type { ToolDefinition, ToolResult } from './tool.ts';
 import { TOOLS } from './tools/index.ts';
 
 /**
@@ -15,7 +23,7 @@ import { TOOLS } from './tools/index.ts';
  */
 
 /** What the tools of one caller work with. */
-export interface ToolHost {
+interface ToolHost {
   /**
    * The input source for one tool call.
    * @param signal aborts when nobody waits for the tool any more.
@@ -98,4 +106,55 @@ function noMethod(id: unknown): Response {
 function unknownTool(name: string): ProtocolError {
   const message = `There is no tool ${JSON.stringify(name.slice(0, 100))}: the tools are ${[...byName.keys()].join(', ')}.`;
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+}
+
+/** The MCP result of a tool: pictures as separate blocks, and everything else both as text and as data. */
+function toolResultAnswer({ structured, text, pictures = [] }: ToolResult): CallToolResult {
+  const shown = pictures.map(
+    ({ data, mimeType }): ContentBlock => ({ type: 'image', data: data.toString('base64'), mimeType }),
+  );
+  return {
+    content: [...shown, { type: 'text', text: text ?? JSON.stringify(structured) }],
+    structuredContent: structured,
+  };
+}
+
+/** The MCP result of a failed tool call: the API error, with the tool's argument as its param. */
+function toolErrorOf(thrown: unknown): CallToolResult {
+  const error = withArgument(errorOf(thrown));
+  return {
+    isError: true,
+    content: [{ type: 'text', text: JSON.stringify(error) }],
+    structuredContent: { error },
+  };
+}
+
+/** Whether an error is a fault of the tools themselves, and neither of the call nor of the service. */
+function isToolFault(thrown: unknown): boolean {
+  return !(thrown instanceof ServiceCallError || thrown instanceof ApiError);
+}
+
+function errorOf(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceCallError) return thrown.error;
+  const { code, message, param, retryable, details, retryAfterSeconds } = asApiError(thrown);
+  return { code, message, param, retryable, details, retryAfterSeconds };
+}
+
+/** The arguments of the tools, by the API parameter that they become. */
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  assetId: 'input',
+  url: 'input',
+  file: 'input',
+  otherAssetId: 'other',
+  otherUrl: 'other',
+  assetIds: 'inputs',
+  jobId: 'id',
+  slug: 'preset',
+  presetId: 'preset',
+  templateId: 'template',
+  'Idempotency-Key': 'key',
+};
+
+function withArgument({ param, ...error }: ServiceError): ServiceError {
+  return { ...error, ...(param !== undefined && { param: ARGUMENTS[param] ?? param }) };
 }

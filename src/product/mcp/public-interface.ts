@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../platform/values/json.ts';
 
 /** One call of the public interface. */
-export interface ServiceRequest {
+interface ServiceRequest {
   method: 'GET' | 'POST' | 'PUT';
   /** The path from the root, with its query: `/api/v1/ops?view=names`. */
   path: string;

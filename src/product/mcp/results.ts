@@ -21,7 +21,7 @@ export const RESULT_OUTPUT_FIELDS = {
   timing: AnyObjectSchema,
 };
 
-export interface ToolResultPicture {
+interface ToolResultPicture {
   link: string;
   asset?: string;
   width: number;

@@ -1,9 +1,14 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { LRUCache } from 'lru-cache';
+import type { ImagePass } from '../../../workers/protocol.ts';
 import type { ProductSlice } from '../../platform/http/slice.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
+import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
+import { compilePreset } from '../catalogue/plan/compile.ts';
+import type { ModelsFile } from '../models/models.ts';
 import { currentPresetVersion } from './preset.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
 import { PresetRemovals } from './removals.ts';
@@ -11,11 +16,10 @@ import { type PresetRoutesOptions, presetRoutes } from './routes.ts';
 import { checkPresetContent } from './rules.ts';
 import type { NewPreset } from './schema.ts';
 import { PresetsStore } from './store.ts';
-import { createPresetPassFinder, type FindPresetPass } from './transform-pass.ts';
 
 export type { FoundPreset } from './reading.ts';
 
-export interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'> {
+interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'> {
   documents: DocumentStore;
   coordination: Pick<Coordination, 'publish' | 'subscribe'>;
 }
@@ -67,5 +71,38 @@ export async function openPresets({
     },
     whenRemoved: (listener) => removals.whenRemoved(listener),
     routes: (app) => presetRoutes(app, { store, removals, ...options }),
+  };
+}
+
+/** The parameter of a transform that names its preset. */
+const PARAM = 'preset';
+
+/** The most compiled versions that a process caches, of a few kilobytes each. */
+const KEPT_PASSES = 1_000;
+
+/** The single pass of a preset that can run while the caller waits, and the warnings about its steps. */
+interface PresetRun {
+  pass: ImagePass;
+  warnings: StepWarning[];
+}
+
+type FindPresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
+
+/**
+ * Compiles presets to passes for POST /images/transform. The pass throws ApiError invalid_param on preset (a malformed
+ * version; an AI step and with it several segments; a step that reads a second asset), or preset_not_found.
+ */
+function createPresetPassFinder(store: PresetsStore, models: ModelsFile): FindPresetPass {
+  /** Compiled passes. A version never changes, so it is compiled only once. A refused version is compiled each time. */
+  const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
+  return async (accountId, reference) => {
+    const { preset, version } = await findPreset(store, accountId, reference, PARAM);
+    const key = `${preset._id}@${version.version}`;
+    const kept = passes.get(key);
+    if (kept !== undefined) return kept;
+    const compiled = compilePreset(version.steps, PARAM, models);
+    const run = { pass: compiled.pass, warnings: stepWarningsOf([compiled]) };
+    passes.set(key, run);
+    return run;
   };
 }

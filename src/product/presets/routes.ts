@@ -15,21 +15,19 @@ import { presetNotFoundError, presetVersionNotFoundError } from './errors.ts';
 import { checkPresetEntries } from './importing.ts';
 import type { Preset } from './preset.ts';
 import {
+  earlierVersionDataOf,
   knownSlugs,
   listPresets,
+  presetExportOf,
   presetReferenceOfPath,
   presetVersionOfPath,
+  type ReadPresetUsage,
   refuseReadOnlyPresetPath,
   resolvePresetReference,
-} from './reading.ts';
-import type { PresetRemovals } from './removals.ts';
-import {
-  earlierVersionDataOf,
-  presetExportOf,
-  type ReadPresetUsage,
   savedPresetDataOf,
   withPresetUsage,
-} from './responses.ts';
+} from './reading.ts';
+import type { PresetRemovals } from './removals.ts';
 import {
   checkNewPreset,
   checkPresetChange,

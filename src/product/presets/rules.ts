@@ -3,12 +3,10 @@ import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { isReservedSlug, isSlug, reservedSlugMessage } from '../../platform/ids/slugs.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeStepSpelling } from '../catalogue/checks/spelling.ts';
-import { type CheckedSteps, checkSteps, type NamedAsset } from '../catalogue/plan/compile.ts';
-import { checkStepSizes } from '../catalogue/plan/sent-job.ts';
-import { sentSteps } from '../catalogue/plan/sent-step.ts';
-import { parseSubjects } from '../catalogue/plan/subjects.ts';
+import { checkStepSizes, sentSteps } from '../catalogue/plan/step.ts';
+import { type CheckedSteps, checkSteps, type NamedAsset, parseSubjects } from '../catalogue/plan/subjects.ts';
 import type { ModelsFile } from '../models/models.ts';
-import type { AnswerSchemaChecker } from '../providers/answer-schemas.ts';
+import type { AnswerSchemaChecker } from '../providers/answers.ts';
 import type { Preset, PresetContent } from './preset.ts';
 import { MAX_PRESET_SLUG_CHARACTERS, type NewPreset, type PresetChange } from './schema.ts';
 import type { PresetRevision } from './store.ts';
@@ -30,7 +28,7 @@ export interface PresetContentRules {
 const MAX_CONTENT_BYTES = 512 * 1024;
 
 /** Content as sent, which are not checked yet. */
-export type RequestedPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
+type RequestedPresetContent = Pick<NewPreset, 'steps' | 'subjects' | 'widths' | 'fallback'>;
 
 /** An asset that a version names, and the parameter to name in an error. */
 type VersionAsset = Pick<NamedAsset, 'assetId' | 'param'>;
@@ -189,7 +187,7 @@ export function checkPresetName(name: string): void {
  * Refuses a reserved slug; the schema checks its form.
  * @throws ApiError invalid_param on slug.
  */
-export function checkPresetSlug(slug: string): void {
+function checkPresetSlug(slug: string): void {
   const refusal = reservedSlugMessage(slug, 'presets');
   if (refusal !== null) throw invalidParamError('slug', refusal);
 }

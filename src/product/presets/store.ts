@@ -7,12 +7,10 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import {
-  findNamedDocument,
-  insertNamedDocuments,
   NAMED_DOCUMENT_INDEXES,
   type NamedDocument,
+  NamedDocuments,
   type ResourceKind,
-  updateNamedDocument,
 } from '../versioned-resources/documents.ts';
 import { tooManyPresetVersionsError } from './errors.ts';
 import { currentPresetVersion, type Preset, type PresetContent, type PresetVersion } from './preset.ts';
@@ -64,6 +62,7 @@ export const PRESET_VERSIONS_COLLECTION: DeclaredCollection = {
 /** The presets of the accounts. Each method takes the account first and returns only its own presets. */
 export class PresetsStore {
   readonly #presets: DocumentCollection<PresetDocument>;
+  readonly #named: NamedDocuments<PresetDocument>;
   readonly #versions: DocumentCollection<PresetVersionDocument>;
 
   private constructor(
@@ -71,6 +70,7 @@ export class PresetsStore {
     versions: DocumentCollection<PresetVersionDocument>,
   ) {
     this.#presets = presets;
+    this.#named = new NamedDocuments(presets, PRESET_KIND);
     this.#versions = versions;
   }
 
@@ -83,7 +83,7 @@ export class PresetsStore {
 
   /** The preset of this id or slug. */
   async find(accountId: string, idOrSlug: string): Promise<Preset | null> {
-    const found = await findNamedDocument(this.#presets, accountId, idOrSlug);
+    const found = await this.#named.find(accountId, idOrSlug);
     return found && presetOf(found);
   }
 
@@ -95,9 +95,8 @@ export class PresetsStore {
   }
 
   /** The slugs of the account's presets. */
-  async slugs(accountId: string): Promise<string[]> {
-    const rows = await this.#presets.find({ accountId }, { fields: ['slug'] });
-    return rows.map(({ slug }) => slug);
+  slugs(accountId: string): Promise<string[]> {
+    return this.#named.slugs(accountId);
   }
 
   /** The existing presets of these ids, in the order of the ids. */
@@ -146,7 +145,7 @@ export class PresetsStore {
     );
     if (versions.length > 0) await this.#versions.insertMany(versions);
     try {
-      return (await insertNamedDocuments(this.#presets, PRESET_KIND, accountId, named)).map(presetOf);
+      return (await this.#named.insert(accountId, named)).map(presetOf);
     } catch (error) {
       if (versions.length > 0) {
         await this.#versions.deleteMany({ accountId, _id: { $in: versions.map(({ _id }) => _id) } });
@@ -171,21 +170,15 @@ export class PresetsStore {
     revise: (current: Preset) => Promise<{ revision: PresetRevision; isNewVersion: boolean } | null>,
     now: Date,
   ): Promise<Preset | null> {
-    const saved = await updateNamedDocument(
-      this.#presets,
-      PRESET_KIND,
-      accountId,
-      idOrSlug,
-      async (document) => {
-        const current = presetOf(document);
-        const revised = await revise(current);
-        if (revised === null) return null;
-        const { _id, ...next } = stored(nextVersion(current, revised, now));
-        if (revised.isNewVersion)
-          await this.#versions.insertMany([versionDocument(accountId, _id, currentPresetVersion(current))]);
-        return { ...next, revision: document.revision + 1 };
-      },
-    );
+    const saved = await this.#named.update(accountId, idOrSlug, async (document) => {
+      const current = presetOf(document);
+      const revised = await revise(current);
+      if (revised === null) return null;
+      const { _id, ...next } = stored(nextVersion(current, revised, now));
+      if (revised.isNewVersion)
+        await this.#versions.insertMany([versionDocument(accountId, _id, currentPresetVersion(current))]);
+      return { ...next, revision: document.revision + 1 };
+    });
     return saved && presetOf(saved);
   }
 

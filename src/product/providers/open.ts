@@ -5,11 +5,11 @@ import { ApiError, type ErrorCode } from '../../platform/http/errors/errors.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { findModel, type Model, type ModelsFile, type ProviderName } from '../models/models.ts';
 import { priceParametersOf } from '../models/prices.ts';
-import type { AnswerSchemaChecker } from './answer-schemas.ts';
-import { checkModelAnswer, type ModelAnswer } from './answers.ts';
+import { type AnswerSchemaChecker, checkModelAnswer, type ModelAnswer } from './answers.ts';
 import type { providersSettings } from './config.ts';
 import { prepareModelPicture } from './pictures.ts';
 import {
@@ -47,7 +47,7 @@ export type ModelOutcome =
       retryAfterMs?: number;
     };
 
-export interface ProvidersOptions {
+interface ProvidersOptions {
   settings: SettingsOf<typeof providersSettings>;
   models: ModelsFile;
   imageWorkers: ImageWorkers;
@@ -55,6 +55,7 @@ export interface ProvidersOptions {
   outbound: OutboundRequests;
   answerSchemas: AnswerSchemaChecker;
   coordination: Coordination;
+  tracing: Pick<Tracing, 'span'>;
   hostId: string;
   processId: string;
   log: { error(context: object, message: string): void };
@@ -70,22 +71,13 @@ const CODES = {
   misconfigured: 'service_misconfigured',
 } as const;
 
-/** The only way to call models. */
-export interface Providers {
-  /** The most items that run or wait for a slot; further calls return `busy`. */
-  width: number;
-  /** Makes one attempt. Rejects only with the signal's reason when it aborts, and when `keep` or `pictures` rejects. */
-  run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome>;
-  /** Ends the threads of the local models. */
-  stop(): Promise<void>;
-}
-
-/** The providers of the settings. */
-export class ModelProviders implements Providers {
+/** The providers of the settings: the only way to call models. */
+export class Providers {
   readonly #options: ProvidersOptions;
   readonly #providers: ReturnType<typeof createConfiguredProviders>;
   readonly #meter: ReturnType<typeof createProviderMeter>;
   readonly #slots: ProviderSlots;
+  /** The most items that run or wait for a slot; further calls return `busy`. */
   readonly width: number;
 
   constructor(options: ProvidersOptions) {
@@ -98,7 +90,24 @@ export class ModelProviders implements Providers {
     this.width = 2 * limit * Object.keys(this.#providers).length;
   }
 
-  async run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome> {
+  /**
+   * Makes one attempt, in a span below that of its item, without prompts, pictures and addresses. Rejects only with the
+   * signal's reason when it aborts, and when `keep` or `pictures` rejects.
+   */
+  run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome> {
+    const attributes = { 'darkroom.op': call.op, 'darkroom.model': call.model };
+    return this.#options.tracing.span('provider', attributes, () => this.#run(call, signal));
+  }
+
+  /** Ends the threads of the local models. */
+  async stop(): Promise<void> {
+    await Promise.all([
+      this.#options.answerSchemas.close(),
+      ...Object.values(this.#providers).map((provider) => provider.close?.()),
+    ]);
+  }
+
+  async #run(call: ModelCall, signal: AbortSignal): Promise<ModelOutcome> {
     const model = findModel(this.#options.models, call.model);
     const provider = model && this.#providers[model.provider];
     if (model === undefined || provider === undefined)
@@ -107,13 +116,6 @@ export class ModelProviders implements Providers {
       this.#timedAttempt(call, model, provider, signal),
     );
     return done === undefined ? { kind: 'busy', retryAfterMs: BUSY_MS } : done.done;
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all([
-      this.#options.answerSchemas.close(),
-      ...Object.values(this.#providers).map((provider) => provider.close?.()),
-    ]);
   }
 
   async #timedAttempt(

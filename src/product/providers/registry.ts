@@ -9,7 +9,7 @@ import { createGemini } from './gemini.ts';
 import { createOpenAi } from './openai.ts';
 import { type Provider, rejectedFault } from './provider.ts';
 import { createReplicate } from './replicate.ts';
-import { createSandboxProvider } from './sandbox/sandbox.ts';
+import { createSandboxProvider } from './sandbox.ts';
 
 type Configured = SettingsOf<typeof providersSettings>;
 

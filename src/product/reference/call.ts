@@ -1,4 +1,4 @@
-import type { PageSample } from '../../platform/pages/page.ts';
+import type { PageBlock, PageSample } from '../../platform/pages/page.ts';
 import { readableQueryText } from '../catalogue/pages/query-text.ts';
 
 /** A call of the API as a reader makes it, with its address in BASE and its key in KEY. */
@@ -29,6 +29,14 @@ type FilledCall = SampleCall & Required<Pick<SampleCall, 'query' | 'scheme'>>;
 export function samplesOfCall(call: SampleCall): PageSample[] {
   const filled: FilledCall = { query: {}, scheme: 'ApiKey', ...call };
   return [curl(filled), typeScript(filled), python(filled)];
+}
+
+/**
+ * The same call in every language, as tabs.
+ * @param more further forms of the call.
+ */
+export function callSamplesBlock(call: SampleCall, ...more: readonly PageSample[]): PageBlock {
+  return { kind: 'samples', samples: [...samplesOfCall(call), ...more] };
 }
 
 function curl({ method, path, query, needsKey, scheme, body, saves }: FilledCall): PageSample {

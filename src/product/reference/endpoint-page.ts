@@ -14,8 +14,7 @@ import {
   type TrialEndpointCall,
   type TrialInput,
 } from '../../platform/pages/page.ts';
-import type { SampleCall } from './call.ts';
-import { callSamplesBlock } from './call-samples.ts';
+import { callSamplesBlock, type SampleCall } from './call.ts';
 import { SchemaReader } from './schema-reader.ts';
 
 interface Media {

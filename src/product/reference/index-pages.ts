@@ -9,9 +9,8 @@ import {
   paragraphBlock,
 } from '../../platform/pages/page.ts';
 import type { OpDefinition } from '../catalogue/schema.ts';
-import { callSamplesBlock } from './call-samples.ts';
+import { callSamplesBlock } from './call.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
-import { opsByKind } from './op-kinds.ts';
 
 /** The ops whose pictures the first page shows. */
 const SHOWN_FIRST = ['thumbnail', 'redact', 'text', 'round_corners', 'duotone', 'render_template'];
@@ -114,4 +113,22 @@ function cardOf(
 ): CardsBlock['cards'][number] {
   const picture = picturesOf(op)[0]?.pictures.at(-1);
   return { title: op, text: description, to: `/docs/ops/${op}`, ...(picture !== undefined && { picture }) };
+}
+
+/** The kinds of ops by what readers look for. An op belongs to the first kind that fits. */
+const KINDS: readonly { title: string; holds: (definition: OpDefinition) => boolean }[] = [
+  { title: 'Models', holds: ({ kind }) => kind === 'ai' },
+  { title: 'Reading', holds: ({ produces }) => produces === 'json' },
+  { title: 'Pictures', holds: () => true },
+];
+
+/** The ops by kind. Kinds that everybody needs come first. */
+export function opsByKind(
+  definitions: readonly OpDefinition[],
+): { title: string; definitions: readonly OpDefinition[] }[] {
+  const kindOf = (definition: OpDefinition) => KINDS.find(({ holds }) => holds(definition));
+  return KINDS.toReversed().map((kind) => ({
+    title: kind.title,
+    definitions: definitions.filter((definition) => kindOf(definition) === kind),
+  }));
 }

@@ -4,8 +4,7 @@ import type { OpDefinition } from '../catalogue/schema.ts';
 import { type DocumentedOperation, endpointPage } from './endpoint-page.ts';
 import { DOCUMENTED_CODES, errorPage, errorsPage } from './errors.ts';
 import { GUIDE_PAGES } from './guides/index.ts';
-import { documentationHomePage, opsPage } from './index-pages.ts';
-import { opsByKind } from './op-kinds.ts';
+import { documentationHomePage, opsByKind, opsPage } from './index-pages.ts';
 import { opPage } from './op-page.ts';
 
 /** What the pages are made of. */
@@ -19,7 +18,7 @@ export interface DocumentationSources {
 }
 
 /** A page by its path below /docs. It is made when it is first read. */
-export interface PageEntry {
+interface PageEntry {
   path: string;
   title: string;
   make: () => DocumentationPage;

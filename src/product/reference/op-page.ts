@@ -13,13 +13,15 @@ import {
   type TrialInput,
 } from '../../platform/pages/page.ts';
 import { TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
-import { isSharedParameter } from '../catalogue/pages/guidelines.ts';
-import { acceptedValuesText, defaultTextOf } from '../catalogue/pages/parameter-words.ts';
-import { runsOnlyWithinSyncSteps } from '../catalogue/pages/sync-call.ts';
+import {
+  acceptedValuesText,
+  defaultTextOf,
+  isSharedParameter,
+  runsOnlyWithinSyncSteps,
+} from '../catalogue/pages/op-text.ts';
 import type { OpDefinition, OpParameter } from '../catalogue/schema.ts';
 import { JobRequest } from '../jobs/schema.ts';
-import type { SampleCall } from './call.ts';
-import { callSamplesBlock } from './call-samples.ts';
+import { callSamplesBlock, type SampleCall } from './call.ts';
 import { commandLineSample } from './command-line.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };

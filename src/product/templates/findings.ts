@@ -7,7 +7,7 @@ import {
   type TemplateRow,
   variableNamesIn,
 } from './placeholders.ts';
-import { optionalVariableNames, variableNameOf } from './variables.ts';
+import { optionalVariableNames, variableNameOf } from './schema.ts';
 
 /**
  * The warnings about a page before it is drawn.

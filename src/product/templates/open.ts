@@ -4,7 +4,7 @@ import { findTemplateToRender, type TemplateToRender } from './reading.ts';
 import { type TemplateRoutesOptions, templateRoutes } from './routes.ts';
 import { TemplatesStore } from './store.ts';
 
-export interface TemplatesOptions extends Omit<TemplateRoutesOptions, 'store'> {
+interface TemplatesOptions extends Omit<TemplateRoutesOptions, 'store'> {
   documents: DocumentStore;
 }
 

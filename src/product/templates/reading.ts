@@ -21,10 +21,15 @@ import {
   templateNotFoundError,
   templateVersionNotFoundError,
 } from './errors.ts';
-import { templateDataOf, templateVersionDataOf } from './responses.ts';
 import type { TemplateData, TemplateListQuery, TemplateSummary } from './schema.ts';
 import type { TemplateListStart, TemplatesStore } from './store.ts';
-import { currentTemplateVersion, type Template, type TemplateVersion } from './template.ts';
+import {
+  currentTemplateVersion,
+  type Template,
+  type TemplateVersion,
+  templateDataOf,
+  templateVersionDataOf,
+} from './template.ts';
 
 /** The page of a stored template. */
 export interface TemplateToRender extends SizedTemplatePage {

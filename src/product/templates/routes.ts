@@ -14,7 +14,7 @@ import {
 } from '../../platform/http/lists.ts';
 import { declareChangeRoute } from '../../platform/http/slice.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
-import { checkImportEntryCount, partitionEntries } from '../versioned-resources/importing.ts';
+import { checkImportEntryCount, partitionEntries } from '../versioned-resources/documents.ts';
 import { templateNotFoundError } from './errors.ts';
 import {
   findTemplate,
@@ -24,7 +24,6 @@ import {
   refuseBuiltInTemplate,
   usableTemplateNames,
 } from './reading.ts';
-import { templateDataOf } from './responses.ts';
 import { checkImportedTemplate, checkNewTemplate, checkTemplateChange, checkTemplateSlug } from './rules.ts';
 import {
   NewTemplate,
@@ -36,7 +35,7 @@ import {
   TemplateSummary,
 } from './schema.ts';
 import { TEMPLATE_KIND, type TemplateDraft, type TemplatesStore } from './store.ts';
-import type { Template } from './template.ts';
+import { type Template, templateDataOf } from './template.ts';
 
 export interface TemplateRoutesOptions {
   store: TemplatesStore;

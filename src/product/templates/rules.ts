@@ -12,8 +12,8 @@ import {
   type NewTemplate,
   type TemplateChange,
   TemplateEntry,
+  variableNameOf,
 } from './schema.ts';
-import { variableNameOf } from './variables.ts';
 
 /** The content of one version of a template. */
 export interface TemplateContent {

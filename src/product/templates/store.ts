@@ -8,12 +8,10 @@ import {
   sortBy,
 } from '../../platform/stores/documents/port.ts';
 import {
-  findNamedDocument,
-  insertNamedDocuments,
   NAMED_DOCUMENT_INDEXES,
   type NamedDocument,
+  NamedDocuments,
   type ResourceKind,
-  updateNamedDocument,
 } from '../versioned-resources/documents.ts';
 import type { TemplateContent } from './rules.ts';
 import {
@@ -61,6 +59,7 @@ export const TEMPLATE_VERSIONS_COLLECTION: DeclaredCollection = {
 /** The templates of the accounts. Each method takes the account first and returns only its own templates. */
 export class TemplatesStore {
   readonly #templates: DocumentCollection<TemplateDocument>;
+  readonly #named: NamedDocuments<TemplateDocument>;
   readonly #versions: DocumentCollection<TemplateVersionDocument>;
 
   private constructor(
@@ -68,6 +67,7 @@ export class TemplatesStore {
     versions: DocumentCollection<TemplateVersionDocument>,
   ) {
     this.#templates = templates;
+    this.#named = new NamedDocuments(templates, TEMPLATE_KIND);
     this.#versions = versions;
   }
 
@@ -79,8 +79,8 @@ export class TemplatesStore {
   }
 
   /** The template of this id or slug. */
-  async find(accountId: string, idOrSlug: string): Promise<Template | null> {
-    return findNamedDocument(this.#templates, accountId, idOrSlug);
+  find(accountId: string, idOrSlug: string): Promise<Template | null> {
+    return this.#named.find(accountId, idOrSlug);
   }
 
   /** Stores one draft, as `insert` does. */
@@ -107,7 +107,7 @@ export class TemplatesStore {
       slug: slug ?? slugFromName(content.name, 'template'),
       takesSuffix: slug === undefined,
     }));
-    return insertNamedDocuments(this.#templates, TEMPLATE_KIND, accountId, named);
+    return this.#named.insert(accountId, named);
   }
 
   /**
@@ -126,7 +126,7 @@ export class TemplatesStore {
     revise: (current: Template) => TemplateContent & { slug: string },
     now: Date,
   ): Promise<Template | null> {
-    return updateNamedDocument(this.#templates, TEMPLATE_KIND, accountId, idOrSlug, async (current) => {
+    return this.#named.update(accountId, idOrSlug, async (current) => {
       const { slug, name, description, html, css, width, height, variables } = revise(current);
       await this.#versions.insertMany([{ accountId, ...currentTemplateVersion(current) }]);
       const fields = { slug, name, description, html, css, width, height, variables };
@@ -175,9 +175,8 @@ export class TemplatesStore {
   }
 
   /** The slugs of the account's templates, at most 200. */
-  async slugs(accountId: string): Promise<string[]> {
-    const rows = await this.#templates.find({ accountId }, { fields: ['slug'] });
-    return rows.map(({ slug }) => slug);
+  slugs(accountId: string): Promise<string[]> {
+    return this.#named.slugs(accountId);
   }
 
   async count(accountId: string): Promise<number> {

@@ -1,4 +1,6 @@
+import { isBuiltInReference } from '../../platform/ids/slugs.ts';
 import type { TemplateContent } from './rules.ts';
+import type { TemplateData } from './schema.ts';
 
 /** A template with its current version. Instants are ISO-8601. */
 export interface Template extends TemplateContent {
@@ -39,4 +41,17 @@ export function currentTemplateVersion(template: Template): TemplateVersion {
   const { _id: templateId, version, name, html, css, width, height, variables, updatedAt } = template;
   const _id = `${templateId}@${version}`;
   return { _id, templateId, version, name, html, css, width, height, variables, createdAt: updatedAt };
+}
+
+/**
+ * A template as the API shows it, at its current version. The response schema drops fields that are only stored; that
+ * of a listing also drops html and css.
+ */
+export function templateDataOf<T extends StoredTemplateSummary>({ _id: id, ...rest }: T) {
+  return { id, builtIn: isBuiltInReference(id), ...rest };
+}
+
+/** One version as the API shows it, without the fields that belong to the template as a whole. */
+export function templateVersionDataOf({ _id: id, templateId, ...rest }: TemplateVersion): TemplateData {
+  return { id, builtIn: isBuiltInReference(templateId), ...rest };
 }

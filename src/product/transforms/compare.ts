@@ -12,7 +12,7 @@ import { addWarnings, type CallWarning } from '../../platform/http/hooks/warning
 import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { DEFAULT_HASH_DISTANCE, MAX_HASH_DISTANCE } from '../assets/likeness.ts';
-import { SCORE_PARAMETER } from '../catalogue/ops/compare.ts';
+import { SCORE_PARAMETER } from '../catalogue/ops/second-pictures.ts';
 import {
   type ImageSource,
   MAX_IMAGE_BYTES,

@@ -8,7 +8,7 @@ import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { RunAllowance } from '../billing/allowance.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
-import { OUTPUT_FORMATS } from '../catalogue/pass-parameters.ts';
+import { OUTPUT_FORMATS } from '../catalogue/parameters.ts';
 import { type FontRoutesOptions, findPassWarnings } from './fonts.ts';
 import type { LoadedImage } from './metered-call.ts';
 import type { CompiledOutput } from './transform-call.ts';

@@ -19,7 +19,7 @@ import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { WITHIN_PARAMETERS } from '../catalogue/index.ts';
-import { checkJsonSize } from '../catalogue/plan/sent-job.ts';
+import { checkJsonSize } from '../catalogue/plan/step.ts';
 import type { DeclaredImage } from './declared-type.ts';
 
 /** Largest image of a synchronous call, in bytes, whatever its source. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { stepNamed } from '../../../workers/image/operations/index.ts';
 import type { LayerFiles } from '../../imaging/images/image-call.ts';
 import type { AdditionalFile } from '../../platform/http/bodies/multipart.ts';
 import {
@@ -8,8 +9,9 @@ import {
   sentFieldAt,
 } from '../../platform/http/errors/errors.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
+import { findOp } from '../catalogue/index.ts';
 import type { GivenParameters } from '../catalogue/op.ts';
-import { type RequestedStep, secondPictureFieldOf } from '../catalogue/plan/sent-step.ts';
+import type { PresetStep, RequestedStep } from '../catalogue/plan/step.ts';
 import { type ImageSource, MAX_MULTIPART_BYTES, parseImageUrl } from './input.ts';
 import { loadCallImage, type MeteredCallOptions, type PoolCallTerms } from './metered-call.ts';
 
@@ -61,6 +63,20 @@ export function bindStepLayers(sent: readonly RequestedStep[]): {
     };
   });
   return { steps, layers };
+}
+
+/**
+ * The parameter in which a step names a second picture: its field, and the key within it. Undefined if the step reads
+ * none.
+ */
+function secondPictureFieldOf({
+  op: name,
+  operation,
+}: PresetStep): { field: 'parameters' | 'params'; key: string } | undefined {
+  const op = findOp(name);
+  const work = name === undefined ? stepNamed(operation ?? '') : op?.runs === 'pass' ? op : undefined;
+  const key = work?.readsSecondAsset;
+  return key === undefined ? undefined : { field: name === undefined ? 'params' : 'parameters', key };
 }
 
 /** The second picture that a step names; undefined if it names none. */

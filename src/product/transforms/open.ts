@@ -7,9 +7,8 @@ import type { ModelsFile } from '../models/models.ts';
 import type { PresetsSlice } from '../presets/open.ts';
 import { compareRoutes } from './compare.ts';
 import { fontRoutes } from './fonts.ts';
-import { metadataRoutes } from './metadata.ts';
 import type { MeteredCallOptions } from './metered-call.ts';
-import { readingRoutes } from './read.ts';
+import { metadataRoutes, readingRoutes } from './read.ts';
 import { type RenderRoutesOptions, renderRoutes } from './render.ts';
 import { resultRoutes, TemporaryResults } from './results.ts';
 import { transformRoutes } from './transform.ts';
@@ -31,17 +30,12 @@ interface TransformsSlice extends ProductSlice {
 }
 
 /** Opens the synchronous calls: transform, metadata, reading, compare, render. */
-export function openTransforms({ presets, settings, ...options }: TransformsOptions): TransformsSlice {
+export function openTransforms({ settings, ...options }: TransformsOptions): TransformsSlice {
   const results = new TemporaryResults(options);
   const timeoutMs = settings.TRANSFORM_TIMEOUT_MS;
   return {
     async routes(app) {
-      await app.register(transformRoutes, {
-        ...{ ...options, timeoutMs, results },
-        presetPass: presets.passOf,
-        presetSteps: async (accountId, reference, param) =>
-          (await presets.find(accountId, reference, param)).version.steps,
-      });
+      await app.register(transformRoutes, { ...options, timeoutMs, results });
       await app.register(compareRoutes, { ...options, timeoutMs });
       await app.register(readingRoutes, { ...options, timeoutMs });
       await app.register(metadataRoutes, { ...options, timeoutMs });

@@ -1,16 +1,68 @@
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
+import { Type } from '@sinclair/typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TransformTaskResult } from '../../../workers/protocol.ts';
 import { openZipArchive, type ZipArchiveEntry } from '../../platform/archive.ts';
 import { successEnvelope } from '../../platform/http/envelope.ts';
-import type { ApiError } from '../../platform/http/errors/errors.ts';
+import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
+import { createCheck } from '../../platform/http/errors/validation.ts';
 import { acceptWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings, type CallWarning, warningsText } from '../../platform/http/hooks/warnings.ts';
 import { randomText } from '../../platform/ids/ids.ts';
+import type { RequestedStep } from '../catalogue/plan/step.ts';
 import { formatOfContentType } from './metered-call.ts';
 import { type ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
+import { type RequestedOutput, RequestedOutputs } from './transform-schema.ts';
+
+/** Several results of one image, as sent: the steps that run first for all of them, and the work of each. */
+export interface RequestedOutputsWork {
+  first: readonly RequestedStep[];
+  outputs: readonly RequestedOutput[];
+}
+
+/** @throws ApiError (from the check) invalid_param on outputs, or `outputs[i]…`. */
+const checkShape = createCheck(Type.Object({ outputs: RequestedOutputs }), 'outputs');
+
+/** Each of these is the work of an output. */
+const WORKS = ['op', 'steps', 'preset'] as const;
+
+/**
+ * Checks outputs as they were sent, but not their work.
+ * @throws ApiError invalid_param on outputs, or `outputs[i]…`.
+ */
+export function checkSentOutputs(sent: unknown): RequestedOutput[] {
+  const { outputs } = checkShape({ outputs: sent });
+  const names = new Set<string>();
+  for (const [index, output] of outputs.entries()) {
+    const where = `outputs[${index}]`;
+    checkWork(output, where);
+    if (names.has(output.name)) {
+      const message = `${where}.name is ${output.name}, as that of an earlier output: give each a name of its own.`;
+      throw invalidParamError(`${where}.name`, message, { received: output.name });
+    }
+    names.add(output.name);
+  }
+  return outputs;
+}
+
+/** Checks that an output has an op, steps or a preset, and parameters only with an op. */
+function checkWork(output: RequestedOutput, where: string): void {
+  const [first, second] = WORKS.filter((name) => output[name] !== undefined);
+  if (first === undefined) {
+    const message = `${where} has no work: send op with its parameters, steps, or preset.`;
+    throw invalidParamError(where, message, { missing: [...WORKS] });
+  }
+  if (second !== undefined) {
+    const message = `${where} has both ${first} and ${second}: send one of them.`;
+    throw invalidParamError(`${where}.${second}`, message);
+  }
+  if (output.parameters !== undefined && first !== 'op') {
+    const message = `${where}.parameters must be left out beside ${first}: they are for op.`;
+    throw invalidParamError(`${where}.parameters`, message);
+  }
+}
 
 export const MULTIPART_MIXED_TYPE = 'multipart/mixed';
 export const ZIP_TYPE = 'application/zip';

@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
-import { exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { type FieldHint, suggestWord } from '../../platform/http/errors/violations.ts';
+import { exclusive, invalidParamError, sentFieldAt } from '../../platform/http/errors/errors.ts';
+import { type FieldHint, unknownWordError } from '../../platform/http/errors/violations.ts';
 import { dryRunQueryFields, isDryRun, VERSIONED_REFERENCE_PATTERN } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -13,11 +13,10 @@ import { templatePageWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
 import { checkSentPage } from '../templates/rules.ts';
 import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
-import { withAssetScheme } from './asset-references.ts';
 import { DRY_RUN_MESSAGE, ImageEstimate } from './estimates.ts';
 import type { FontRoutesOptions } from './fonts.ts';
 import { beginSyncCall, type MeteredCallOptions, runCountedWork, sendPicture } from './metered-call.ts';
-import { findPageAssets, readPageAssets } from './page-assets.ts';
+import { findPageAssets, readPageAssets, withAssetScheme } from './page-assets.ts';
 import { ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
 
 export interface RenderRoutesOptions
@@ -215,12 +214,6 @@ function pictureOf({ width, height, scale, encode: { format } }: ReturnType<type
 function parseFormat(sent: string): (typeof FORMATS)[number] {
   const format = FORMATS.find((known) => known === normalizeFormatName(sent));
   if (format !== undefined) return format;
-  const { hint, mends, suggest } = suggestWord(sent, FORMATS, 'format');
-  const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.${hint}`;
-  throw invalidParamError(
-    'format',
-    message,
-    { received: sent, allowed: FORMATS, ...withoutAbsentFields({ suggest }) },
-    mends,
-  );
+  const message = `format is ${JSON.stringify(sent)}, but one of ${FORMATS.join(', ')} is expected.`;
+  throw unknownWordError(sentFieldAt('format'), sent, FORMATS, (hint) => `${message}${hint}`);
 }

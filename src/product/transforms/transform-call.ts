@@ -15,19 +15,23 @@ import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { checkOpParameters } from '../catalogue/checks/check.ts';
-import { normalizeParameterSpelling } from '../catalogue/checks/spelling.ts';
+import { normalizeParameterSpelling, parseOpParameters } from '../catalogue/checks/spelling.ts';
 import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import type { GivenParameters, Op, PixelOp } from '../catalogue/op.ts';
 import { compilePass, compilePreset, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
 import { sentParameterOf } from '../catalogue/plan/pass.ts';
-import { checkJsonSize, checkStepSizes } from '../catalogue/plan/sent-job.ts';
-import { type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/sent-step.ts';
-import type { PresetStep } from '../catalogue/plan/step.ts';
-import { parseOpParameters } from '../catalogue/query.ts';
+import {
+  checkJsonSize,
+  checkStepSizes,
+  type PresetStep,
+  type RequestedStep,
+  savedSteps,
+  sentSteps,
+} from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
 import type { BodyFields } from './input.ts';
 import { areAllLayersAssets, bindStepLayers, type RequestedLayer } from './layers.ts';
-import { checkSentOutputs, type RequestedOutputsWork } from './sent-outputs.ts';
+import { checkSentOutputs, type RequestedOutputsWork } from './outputs.ts';
 import { onlyAsStepError, opsWith, transformOp, transformOps } from './transform-op.ts';
 import { type RequestedOutput, RequestedTransformSteps } from './transform-schema.ts';
 
@@ -84,18 +88,13 @@ export class TransformCallCompiler {
    * @throws ApiError invalid_param on op, preset, steps or the parameter at fault.
    */
   compile({ url, query }: SentQuery, body: BodyFields = {}): SentTransform {
-    if (!isEmpty(body)) return this.#compiled(query as RawQueryFields, body);
+    if (!isEmpty(body)) return this.compileOnce(query as RawQueryFields, body);
     const text = queryTextOf(url);
     const kept = this.#kept.get(text);
     if (kept !== undefined) return kept;
-    const call = this.#compiled(query as RawQueryFields, body);
+    const call = this.compileOnce(query as RawQueryFields, body);
     if (text.length <= MAX_KEPT_TEXT_CHARACTERS) this.#kept.set(text, call);
     return call;
-  }
-
-  /** Compiles a call without caching it, for corrected calls. */
-  compileOnce(query: RawQueryFields, body: BodyFields): SentTransform {
-    return this.#compiled(query, body);
   }
 
   /**
@@ -117,7 +116,11 @@ export class TransformCallCompiler {
       );
   }
 
-  #compiled(query: RawQueryFields, body: BodyFields): SentTransform {
+  /**
+   * Compiles a call without caching it.
+   * @throws ApiError as `compile`.
+   */
+  compileOnce(query: RawQueryFields, body: BodyFields): SentTransform {
     if (Array.isArray(query.response)) parseText('response', query.response);
     checkDryRun(query);
     refuseListsIn(query);

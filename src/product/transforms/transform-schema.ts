@@ -10,7 +10,7 @@ import { dryRunQueryFields } from '../../platform/http/fields.ts';
 import { distinctValues } from '../../platform/values/json.ts';
 import { OPS, WITHIN_PARAMETERS } from '../catalogue/index.ts';
 import { type Op, type PixelOp, TRANSFORM_ENDPOINT } from '../catalogue/op.ts';
-import { PASS_PARAMETERS } from '../catalogue/pass-parameters.ts';
+import { PASS_PARAMETERS } from '../catalogue/parameters.ts';
 import { PresetStep } from '../catalogue/plan/step.ts';
 
 /** The ops that run on this endpoint while the caller waits. */

@@ -9,8 +9,8 @@ import { isDryRun } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import { callWarningsOf } from '../catalogue/checks/warnings.ts';
-import type { PresetStep } from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import {
   DRY_RUN_MESSAGE,
   type DryRunWork,
@@ -38,12 +38,12 @@ import {
 import {
   MULTIPART_MIXED_TYPE,
   type OutputResultOrError,
+  type RequestedOutputsWork,
   sendOutputLinks,
   sendOutputs,
   ZIP_TYPE,
 } from './outputs.ts';
 import { ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
-import type { RequestedOutputsWork } from './sent-outputs.ts';
 import {
   type CompiledOutput,
   type CompiledTransformCall,
@@ -61,13 +61,7 @@ import {
 interface TransformOptions extends MeteredCallOptions, FontRoutesOptions {
   results: TemporaryResults;
   models: ModelsFile;
-  /** Returns the single pass of a preset. It throws the API's preset errors. */
-  presetPass: (
-    accountId: string,
-    reference: string,
-  ) => Promise<Pick<CompiledTransformCall, 'pass' | 'warnings'>>;
-  /** Returns the steps of a preset; `param` names it in the call. It throws the API's preset errors. */
-  presetSteps: (accountId: string, reference: string, param: string) => Promise<readonly PresetStep[]>;
+  presets: Pick<PresetsSlice, 'passOf' | 'find'>;
 }
 
 /** Serves POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
@@ -260,15 +254,16 @@ class TransformCalls {
     if (sent.kind === 'pass') return sent;
     const { reference } = sent;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
-    const run = await this.#options.presetPass(accountId, reference);
+    const run = await this.#options.presets.passOf(accountId, reference);
     return { ...run, name: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
   #compiledOutputs(sent: RequestedOutputsWork, { accountId }: Caller): Promise<CompiledOutput[]> {
-    const { presetSteps } = this.#options;
-    return this.#compiler.compileOutputs(sent, (reference, param) =>
-      presetSteps(accountId, reference, param),
-    );
+    const { presets } = this.#options;
+    return this.#compiler.compileOutputs(sent, async (reference, param) => {
+      const { version } = await presets.find(accountId, reference, param);
+      return version.steps;
+    });
   }
 }
 

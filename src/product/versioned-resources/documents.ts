@@ -1,3 +1,4 @@
+import { setImmediate as letOthersIn } from 'node:timers/promises';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { firstFreeSlug } from '../../platform/ids/slugs.ts';
 import {
@@ -45,100 +46,6 @@ interface DocumentDraft<T extends NamedDocument> {
  */
 const MAX_UPDATE_ATTEMPTS = 400;
 
-/** The document with this id or slug. An id contains `_` and a slug does not, so only one can match. */
-export function findNamedDocument<T extends NamedDocument>(
-  collection: DocumentCollection<T>,
-  accountId: string,
-  idOrSlug: string,
-): Promise<T | null> {
-  return collection.findOne({
-    accountId,
-    ...(idOrSlug.includes('_') ? { _id: idOrSlug } : { slug: idOrSlug }),
-  });
-}
-
-/**
- * Sets the fields that `revise` returns for the current document. `revise` is called again when another write was
- * faster, and returns null when nothing changes. Null when there is no such document.
- * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
- */
-export async function updateNamedDocument<T extends NamedDocument>(
-  collection: DocumentCollection<T>,
-  kind: ResourceKind,
-  accountId: string,
-  idOrSlug: string,
-  revise: (current: T) => Promise<(Partial<T> & { slug: string }) | null>,
-): Promise<T | null> {
-  for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
-    const current = await findNamedDocument(collection, accountId, idOrSlug);
-    if (current === null) return null;
-    const fields = await revise(current);
-    if (fields === null) return current;
-    try {
-      const unchanged = { _id: current._id, accountId, [kind.guard]: current[kind.guard] };
-      const { matched } = await collection.updateOne(unchanged, { $set: { ...fields } });
-      if (matched === 1) return { ...current, ...fields };
-    } catch (error) {
-      throw error instanceof DuplicateKeyError ? slugTaken(kind, fields.slug) : error;
-    }
-  }
-  throw tooContended(kind);
-}
-
-/**
- * Stores all of the drafts, in order, or none. When another write takes a slot or a slug first, the next free one is
- * tried. When concurrent inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
- * drafts that were already stored.
- * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
- */
-export async function insertNamedDocuments<T extends NamedDocument>(
-  collection: DocumentCollection<T>,
-  kind: ResourceKind,
-  accountId: string,
-  drafts: readonly DocumentDraft<T>[],
-): Promise<T[]> {
-  if (drafts.length === 0) return [];
-  const stored = new Map<DocumentDraft<T>, T>();
-  try {
-    // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
-    for (let round = 0; round < 2 * kind.limit; round++) {
-      const waiting = drafts.filter((draft) => !stored.has(draft));
-      const candidates = await withSlots(collection, kind, accountId, waiting);
-      const { duplicates } = await collection.insertMany(candidates);
-      const refused = new Set(duplicates);
-      waiting.forEach((draft, index) => {
-        const document = candidates[index];
-        if (document !== undefined && !refused.has(index)) stored.set(draft, document);
-      });
-      if (refused.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
-    }
-    throw tooContended(kind);
-  } catch (error) {
-    const ids = Array.from(stored.values(), ({ _id }) => _id);
-    if (ids.length > 0) await collection.deleteMany({ accountId, _id: { $in: ids } });
-    throw error;
-  }
-}
-
-/** Gives each draft a slot and a slug that are free now. */
-async function withSlots<T extends NamedDocument>(
-  collection: DocumentCollection<T>,
-  kind: ResourceKind,
-  accountId: string,
-  drafts: readonly DocumentDraft<T>[],
-): Promise<T[]> {
-  const held = await collection.find({ accountId }, { fields: ['slug', 'slot'] });
-  const slots = shuffledFreeSlots(kind.limit, held);
-  if (drafts.length > slots.length) throw tooMany(kind, slots.length);
-  const slugs = new Set(held.map(({ slug }) => slug));
-  return drafts.map((draft, index) => {
-    if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTaken(kind, draft.slug);
-    const slug = firstFreeSlug(draft.slug, slugs);
-    slugs.add(slug);
-    return { ...draft.document, accountId, slug, slot: slots[index] } as T;
-  });
-}
-
 /** A kind of named documents. */
 export interface ResourceKind {
   noun: 'preset' | 'template';
@@ -146,6 +53,100 @@ export interface ResourceKind {
   limit: number;
   /** The field that every save changes. A save only takes effect if the field still has the value that was read. */
   guard: 'revision' | 'version';
+}
+
+/** The documents of one kind. Each method takes the account first, and returns only its own documents. */
+export class NamedDocuments<T extends NamedDocument> {
+  readonly #collection: DocumentCollection<T>;
+  readonly #kind: ResourceKind;
+
+  constructor(collection: DocumentCollection<T>, kind: ResourceKind) {
+    this.#collection = collection;
+    this.#kind = kind;
+  }
+
+  /** The document with this id or slug. An id contains `_` and a slug does not, so only one can match. */
+  find(accountId: string, idOrSlug: string): Promise<T | null> {
+    const named = idOrSlug.includes('_') ? { _id: idOrSlug } : { slug: idOrSlug };
+    return this.#collection.findOne({ accountId, ...named });
+  }
+
+  /** The slugs of the account's documents. */
+  async slugs(accountId: string): Promise<string[]> {
+    const rows = await this.#collection.find({ accountId }, { fields: ['slug'] });
+    return rows.map(({ slug }) => slug);
+  }
+
+  /**
+   * Sets the fields that `revise` returns for the current document. `revise` is called again when another write was
+   * faster, and returns null when nothing changes. Null when there is no such document.
+   * @throws ApiError invalid_param on slug when another document has it; any error of `revise`.
+   */
+  async update(
+    accountId: string,
+    idOrSlug: string,
+    revise: (current: T) => Promise<(Partial<T> & { slug: string }) | null>,
+  ): Promise<T | null> {
+    const { guard } = this.#kind;
+    for (let round = 0; round < MAX_UPDATE_ATTEMPTS; round++) {
+      const current = await this.find(accountId, idOrSlug);
+      if (current === null) return null;
+      const fields = await revise(current);
+      if (fields === null) return current;
+      try {
+        const unchanged = { _id: current._id, accountId, [guard]: current[guard] };
+        const { matched } = await this.#collection.updateOne(unchanged, { $set: { ...fields } });
+        if (matched === 1) return { ...current, ...fields };
+      } catch (error) {
+        throw error instanceof DuplicateKeyError ? slugTaken(this.#kind, fields.slug) : error;
+      }
+    }
+    throw tooContended(this.#kind);
+  }
+
+  /**
+   * Stores all of the drafts, in order, or none. When another write takes a slot or a slug first, the next free one is
+   * tried. When concurrent inserts of several drafts together exceed the limit, both may be refused. A crash leaves the
+   * drafts that were already stored.
+   * @throws ApiError resource_limit_exceeded; invalid_param on slug when one that takes no suffix is taken.
+   */
+  async insert(accountId: string, drafts: readonly DocumentDraft<T>[]): Promise<T[]> {
+    if (drafts.length === 0) return [];
+    const stored = new Map<DocumentDraft<T>, T>();
+    try {
+      // One of several racing writes succeeds in each round, so only more of them than this can exhaust the attempts.
+      for (let round = 0; round < 2 * this.#kind.limit; round++) {
+        const waiting = drafts.filter((draft) => !stored.has(draft));
+        const candidates = await this.#withSlots(accountId, waiting);
+        const { duplicates } = await this.#collection.insertMany(candidates);
+        const refused = new Set(duplicates);
+        waiting.forEach((draft, index) => {
+          const document = candidates[index];
+          if (document !== undefined && !refused.has(index)) stored.set(draft, document);
+        });
+        if (refused.size === 0) return drafts.flatMap((draft) => stored.get(draft) ?? []);
+      }
+      throw tooContended(this.#kind);
+    } catch (error) {
+      const ids = Array.from(stored.values(), ({ _id }) => _id);
+      if (ids.length > 0) await this.#collection.deleteMany({ accountId, _id: { $in: ids } });
+      throw error;
+    }
+  }
+
+  /** Gives each draft a slot and a slug that are free now. */
+  async #withSlots(accountId: string, drafts: readonly DocumentDraft<T>[]): Promise<T[]> {
+    const held = await this.#collection.find({ accountId }, { fields: ['slug', 'slot'] });
+    const slots = shuffledFreeSlots(this.#kind.limit, held);
+    if (drafts.length > slots.length) throw tooMany(this.#kind, slots.length);
+    const slugs = new Set(held.map(({ slug }) => slug));
+    return drafts.map((draft, index) => {
+      if (!draft.takesSuffix && slugs.has(draft.slug)) throw slugTaken(this.#kind, draft.slug);
+      const slug = firstFreeSlug(draft.slug, slugs);
+      slugs.add(slug);
+      return { ...draft.document, accountId, slug, slot: slots[index] } as T;
+    });
+  }
 }
 
 /** The error 400: another document of the account has this slug. */
@@ -160,12 +161,6 @@ function tooMany({ noun, limit }: ResourceKind, left: number): ApiError {
   return new ApiError('resource_limit_exceeded', message, { details: { limit, left } });
 }
 
-/** The error 422: an import has far more entries than an account can hold. None of them is checked. */
-export function tooManyEntriesError(limit: number, received: number): ApiError {
-  const message = `The import has ${received} entries, and at most ${limit} are read: nothing was imported, send fewer.`;
-  return new ApiError('resource_limit_exceeded', message, { details: { limit, received } });
-}
-
 /** The error 500, retryable: concurrent writes to the same document were faster in every attempt. */
 function tooContended({ noun }: ResourceKind): ApiError {
   return new ApiError(
@@ -176,4 +171,44 @@ function tooContended({ noun }: ResourceKind): ApiError {
       retryAfterSeconds: 1,
     },
   );
+}
+
+/** An entry of an import that was refused, with its index as sent. */
+interface RefusedImportEntry {
+  index: number;
+  error: ApiError;
+}
+
+/**
+ * Refuses an import of more than ten times the entries that an account may have. Many entries may be refused, but their
+ * number is limited.
+ * @throws ApiError resource_limit_exceeded.
+ */
+export function checkImportEntryCount({ limit }: ResourceKind, count: number): void {
+  const most = 10 * limit;
+  if (count <= most) return;
+  const message = `The import has ${count} entries, and at most ${most} are read: nothing was imported, send fewer.`;
+  throw new ApiError('resource_limit_exceeded', message, { details: { limit: most, received: count } });
+}
+
+/**
+ * Divides entries, each with its index as sent, into those that `check` accepts and those that it refuses. The event
+ * loop serves other calls between two entries.
+ */
+export async function partitionEntries<E, T>(
+  entries: Iterable<[number, E]>,
+  check: (entry: E) => T | Promise<T>,
+): Promise<{ accepted: [number, T][]; refused: RefusedImportEntry[] }> {
+  const accepted: [number, T][] = [];
+  const refused: RefusedImportEntry[] = [];
+  for (const [index, entry] of entries) {
+    try {
+      accepted.push([index, await check(entry)]);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status >= 500) throw error;
+      refused.push({ index, error });
+    }
+    await letOthersIn();
+  }
+  return { accepted, refused };
 }

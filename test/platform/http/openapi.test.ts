@@ -1,7 +1,7 @@
 // needs: server
 import t from 'tap';
 import { ERROR_CODES } from '../../../src/platform/http/errors/errors.ts';
-import { PASS_PARAMETERS } from '../../../src/product/catalogue/pass-parameters.ts';
+import { PASS_PARAMETERS } from '../../../src/product/catalogue/parameters.ts';
 import { TRANSFORM_OPS } from '../../../src/product/transforms/transform-schema.ts';
 import { sharedServer } from '../../support/harness.ts';
 

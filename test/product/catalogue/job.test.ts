@@ -4,6 +4,7 @@ import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { checkJob, refuseContradictions } from '../../../src/product/catalogue/plan/job.ts';
 import { requireSegmentPrice } from '../../../src/product/catalogue/plan/plan.ts';
 import type { JobWork } from '../../../src/product/catalogue/plan/sent-job.ts';
+import { subjectReferencesOf } from '../../../src/product/catalogue/plan/subjects.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');
@@ -128,7 +129,7 @@ t.test('subjects bring references, and every asset that is read beside the items
     ],
     subjects: [hero],
   });
-  t.strictSame(job.references, ['ast_1', 'ast_2']);
+  t.strictSame(subjectReferencesOf(job.subjects), ['ast_1', 'ast_2']);
   t.strictSame(job.named, [
     { assetId: 'ast_9', param: 'steps[0].parameters.layerAssetId', role: 'second' },
     { assetId: 'ast_1', param: 'subjects', role: 'reference' },

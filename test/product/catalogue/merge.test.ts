@@ -6,7 +6,7 @@ import { findOp } from '../../../src/product/catalogue/index.ts';
 import type { GivenParameters, PassFragment } from '../../../src/product/catalogue/op.ts';
 import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
 import { type CompiledPass, mergePass } from '../../../src/product/catalogue/plan/pass.ts';
-import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
+import { sentSteps } from '../../../src/product/catalogue/plan/step.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 function compiled(name: string, given: GivenParameters): PassFragment {

@@ -4,7 +4,7 @@ import t from 'tap';
 import { OPS } from '../../../src/product/catalogue/index.ts';
 import type { GivenParameters, Op } from '../../../src/product/catalogue/op.ts';
 import { compileSteps } from '../../../src/product/catalogue/plan/compile.ts';
-import { sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
+import { sentSteps } from '../../../src/product/catalogue/plan/step.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 import { performTransformTask } from '../../../workers/image/pipeline.ts';
 

@@ -1,8 +1,8 @@
 // needs: nothing
 import t from 'tap';
 import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
+import { parseOpParameters } from '../../../src/product/catalogue/checks/spelling.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
-import { parseOpParameters } from '../../../src/product/catalogue/query.ts';
 
 function read(name: string, query: Record<string, string | string[]>) {
   const op = findOp(name);

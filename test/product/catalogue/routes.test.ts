@@ -5,9 +5,9 @@ import { installErrorHandler } from '../../../src/platform/http/errors/failures.
 import { installValidation } from '../../../src/platform/http/errors/validation.ts';
 import { readPlans } from '../../../src/product/billing/plans.ts';
 import { OP_NAMES } from '../../../src/product/catalogue/index.ts';
-import { catalogueRoutes, priceListRoutes } from '../../../src/product/catalogue/routes.ts';
+import { catalogueRoutes, priceListRoutes } from '../../../src/product/catalogue/open.ts';
 import { readModels } from '../../../src/product/models/models.ts';
-import { modelRoutes } from '../../../src/product/models/routes.ts';
+import { modelRoutes } from '../../../src/product/models/open.ts';
 
 const INSTALLED_AT = new Date('2026-01-02T03:04:05.000Z');
 

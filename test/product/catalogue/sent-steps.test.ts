@@ -10,8 +10,12 @@ import {
 } from '../../../src/product/catalogue/plan/compile.ts';
 import { sentParameterOf } from '../../../src/product/catalogue/plan/pass.ts';
 import { requireJobOp } from '../../../src/product/catalogue/plan/sent-job.ts';
-import { type RequestedStep, savedSteps, sentSteps } from '../../../src/product/catalogue/plan/sent-step.ts';
-import type { PresetStep } from '../../../src/product/catalogue/plan/step.ts';
+import {
+  type PresetStep,
+  type RequestedStep,
+  savedSteps,
+  sentSteps,
+} from '../../../src/product/catalogue/plan/step.ts';
 import { onlyOfferedModels, readModels } from '../../../src/product/models/models.ts';
 
 const models = onlyOfferedModels(readModels(), (provider) => provider === 'sandbox');

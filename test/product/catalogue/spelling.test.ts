@@ -1,10 +1,9 @@
 // needs: nothing
 import t from 'tap';
 import { checkOpParameters } from '../../../src/product/catalogue/checks/check.ts';
-import { normalizeStepSpelling } from '../../../src/product/catalogue/checks/spelling.ts';
+import { normalizeStepSpelling, parseOpParameters } from '../../../src/product/catalogue/checks/spelling.ts';
 import { findOp } from '../../../src/product/catalogue/index.ts';
 import type { Op } from '../../../src/product/catalogue/op.ts';
-import { parseOpParameters } from '../../../src/product/catalogue/query.ts';
 
 function op(name: string): Op {
   const found = findOp(name);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { countTokens } from 'gpt-tokenizer';
 import t from 'tap';
-import { MCP_INSTRUCTIONS } from '../../../src/product/mcp/instructions.ts';
+import { MCP_INSTRUCTIONS } from '../../../src/product/mcp/prompts.ts';
 import { TOOLS } from '../../../src/product/mcp/tools/index.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -27,7 +27,7 @@ t.test('no start of the service loads the SDK of the protocol', async (t) => {
     }
   }
   t.same(loading, []);
-  t.ok(files.has('src/product/mcp/routes.ts'), 'the walk reaches the route');
+  t.ok(files.has('src/product/mcp/open.ts'), 'the walk reaches the route');
 });
 
 t.test('what every conversation begins with is short', async (t) => {

@@ -12,8 +12,8 @@ import {
   onlyOfferedModels,
   readModels,
 } from '../../../src/product/models/models.ts';
+import { modelDataOf } from '../../../src/product/models/open.ts';
 import { creditsPerItem, imageModelPrice, lowestCreditsPerItem } from '../../../src/product/models/prices.ts';
-import { modelDataOf } from '../../../src/product/models/routes.ts';
 
 const models = readModels();
 const sandbox = onlyOfferedModels(models, (provider) => provider === 'sandbox');

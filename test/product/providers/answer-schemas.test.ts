@@ -1,7 +1,7 @@
 // needs: nothing
 import t from 'tap';
 import { findSchemaProblem } from '../../../src/product/models/schema-bounds.ts';
-import { AnswerSchemaChecker } from '../../../src/product/providers/answer-schemas.ts';
+import { AnswerSchemaChecker } from '../../../src/product/providers/answers.ts';
 
 const schemas = new AnswerSchemaChecker();
 t.teardown(() => schemas.close());

@@ -8,14 +8,15 @@ import type {
   Coordination,
   SharedSlotRequest,
 } from '../../../src/platform/stores/coordination/port.ts';
+import { disabledTracing } from '../../../src/platform/tracing/tracing.ts';
 import {
   findModel,
   type ModelsFile,
   onlyOfferedModels,
   readModels,
 } from '../../../src/product/models/models.ts';
-import { AnswerSchemaChecker } from '../../../src/product/providers/answer-schemas.ts';
-import { type ModelCall, type ModelOutcome, ModelProviders } from '../../../src/product/providers/open.ts';
+import { AnswerSchemaChecker } from '../../../src/product/providers/answers.ts';
+import { type ModelCall, type ModelOutcome, Providers } from '../../../src/product/providers/open.ts';
 import { createIsOffered } from '../../../src/product/providers/registry.ts';
 import { smallCapacity } from '../../support/capacity.ts';
 
@@ -45,7 +46,8 @@ export function openTestProviders(t: Test, environment: Record<string, string> =
   const readers = new Readers(imageWorkers);
   const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
   const lines: string[] = [];
-  const providers = new ModelProviders({
+  const providers = new Providers({
+    tracing: disabledTracing,
     answerSchemas: new AnswerSchemaChecker(),
     settings: settings.providers,
     models,

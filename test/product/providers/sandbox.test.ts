@@ -1,10 +1,10 @@
 // needs: pixels
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { AnswerSchemaChecker } from '../../../src/product/providers/answer-schemas.ts';
+import { AnswerSchemaChecker } from '../../../src/product/providers/answers.ts';
 import type { ModelOutcome } from '../../../src/product/providers/open.ts';
-import { sandboxAnswer } from '../../../src/product/providers/sandbox/answer.ts';
-import { parseSandboxDirectives } from '../../../src/product/providers/sandbox/sandbox.ts';
+import { parseSandboxDirectives } from '../../../src/product/providers/sandbox.ts';
+import { sandboxAnswer } from '../../../src/product/providers/sandbox-answer.ts';
 import { openTestProviders, type TestCall } from './harness.ts';
 
 const { run, logged } = openTestProviders(t);

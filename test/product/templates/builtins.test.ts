@@ -4,7 +4,7 @@ import { isBuiltInReference, isReservedSlug, isSlug } from '../../../src/platfor
 import { BUILT_IN_TEMPLATES, findBuiltInTemplate } from '../../../src/product/templates/builtins/index.ts';
 import { fillTemplate } from '../../../src/product/templates/document.ts';
 import { checkNewTemplate } from '../../../src/product/templates/rules.ts';
-import { optionalVariableNames, variableNameOf } from '../../../src/product/templates/variables.ts';
+import { optionalVariableNames, variableNameOf } from '../../../src/product/templates/schema.ts';
 
 t.test('there are at least four built-ins, under reserved names', async (t) => {
   t.ok(BUILT_IN_TEMPLATES.length >= 4);

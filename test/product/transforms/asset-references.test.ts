@@ -1,6 +1,6 @@
 // needs: nothing
 import t from 'tap';
-import { assetIdsIn, withAssetScheme } from '../../../src/product/transforms/asset-references.ts';
+import { assetIdsIn, withAssetScheme } from '../../../src/product/transforms/page-assets.ts';
 
 const PUBLIC = 'https://images.example.com/';
 const ID = 'ast_0VyQ3k1ZabcdefGHIJKLMNOP';

@@ -160,6 +160,9 @@ export interface SentField {
   refuse(message: string, details?: Record<string, unknown>, mends?: readonly CallMend[]): ApiError;
 }
 
+/** Finds a field by its name within a part of the call, wherever the part was sent. */
+export type SentFieldFinder = (key: string) => SentField;
+
 /**
  * A field of the call itself, by its full name, such as `steps[1].model`.
  * @param path where it was sent, if that differs from its name.
@@ -176,7 +179,7 @@ export function sentFieldAt(param: string, path = param): SentField {
  * old one was sent.
  * @param at finds a field of the part.
  */
-export function mendsAtSentFields(mends: readonly CallMend[], at: (param: string) => SentField): CallMend[] {
+export function mendsAtSentFields(mends: readonly CallMend[], at: SentFieldFinder): CallMend[] {
   return mends.map((mend) => {
     const param = at(mend.param).path;
     if (!('rename' in mend)) return { ...mend, param };

@@ -3,6 +3,7 @@ import type { ErrorObject } from 'ajv';
 import { hintFirst, likelyNames, meantWordHint, nearestName } from '../../ids/nearest.ts';
 import { isJsonObject } from '../../values/json.ts';
 import { withoutAbsentFields } from '../../values/present.ts';
+import type { ApiError, SentField } from './errors.ts';
 import { type CallMend, siblingPath } from './mends.ts';
 import { excerptOf, remedyOf, wordRemedy } from './remedies.ts';
 
@@ -287,4 +288,18 @@ export function countPhrase(min: number | undefined, max: number | undefined, no
   if (min === 1) return ' that is not empty';
   if (min !== undefined) return ` of at least ${min} ${noun}`;
   return max === undefined ? '' : ` of at most ${max} ${noun}`;
+}
+
+/**
+ * The error for a word that a field does not take, with the words that it takes in its details.
+ * @param sentence completes the message by the hint to the word that was probably meant; it is empty if there is none.
+ */
+export function unknownWordError(
+  { path, refuse }: SentField,
+  received: unknown,
+  allowed: readonly string[],
+  sentence: (hint: string) => string,
+  { hint, mends, suggest }: SuggestedWord = suggestWord(String(received), allowed, path),
+): ApiError {
+  return refuse(sentence(hint), { received, allowed, ...withoutAbsentFields({ suggest }) }, mends);
 }

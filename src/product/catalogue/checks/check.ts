@@ -5,7 +5,13 @@ import {
   CSS_COLOUR_NAMES,
   parseCssColour,
 } from '../../../../workers/image/colour/colour.ts';
-import { mendsAtSentFields, type SentField, sentFieldAt } from '../../../platform/http/errors/errors.ts';
+import {
+  type ApiError,
+  mendsAtSentFields,
+  type SentField,
+  type SentFieldFinder,
+  sentFieldAt,
+} from '../../../platform/http/errors/errors.ts';
 import {
   mismatchedValueDiagnosis,
   missingFieldDiagnosis,
@@ -19,8 +25,7 @@ import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { OPS } from '../index.ts';
 import type { CheckedParameters, GivenParameters, Op, ParameterViolation } from '../op.ts';
-import { parseOpParameters } from '../query.ts';
-import { normalizeParameterSpelling } from './spelling.ts';
+import { normalizeParameterSpelling, parseOpParameters } from './spelling.ts';
 
 const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 
@@ -34,21 +39,26 @@ const ANY_OBJECT = Type.Object({}, { additionalProperties: true });
 export function checkOpParameters(
   op: Op,
   given: unknown = {},
-  at: (key: string) => SentField = sentFieldOfCall,
+  at: SentFieldFinder = sentFieldOfCall,
 ): CheckedParameters {
   const schema = op.runs === 'model' && op.parametersAsSent ? ANY_OBJECT : op.parameters;
   const own = normalizeParameterSpelling(op, given as GivenParameters);
   const violation = findFirstViolation(schema, own, op.op) ?? op.rule?.(own);
   if (violation === undefined) return own as CheckedParameters;
   const { key, message, details, mends = [] } = violation;
-  const field = at(key === '' ? 'parameters' : `parameters.${key}`);
   const isHinted = mends.length > 0 || details?.suggest !== undefined;
   const { says, instead } = isHinted ? NOWHERE : takenElsewhere(op, key, own);
-  throw field.refuse(
-    `${message}${says}`,
-    instead === undefined ? details : { ...details, instead },
-    mendsAtSentFields(mends, (param) => at(`parameters.${param}`)),
-  );
+  const more = instead === undefined ? details : { ...details, instead };
+  throw parameterError({ key, message: `${message}${says}`, details: more, mends }, at);
+}
+
+/** The error for a violation by parameters, on the parameter as it was sent. */
+export function parameterError(
+  { key, message, details, mends = [] }: ParameterViolation,
+  at: SentFieldFinder,
+): ApiError {
+  const parameter = (name: string) => at(name === '' ? 'parameters' : `parameters.${name}`);
+  return parameter(key).refuse(message, details, mendsAtSentFields(mends, parameter));
 }
 
 /** A field of the call itself that is a parameter, such as a key of the query. */

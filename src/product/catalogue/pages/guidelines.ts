@@ -11,10 +11,9 @@ import {
   paragraphBlock,
   shellSampleBlock,
 } from '../../../platform/pages/page.ts';
-import { PASS_PARAMETERS } from '../pass-parameters.ts';
+import { PASS_PARAMETERS } from '../parameters.ts';
 import type { AgentGuidelines, OpDefinition } from '../schema.ts';
-import { parameterSummaryLine } from './parameter-words.ts';
-import { runsOnlyWithinSyncSteps, syncCallText } from './sync-call.ts';
+import { isSharedParameter, parameterSummaryLine, runsOnlyWithinSyncSteps, syncCallText } from './op-text.ts';
 
 const LEAD =
   'Put the address of the service (BASE) before paths. Send `Authorization: ApiKey <key>` with every call.';
@@ -142,10 +141,4 @@ function opSection(definition: OpDefinition): PageBlock[] {
 
 function jobsOnly({ op, endpoint, syncEndpoint }: OpDefinition): boolean {
   return endpoint === undefined && syncEndpoint === undefined && !runsOnlyWithinSyncSteps(op);
-}
-
-/** Whether a parameter is shared by every op that writes an image, with the same meaning. */
-export function isSharedParameter({ params, kind }: OpDefinition, name: string): boolean {
-  const shared = (PASS_PARAMETERS as Record<string, { description?: string }>)[name];
-  return kind === 'deterministic' && shared !== undefined && params[name]?.description === shared.description;
 }

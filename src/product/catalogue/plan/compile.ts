@@ -1,19 +1,23 @@
 import type { TObject } from '@sinclair/typebox';
-import { layersOf } from '../../../../workers/image/operations/index.ts';
+import { findOperation, layersOf, OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
+import type { OperationStep } from '../../../../workers/protocol.ts';
 import {
   invalidParamError,
   mendsAtSentFields,
   type SentField,
+  type SentFieldFinder,
+  sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
+import { unknownWordError } from '../../../platform/http/errors/violations.ts';
+import { hintFirst } from '../../../platform/ids/nearest.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { chooseModel, type Model, type ModelsFile, modelParametersSchema } from '../../models/models.ts';
 import { findSchemaProblem, findSmallestAnswerProblem } from '../../models/schema-bounds.ts';
-import { checkOpParameters, findFirstViolation } from '../checks/check.ts';
+import { checkOpParameters, findFirstViolation, parameterError } from '../checks/check.ts';
 import { OPS } from '../index.ts';
-import type { AiOp, GivenParameters, Op } from '../op.ts';
-import { promptField as promptSchema } from '../parameter.ts';
-import { compileRegistryStep } from '../registry.ts';
+import type { AiOp, GivenParameters, Op, PassFragment } from '../op.ts';
+import { promptField as promptSchema } from '../parameters.ts';
 import { requireOp } from '../usual-words.ts';
 import {
   type AiStep,
@@ -21,16 +25,14 @@ import {
   type CompiledSegment,
   type CompiledStep,
   type DeterministicStep,
-  fieldOfArgument,
   mergePass,
   segmentsOf,
 } from './pass.ts';
-import { type RequestedStep, refuseFields, type SentFieldFinder, savedSteps } from './sent-step.ts';
-import type { PresetStep, PromptSubject } from './step.ts';
-import { checkSubjectsAreUsed, parseSubjects, subjectReferencesOf } from './subjects.ts';
+import { type PresetStep, type RequestedStep, refuseFields, savedSteps } from './step.ts';
 
 /**
- * Checks a list of steps completely and compiles it, so that it can run.
+ * Compiles a list of steps against the catalogue, and cuts it into segments. The list is checked completely, so that it
+ * can run.
  * @throws ApiError invalid_param on the step, field or parameter at fault.
  */
 export function compileSteps(steps: readonly RequestedStep[], models: ModelsFile): CompiledSegment[] {
@@ -52,7 +54,7 @@ export interface SinglePassObstacle {
  * Compiles the list of a call that waits: one pass on one image, which makes one.
  * @param refusal of the first step that cannot be in it.
  * @param layers the ids of the second pictures that the call brings.
- * @throws ApiError as `compile`, or the refusal.
+ * @throws ApiError as `compileSteps`, or the refusal.
  */
 export function compilePass(
   steps: readonly RequestedStep[],
@@ -90,19 +92,14 @@ export function compilePreset(steps: readonly PresetStep[], param: string, model
 }
 
 function compileStep(step: RequestedStep, index: number, models: ModelsFile): CompiledStep {
-  const { at } = step;
-  if ((step.op === undefined) === (step.operation === undefined)) {
-    const found = step.op === undefined ? 'neither op nor operation' : 'both op and operation';
+  const { op: name, operation, at } = step;
+  if ((name === undefined) === (operation === undefined)) {
+    const found = name === undefined ? 'neither op nor operation' : 'both op and operation';
     throw at('').refuse(`${at('').name} has ${found}: a step is one or the other.`);
   }
-  if (step.op === undefined) {
-    refuseFields(step, ['parameters'], 'a step with operation takes params alone', { at, ownName: 'params' });
-    refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { at });
-    const fragment = compileRegistryStep(step.operation, step.params, at);
-    return { runs: 'pass', index, parameters: { ...(step.params as GivenParameters) }, fragment, at };
-  }
-  const op = requireOp(step.op, at('op'), isStepOp, (found, allowed) => {
-    const problem = found === undefined ? `There is no op "${step.op}"` : `${step.op} cannot be a step`;
+  if (name === undefined) return registryStep(step, index);
+  const op = requireOp(name, at('op'), isStepOp, (found, allowed) => {
+    const problem = found === undefined ? `There is no op "${name}"` : `${name} cannot be a step`;
     return `${problem}: use one of ${allowed}.`;
   });
   refuseFields(step, ['params'], 'a step with op takes parameters', { at, ownName: 'parameters' });
@@ -114,6 +111,43 @@ function compileStep(step: RequestedStep, index: number, models: ModelsFile): Co
 
 function isStepOp(op: Op) {
   return op.runs === 'model' || op.runs === 'pass';
+}
+
+function registryStep(step: RequestedStep, index: number): DeterministicStep {
+  const { operation, params, at } = step;
+  refuseFields(step, ['parameters'], 'a step with operation takes params alone', { at, ownName: 'params' });
+  refuseFields(step, ['model', 'prompt'], 'a step with operation takes params alone', { at });
+  const fragment = compileRegistryStep(operation, params, at);
+  return { runs: 'pass', index, parameters: { ...(params as GivenParameters) }, fragment, at };
+}
+
+/**
+ * Checks a step of the form `operation` + `params` against the processing registry, and compiles it.
+ * @param at the two fields as they were sent.
+ * @throws ApiError invalid_param on `operation` when the registry has no such operation, with all operations in
+ *   details.allowed; on `params` for invalid arguments.
+ */
+export function compileRegistryStep(
+  operation: unknown,
+  params: unknown = {},
+  at: SentFieldFinder = sentFieldAt,
+): PassFragment {
+  const entry = typeof operation === 'string' ? findOperation(operation) : undefined;
+  if (entry === undefined) {
+    const allowed = Object.keys(OPERATIONS);
+    const message = `The registry has no operation ${JSON.stringify(operation)}: it has ${allowed.join(', ')}.`;
+    throw unknownWordError(at('operation'), operation, allowed, (hint) => hintFirst(hint, message));
+  }
+  const violation = findFirstViolation(entry.parameters, params, String(operation));
+  if (violation !== undefined) {
+    const mends = mendsAtSentFields(violation.mends ?? [], (param) => at(`params.${param}`));
+    throw at('params').refuse(violation.message, violation.details, mends);
+  }
+  const checked = params as OperationStep['params'];
+  if (entry.kind === 'setting') return { decode: {}, encode: {}, ...entry.settings(checked), steps: [] };
+  const refusal = entry.rule(checked);
+  if (refusal !== undefined) throw at('params').refuse(refusal.message, refusal.details);
+  return { decode: {}, steps: [{ operation: String(operation), params: checked }], encode: {} };
 }
 
 /** Compiles an AI step: with its model, its prompt or the op's default prompt, and the JSON Schema of its answer. */
@@ -138,21 +172,13 @@ function aiStep(
 
 /** Refuses parameters that the model would refuse. A parameter that is null is not sent to the model. */
 function checkBounds(model: Model, parameters: GivenParameters, at: SentFieldFinder): void {
-  const violation = findFirstViolation(
-    modelParametersSchema(model),
-    withoutAbsentFields(parameters),
-    model.id,
-  );
+  const sent = withoutAbsentFields(parameters);
+  const violation = findFirstViolation(modelParametersSchema(model), sent, model.id);
   if (violation === undefined) return;
-  const { key, message, details, mends = [] } = violation;
-  const described = model.parameters.find((parameter) => parameter.key === key)?.description;
+  const described = model.parameters.find(({ key }) => key === violation.key)?.description;
   const hint = described === undefined ? '' : ` ${described}`;
-  const problem = `${message}${hint} The model ${model.id} takes no other.`;
-  throw at(`parameters.${key}`).refuse(
-    problem,
-    details,
-    mendsAtSentFields(mends, (param) => at(`parameters.${param}`)),
-  );
+  const message = `${violation.message}${hint} The model ${model.id} takes no other.`;
+  throw parameterError({ ...violation, message }, at);
 }
 
 /** The prompt of an op without a default prompt. It is accepted because some models of the op use it. */
@@ -178,76 +204,6 @@ function checkAnswerSchema(model: Model, { schema }: GivenParameters, { refuse }
   }
   const problem = findSchemaProblem(schema) ?? findSmallestAnswerProblem(schema as GivenParameters);
   if (problem !== undefined) throw refuse(`The schema ${problem}.`);
-}
-
-/** An asset that the work needs besides its items, with its role and the parameter that an error names. */
-export interface NamedAsset {
-  assetId: string;
-  param: string;
-  role: 'second' | 'reference';
-}
-
-/** A JSON Schema that was sent for the answer of a model. A thread compiles it later. */
-export interface RequestedAnswerSchema {
-  schema: GivenParameters;
-  /** The parameter that a refusal of it names. */
-  param: string;
-}
-
-/** A list of steps with its subjects. It is valid except for rules that need a store or a thread. */
-export interface CheckedSteps {
-  segments: CompiledSegment[];
-  subjects: PromptSubject[];
-  /** The assets that it names. Their existence is still to be checked. */
-  named: NamedAsset[];
-  /** The answer schemas of the request. The caller still has to compile them. */
-  schemas: RequestedAnswerSchema[];
-}
-
-/**
- * Compiles a list of steps and checks its subjects, but not whether their assets exist.
- * @param param the name of the subjects, for example `versions[2].subjects`.
- * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
- */
-export function checkSteps(
-  steps: readonly RequestedStep[],
-  sentSubjects: readonly unknown[],
-  models: ModelsFile,
-  param = 'subjects',
-): CheckedSteps {
-  const segments = compileSteps(steps, models);
-  const subjects = parseSubjects(sentSubjects, param);
-  const modelSteps = segments.filter((segment) => segment.runs === 'model');
-  checkSubjectsAreUsed(modelSteps, subjects, models, param);
-  const passSteps = segments.flatMap((segment) => (segment.runs === 'pass' ? segment.steps : []));
-  const references = subjectReferencesOf(subjects).map(
-    (assetId): NamedAsset => ({ assetId, param, role: 'reference' }),
-  );
-  return {
-    segments,
-    subjects,
-    named: [...passSteps.flatMap(secondAssetsOf), ...references],
-    schemas: modelSteps.flatMap(sentAnswerSchemasOf),
-  };
-}
-
-/** The answer schema that was sent with these parameters, if any. */
-export function sentAnswerSchemasOf({
-  parameters: { schema },
-  at,
-}: Pick<AiStep, 'parameters' | 'at'>): RequestedAnswerSchema[] {
-  return schema === undefined
-    ? []
-    : [{ schema: schema as GivenParameters, param: at('parameters.schema').param }];
-}
-
-/** The assets that a step reads besides its picture: its layers, and the asset to compare with. */
-function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
-  const { steps, compareWith } = step.fragment;
-  const compared = compareWith === undefined ? [] : [{ assetId: compareWith, key: 'otherAssetId' }];
-  return [...layersOf(steps), ...compared].map(({ assetId, key }) => {
-    return { assetId, param: fieldOfArgument(step, key).param, role: 'second' };
-  });
 }
 
 /**

@@ -1,16 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
 import { invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
-import { mismatchedValueDiagnosis, suggestWord } from '../../../platform/http/errors/violations.ts';
+import { mismatchedValueDiagnosis, unknownWordError } from '../../../platform/http/errors/violations.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { distinctValues } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { ModelsFile } from '../../models/models.ts';
-import { checkOpParameters, findFirstViolation } from '../checks/check.ts';
+import { checkOpParameters, findFirstViolation, parameterError, sentFieldOfCall } from '../checks/check.ts';
 import { callWarningsOf, type StepWarning, stepWarningsOf } from '../checks/warnings.ts';
 import { OPS } from '../index.ts';
 import type { GivenParameters, Op, RenderOp, SegmentType } from '../op.ts';
-import { checkSteps, type NamedAsset, type RequestedAnswerSchema, sentAnswerSchemasOf } from './compile.ts';
 import {
   type ItemInputKind,
   itemInputKindOf,
@@ -29,9 +28,8 @@ import {
   variantsOfPreset,
   variantsOfSteps,
 } from './sent-job.ts';
-import { refuseFields } from './sent-step.ts';
-import type { PromptSubject } from './step.ts';
-import { subjectReferencesOf } from './subjects.ts';
+import { type PromptSubject, refuseFields } from './step.ts';
+import { checkSteps, type NamedAsset, type RequestedAnswerSchema, sentAnswerSchemasOf } from './subjects.ts';
 
 /** The checked work of a job. */
 interface CheckedWork {
@@ -54,8 +52,6 @@ interface CheckedWork {
 export interface CheckedJob extends CheckedWork {
   /** The number of items per variant of a job without assets; 1 except for generate. */
   count: number;
-  /** Assets that are sent with every call of generate and edit, in order. */
-  references: string[];
 }
 
 export interface CheckedVariant {
@@ -85,7 +81,7 @@ const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
 export function checkJob(body: JobWork, models: ModelsFile, stored?: StoredSteps): CheckedJob {
   const work = checkWork(body, models, stored);
   refuseOtherType(body, work);
-  return { ...work, count: checkCount(work, body), references: subjectReferencesOf(work.subjects) };
+  return { ...work, count: checkCount(work, body) };
 }
 
 function checkWork(body: JobWork, models: ModelsFile, stored: StoredSteps | undefined): CheckedWork {
@@ -152,10 +148,7 @@ function renderWork(body: JobWork, op: RenderOp): CheckedWork {
   checkOpParameters(op, body.parameters, sentFieldAt);
   const { templateId, items } = body;
   const violation = findFirstViolation(RENDER_FIELDS, withoutAbsentFields({ templateId, items }), op.op);
-  if (violation !== undefined) {
-    const { key, message, details, mends } = violation;
-    throw invalidParamError(key, message, details, mends);
-  }
+  if (violation !== undefined) throw parameterError(violation, sentFieldOfCall);
   return {
     type: op.jobType,
     takes: 'rows',
@@ -182,14 +175,8 @@ function checkType({ type, op }: JobWork): void {
   if (type === undefined) return;
   const allowed: readonly string[] = JOB_TYPES;
   if (!allowed.includes(type)) {
-    const { hint, mends, suggest } = suggestWord(type, allowed, 'type');
-    const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.${hint}`;
-    throw invalidParamError(
-      'type',
-      message,
-      { received: type, allowed, ...withoutAbsentFields({ suggest }) },
-      mends,
-    );
+    const message = `type is ${JSON.stringify(type)}: use one of ${allowed.join(', ')}.`;
+    throw unknownWordError(sentFieldAt('type'), type, allowed, (hint) => `${message}${hint}`);
   }
   if (op === undefined) return;
   const message = 'Send either op or type: op already implies the type.';

@@ -9,10 +9,9 @@ import {
 import { stepNamed } from '../../../../workers/image/operations/index.ts';
 import type { DecodeOptions, EncodeOptions, ImagePass } from '../../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../../imaging/images/formats.ts';
-import type { SentField } from '../../../platform/http/errors/errors.ts';
+import type { SentField, SentFieldFinder } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { AiOp, GivenParameters, PassFragment, PixelOp } from '../op.ts';
-import type { SentFieldFinder } from './sent-step.ts';
 
 /** A deterministic step of a list, checked and compiled. */
 export interface DeterministicStep {
@@ -132,18 +131,14 @@ function fieldBehind({ op, parameters, at }: DeterministicStep, argument: string
  * background and the target of a compression, which apply to any format.
  */
 function overrule(earlier: EncodeOptions, later: EncodeOptions): EncodeOptions {
-  const changed =
-    isFormatSet(earlier) && isFormatSet(later) && !isDeepStrictEqual(formatsOf(earlier), formatsOf(later));
-  if (!changed) return { ...earlier, ...later };
+  const [before, after] = [formatsOf(earlier), formatsOf(later)];
+  const isKept = before.length === 0 || after.length === 0 || isDeepStrictEqual(before, after);
+  if (isKept) return { ...earlier, ...later };
   const { metadata, background, target } = earlier;
   return { ...withoutAbsentFields({ metadata, background, target }), ...later };
 }
 
-function isFormatSet({ format, formats }: EncodeOptions): boolean {
-  return format !== undefined || formats !== undefined;
-}
-
-/** The formats that the result may have. */
+/** The formats that the result may have; none if it keeps that of the input. */
 function formatsOf(encode: EncodeOptions): string[] {
   return encodeOptionsPerFormat(encode).flatMap(({ format }) => format ?? []);
 }

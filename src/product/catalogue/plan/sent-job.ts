@@ -1,5 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import { invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
+import {
+  invalidParamError,
+  type SentFieldFinder,
+  sentFieldAt,
+} from '../../../platform/http/errors/errors.ts';
 import { createCheck } from '../../../platform/http/errors/validation.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
@@ -8,14 +12,16 @@ import { findOp, OPS } from '../index.ts';
 import type { GivenParameters, Op, SyncOp } from '../op.ts';
 import { requireOp } from '../usual-words.ts';
 import {
+  checkJsonSize,
+  checkStepSizes,
+  type PresetStep,
+  type PromptSubject,
   type RequestedStep,
-  type SentFieldFinder,
   savedSteps,
   sentSteps,
   toRequestedStep,
   withLiftedFields,
-} from './sent-step.ts';
-import type { PresetStep, PromptSubject } from './step.ts';
+} from './step.ts';
 
 /** The fields of a job body that describe the work. The schema of the route has checked their types. */
 export interface JobWork {
@@ -185,8 +191,6 @@ function mergedVariants({ parameters = {}, variants: sent }: JobWork): Omit<Requ
   });
 }
 
-/** Largest parameters of a job, or of one step, in bytes of JSON. */
-const MAX_PARAMETERS_BYTES = 64 * 1024;
 /** Largest parameters of all variants of a job together, in bytes of JSON. */
 const MAX_VARIANTS_BYTES = 256 * 1024;
 /** Largest list of steps, as JSON. */
@@ -202,28 +206,4 @@ export function checkJobSize({ parameters, variants, steps }: JobWork): void {
   if (steps === undefined) return;
   checkStepSizes(steps, 'steps');
   checkJsonSize(steps, 'steps', MAX_STEPS_BYTES);
-}
-
-/**
- * Refuses steps whose parameters are too large.
- * @param where the prefix of the invalid step's index, as in `steps[1].parameters`.
- * @throws ApiError invalid_param on the parameters or params of the step at fault.
- */
-export function checkStepSizes(steps: readonly PresetStep[], where: string): void {
-  for (const [index, { parameters, params }] of steps.entries()) {
-    checkJsonSize(parameters, `${where}[${index}].parameters`);
-    checkJsonSize(params, `${where}[${index}].params`);
-  }
-}
-
-/**
- * @throws ApiError invalid_param on `param` for parameters of an op, or another value with a limit, that are too
- *   large.
- */
-export function checkJsonSize(value: unknown, param: string, limit = MAX_PARAMETERS_BYTES): void {
-  if (value === undefined) return;
-  const received = Buffer.byteLength(JSON.stringify(value));
-  if (received <= limit) return;
-  const message = `${param} is ${received} bytes of JSON, and at most ${limit} are allowed: send less.`;
-  throw invalidParamError(param, message, { limit, received });
 }

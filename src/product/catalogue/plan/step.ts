@@ -1,5 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Static, Type } from '@sinclair/typebox';
-import { WITHIN_PARAMETERS } from '../index.ts';
+import {
+  invalidParamError,
+  type SentField,
+  type SentFieldFinder,
+  sentFieldAt,
+} from '../../../platform/http/errors/errors.ts';
+import { siblingPath } from '../../../platform/http/errors/mends.ts';
+import { isJsonObject } from '../../../platform/values/json.ts';
+import { findOp, WITHIN_PARAMETERS } from '../index.ts';
+import type { GivenParameters, Op } from '../op.ts';
 
 /** The most steps in a list. It is far above what is needed, and protects the store and its readers. */
 const MAX_STEPS = 1_000;
@@ -71,3 +81,128 @@ export const RequestedPromptSubjects = Type.Array(
     description: `At most ${MAX_SUBJECTS}; a list of steps with subjects needs a generate or edit step.`,
   },
 );
+
+/**
+ * One step of work. All work is a list of steps: an op is a list of one, and each variant has its own list. A step
+ * knows where its fields were sent, so that its errors can name them.
+ */
+export interface RequestedStep extends PresetStep {
+  /** Finds the field of the step that was sent as `op`, `model` or `parameters.width`; '' for the step itself. */
+  at: SentFieldFinder;
+}
+
+/**
+ * Steps with the places where they were sent.
+ * @param where the name of the list, such as `steps` or `versions[2].steps`.
+ */
+export function sentSteps(steps: readonly PresetStep[], where = 'steps'): RequestedStep[] {
+  return steps.map((step, index) => toRequestedStep(step, (key) => sentFieldAt(nameOf(where, index, key))));
+}
+
+/**
+ * The steps of a saved preset. They are checked again, because an earlier release may have checked them by other
+ * contracts. An error names the parameter that named the preset.
+ */
+export function savedSteps(steps: readonly PresetStep[], param: string): RequestedStep[] {
+  return steps.map((step, index) =>
+    toRequestedStep(step, (key) => savedIn(param, nameOf('steps', index, key))),
+  );
+}
+
+/** A step as it was sent, after `withLiftedFields`. */
+export function toRequestedStep(step: PresetStep, at: SentFieldFinder): RequestedStep {
+  return { ...withLiftedFields(findOp(step.op), step, at), at };
+}
+
+/**
+ * Moves fields of a model's op (`prompt`, `count`) out of its parameters, where callers may send them because the
+ * catalogue lists both together.
+ * @throws ApiError invalid_param on the parameter when the field was sent in both places with different values.
+ */
+export function withLiftedFields<T extends { parameters?: unknown }>(
+  op: Op | undefined,
+  sent: T,
+  at: SentFieldFinder = sentFieldAt,
+): T {
+  const { parameters } = sent;
+  if (op?.runs !== 'model' || !isJsonObject(parameters)) return sent;
+  const names = Object.keys(op.fields).filter((name) => Object.hasOwn(parameters, name));
+  if (names.length === 0) return sent;
+  const remaining: Record<string, unknown> = { ...parameters };
+  const fields: Record<string, unknown> = {};
+  for (const name of names) {
+    const own = (sent as GivenParameters)[name];
+    if (own !== undefined && !isDeepStrictEqual(own, remaining[name])) {
+      const message = `${name} is sent beside the op and within its parameters, and the two differ: send it once, beside the op.`;
+      throw at(`parameters.${name}`).refuse(message);
+    }
+    fields[name] = remaining[name];
+    delete remaining[name];
+  }
+  return { ...sent, ...fields, parameters: remaining };
+}
+
+/**
+ * Refuses fields that have no meaning here.
+ * @param why the reason, as the end of the sentence; `excludedBy` is the field that excludes them, and `ownName` the
+ *   name of the only one of them here.
+ * @throws ApiError invalid_param on the first of them that was sent.
+ */
+export function refuseFields<T extends object>(
+  sent: T,
+  fields: readonly (keyof T & string)[],
+  why: string,
+  {
+    at = sentFieldAt,
+    excludedBy,
+    ownName,
+  }: { at?: SentFieldFinder; excludedBy?: string; ownName?: string } = {},
+): void {
+  const field = fields.find((name) => sent[name] !== undefined);
+  if (field === undefined) return;
+  const { name, path, refuse } = at(field);
+  const message = (where: string) => `${name} must be left out${where}: ${why}.`;
+  if (excludedBy !== undefined)
+    throw refuse(message(` beside ${excludedBy}`), { suggest: [excludedBy, name] });
+  const mend = ownName === undefined ? { remove: true as const } : { rename: siblingPath(path, ownName) };
+  throw refuse(message(''), undefined, [{ param: path, ...mend }]);
+}
+
+function nameOf(where: string, index: number, key: string): string {
+  return key === '' ? `${where}[${index}]` : `${where}[${index}].${key}`;
+}
+
+function savedIn(param: string, name: string): SentField {
+  const refuse = (message: string) =>
+    invalidParamError(param, `The preset has a step that is no longer accepted, save it again: ${message}`, {
+      step: name,
+    });
+  return { param, name, path: name, refuse };
+}
+
+/** Largest parameters of a job, or of one step, in bytes of JSON. */
+const MAX_PARAMETERS_BYTES = 64 * 1024;
+
+/**
+ * Refuses steps whose parameters are too large.
+ * @param where the prefix of the invalid step's index, as in `steps[1].parameters`.
+ * @throws ApiError invalid_param on the parameters or params of the step at fault.
+ */
+export function checkStepSizes(steps: readonly PresetStep[], where: string): void {
+  for (const [index, { parameters, params }] of steps.entries()) {
+    checkJsonSize(parameters, `${where}[${index}].parameters`);
+    checkJsonSize(params, `${where}[${index}].params`);
+  }
+}
+
+/**
+ * @throws ApiError invalid_param on `param` for parameters of an op, or another value with a limit, that are too
+ *   large.
+ */
+export function checkJsonSize(value: unknown, param: string, limit = MAX_PARAMETERS_BYTES): void {
+  if (value === undefined) return;
+  const received = Buffer.byteLength(JSON.stringify(value));
+  if (received <= limit) return;
+  const message = `${param} is ${received} bytes of JSON, and at most ${limit} are allowed: send less.`;
+  throw invalidParamError(param, message, { limit, received });
+}

@@ -1,10 +1,13 @@
+import { layersOf } from '../../../../workers/image/operations/index.ts';
 import { type ApiError, invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { findModel, type ModelsFile } from '../../models/models.ts';
 import { findFirstViolation } from '../checks/check.ts';
-import { MAX_PROMPT_CHARACTERS } from '../parameter.ts';
-import type { AiStep } from './pass.ts';
-import { MAX_SUBJECT_REFERENCES, MAX_SUBJECTS, PromptSubject } from './step.ts';
+import type { GivenParameters } from '../op.ts';
+import { MAX_PROMPT_CHARACTERS } from '../parameters.ts';
+import { compileSteps } from './compile.ts';
+import { type AiStep, type CompiledSegment, type DeterministicStep, fieldOfArgument } from './pass.ts';
+import { MAX_SUBJECT_REFERENCES, MAX_SUBJECTS, PromptSubject, type RequestedStep } from './step.ts';
 
 /** The ops whose models receive the subjects' pictures. */
 const SUBJECT_OPS: readonly string[] = ['generate', 'edit'];
@@ -50,7 +53,7 @@ function readSubject(sent: unknown, index: number, param: string): PromptSubject
  * @param param the name of the subjects.
  * @throws ApiError invalid_param on `param`, or on the prompt of a step.
  */
-export function checkSubjectsAreUsed(
+function checkSubjectsAreUsed(
   steps: readonly AiStep[],
   subjects: readonly PromptSubject[],
   models: ModelsFile,
@@ -118,4 +121,74 @@ function checkReferenceCount(
 function tooMany(param: string, what: string, limit: number, received: number): ApiError {
   const message = `${param} has ${received} ${what}: at most ${limit} are allowed across the preset.`;
   return invalidParamError(param, message, { limit, received });
+}
+
+/** An asset that the work needs besides its items, with its role and the parameter that an error names. */
+export interface NamedAsset {
+  assetId: string;
+  param: string;
+  role: 'second' | 'reference';
+}
+
+/** A JSON Schema that was sent for the answer of a model. A thread compiles it later. */
+export interface RequestedAnswerSchema {
+  schema: GivenParameters;
+  /** The parameter that a refusal of it names. */
+  param: string;
+}
+
+/** A list of steps with its subjects. It is valid except for rules that need a store or a thread. */
+export interface CheckedSteps {
+  segments: CompiledSegment[];
+  subjects: PromptSubject[];
+  /** The assets that it names. Their existence is still to be checked. */
+  named: NamedAsset[];
+  /** The answer schemas of the request. The caller still has to compile them. */
+  schemas: RequestedAnswerSchema[];
+}
+
+/**
+ * Compiles a list of steps and checks its subjects, but not whether their assets exist.
+ * @param param the name of the subjects, for example `versions[2].subjects`.
+ * @throws ApiError invalid_param on the step, field or parameter at fault, or on subjects.
+ */
+export function checkSteps(
+  steps: readonly RequestedStep[],
+  sentSubjects: readonly unknown[],
+  models: ModelsFile,
+  param = 'subjects',
+): CheckedSteps {
+  const segments = compileSteps(steps, models);
+  const subjects = parseSubjects(sentSubjects, param);
+  const modelSteps = segments.filter((segment) => segment.runs === 'model');
+  checkSubjectsAreUsed(modelSteps, subjects, models, param);
+  const passSteps = segments.flatMap((segment) => (segment.runs === 'pass' ? segment.steps : []));
+  const references = subjectReferencesOf(subjects).map(
+    (assetId): NamedAsset => ({ assetId, param, role: 'reference' }),
+  );
+  return {
+    segments,
+    subjects,
+    named: [...passSteps.flatMap(secondAssetsOf), ...references],
+    schemas: modelSteps.flatMap(sentAnswerSchemasOf),
+  };
+}
+
+/** The answer schema that was sent with these parameters, if any. */
+export function sentAnswerSchemasOf({
+  parameters: { schema },
+  at,
+}: Pick<AiStep, 'parameters' | 'at'>): RequestedAnswerSchema[] {
+  return schema === undefined
+    ? []
+    : [{ schema: schema as GivenParameters, param: at('parameters.schema').param }];
+}
+
+/** The assets that a step reads besides its picture: its layers, and the asset to compare with. */
+function secondAssetsOf(step: DeterministicStep): NamedAsset[] {
+  const { steps, compareWith } = step.fragment;
+  const compared = compareWith === undefined ? [] : [{ assetId: compareWith, key: 'otherAssetId' }];
+  return [...layersOf(steps), ...compared].map(({ assetId, key }) => {
+    return { assetId, param: fieldOfArgument(step, key).param, role: 'second' };
+  });
 }

@@ -3,14 +3,17 @@ import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobAssets } from '../../assets/open.ts';
 import { checkCollectionName } from '../../assets/rules.ts';
-import type { NamedAsset } from '../../catalogue/plan/compile.ts';
 import { type CheckedJob, checkJob, refuseContradictions } from '../../catalogue/plan/job.ts';
 import { type ModelSegment, requireSegmentPrice } from '../../catalogue/plan/plan.ts';
 import { jobWithLiftedFields } from '../../catalogue/plan/sent-job.ts';
-import { promptWithDescriptors } from '../../catalogue/plan/subjects.ts';
+import {
+  type NamedAsset,
+  promptWithDescriptors,
+  subjectReferencesOf,
+} from '../../catalogue/plan/subjects.ts';
 import type { ModelsFile } from '../../models/models.ts';
 import type { FoundPreset, PresetsSlice } from '../../presets/open.ts';
-import type { AnswerSchemaChecker } from '../../providers/answer-schemas.ts';
+import type { AnswerSchemaChecker } from '../../providers/answers.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { creditsPerVariantItem, type JobDefinition, runsPerItem } from '../definitions.ts';
 import {
@@ -114,7 +117,7 @@ function orderOf(
   { body, checked, collection, preset, template, assetIds, imageCount }: FoundSubmit,
   models: ModelsFile,
 ): JobOrder {
-  const { takes, produces, count, subjects, references } = checked;
+  const { takes, produces, count, subjects } = checked;
   const model = modelSegmentOf(checked);
   const definition: JobDefinition = {
     takes,
@@ -130,7 +133,7 @@ function orderOf(
       credits: variant.segments.map((segment) => requireSegmentPrice(models, segment)),
     })),
     subjects,
-    references,
+    references: subjectReferencesOf(subjects),
     ...withoutAbsentFields({ template }),
   };
   const rows = takes === 'rows' ? (body.items ?? []) : [];

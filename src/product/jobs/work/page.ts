@@ -6,8 +6,7 @@ import type { JobAssets } from '../../assets/open.ts';
 import { fillTemplate } from '../../templates/document.ts';
 import { templatePageWarnings } from '../../templates/findings.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
-import { withAssetScheme } from '../../transforms/asset-references.ts';
-import { findPageAssets, readPageAssets } from '../../transforms/page-assets.ts';
+import { findPageAssets, readPageAssets, withAssetScheme } from '../../transforms/page-assets.ts';
 import { type ItemCall, ItemFailureError, type SegmentResult } from './perform.ts';
 
 export interface PageWorkOptions {

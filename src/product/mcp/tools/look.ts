@@ -4,7 +4,7 @@ import type { PublicInterface, ServiceResponse } from '../public-interface.ts';
 import { Tool, type ToolPicture } from '../tool.ts';
 
 /** The longest edge of a picture for a model. Pictures cost tokens by their pixels. */
-export const MAX_MODEL_PICTURE_EDGE_PX = 512;
+const MAX_MODEL_PICTURE_EDGE_PX = 512;
 const MIN_EDGE_PX = 32;
 /** The largest picture for a model. Hosts refuse larger answers, or show them as text. */
 const MAX_BYTES = 100_000;

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { TRANSFORM_ENDPOINT } from '../../catalogue/op.ts';
-import { PASS_PARAMETERS } from '../../catalogue/pass-parameters.ts';
+import { PASS_PARAMETERS } from '../../catalogue/parameters.ts';
 import type { OpDefinition, OpParameter } from '../../catalogue/schema.ts';
 import type { PublicInterface } from '../public-interface.ts';
 import { Tool } from '../tool.ts';

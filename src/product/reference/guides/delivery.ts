@@ -8,8 +8,7 @@ import {
   shellSampleBlock,
   tableBlock,
 } from '../../../platform/pages/page.ts';
-import { LOADER_SAMPLES } from './delivery-loaders.ts';
-import { SIGNING_SAMPLES } from './delivery-signing.ts';
+import { LOADER_SAMPLES, SIGNING_SAMPLES } from './delivery-code.ts';
 
 const NGINX = `proxy_cache_path /var/cache/nginx/pictures keys_zone=pictures:32m max_size=20g inactive=30d use_temp_path=off;
 

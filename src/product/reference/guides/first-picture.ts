@@ -6,7 +6,7 @@ import {
   paragraphBlock,
   shellSampleBlock,
 } from '../../../platform/pages/page.ts';
-import { callSamplesBlock } from '../call-samples.ts';
+import { callSamplesBlock } from '../call.ts';
 
 const PHOTO = { file: 'photo.jpg', type: 'image/jpeg' };
 const TRANSFORM = { method: 'POST', path: '/api/v1/images/transform', needsKey: true, body: PHOTO };

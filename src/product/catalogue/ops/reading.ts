@@ -1,6 +1,11 @@
-import { argumentsSchema, choiceParameter } from '../../../../workers/image/operations/parameter.ts';
+import {
+  argumentsSchema,
+  choiceParameter,
+  optionalParameter,
+} from '../../../../workers/image/operations/parameter.ts';
+import { PALETTE_SIZE } from '../../../imaging/images/image-object.ts';
 import { DEFAULT_LANGUAGE, installedLanguages, type ReadingTask } from '../../../imaging/readers/reading.ts';
-import type { PixelOp } from '../op.ts';
+import type { PixelOp, SyncOp } from '../op.ts';
 
 /** What both ops share: they return JSON about a picture, while the caller waits or as the last step of a job. */
 const READ = {
@@ -42,4 +47,17 @@ export const readCodesOp: PixelOp<'read_codes'> = {
   syncEndpoint: '/images/read-codes',
   example: { parameters: {} },
   compile: () => fragment({ kind: 'codes' }),
+};
+
+export const readMetadataOp: SyncOp<'read_metadata'> = {
+  op: 'read_metadata',
+  runs: 'answer',
+  kind: 'sync',
+  description: "Reads a picture's dimensions, colours and embedded metadata without changing or storing it.",
+  parameters: argumentsSchema({ palette: optionalParameter(PALETTE_SIZE) }),
+  fields: {},
+  produces: 'json',
+  requiresAssets: false,
+  requiresPrompt: false,
+  endpoint: '/images/metadata',
 };

@@ -1,7 +1,11 @@
-import type { Static } from '@sinclair/typebox';
+import type { Static, TInteger, TNumber, TSchema } from '@sinclair/typebox';
 import { lossyReason } from '../../../workers/image/encode/encoder.ts';
 import { OPERATIONS } from '../../../workers/image/operations/index.ts';
-import { choiceParameter, optionalParameter } from '../../../workers/image/operations/parameter.ts';
+import {
+  choiceParameter,
+  optionalParameter,
+  textParameter,
+} from '../../../workers/image/operations/parameter.ts';
 import type { DecodeOptions, EncodeOptions, OutputFormat } from '../../../workers/protocol.ts';
 import { encodeOptionsPerFormat } from '../../imaging/images/formats.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -75,4 +79,25 @@ export function checkPassParameters(given: GivenParameters): ParameterViolation 
   const [lossy] = encodes.flatMap((encode) => lossyReason(encode) ?? []);
   if (lossy === undefined) return undefined;
   return { key: 'lossless', message: `lossless is true, but ${lossy}: ask for webp, avif or png.` };
+}
+
+interface Wording {
+  description?: string;
+  examples?: readonly unknown[];
+}
+
+/** Gives a parameter of the registry the limits or the description for one op. Its type and its default stay. */
+export function adaptParameter<S extends TSchema>(
+  schema: S,
+  changes: S extends TInteger | TNumber ? Wording & { minimum?: number; maximum?: number } : Wording,
+): S {
+  return { ...schema, ...changes };
+}
+
+/** The longest prompt of a model, including the descriptors of its subjects. */
+export const MAX_PROMPT_CHARACTERS = 32_000;
+
+/** The prompt that an AI op takes in addition to its parameters. */
+export function promptField(description: string, options?: { default: string }) {
+  return textParameter(1, MAX_PROMPT_CHARACTERS, description, options);
 }

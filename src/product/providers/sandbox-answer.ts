@@ -1,7 +1,7 @@
-import type { ImageFacts } from '../../../../workers/protocol.ts';
-import { isJsonObject } from '../../../platform/values/json.ts';
-import { createReferenceResolver, type JsonSchema } from '../../models/schema-bounds.ts';
-import { rejectedFault } from '../provider.ts';
+import type { ImageFacts } from '../../../workers/protocol.ts';
+import { isJsonObject } from '../../platform/values/json.ts';
+import { createReferenceResolver, type JsonSchema } from '../models/schema-bounds.ts';
+import { rejectedFault } from './provider.ts';
 
 /** The most levels of an answer, and of references in its schema. */
 const MAX_LEVELS = 40;

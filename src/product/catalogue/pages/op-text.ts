@@ -1,4 +1,7 @@
-import type { OpParameter } from '../schema.ts';
+import { findOp } from '../index.ts';
+import { PASS_PARAMETERS } from '../parameters.ts';
+import type { OpDefinition, OpParameter } from '../schema.ts';
+import { readableQueryText } from './query-text.ts';
 
 /** The type, bounds, values, default and meaning of a parameter in one line. */
 export function parameterSummaryLine(parameter: OpParameter): string {
@@ -35,4 +38,33 @@ function boundsOf(type: string, min: number | undefined, max: number | undefined
   if (max === undefined) return ` of at least ${min}${counted}`;
   if (min === undefined) return ` of at most ${max}${counted}`;
   return counted === '' ? ` ${min} to ${max}` : ` of ${min} to ${max}${counted}`;
+}
+
+/** Whether a caller can wait for the op only if it is one of several steps, because the op reads a second picture. */
+export function runsOnlyWithinSyncSteps(name: string): boolean {
+  const op = findOp(name);
+  return op?.runs === 'pass' && op.readsSecondAsset !== undefined;
+}
+
+/**
+ * The synchronous call of an op as `POST /path?query`, with the image as its body. For a render, its JSON body follows.
+ * Undefined for an op that runs in jobs only.
+ */
+export function syncCallText({
+  endpoint,
+  syncEndpoint,
+  syncParams,
+  syncExample = {},
+}: OpDefinition): string | undefined {
+  if (endpoint !== undefined) return `POST /api/v1${endpoint}`;
+  if (syncEndpoint === undefined) return undefined;
+  if (syncParams !== undefined) return `POST /api/v1${syncEndpoint} ${JSON.stringify(syncExample)}`;
+  const query = readableQueryText(syncExample);
+  return `POST /api/v1${syncEndpoint}${query === '' ? '' : `?${query}`}`;
+}
+
+/** Whether a parameter is shared by every op that writes an image, with the same meaning. */
+export function isSharedParameter({ params, kind }: OpDefinition, name: string): boolean {
+  const shared = (PASS_PARAMETERS as Record<string, { description?: string }>)[name];
+  return kind === 'deterministic' && shared !== undefined && params[name]?.description === shared.description;
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SandboxTask } from '../../../../workers/models/protocol.ts';
-import type { ImageWorkers } from '../../../imaging/images/image-workers.ts';
-import { OnDemandThread } from '../../../platform/concurrency/thread.ts';
+import type { SandboxTask } from '../../../workers/models/protocol.ts';
+import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
+import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import {
   type ModelRequest,
   type Provider,
@@ -10,10 +10,10 @@ import {
   type RawModelAnswer,
   rejectedFault,
   unavailableFault,
-} from '../provider.ts';
-import { sandboxAnswer, sandboxFactsOf } from './answer.ts';
+} from './provider.ts';
+import { sandboxAnswer, sandboxFactsOf } from './sandbox-answer.ts';
 
-const THREAD = new URL('../../../../workers/models/sandbox.ts', import.meta.url);
+const THREAD = new URL('../../../workers/models/sandbox.ts', import.meta.url);
 
 const SIZE = /^(\d{1,5})x(\d{1,5})$/;
 const SIDE = { min: 64, max: 2_048 };

@@ -1,0 +1,224 @@
+import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
+import {
+  choiceParameter,
+  gravityParameter,
+  integerParameter,
+  numberParameter,
+  optionalParameter,
+} from '../../../../workers/image/operations/parameter.ts';
+import { MAX_EDGE_PX } from '../../../../workers/image/pixels/geometry.ts';
+import type { ParameterViolation } from '../op.ts';
+import { adaptParameter } from '../parameters.ts';
+import { definePixelOp, operationStep } from '../pixel-op.ts';
+
+const { background: _, ...OWN } = OPERATIONS.resize.declared;
+
+export const resizeOp = definePixelOp({
+  op: 'resize',
+  description: OPERATIONS.resize.description,
+  parameters: {
+    ...OWN,
+    dpr: numberParameter(1, 5, 'Screen pixels per pixel asked for: multiplies width and height.', {
+      default: 1,
+    }),
+  },
+  example: { width: 800, height: 600, fit: 'cover', gravity: 'attention', format: 'webp' },
+  rule(given): ParameterViolation | undefined {
+    const refused = OPERATIONS.resize.rule(given);
+    if (refused !== undefined) return refused;
+    const largest = Math.max(given.width ?? 0, given.height ?? 0) * (given.dpr ?? 1);
+    if (largest > MAX_EDGE_PX) {
+      return {
+        key: 'dpr',
+        message: `dpr makes an edge of ${Math.round(largest)} pixels, but at most ${MAX_EDGE_PX} are allowed: send a smaller dpr or size.`,
+        details: { received: given.dpr, limit: MAX_EDGE_PX },
+      };
+    }
+    return focalPointViolation(given);
+  },
+  compile({ width, height, dpr, fit, gravity, focalX, focalY, kernel, enlarge, linear, background }) {
+    const scaled = (edge: number | undefined) => edge && Math.round(edge * dpr);
+    const params = { fit, gravity, focalX, focalY, kernel, enlarge, linear, background };
+    return { steps: [operationStep('resize', { width: scaled(width), height: scaled(height), ...params })] };
+  },
+});
+
+/**
+ * The violation of sending both a focal point and a gravity. Both determine what a crop keeps, so only one may be sent.
+ */
+function focalPointViolation(given: {
+  gravity?: string | undefined;
+  focalX?: number | undefined;
+  focalY?: number | undefined;
+}): ParameterViolation | undefined {
+  if (given.gravity === undefined || (given.focalX === undefined && given.focalY === undefined))
+    return undefined;
+  return {
+    key: 'gravity',
+    message: 'gravity and a focal point exclude each other: send gravity, or focalX and focalY.',
+    details: { suggest: ['gravity', 'focalX', 'focalY'] },
+  };
+}
+
+const RECTANGLE = OPERATIONS.extract.declared;
+const SHAPE = OPERATIONS.crop.declared;
+const EDGES = ['x', 'y', 'width', 'height'] as const;
+
+export const cropOp = definePixelOp({
+  op: 'crop',
+  description: 'Cuts out a rectangle given in pixels, or the largest one of an aspect ratio.',
+  parameters: {
+    x: RECTANGLE.left,
+    y: RECTANGLE.top,
+    width: optionalParameter(
+      adaptParameter(RECTANGLE.width, { description: 'Width of the rectangle in pixels; needs height.' }),
+    ),
+    height: optionalParameter(
+      adaptParameter(RECTANGLE.height, { description: 'Height of the rectangle in pixels; needs width.' }),
+    ),
+    aspect: optionalParameter(
+      adaptParameter(SHAPE.aspect, {
+        description:
+          'Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height.',
+      }),
+    ),
+    gravity: adaptParameter(SHAPE.gravity, {
+      description: 'With aspect, the part that is kept; center when left out.',
+    }),
+    focalX: SHAPE.focalX,
+    focalY: SHAPE.focalY,
+  },
+  example: { aspect: '16:9', gravity: 'attention' },
+  rule(given) {
+    const rectangle = EDGES.find((name) => given[name] !== undefined);
+    if (given.aspect !== undefined && rectangle !== undefined) {
+      return {
+        key: rectangle,
+        message: `${rectangle} and aspect exclude each other: send a rectangle or an aspect.`,
+        details: { suggest: ['aspect', rectangle] },
+      };
+    }
+    if (given.aspect !== undefined) return focalPointViolation(given);
+    const missing = (['width', 'height'] as const).filter((name) => given[name] === undefined);
+    if (missing[0] !== undefined) {
+      return {
+        key: missing[0],
+        message: `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing: a crop takes x, y, width and height, or aspect.`,
+        details: { missing },
+      };
+    }
+    const aimed = (['gravity', 'focalX', 'focalY'] as const).find((name) => given[name] !== undefined);
+    if (aimed === undefined) return undefined;
+    const message = `${aimed} works with aspect only: leave it out, or send aspect.`;
+    return { key: aimed, message, details: { suggest: ['aspect', aimed] } };
+  },
+  renamed: { left: ['x'], top: ['y'] },
+  compile({ x, y, width, height, aspect, gravity, focalX, focalY }) {
+    // The rule has checked that a crop without an aspect has both sides.
+    const rectangle = { left: x, top: y, width: width as number, height: height as number };
+    return {
+      steps: [
+        aspect === undefined
+          ? operationStep('extract', rectangle)
+          : operationStep('crop', { aspect, gravity, focalX, focalY }),
+      ],
+    };
+  },
+});
+
+export const thumbnailOp = definePixelOp({
+  op: 'thumbnail',
+  description: 'Makes a square preview that keeps the most interesting part of the picture.',
+  parameters: {
+    size: integerParameter(16, 2048, 'Edge of the square in pixels.', { default: 256 }),
+    gravity: gravityParameter('Which part of the picture fills the square.', { default: 'attention' }),
+  },
+  example: { size: 256, format: 'webp' },
+  renamed: { width: ['size'], height: ['size'], fit: [], enlarge: [] },
+  compile: ({ size, gravity }) => ({
+    steps: [operationStep('resize', { width: size, height: size, fit: 'cover', gravity, enlarge: true })],
+  }),
+});
+
+export const rotateOp = definePixelOp({
+  op: 'rotate',
+  description: 'Turns the picture clockwise by any angle; corners that open up take the background.',
+  parameters: { angle: OPERATIONS.rotate.declared.angle },
+  example: { angle: 90 },
+  compile: ({ angle, background }) => ({ steps: [operationStep('rotate', { angle, background })] }),
+});
+
+const STEPS = {
+  horizontal: [operationStep('flop', {})],
+  vertical: [operationStep('flip', {})],
+  both: [operationStep('flip', {}), operationStep('flop', {})],
+};
+
+export const flipOp = definePixelOp({
+  op: 'flip',
+  description: 'Mirrors the picture left to right, top to bottom, or both.',
+  parameters: {
+    axis: choiceParameter(
+      ['horizontal', 'vertical', 'both'],
+      'horizontal mirrors left and right, vertical mirrors top and bottom.',
+      { default: 'horizontal' },
+    ),
+  },
+  example: { axis: 'horizontal' },
+  compile: ({ axis }) => ({ steps: STEPS[axis] }),
+});
+
+export const trimOp = definePixelOp({
+  op: 'trim',
+  description: 'Cuts away edges that look like the background, by default like the top left pixel.',
+  parameters: { threshold: OPERATIONS.trim.declared.threshold },
+  example: { threshold: 10 },
+  compile: ({ threshold, background }) => ({ steps: [operationStep('trim', { threshold, background })] }),
+});
+
+const MAX_MARGIN_PX = 8192;
+const SIDES = ['top', 'right', 'bottom', 'left'] as const;
+
+export const padOp = definePixelOp({
+  op: 'pad',
+  description: 'Adds room around the picture, filled with a colour or with what lies at its edges.',
+  parameters: {
+    top: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add above.')),
+    right: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the right.')),
+    bottom: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add below.')),
+    left: optionalParameter(integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on the left.')),
+    all: optionalParameter(
+      integerParameter(0, MAX_MARGIN_PX, 'Pixels to add on every side; instead of naming sides.'),
+    ),
+    mode: OPERATIONS.extend.declared.extendWith,
+  },
+  example: { all: 24, background: '#ffffff' },
+  rule(given) {
+    const side = SIDES.find((name) => given[name] !== undefined);
+    if (given.all !== undefined && side !== undefined) {
+      const message = `${side} and all exclude each other: send sides or all.`;
+      return { key: side, message, details: { suggest: ['all', side] } };
+    }
+    if (given.all === undefined && side === undefined) {
+      return {
+        key: 'all',
+        message: 'No side is named: send all, or at least one of top, right, bottom and left.',
+        details: { missing: ['all', ...SIDES], suggest: ['all', ...SIDES] },
+      };
+    }
+    return undefined;
+  },
+  renamed: { top: ['all'], right: ['all'], bottom: ['all'], left: ['all'], extendWith: ['mode'] },
+  compile({ top, right, bottom, left, all = 0, mode, background }) {
+    const sides = { top: top ?? all, right: right ?? all, bottom: bottom ?? all, left: left ?? all };
+    return { steps: [operationStep('extend', { ...sides, extendWith: mode, background })] };
+  },
+});
+
+export const extractFrameOp = definePixelOp({
+  op: 'extract_frame',
+  description: 'Takes one frame out of an animation, or one page out of a document.',
+  parameters: { frame: integerParameter(0, 99_999, 'Index of the frame, from 0.', { default: 0 }) },
+  example: { frame: 0, format: 'png' },
+  compile: () => ({}),
+});
