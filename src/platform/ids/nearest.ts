@@ -75,13 +75,11 @@ export function likelyNames(wrong: string, known: readonly string[], lettersPerS
     (name) => OTHER_NAMES[name]?.includes(plain) && known.includes(name),
   );
   if (meant.length > 0) return meant;
-  const near = known
-    .map((name) => ({ name, distance: distanceOf(plain, plainOf(name)) }))
-    .filter(
-      ({ name, distance }) =>
-        distance <= Math.floor(Math.max(plain.length, name.length) / lettersPerSlip) &&
-        !isOpposite(plain, plainOf(name)),
-    );
+  const near = known.flatMap((name) => {
+    const limit = Math.floor(Math.max(plain.length, name.length) / lettersPerSlip);
+    const distance = distanceWithin(plain, plainOf(name), limit);
+    return distance === undefined || isOpposite(plain, plainOf(name)) ? [] : [{ name, distance }];
+  });
   const least = Math.min(...near.map(({ distance }) => distance));
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
 }
@@ -124,8 +122,10 @@ function plainOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_ ]/g, '');
 }
 
-/** Optimal string alignment distance: Levenshtein's, with swaps of neighbours. */
-function distanceOf(one: string, other: string): number {
+/** Optimal string alignment distance: Levenshtein's, with swaps of neighbours; undefined if it is above a limit. */
+function distanceWithin(one: string, other: string, limit: number): number | undefined {
+  // The longer word has at least as many letters that the other one lacks.
+  if (Math.abs(one.length - other.length) > limit) return undefined;
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let row = 1; row <= one.length; row += 1) {
@@ -141,5 +141,6 @@ function distanceOf(one: string, other: string): number {
     before = last;
     last = next;
   }
-  return last[other.length] ?? 0;
+  const distance = last[other.length] ?? 0;
+  return distance <= limit ? distance : undefined;
 }
