@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { SizedTemplatePage, TemplateHtml } from './document.ts';
@@ -10,19 +11,24 @@ import {
 import { optionalVariableNames, variableNameOf } from './schema.ts';
 
 /**
- * The warnings about a page before it is drawn.
+ * The warnings about a page before it is drawn. A page of many names takes tens of milliseconds, so other calls have
+ * their turns between the parts.
  * @param html the page, filled with the row.
  * @param missingAssets ids of assets that the page names and that do not exist.
  */
-export function templatePageWarnings(
+export async function findPageWarnings(
   page: SizedTemplatePage,
   row: TemplateRow,
   html: string,
   missingAssets: readonly string[],
-): CallWarning[] {
+): Promise<CallWarning[]> {
+  const ofVariables = variableWarnings(page, row);
+  await nextTurn();
+  const ofStyles = escapedInCssWarnings(page, row);
+  await nextTurn();
   return [
-    ...variableWarnings(page, row),
-    ...escapedInCssWarnings(page, row),
+    ...ofVariables,
+    ...ofStyles,
     ...blockedUrlWarnings(html),
     ...missingAssets.map((name) => ({ code: 'missing_asset', name })),
   ];
@@ -35,7 +41,7 @@ export function variableWarnings(
 ): CallWarning[] {
   const placeholders = variableNamesIn(html, css);
   const known = new KnownNames([...variables.map(variableNameOf), ...placeholders]);
-  const unknown = unknownNames(row, known, '').map((name) => ({ code: 'unknown_variable', name }));
+  const unknown = unknownNames(row, known).map((name) => ({ code: 'unknown_variable', name }));
   const byEmptiness = Map.groupBy(placeholders, (name) => isEmptyInRow(row, name));
   const filled = lastOfSeries(byEmptiness.get(false) ?? []);
   const optional = new Set(optionalVariableNames(variables));
@@ -101,13 +107,14 @@ class KnownNames {
   }
 }
 
-function unknownNames(row: TemplateRow, known: KnownNames, within: string): string[] {
-  return Object.entries(row).flatMap(([key, value]) => {
+function unknownNames(row: TemplateRow, known: KnownNames, within = '', found: string[] = []): string[] {
+  for (const [key, value] of Object.entries(row)) {
     const name = `${within}${key}`;
-    if (known.has(name)) return [];
-    if (!known.leadsThrough(name)) return [name];
-    return isJsonObject(value) ? unknownNames(value, known, `${name}.`) : [];
-  });
+    if (known.has(name)) continue;
+    if (!known.leadsThrough(name)) found.push(name);
+    else if (isJsonObject(value)) unknownNames(value, known, `${name}.`, found);
+  }
+  return found;
 }
 
 const STYLE_ELEMENT = /<style\b[^<>]*>(.*?)(?:<\/style|$)/gis;

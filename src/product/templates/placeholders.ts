@@ -85,13 +85,14 @@ export function escapeHtml(text: string): string {
  * have no value.
  */
 function read(row: TemplateRow, name: string): unknown {
-  let value: unknown = row;
-  for (const key of name.split('.')) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    if (!Object.prototype.propertyIsEnumerable.call(value, key)) return undefined;
-    value = (value as TemplateRow)[key];
-  }
-  return value;
+  // A page may have tens of thousands of names, of which few lead into nested data.
+  if (!name.includes('.')) return valueIn(row, name);
+  return name.split('.').reduce<unknown>(valueIn, row);
+}
+
+function valueIn(data: unknown, key: string): unknown {
+  if (typeof data !== 'object' || data === null) return undefined;
+  return Object.prototype.propertyIsEnumerable.call(data, key) ? (data as TemplateRow)[key] : undefined;
 }
 
 function valueText(value: unknown): string {

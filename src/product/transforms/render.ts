@@ -9,7 +9,7 @@ import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { normalizeFormatName } from '../catalogue/checks/spelling.ts';
 import { fillTemplate, type SizedTemplatePage } from '../templates/document.ts';
-import { templatePageWarnings } from '../templates/findings.ts';
+import { findPageWarnings } from '../templates/findings.ts';
 import type { TemplatesSlice } from '../templates/open.ts';
 import { checkSentPage } from '../templates/rules.ts';
 import { RENDER_PAGE_FIELDS } from '../templates/schema.ts';
@@ -122,9 +122,9 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       const row = request.body.data ?? {};
       const html = withAssetScheme(fillTemplate(template, row), options.publicUrl());
       const found = await findPageAssets(html, caller.accountId, options.assets);
-      const findWarnings = () => templatePageWarnings(template, row, html, found.missing);
+      const findWarnings = () => findPageWarnings(template, row, html, found.missing);
       if (isDryRun(request)) {
-        const warnings = findWarnings();
+        const warnings = await findWarnings();
         addWarnings(reply, warnings);
         const [price = 0] = await options.allowance.estimate(caller, 1);
         return successEnvelope(DRY_RUN_MESSAGE, { ...pictureOf(drawing), price, warnings });
@@ -136,7 +136,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
         const link = request.query.response === 'url' ? await results.store(drawn) : null;
         return { ...drawn, fetchMs, queueMs: drawn.timings.queueMs, bytesIn: html.length, link };
       });
-      addWarnings(reply, [...findWarnings(), ...(await options.fonts.findWarnings(picture.text))]);
+      addWarnings(reply, [...(await findWarnings()), ...(await options.fonts.findWarnings(picture.text))]);
       underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
       if (picture.link !== null)
         return successEnvelope('Picture drawn.', resultLinkData(picture.link, picture));
