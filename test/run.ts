@@ -33,6 +33,8 @@ const files = chosenFiles();
 const needed = new Set(files.flatMap(needsOf));
 
 const missing: string[] = [];
+// A Java server and its build run so shortly that the second compiler takes more of the cores than it saves.
+process.env.JAVA_TOOL_OPTIONS ??= '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC';
 const stores = Promise.all([
   needs('redis', 'both stores') ? found('Redis', startRedis()) : null,
   needs('mongodb', 'both stores') ? found('MongoDB', startMongo()) : null,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
  *
  *     // needs: server, both stores
  *
- * The runner starts what the chosen files need and nothing else; files with the same needs share a process. A file
+ * The runner starts what the chosen files need and nothing else; files with similar needs share a process. A file
  * that needs `nothing` belongs to the fast run.
  */
 export const NEEDS = {

@@ -13,7 +13,7 @@ export interface TestProcess {
 }
 
 /** More of them share little more, and the last process of a run would take long. */
-const MAX_FILES = 12;
+const MAX_FILES = 20;
 /** A run has so many processes at a time on two cores. More of them hold up clients beyond the time of an answer. */
 const MAX_PROCESSES = 5;
 /** Of those, so many wait more than they compute: the others keep the cores busy meanwhile. */
@@ -23,12 +23,25 @@ const WAITING: ReadonlySet<Need> = new Set(['service', 'waits']);
 const LONG: ReadonlySet<Need> = new Set(['server', 'browser']);
 /** What it takes may be built meanwhile, which takes minutes. */
 const BUILT: ReadonlySet<Need> = new Set(['s3']);
+/** Files whose dearest need is the same share processes, the dearest needs first. */
+const DEAREST: readonly ReadonlySet<Need>[] = [
+  BUILT,
+  new Set(['clients']),
+  new Set(['checkers']),
+  new Set(['redis', 'mongodb']),
+  WAITING,
+  new Set(['browser']),
+  new Set(['server']),
+  new Set(['pixels', 'documents']),
+];
+const QUICK: ReadonlySet<Need> = new Set(['nothing']);
 const TOGETHER = join(import.meta.dirname, 'together.ts');
 const TIMEOUT_MS_A_FILE = 410_000;
 
-/** The processes of a run: files with the same needs share one, unless they must be alone in theirs. */
+/** The processes of a run: files with similar needs share one, unless they must be alone in theirs. */
 export function processesFor(files: readonly string[], isCluster: boolean): TestProcess[] {
-  const groups = Map.groupBy(files, (file) => (needsOne([file], ALONE) ? file : needsOf(file).join()));
+  const dearestOf = (file: string) => DEAREST.findIndex((needs) => needsOne([file], needs));
+  const groups = Map.groupBy(files, (file) => (needsOne([file], ALONE) ? file : dearestOf(file)));
   return [...groups.values()].flatMap(dealt).map((part) => ({ files: part, isCluster }));
 }
 
@@ -39,8 +52,8 @@ function dealt(files: readonly string[]): string[][] {
 }
 
 /**
- * Runs processes, a limited number at a time, some of which wait. Those that are alone begin first and those without
- * a server last, so that a run ends with short ones.
+ * Runs processes, a limited number at a time, some of which wait. Those that are alone begin first and those that need
+ * nothing last, so that a run ends with short ones.
  */
 export async function runEach(
   processes: readonly TestProcess[],
@@ -75,7 +88,8 @@ function isWaiting({ files }: TestProcess): boolean {
 function rankOf({ files }: TestProcess): number {
   if (needsOne(files, ALONE)) return 0;
   if (needsOne(files, BUILT)) return 2;
-  return needsOne(files, LONG) ? 1 : 3;
+  if (needsOne(files, LONG)) return 1;
+  return needsOne(files, QUICK) ? 4 : 3;
 }
 
 function needsOne(files: readonly string[], needs: ReadonlySet<Need>): boolean {

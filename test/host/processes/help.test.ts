@@ -10,10 +10,11 @@ function called(t: { teardown(end: () => void): void }, script: string, ...words
   const cwd = mkdtempSync(join(tmpdir(), 'darkroom-help-'));
   t.teardown(() => rmSync(cwd, { recursive: true, force: true }));
   const file = join(import.meta.dirname, '../../..', script);
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...words], {
     cwd,
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, DATA_DIR: join(cwd, 'data'), PORT: '1' },
+    env: { PATH, NODE_COMPILE_CACHE, DATA_DIR: join(cwd, 'data'), PORT: '1' },
   });
   return { status, stdout, stderr, hasData: existsSync(join(cwd, 'data')) };
 }
