@@ -4,23 +4,23 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import { isCallerError } from './errors.ts';
 
 const ENDED = 'delivery/ended';
-/** A process that works renews its lease meanwhile. One that was killed holds up the others for so long. */
+/** A process renews its lease while it works. If it is killed, the others wait for the end of the lease. */
 const LEASE_MS = 3_000;
 const RENEWAL_MS = LEASE_MS / 3;
-/** How often a process asks for a lease by itself: its holder may have been killed, or the message been lost. */
+/** How often a waiting process tries to take the lease: its holder may have been killed, or its message lost. */
 const POLL_MS = 500;
 
 interface LeasesOptions {
   coordination: Pick<Coordination, 'lease' | 'endLease' | 'publish' | 'subscribe'>;
-  /** Whose leases they are: of the processes of a host, or of all. */
+  /** The name of the processes that share the leases: those of one host, or of all hosts. */
   among: string;
   processId: string;
-  /** How long a process waits for the others, before it works all the same. */
+  /** How long a process waits for the others before it does the work all the same. */
   waitMs: number;
   pause?: (pauseMs: number) => Promise<void>;
 }
 
-/** The refusal of work, as other processes are told it. */
+/** The refusal of work, as it is sent to other processes. */
 interface ToldRefusal extends Pick<ApiErrorContext, 'param' | 'details' | 'retryAfterSeconds'> {
   code: ErrorCode;
   message: string;
@@ -34,10 +34,10 @@ interface EndedWork {
 }
 
 /**
- * The leases of work that several processes want: one of them does it at a time. The end of a lease wakes those that
- * wait for it, and tells them when the work failed. A process has each work once at a time. A lost message or a lost
- * lease costs time, or work that is done twice, and no answer. A message that comes twice wakes a process in vain, or
- * tells it a refusal of a moment ago.
+ * Leases for work that several processes want: one process does it at a time. The end of a lease wakes the processes
+ * that wait for it, and tells them if the work failed. Within a process, the caller does each work once at a time. A lost
+ * message or a lost lease only costs time, or the work is done twice. A message that arrives twice wakes a process in
+ * vain, or repeats a refusal of a moment ago.
  */
 export class Leases {
   readonly #options: LeasesOptions;
@@ -84,7 +84,7 @@ export class Leases {
     const { waitMs, pause = sleep } = this.#options;
     const startedMs = performance.now();
     for (let leftMs = waitMs; ; leftMs = waitMs - (performance.now() - startedMs)) {
-      // The end may be told before the answer that the lease is taken.
+      // The message about the end may arrive before the answer that the lease is taken.
       const { promise: ended, resolve } = Promise.withResolvers<ApiError | undefined>();
       this.#waiting.set(lease, resolve);
       if ((await this.#take(lease)) || leftMs <= 0) return;

@@ -48,9 +48,9 @@ interface PicturesOptions {
 }
 
 /**
- * Makes each picture once and keeps it: equal requests at the same time wait for one making, in this process by one
- * promise, over the processes by a lease. What was made is kept in the cache, and what is asked for again is in memory,
- * too.
+ * Makes each picture once and keeps it. Of several equal requests at a time, one makes the picture: in its process, the
+ * others wait for its promise, and in other processes for its lease. Every picture that was made is kept in the cache,
+ * and one that is requested again in memory, too.
  */
 export class DeliveredPictures {
   readonly #options: PicturesOptions;

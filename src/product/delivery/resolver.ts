@@ -39,7 +39,7 @@ interface AddressResolverOptions {
   outbound: OutboundRequests;
   allowance: RunAllowance;
   meters: { ops: OpMeter };
-  /** Of this release: another one may make other bytes of the same pass. */
+  /** The version of this release, because another release may make other bytes by the same pass. */
   engine: string;
   timeoutMs: number;
   now: () => Date;
@@ -47,13 +47,13 @@ interface AddressResolverOptions {
 
 /** What an address asks for, before any work. */
 export interface RequestedPicture extends PictureRequest {
-  /** Of the source; null for a public address. */
+  /** The asset that is its source; null for a public address. */
   asset: { id: string; name: string | null; expiresAt: string | null } | null;
-  /** The strong ETag without quotes; null if only the picture tells. */
+  /** The strong ETag without quotes; null if it is known only from the picture. */
   etag: string | null;
   /** The format, if it is known before the work. */
   format: OutputFormat | null;
-  /** Of the preset that makes it; null for ops. */
+  /** The tag of the preset that makes it; null for ops. */
   presetTag: string | null;
   tags: string[];
 }
@@ -83,7 +83,7 @@ export class AddressResolver {
     const { extension } = address;
     const fixed =
       extension === 'auto' ? null : recipes.compilePass(recipe, { width, format: formatIn(extension) });
-    // The reader of `auto` is a part of what is made; that of a fixed format is not.
+    // With `auto`, the picture depends on what the client accepts; with a fixed format, it does not.
     const identity = [
       this.#options.engine,
       fixed ?? [recipe.steps, width, acceptedModernFormats(accept)],
@@ -204,16 +204,16 @@ interface PlannedPicture {
   from: PixelSource;
   /** The passes over the source, of which the smallest result is answered. */
   choosePasses: (facts: SourceFacts) => ImagePass[];
-  /** Null: it is that of the bytes. */
+  /** Null if it is computed from the bytes. */
   etag: string | null;
 }
 
 /** Where the pixels of an address come from. */
 interface PixelSource {
   source: DeliveryAddress['source'];
-  /** Of its bytes; of a public address, of the address. */
+  /** The digest of its bytes; for a public address, that of the address. */
   digest: string;
-  /** Under which its pictures are kept. */
+  /** The folder in which its pictures are kept. */
   group: string;
   asset: RequestedPicture['asset'];
   file: StoredFile | null;
@@ -221,12 +221,12 @@ interface PixelSource {
   isThere(): Promise<boolean>;
 }
 
-/** The name of a kept picture begins with the tag of the preset that made it, so that it can go with its version. */
+/** The name of a kept picture begins with the tag of the preset that made it, so that it can be deleted with it. */
 function nameOf(tag: string | null, digest: string): string {
   return tag === null ? digest : `${prefixOf(tag)}${digest}`;
 }
 
-/** How the names of the pictures begin that a version of a preset made. */
+/** The beginning of the names of the pictures that a version of a preset made. */
 export function prefixOf(tag: string): string {
   return `${tag}.`;
 }
@@ -236,7 +236,7 @@ export function tagOfName(name: string): string | null {
   return name.includes('.') ? name.slice(0, name.indexOf('.')) : null;
 }
 
-/** What is gone has the answer of what never was. */
+/** An asset or a preset that is gone is refused like one that never existed. */
 function unlessGone(error: unknown): never {
   const isGone = error instanceof ApiError && (error.status === 404 || error.code === 'invalid_state');
   throw isGone ? noSuchPictureError() : error;
