@@ -341,19 +341,12 @@ async function waitIfAsked(
 
 async function answerEstimate(
   options: JobRoutesOptions,
-  { accountId, plan }: Caller,
+  caller: Caller,
   order: JobOrder,
   reply: FastifyReply,
 ) {
-  const { context } = options;
-  const left = context.plan(plan).storedAssets - (await context.countAssets(accountId));
-  const assetCountLeft = Math.max(0, left);
   const fontWarnings = await warn(options, order, reply);
-  const estimate = await estimateJobOrder(accountId, order, {
-    holds: context.holds,
-    assetCountLeft,
-    fontWarnings,
-  });
+  const estimate = await estimateJobOrder(options.context, caller, order, fontWarnings);
   return successEnvelope('Nothing was submitted: this is what it would cost.', estimate);
 }
 

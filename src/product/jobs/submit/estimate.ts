@@ -1,6 +1,7 @@
 import type { FontWarning, InstalledFonts } from '../../../imaging/fonts/fonts.ts';
-import type { JobHolds } from '../../billing/holds.ts';
+import type { Caller } from '../../accounts/authentication.ts';
 import { requestedTextOf } from '../../transforms/fonts.ts';
+import type { JobsContext } from '../context.ts';
 import { creditsPerVariantItem, type PricedVariant, sandboxModelsOf } from '../definitions.ts';
 import type { JobEstimate } from '../schema.ts';
 import { type JobOrder, refusePriceAboveMax } from './order.ts';
@@ -10,18 +11,16 @@ import { type JobOrder, refusePriceAboveMax } from './order.ts';
  * @throws ApiError 402 insufficient_credit for a price above the caller's own limit, as for the submit.
  */
 export async function estimateJobOrder(
-  accountId: string,
+  { holds, plan, countAssets }: Pick<JobsContext, 'holds' | 'plan' | 'countAssets'>,
+  { accountId, plan: planId }: Caller,
   order: JobOrder,
-  {
-    holds,
-    assetCountLeft,
-    fontWarnings,
-  }: { holds: JobHolds; assetCountLeft: number; fontWarnings: readonly StepFontWarning[] },
+  fontWarnings: readonly StepFontWarning[],
 ): Promise<JobEstimate> {
   const { head, definition, totalItems, need, notRetryableItems = [] } = order;
   const inFonts = fontWarnings.map((warning) => ({ ...warning, message: fontWarningMessage(warning) }));
   const warnings = [...order.warnings.map((warning) => ({ ...warning })), ...inFonts];
   const hasSteps = definition.steps !== undefined || head.presetId !== null;
+  const assetCountLeft = Math.max(0, plan(planId).storedAssets - (await countAssets(accountId)));
   const { price, ...outlook } = await holds.outlook(accountId, need);
   refusePriceAboveMax(order, price);
   const { variants } = definition;
