@@ -35,9 +35,9 @@ interface EndedWork {
 
 /**
  * Leases for work that several processes want: one process does it at a time. The end of a lease wakes the processes
- * that wait for it, and tells them if the work failed. Within a process, the caller does each work once at a time. A lost
- * message or a lost lease only costs time, or the work is done twice. A message that arrives twice wakes a process in
- * vain, or repeats a refusal of a moment ago.
+ * that wait for it, and tells them if the work failed. Within a process, the caller does each work once at a time. A
+ * lost message or a lost lease only costs time, or the work is done twice. A message that arrives twice wakes a process
+ * in vain, or repeats a refusal of a moment ago.
  */
 export class Leases {
   readonly #options: LeasesOptions;
