@@ -11,7 +11,7 @@ else await import('../client/cli/main.ts');
  * or what `darkroom config` keeps.
  */
 async function serveTools(): Promise<void> {
-  const { readConfiguration } = await import('../client/cli/context.ts');
+  const { readConfiguration } = await import('../client/cli/configuration.ts');
   const { serveToolsOverStdio } = await import('../product/mcp/stdio.ts');
   const { DARKROOM_URL, DARKROOM_KEY } = process.env;
   try {

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { ipv6Groups } from '../http/connection/client.ts';
 import {
   errorOfAbortedSignal,
   malformedTargetError,
@@ -181,7 +182,10 @@ const ISATAP = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return false;
-  if (version === 6 && (!networksContain(GLOBAL_UNICAST_V6, address) || ISATAP.test(expanded(address))))
+  if (
+    version === 6 &&
+    (!networksContain(GLOBAL_UNICAST_V6, address) || ISATAP.test(ipv6Groups(address).join(':')))
+  )
     return false;
   return !networksContain(SPECIAL_PURPOSE, address) || networksContain(GLOBALLY_REACHABLE, address);
 }
@@ -203,14 +207,4 @@ function networksContain(networks: BlockList, address: string): boolean {
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
-}
-
-/** The address as eight groups without leading zeros, with `::` and a dotted end expanded. */
-function expanded(address: string): string {
-  const compressed = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = '', tail] = compressed.split('::');
-  if (tail === undefined) return head;
-  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'));
-  const zeros = 8 - groupsOf(head).length - groupsOf(tail).length;
-  return [...groupsOf(head), ...Array.from({ length: zeros }, () => '0'), ...groupsOf(tail)].join(':');
 }

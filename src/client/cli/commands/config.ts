@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { type CliCommand, configurationPath, readConfiguration, writeConfiguration } from '../context.ts';
+import { configurationPath, readConfiguration, writeConfiguration } from '../configuration.ts';
+import type { CliCommand } from '../context.ts';
 import { EXIT_CODES, UsageError } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -31,17 +31,19 @@ export function clientNetworkOf(address: string): string {
   const mapped = MAPPED_IPV4.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (isIP(address) !== 6) return address;
-  const groups = expanded(address).slice(0, NETWORK_GROUPS);
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+  return `${ipv6Groups(address).slice(0, NETWORK_GROUPS).join(':')}::/64`;
 }
 
-/** Expands an address to eight groups. A dotted end counts as two groups and is not parsed. */
-function expanded(address: string): string[] {
+/**
+ * The eight groups of an IPv6 address, in lower case and without leading zeros. `::` and a dotted end are expanded; a
+ * zone is left out.
+ */
+export function ipv6Groups(address: string): string[] {
   const [bare = ''] = address.split('%');
-  const [head = '', tail = ''] = bare.replace(/\d+\.\d+\.\d+\.\d+$/, '0:0').split('::');
-  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'));
-  const missing = ADDRESS_GROUPS - groupsOf(head).length - groupsOf(tail).length;
-  return [...groupsOf(head), ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...groupsOf(tail)];
+  const compressed = new URL(`http://[${bare}]`).hostname.slice(1, -1);
+  const [head = [], tail = []] = compressed.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = Array.from({ length: ADDRESS_GROUPS - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail];
 }
 
 /** Warns once per process when a proxy seems to stand in front of a service that trusts no proxy. */

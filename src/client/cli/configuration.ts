@@ -1,0 +1,54 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { UsageError } from './exit-codes.ts';
+
+/** Environment variables by name. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+
+/** The settings that a user keeps on this machine. */
+interface Configuration {
+  url?: string;
+  key?: string;
+}
+
+const READABLE_BY_OTHERS = 0o077;
+const PRIVATE = 0o600;
+
+/**
+ * The path of the configuration file: DARKROOM_CONFIG, else darkroom/config.json in the user's folder for
+ * configurations.
+ */
+export function configurationPath({ DARKROOM_CONFIG, XDG_CONFIG_HOME }: EnvironmentVariables): string {
+  return DARKROOM_CONFIG || join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'darkroom', 'config.json');
+}
+
+/**
+ * Reads the configuration. A file that does not exist is an empty configuration.
+ * @throws UsageError for a file that other users may read, because it holds a key.
+ */
+export async function readConfiguration(environment: EnvironmentVariables): Promise<Configuration> {
+  const path = configurationPath(environment);
+  const found = await stat(path).catch(() => null);
+  if (found === null) return {};
+  // Windows has no such modes.
+  if (process.platform !== 'win32' && (found.mode & READABLE_BY_OTHERS) !== 0)
+    throw new UsageError(`${path} holds a key, and others may read it: chmod 600 ${path}`);
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read as JSON: correct or delete it.`, { cause: error });
+  }
+}
+
+/** Changes the configuration. Only this user can read the file. */
+export async function writeConfiguration(
+  environment: EnvironmentVariables,
+  change: Configuration,
+): Promise<void> {
+  const path = configurationPath(environment);
+  const configuration = { ...(await readConfiguration(environment)), ...change };
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(path, `${JSON.stringify(configuration, null, 2)}\n`, { mode: PRIVATE });
+  await chmod(path, PRIVATE);
+}
