@@ -18,7 +18,7 @@ import { hostFacts, type LoadReport } from '../report/load-report.ts';
 import { plottedPage } from '../report/pages.ts';
 import { commitOf, writeResult } from '../results.ts';
 import { atExit, type Stopping, unlessStopped } from '../stopping.ts';
-import { type Round, runRounds } from './rounds.ts';
+import { type Round, runRounds } from '../load/run.ts';
 import { type ComparedRow, compareRounds, compareRuns, conclusionOf, nameOf, worseThan } from './rows.ts';
 
 const NOT_INTERLEAVED = 'The runs were not interleaved: a busier machine can look like a slower service.';

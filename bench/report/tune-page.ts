@@ -1,5 +1,5 @@
 import type { SideDifference } from '../compare/interval.ts';
-import { type Candidate, keyOf } from '../tune/candidates.ts';
+import { type Candidate, keyOf } from '../tune/settings.ts';
 import type { CaseMeans, Weights } from '../tune/goodness.ts';
 import type { CandidateTrial, Recommendation } from '../tune/search.ts';
 import type { MeasuredHost } from './load-report.ts';

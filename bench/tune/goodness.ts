@@ -1,4 +1,4 @@
-import type { Round } from '../compare/rounds.ts';
+import type { Round } from '../load/run.ts';
 import { compareRounds, cpuMsPerCall } from '../compare/rows.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { RoundRatios } from './evidence.ts';

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
 import { defaultProcessCount, hostMemoryBytes } from '../../src/platform/concurrency/control-group.ts';
 import { MEGABYTE_BYTES } from '../../src/platform/values/units.ts';
-import { type Round, runRounds } from '../compare/rounds.ts';
+import { type Round, runRounds } from '../load/run.ts';
 import { startTarget } from '../load/target.ts';
 import { commandLine } from '../options.ts';
 import { hostFacts } from '../report/load-report.ts';
@@ -12,7 +12,15 @@ import { tunePage } from '../report/tune-page.ts';
 import { RESULTS, writeResult } from '../results.ts';
 import { stopOnSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
-import { type Candidate, firstCandidates, keyOf } from './candidates.ts';
+import {
+  type Candidate,
+  type CurrentSettings,
+  firstCandidates,
+  keyOf,
+  takeCurrentSettings,
+  TUNED,
+  writeRecommended,
+} from './settings.ts';
 import type { RoundRatios } from './evidence.ts';
 import { figuresOf, ratiosOf, readWeights, type Weights } from './goodness.ts';
 import { powerAfter, powerBefore, roundSentence, stagesFor } from './power.ts';
@@ -23,7 +31,6 @@ import {
   type TrialMeasurement,
   type TrialProgress,
 } from './search.ts';
-import { type CurrentSettings, TUNED, takeCurrentSettings, writeRecommended } from './settings.ts';
 import { TrialClock } from './trial-clock.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Stage } from '../load/suite.ts';
 import suite from '../suites/tune.ts';
-import type { Candidate } from './candidates.ts';
+import type { Candidate } from './settings.ts';
 import { deviationOf, type RoundRatios, shownBy } from './evidence.ts';
 import type { Weights } from './goodness.ts';
 import type { CandidateTrial } from './search.ts';

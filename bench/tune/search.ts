@@ -1,4 +1,4 @@
-import { type Candidate, joined, keyOf } from './candidates.ts';
+import { type Candidate, joined, keyOf } from './settings.ts';
 import {
   conclusionOf,
   type Evidence,

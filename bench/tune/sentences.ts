@@ -1,4 +1,4 @@
-import { type Candidate, keyOf } from './candidates.ts';
+import { type Candidate, keyOf } from './settings.ts';
 import { evidenceOf, type RoundRatios } from './evidence.ts';
 
 /** The findings of the search, from which the sentences of its outcome are made. */

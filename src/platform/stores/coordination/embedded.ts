@@ -1,7 +1,7 @@
 import type { DocumentStore } from '../documents/port.ts';
 import type { PrimaryChannel, PrimaryChannelHost } from '../embedded/channel.ts';
 import { DueMemberSet } from './due-set.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { CountingWindows, ExpiringMap, LeasedSlots } from './expiring.ts';
 import { openIdempotencyRecords } from './idempotency-records.ts';
 import { ChannelListeners, type ListenerLog } from './messages.ts';
 import type {
@@ -14,7 +14,6 @@ import type {
   RateWindowRequest,
   SharedSlotRequest,
 } from './port.ts';
-import { LeasedSlots } from './slots.ts';
 
 /** How many requests must remain in a window for each request that a process may count in advance. */
 const REMAINING_PER_AHEAD = 1_000;
@@ -31,8 +30,8 @@ export class EmbeddedCoordination implements Coordination {
   readonly forgetIdempotent: Coordination['forgetIdempotent'];
   readonly close: Coordination['close'];
   readonly #now: () => number;
-  readonly #rates: Windows;
-  readonly #strikes: Windows;
+  readonly #rates: CountingWindows;
+  readonly #strikes: CountingWindows;
   readonly #flags: ExpiringMap<true>;
   readonly #slots: LeasedSlots;
   readonly #leases: ExpiringMap<string>;
@@ -47,8 +46,8 @@ export class EmbeddedCoordination implements Coordination {
     this.forgetIdempotent = idempotency.forgetIdempotent;
     this.close = idempotency.close;
     this.#now = now;
-    this.#rates = new Windows(now);
-    this.#strikes = new Windows(now);
+    this.#rates = new CountingWindows(now);
+    this.#strikes = new CountingWindows(now);
     this.#flags = new ExpiringMap<true>(now);
     this.#slots = new LeasedSlots(now);
     this.#leases = new ExpiringMap<string>(now);
@@ -174,39 +173,6 @@ export class EmbeddedCoordination implements Coordination {
     const set = this.#dueSets.get(key) ?? new DueMemberSet(this.#now);
     this.#dueSets.set(key, set);
     return set;
-  }
-}
-
-/** Counters by key. Each counts in a window that starts with its first count and ends by itself. */
-class Windows {
-  readonly #now: () => number;
-  readonly #counts: ExpiringMap<number>;
-
-  constructor(now: () => number) {
-    this.#now = now;
-    this.#counts = new ExpiringMap<number>(now);
-  }
-
-  count(key: string): number {
-    return this.#counts.get(key) ?? 0;
-  }
-
-  /** Milliseconds until the window ends; 0 when it has not started. */
-  leftMs(key: string): number {
-    return this.#counts.leftMs(key);
-  }
-
-  /** Adds to the count of a window and returns the new count. */
-  increment(key: string, windowMs: number, by = 1): number {
-    const increased = this.count(key) + by;
-    this.#counts.set(key, increased, this.#now() + (this.#counts.leftMs(key) || windowMs));
-    return increased;
-  }
-
-  /** Subtracts one; an empty or ended window stays unchanged. */
-  decrement(key: string): void {
-    if (this.count(key) > 0)
-      this.#counts.set(key, this.count(key) - 1, this.#now() + this.#counts.leftMs(key));
   }
 }
 

@@ -7,7 +7,7 @@ import {
   EmbeddedCoordination,
   provideCoordination,
 } from '../../../../src/platform/stores/coordination/embedded.ts';
-import { ExpiringMap } from '../../../../src/platform/stores/coordination/expiring-map.ts';
+import { ExpiringMap } from '../../../../src/platform/stores/coordination/expiring.ts';
 import { openEmbeddedDocuments } from '../../../../src/platform/stores/documents/embedded/actor.ts';
 import { channelPair } from '../channel-pair.ts';
 import { coordinationContract } from './contract.ts';

@@ -1,5 +1,91 @@
-import { ExpiringMap } from './expiring-map.ts';
 import type { LeasedSlotRequest, SharedSlotRequest } from './port.ts';
+
+/**
+ * The number of oldest entries that each `set` checks. With only one, a growing map would never be checked completely.
+ */
+const SWEPT_PER_SET = 2;
+
+/**
+ * A map whose entries expire. It needs no timer: each `set` checks a few old entries and drops the expired ones, so
+ * that its memory stays in proportion to the live entries.
+ */
+export class ExpiringMap<V> {
+  readonly #now: () => number;
+  readonly #entries = new Map<string, { value: V; endsMs: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The number of entries, including expired ones that are not dropped yet. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && entry.endsMs > this.#now() ? entry.value : undefined;
+  }
+
+  /** The remaining lifetime of an entry in milliseconds; 0 when there is none. */
+  leftMs(key: string): number {
+    return Math.max((this.#entries.get(key)?.endsMs ?? 0) - this.#now(), 0);
+  }
+
+  set(key: string, value: V, endsMs: number): void {
+    this.#sweep();
+    this.#entries.set(key, { value, endsMs });
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  keys(): Iterable<string> {
+    return this.#entries.keys();
+  }
+
+  /** Live entries are moved to the end, so that every entry is checked in turn. */
+  #sweep(): void {
+    for (const [key, entry] of this.#entries.entries().take(SWEPT_PER_SET).toArray()) {
+      this.#entries.delete(key);
+      if (entry.endsMs > this.#now()) this.#entries.set(key, entry);
+    }
+  }
+}
+
+/** Counters by key. Each counts in a window that starts with its first count and ends by itself. */
+export class CountingWindows {
+  readonly #now: () => number;
+  readonly #counts: ExpiringMap<number>;
+
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#counts = new ExpiringMap<number>(now);
+  }
+
+  count(key: string): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  /** Milliseconds until the window ends; 0 when it has not started. */
+  leftMs(key: string): number {
+    return this.#counts.leftMs(key);
+  }
+
+  /** Adds to the count of a window and returns the new count. */
+  increment(key: string, windowMs: number, by = 1): number {
+    const increased = this.count(key) + by;
+    this.#counts.set(key, increased, this.#now() + (this.#counts.leftMs(key) || windowMs));
+    return increased;
+  }
+
+  /** Subtracts one; an empty or ended window stays unchanged. */
+  decrement(key: string): void {
+    if (this.count(key) > 0)
+      this.#counts.set(key, this.count(key) - 1, this.#now() + this.#counts.leftMs(key));
+  }
+}
 
 /** One owner that shares slots with others. */
 interface SlotOwner {
