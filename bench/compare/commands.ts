@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { importSuite, overridden } from '../load/checked-suite.ts';
 import { inspectInstance, remarksOn } from '../load/instance.ts';
+import { type Round, runRounds } from '../load/run.ts';
 import {
   environmentOf,
   type LoadTarget,
@@ -18,7 +19,6 @@ import { hostFacts, type LoadReport } from '../report/load-report.ts';
 import { plottedPage } from '../report/pages.ts';
 import { commitOf, writeResult } from '../results.ts';
 import { atExit, type Stopping, unlessStopped } from '../stopping.ts';
-import { type Round, runRounds } from '../load/run.ts';
 import { type ComparedRow, compareRounds, compareRuns, conclusionOf, nameOf, worseThan } from './rows.ts';
 
 const NOT_INTERLEAVED = 'The runs were not interleaved: a busier machine can look like a slower service.';

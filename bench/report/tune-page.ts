@@ -1,7 +1,7 @@
 import type { SideDifference } from '../compare/interval.ts';
-import { type Candidate, keyOf } from '../tune/settings.ts';
 import type { CaseMeans, Weights } from '../tune/goodness.ts';
 import type { CandidateTrial, Recommendation } from '../tune/search.ts';
+import { type Candidate, keyOf } from '../tune/settings.ts';
 import type { MeasuredHost } from './load-report.ts';
 import { escaped, htmlTable, staticPage } from './pages.ts';
 

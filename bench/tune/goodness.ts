@@ -1,5 +1,5 @@
-import type { Round } from '../load/run.ts';
 import { compareRounds, cpuMsPerCall } from '../compare/rows.ts';
+import type { Round } from '../load/run.ts';
 import type { StageResult } from '../load/stage.ts';
 import type { RoundRatios } from './evidence.ts';
 

@@ -12,15 +12,6 @@ import { tunePage } from '../report/tune-page.ts';
 import { RESULTS, writeResult } from '../results.ts';
 import { stopOnSignals, unlessStopped } from '../stopping.ts';
 import suite from '../suites/tune.ts';
-import {
-  type Candidate,
-  type CurrentSettings,
-  firstCandidates,
-  keyOf,
-  takeCurrentSettings,
-  TUNED,
-  writeRecommended,
-} from './settings.ts';
 import type { RoundRatios } from './evidence.ts';
 import { figuresOf, ratiosOf, readWeights, type Weights } from './goodness.ts';
 import { powerAfter, powerBefore, roundSentence, stagesFor } from './power.ts';
@@ -31,6 +22,15 @@ import {
   type TrialMeasurement,
   type TrialProgress,
 } from './search.ts';
+import {
+  type Candidate,
+  type CurrentSettings,
+  firstCandidates,
+  keyOf,
+  TUNED,
+  takeCurrentSettings,
+  writeRecommended,
+} from './settings.ts';
 import { TrialClock } from './trial-clock.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { Stage } from '../load/suite.ts';
 import suite from '../suites/tune.ts';
-import type { Candidate } from './settings.ts';
 import { deviationOf, type RoundRatios, shownBy } from './evidence.ts';
 import type { Weights } from './goodness.ts';
 import type { CandidateTrial } from './search.ts';
+import type { Candidate } from './settings.ts';
 
 /** How much the goodness of one round differs from the next, on a host without other work and on a busy one. */
 const QUIET = 0.1;

@@ -1,4 +1,3 @@
-import { type Candidate, joined, keyOf } from './settings.ts';
 import {
   conclusionOf,
   type Evidence,
@@ -9,6 +8,7 @@ import {
 } from './evidence.ts';
 import type { CaseMeans } from './goodness.ts';
 import { type Confirmation, type SearchFindings, sentencesOf } from './sentences.ts';
+import { type Candidate, joined, keyOf } from './settings.ts';
 
 /** The rounds of a trial. There are fewer than asked for if the run was stopped. */
 export interface TrialMeasurement {

@@ -1,5 +1,5 @@
-import { type Candidate, keyOf } from './settings.ts';
 import { evidenceOf, type RoundRatios } from './evidence.ts';
+import { type Candidate, keyOf } from './settings.ts';
 
 /** The findings of the search, from which the sentences of its outcome are made. */
 export interface SearchFindings {

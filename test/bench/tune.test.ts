@@ -5,14 +5,6 @@ import t from 'tap';
 import { hostFacts } from '../../bench/report/load-report.ts';
 import { tunePage } from '../../bench/report/tune-page.ts';
 import suite from '../../bench/suites/tune.ts';
-import {
-  type Candidate,
-  firstCandidates,
-  joined,
-  keyOf,
-  takeCurrentSettings,
-  writeRecommended,
-} from '../../bench/tune/settings.ts';
 import { conclusionOf, falseAlarmsOf } from '../../bench/tune/evidence.ts';
 import { powerAfter, powerBefore, stagesFor } from '../../bench/tune/power.ts';
 import {
@@ -21,6 +13,14 @@ import {
   type Recommendation,
   search,
 } from '../../bench/tune/search.ts';
+import {
+  type Candidate,
+  firstCandidates,
+  joined,
+  keyOf,
+  takeCurrentSettings,
+  writeRecommended,
+} from '../../bench/tune/settings.ts';
 import { TrialClock } from '../../bench/tune/trial-clock.ts';
 import { seededRandom } from '../../workers/models/random.ts';
 
