@@ -33,9 +33,8 @@ import { releaseEndpointsByHolder } from '../product/webhooks/deliveries/schedul
 import { createStoresContext } from './admin/commands.ts';
 import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS, prepareCollections } from './collections.ts';
-import { LoadHistory } from './operator/history.ts';
+import { LoadHistory, LoadRecorder, recordLoad } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
-import { LoadRecorder, recordLoad } from './operator/recorder.ts';
 import { answerControls } from './processes/controls.ts';
 import { deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
 import { checkListenAddress } from './processes/free-port.ts';

@@ -3,7 +3,7 @@ import { AccountAdministration } from '../../product/accounts/operator.ts';
 import { invalidateCredentials } from '../../product/accounts/revocations.ts';
 import { createSignInAddress } from '../../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../../product/accounts/store.ts';
-import { OperatorSessions } from '../operator/sessions.ts';
+import { OperatorSessions } from '../operator/access.ts';
 import { accountsStoreFor } from './account-commands.ts';
 import { type AdminCommand, CommandUsageError, formatList } from './command.ts';
 

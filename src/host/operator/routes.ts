@@ -1,27 +1,14 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
-import { invalidParamError } from '../../platform/http/errors/errors.ts';
+import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
+import { CommandUsageError, type LiveCommandContext, parseArguments } from '../admin/command.ts';
+import { LIVE_COMMANDS } from '../admin/live-commands.ts';
 import type { OperatorAccess } from './access.ts';
-import { runOperatorCommand } from './acts.ts';
 import type { DoctorExamination } from './examination.ts';
 import type { BenchReports } from './reports.ts';
-import {
-  BenchReport,
-  BenchRunParams,
-  BenchRuns,
-  BenchRunsQuery,
-  DoctorFindings,
-  DoctorFindingsQuery,
-  DrainBody,
-  LogLevelBody,
-  OperatorCommandResult,
-  OperatorSessionBody,
-  OperatorState,
-  OperatorStateQuery,
-  SettingChangeBody,
-} from './schema.ts';
+import { BenchReport, BenchRunParams, BenchRuns, BenchRunsQuery, DoctorFindings, DoctorFindingsQuery, DrainBody, LogLevelBody, OperatorCommandResult, OperatorSessionBody, OperatorState, OperatorStateQuery, SettingChangeBody } from './schema.ts';
 import { readOperatorState } from './state.ts';
 
 interface OperatorRoutesOptions {
@@ -242,4 +229,27 @@ function done(lines: string[]) {
 /** Who acts, as the act notes it. */
 function contextOf({ ip }: FastifyRequest, coordination: Coordination) {
   return { coordination, by: `the operator's interface, from ${ip}` };
+}
+
+/**
+ * Runs a command of `npm run admin` for running processes, with the same bounds and the same effect.
+ * @param param the field of the call to name if a word is refused.
+ * @returns what each process answered.
+ * @throws ApiError invalid_param for a word that is refused; invalid_state when a process could not do it.
+ */
+async function runOperatorCommand(
+  { name, words, param }: { name: 'set' | 'drain' | 'log'; words: readonly string[]; param: string },
+  context: LiveCommandContext,
+): Promise<string[]> {
+  const command = LIVE_COMMANDS.find((one) => one.name === name);
+  if (command === undefined) throw new Error(`There is no command ${name}.`);
+  try {
+    const { text } = await command.run(parseArguments(command, words), context);
+    return text.split('\n');
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof CommandUsageError) throw invalidParamError(param, message);
+    if (error instanceof ApiError) throw error;
+    throw new ApiError('invalid_state', message, { cause: error });
+  }
 }

@@ -2,8 +2,24 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendStaticContent } from '../../platform/http/hooks/caching.ts';
 import { lazy } from '../../platform/http/lazy.ts';
 import { staticRoutes } from '../../platform/http/static/routes.ts';
-import { CONSOLE_CONTENT_POLICY } from './policy.ts';
 
+/**
+ * The content policy of console pages: files and calls of this service only, no inline script or style, no frames, and
+ * no text that becomes HTML or script.
+ */
+const CONTENT_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  // Results are shown from memory.
+  "img-src 'self' blob:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
 const STATIC_PREFIX = '/console/static';
 const HTML = 'text/html; charset=utf-8';
 
@@ -14,10 +30,7 @@ const HTML = 'text/html; charset=utf-8';
 export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   // The console is loaded at its first request, not at the start.
   const opened = lazy(async () => {
-    const [{ openConsoleFiles, screenModuleOf }, { consoleDocument }] = await Promise.all([
-      import('./files.ts'),
-      import('./shell.ts'),
-    ]);
+    const { consoleDocument, openConsoleFiles, screenModuleOf } = await import('./files.ts');
     const files = openConsoleFiles(STATIC_PREFIX);
     const shells = new Map<string | undefined, string>();
     const shellAt = (path: string) => {
@@ -35,7 +48,7 @@ export async function consoleRoutes(app: FastifyInstance): Promise<void> {
   const config = { responseType: 'text/html', compress: true } as const;
   const sendShell = async (request: FastifyRequest, reply: FastifyReply) => {
     reply
-      .header('content-security-policy', CONSOLE_CONTENT_POLICY)
+      .header('content-security-policy', CONTENT_POLICY)
       .header('cross-origin-opener-policy', 'same-origin')
       .header('referrer-policy', 'no-referrer');
     return sendStaticContent(reply, HTML, (await opened()).shellAt(request.url));

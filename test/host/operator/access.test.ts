@@ -1,6 +1,6 @@
 // needs: server
 import t from 'tap';
-import { OperatorSessions } from '../../../src/host/operator/sessions.ts';
+import { OperatorSessions } from '../../../src/host/operator/access.ts';
 import { type CallOptions, startServer } from '../../support/harness.ts';
 
 const TOKEN = 'a-token-of-an-operator-for-tests';

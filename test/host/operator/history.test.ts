@@ -1,8 +1,7 @@
 // needs: nothing
 import t from 'tap';
-import { LoadHistory } from '../../../src/host/operator/history.ts';
+import { LoadHistory, LoadRecorder } from '../../../src/host/operator/history.ts';
 import { HostReporter } from '../../../src/host/operator/host-report.ts';
-import { LoadRecorder } from '../../../src/host/operator/recorder.ts';
 import type { LoadSnapshot } from '../../../src/platform/metrics/load.ts';
 import { rowWith } from './rows.ts';
 

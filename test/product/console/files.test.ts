@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import t from 'tap';
 import {
+  consoleDocument,
   ENTRY_MODULE,
   openConsoleFiles,
   STYLE_SHEET,
   screenModuleOf,
 } from '../../../src/product/console/files.ts';
-import { consoleDocument } from '../../../src/product/console/shell.ts';
 
 const MAX_FIRST_SCREEN_BYTES = 60_000;
 const MAX_FIRST_SCREEN_FILES = 10;
@@ -101,12 +101,12 @@ function selectorsOf(sheet: string): { selector: string; classes: string[] }[] {
 }
 
 const common = new Set(
-  ['console.css', 'parts.css', '../../../platform/http/static/browser/base.css', 'plot.css']
+  ['console.css', 'parts.css', '../../../platform/http/static/browser/base.css']
     .flatMap((name) => selectorsOf(sourceOf(name)))
     .flatMap(({ classes }) => classes),
 );
 const ofScreens = globSync('*.css', { cwd: BROWSER }).filter(
-  (name) => !/^(console|parts|plot|sheets)\.css$/.test(name),
+  (name) => !/^(console|parts|sheets)\.css$/.test(name),
 );
 const classesIn = (name: string) => selectorsOf(sourceOf(name)).flatMap(({ classes }) => classes);
 /** The classes that one sheet has alone. */

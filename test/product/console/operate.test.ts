@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright';
 import t from 'tap';
-import { OperatorSessions } from '../../../src/host/operator/sessions.ts';
+import { OperatorSessions } from '../../../src/host/operator/access.ts';
 import { openConsole, overflowOf, seriousFaults } from '../../support/console.ts';
 import { pretendHost } from '../../support/operated.ts';
 import { SCRIPT_NAME, writeRuns } from './runs-folder.ts';

@@ -1,9 +1,185 @@
-import { Frame } from './frame.ts';
-import { h, render } from './html.ts';
-import { startKeys } from './parts/keys.ts';
-import { startRouter } from './router.ts';
-import { screenAt } from './screens.ts';
-import { startSession } from './session.ts';
+import { h, html, loadedLater, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState, type View } from './html.ts';
+import { useIsOperator } from './operator.ts';
+import { Dialogs, KeyHelp, startKeys, Toasts } from './parts/overlays.ts';
+import { ErrorBox, Waiting } from './parts/page.ts';
+import { type ListedScreen, navigate, type ScreenProps, startRouter, usePlace } from './router.ts';
+import { screenAt, SCREENS } from './screens.ts';
+import { callsInFlight, lastAccountId, offlineState, refreshSession, type Session, signOut, startSession, useSession } from './session.ts';
+
+const START_PATH = '/console';
+const SIGN_IN_PATH = '/console/sign-in';
+const FIRST_PATH = SCREENS[0]?.path ?? '';
+const SLOW_MS = 1_000;
+const RETRY_MS = 2_000;
+
+/** Whoever is signed in does not need it. */
+const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
+
+/** The page: the menu, the screen at the address, and the sign-in if nobody is signed in. */
+export function Frame() {
+  const session = useSession();
+  const { path } = usePlace();
+  /**
+   * The account whose screens are shown. They stay under the sign-in when its session ends, and are drawn before the
+   * service has said that it goes on.
+   */
+  const account = useRef(lastAccountId());
+  if (session.kind === 'cookie' || session.kind === 'key') account.current = session.account.id;
+  if (session.kind === 'none' && !session.isOver) account.current = null;
+
+  useEffect(() => {
+    const isSignedIn = session.kind === 'cookie' || session.kind === 'key';
+    if (isSignedIn && (path === START_PATH || path === SIGN_IN_PATH))
+      navigate(FIRST_PATH, { replaces: true });
+  }, [session.kind, path]);
+
+  // The operator needs no account. The operator's screens ask for their own credential.
+  const isOperators = screenAt(path)?.screen.for === 'operator';
+  const whose = isOperators ? 'operator' : account.current;
+  if (path === SIGN_IN_PATH || (session.kind === 'none' && whose === null))
+    return html`<${Connection} /><${SignIn} isOver=${false} />`;
+  if (whose === null)
+    return html`<${Connection} />${
+      'error' in session &&
+      html`<main id="content" class="alone"><${ErrorBox} error=${session.error} onRetry=${refreshSession} /></main>`
+    }`;
+  return html`
+    <a class="skip" href="#content">Skip to the content</a>
+    <${Activity} />
+    <${Connection} />
+    <${Menu} path=${path} session=${session} />
+    <main id="content" tabindex="-1">
+      <${Guarded} key=${whose}><${Current} path=${path === START_PATH ? FIRST_PATH : path} /><//>
+    </main>
+    ${session.kind === 'none' && !isOperators && html`<${SignIn} isOver />`}
+    <${Dialogs} />
+    <${Toasts} />
+    <${KeyHelp} />
+  `;
+}
+
+function Menu({ path, session }: { path: string; session: Session }) {
+  const isOperator = useIsOperator();
+  const screens = SCREENS.filter(
+    (screen) => screen.for !== 'operator' || isOperator || path.startsWith(screen.path),
+  );
+  const groups = [...new Set(screens.map(({ group }) => group))];
+  return html`
+    <header class="top">
+      <button type="button" class="menu-button" popovertarget="menu" aria-label="Menu">☰</button>
+      <${Brand} />
+    </header>
+    <nav id="menu" popover aria-label="Screens">
+      <${Brand} />
+      ${groups.map(
+        (group) => html`
+          <p key=${group}>${group}</p>
+          <ul>
+            ${screens
+              .filter((screen) => screen.group === group)
+              .map((screen) => html`<${Entry} key=${screen.path} screen=${screen} path=${path} />`)}
+          </ul>
+        `,
+      )}
+      <div class="who">
+        ${'account' in session && html`<${Who} session=${session} />`}
+        <a href="/docs/" target="_blank" rel="noopener">Documentation</a>
+        <span class="quiet"><kbd>/</kbd> search <kbd>?</kbd> keys</span>
+      </div>
+    </nav>
+  `;
+}
+
+function Brand() {
+  return html`<a class="brand" href="/console">
+    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+      <rect width="32" height="32" rx="7" />
+      <circle cx="16" cy="16" r="8" />
+    </svg>
+    Darkroom
+  </a>`;
+}
+
+function Entry({ screen, path }: { screen: ListedScreen; path: string }) {
+  const isCurrent = path === screen.path || path.startsWith(`${screen.path}/`);
+  const close = () => document.getElementById('menu')?.hidePopover();
+  return html`<li>
+    <a href=${screen.path} aria-current=${isCurrent ? 'page' : undefined} onClick=${close}>${screen.title}</a>
+  </li>`;
+}
+
+function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none' }> }) {
+  const { email, plan } = session.account;
+  return html`
+    <strong title=${email}>${email}</strong>
+    <span class="quiet">${plan} plan, by ${session.kind === 'key' ? 'a key' : 'a session'}</span>
+    <button type="button" class="link" onClick=${() => signOut()}>Sign out</button>
+  `;
+}
+
+/** Tells why a screen cannot be drawn, such as for a value of its address that has no meaning, in its place. */
+function Guarded({ children }: { children?: View }): View {
+  const [error, draw] = useErrorBoundary();
+  const place = usePlace();
+  useEffect(draw, [place]);
+  return error === undefined ? children : html`<${ErrorBox} error=${error} onRetry=${draw} />`;
+}
+
+/** The screen at the address. It is loaded when it is first opened. */
+function Current({ path }: { path: string }): View {
+  const found = screenAt(path);
+  const [loaded, setLoaded] = useState<{ path: string; Screen: unknown; error?: unknown }>();
+  useLayoutEffect(() => {
+    if (found === undefined) return;
+    const { screen } = found;
+    let isCurrent = true;
+    screen.load().then(
+      ({ Screen }) => isCurrent && setLoaded({ path: screen.path, Screen }),
+      (error) => isCurrent && setLoaded({ path: screen.path, Screen: undefined, error }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [found?.screen.path]);
+  if (found === undefined) return html`<${Nowhere} />`;
+  if (loaded?.path !== found.screen.path) return html`<${Waiting} />`;
+  if (loaded.error !== undefined)
+    return html`<${ErrorBox} error=${loaded.error} onRetry=${() => location.reload()} />`;
+  return h(loaded.Screen as (props: ScreenProps) => View, { rest: found.rest, key: found.screen.path });
+}
+
+function Nowhere() {
+  return html`<h1>There is no such screen</h1>
+    <p><a href="/console">Go to the first one</a>, or choose one in the menu.</p>`;
+}
+
+/** A thin bar at the top of the page while a call takes longer than a second. */
+function Activity() {
+  const isBusy = callsInFlight.use() > 0;
+  const [isSlow, setIsSlow] = useState(false);
+  useEffect(() => {
+    setIsSlow(false);
+    if (!isBusy) return;
+    const timer = setTimeout(() => setIsSlow(true), SLOW_MS);
+    return () => clearTimeout(timer);
+  }, [isBusy]);
+  return html`<div class=${isBusy && isSlow ? 'activity' : 'activity none'} role="status">
+    ${isBusy && isSlow && html`<span class="unseen">Waiting for the service</span>`}
+  </div>`;
+}
+
+/** Tells the reader that the connection is lost, and tries until it is back. */
+function Connection() {
+  const isLost = offlineState.use();
+  useEffect(() => {
+    if (!isLost) return;
+    const timer = setInterval(refreshSession, RETRY_MS);
+    return () => clearInterval(timer);
+  }, [isLost]);
+  return html`<div class="connection" role="status">
+    ${isLost && 'The service cannot be reached. What you typed is kept, and it is asked again every two seconds.'}
+  </div>`;
+}
 
 startRouter();
 startKeys();

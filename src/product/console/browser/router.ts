@@ -1,5 +1,5 @@
-import { useCallback } from './html.ts';
-import { Shared } from './shared.ts';
+import type { FunctionComponent } from 'preact';
+import { Shared, useCallback } from './html.ts';
 
 /** The address of the present screen. */
 export interface ScreenPlace {
@@ -71,4 +71,20 @@ export function addressOf(path: string, query: URLSearchParams | Record<string, 
 
 function current(): ScreenPlace {
   return { path: location.pathname.replace(/\/+$/, ''), query: new URLSearchParams(location.search) };
+}
+
+export interface ScreenProps {
+  /** The path below the screen's own: '', or `job_1` for `/console/jobs/job_1`. */
+  rest: string;
+}
+
+/** A screen in the menu. */
+export interface ListedScreen {
+  /** The address of the screen, with which the addresses of its contents also begin. */
+  path: string;
+  title: string;
+  group: 'Make' | 'Work' | 'Account' | 'Operate';
+  /** Who sees the screen. Absent: everybody who is signed in to an account. */
+  for?: 'operator';
+  load: () => Promise<{ Screen: FunctionComponent<ScreenProps> }>;
 }

@@ -1,4 +1,4 @@
-import type { ListedScreen } from './screen.ts';
+import type { ListedScreen } from './router.ts';
 
 /** Every screen, in the order of the menu. The console begins with the first one. */
 export const SCREENS: readonly ListedScreen[] = [

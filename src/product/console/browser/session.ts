@@ -1,7 +1,7 @@
 import { Darkroom } from '../../../client/client.ts';
 import { ConnectionError } from '../../../client/errors.ts';
 import type { Account } from '../../../client/schema.ts';
-import { Shared } from './shared.ts';
+import { Shared } from './html.ts';
 
 /** Who calls. */
 export type Session =

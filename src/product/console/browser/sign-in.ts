@@ -1,10 +1,7 @@
 import { html, useEffect, useRef, useState } from './html.ts';
-import { Button } from './parts/button.ts';
-import { Field } from './parts/form.ts';
-import { submits } from './parts/handlers.ts';
+import { Button, Field, submits, Tabs } from './parts/controls.ts';
+import { ErrorBox } from './parts/page.ts';
 import { useAction } from './parts/reading.ts';
-import { ErrorBox } from './parts/states.ts';
-import { Tabs } from './parts/tabs.ts';
 import { signInByKey, signInByLink, signInByPassword } from './session.ts';
 
 /**

@@ -1,14 +1,11 @@
-import { html, useEffect, useRef, useState, type View } from '../html.ts';
+import { html, Shared, useEffect, useRef, useState, type View } from '../html.ts';
 import { callOperator } from '../operator.ts';
-import { Button } from '../parts/button.ts';
-import { confirmed } from '../parts/dialog.ts';
-import { errorAt, Field } from '../parts/form.ts';
-import { submits, takesText } from '../parts/handlers.ts';
-import { useAction } from '../parts/reading.ts';
-import { ErrorBox } from '../parts/states.ts';
-import { toast } from '../parts/toast.ts';
-import { Shared } from '../shared.ts';
-import type { Host, Process } from './state.ts';
+import { Button, errorAt, Field, submits, takesText } from '../parts/controls.ts';
+import { confirmed, toast } from '../parts/overlays.ts';
+import { ErrorBox, Progress, Section } from '../parts/page.ts';
+import { useAction, useReading } from '../parts/reading.ts';
+import { Status, Time } from '../parts/values.ts';
+import type { Finding, Findings, Host, Process } from './state.ts';
 
 /** The setting that a verdict or a finding proposes to change. The form takes it over. */
 export const proposed = new Shared<{ setting: string; value?: number } | null>(null);
@@ -131,4 +128,70 @@ function LogForm({ level }: { level: string }) {
     <${Button} submits isBusy=${isActing}>Change the level<//>
     <p class="quiet"><code>debug</code> tells the pool, estimate and wait of each pass, and each refusal.</p>
   </form>`;
+}
+
+const TONES = { problem: 'bad', warning: 'warn', ok: 'good' } as const;
+
+/** The doctor's findings about the host, problems first. They are read once, and again on demand. */
+export function Doctor({ settings }: { settings: Host['settings'] }) {
+  const isFresh = useRef(false);
+  const { data, error, isLoading, reload } = useReading(
+    (signal) =>
+      callOperator<Findings>('GET', '/findings', {
+        query: { fresh: isFresh.current },
+        signal,
+        timeoutMs: 100_000,
+      }),
+    [],
+  );
+  const again = () => {
+    isFresh.current = true;
+    reload();
+  };
+  const of = (state: Finding['state']) => data?.findings.filter((finding) => finding.state === state) ?? [];
+  const [problems, warnings, well] = [of('problem'), of('warning'), of('ok')];
+  const wrong = [...problems, ...warnings];
+  return html`<${Section}
+    title="Doctor"
+    actions=${html`${data && html`<span class="quiet">Examined <${Time} at=${data.at} /></span>`}
+      <${Button} isBusy=${isLoading} onClick=${again}>Examine again<//>`}
+  >
+    <${ErrorBox} error=${error} onRetry=${again} />
+    ${isLoading && data === undefined && html`<${Progress} label="The doctor examines this host" />`}
+    ${
+      data !== undefined &&
+      html`<ul class="findings">
+        ${wrong.map((finding) => html`<${One} key=${finding.message} finding=${finding} settings=${settings} />`)}
+        ${wrong.length === 0 && html`<li><${Status} status="ok" /> <p>Nothing is wrong with this host, its settings and its services.</p></li>`}
+      </ul>
+      <details>
+        <summary>${well.length} examinations found nothing wrong</summary>
+        <ul class="findings">
+          ${well.map((finding) => html`<${One} key=${finding.message} finding=${finding} settings=${settings} />`)}
+        </ul>
+      </details>`
+    }
+  <//>`;
+}
+
+function One({ finding, settings }: { finding: Finding; settings: Host['settings'] }) {
+  const { part, state, message, remedy } = finding;
+  const changeable = finding.settings.filter((name) => name in settings);
+  return html`<li>
+    <${Status} status=${state} tone=${TONES[state]} />
+    <div>
+      <p><b>${part}</b> ${message}</p>
+      ${remedy !== null && html`<p class="remedy">${remedy}</p>`}
+      ${changeable.map(
+        (name) =>
+          html`<${Button} key=${name} kind="link" onClick=${() => proposed.set(proposalIn(name, remedy ?? ''))}>Change ${name}<//>`,
+      )}
+    </div>
+  </li>`;
+}
+
+/** The value that a remedy proposes for a setting, such as `Set PROCESSES to 2`. */
+function proposalIn(setting: string, remedy: string): { setting: string; value?: number } {
+  const [, value] = new RegExp(`${setting} (?:to|=) ?(\\d+)`).exec(remedy) ?? [];
+  return value === undefined ? { setting } : { setting, value: Number(value) };
 }

@@ -1,6 +1,6 @@
 import { DarkroomError } from '../../../../client/errors.ts';
 import { html, useCallback, useRef, useState } from '../html.ts';
-import { Button } from './button.ts';
+import { Button } from './controls.ts';
 import { countText } from './values.ts';
 
 /** An act on many things, one call each. */

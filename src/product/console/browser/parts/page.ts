@@ -1,5 +1,8 @@
-import { html, useEffect, type View } from '../html.ts';
-import { ErrorBox, Waiting } from './states.ts';
+import { DarkroomError, type Fix } from '../../../../client/errors.ts';
+import { html, useEffect, useState, type View } from '../html.ts';
+import { Button } from './controls.ts';
+import type { OtherCall } from './mending.ts';
+import { Copy } from './values.ts';
 
 interface PageProps {
   title: string;
@@ -66,4 +69,101 @@ export function Facts({ of }: { of: readonly Fact[] }) {
   return html`<dl class="facts">
     ${shown.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
+}
+
+const SLOW_MS = 1_000;
+
+/** Shown instead of an empty list or result. It says what the first step is. */
+export function Empty({ title, text, action }: { title: string; text?: View; action?: View }) {
+  return html`<div class="empty">
+    <p class="empty-title">${title}</p>
+    ${text && html`<p class="quiet">${text}</p>`}
+    ${action}
+  </div>`;
+}
+
+interface ErrorBoxProps {
+  error: unknown;
+  onRetry?: () => void;
+  /** Applies the changes of an error to the form. Without it, they are only shown. */
+  onFix?: (fix: readonly Fix[]) => void;
+  /** Takes over the alternative that an error names. */
+  onInstead?: (instead: OtherCall) => void;
+}
+
+/** Why something failed, and how to mend it. */
+export function ErrorBox({ error, onRetry, onFix, onInstead }: ErrorBoxProps) {
+  if (error === undefined || error === null) return null;
+  const failure = error instanceof DarkroomError ? error : undefined;
+  const message = error instanceof Error ? error.message : String(error);
+  const { fix = [], suggest = [], param, docUrl, requestId } = failure ?? {};
+  const others = (failure?.details.instead ?? []) as readonly OtherCall[];
+  return html`<div class="error" role="alert">
+    <p>
+      ${failure && html`<code>${failure.code}</code> `}${param && html`<span class="quiet">at <code>${param}</code></span> `}
+    </p>
+    <p>${message}</p>
+    ${
+      fix.length > 0 &&
+      html`<ul>${fix.map((one) => html`<li>${fixView(one)}</li>`)}</ul>
+        ${onFix && html`<p><${Button} onClick=${() => onFix(fix)}>Apply<//></p>`}`
+    }
+    ${others.length > 0 && html`<ul>${others.map((one) => html`<li>${insteadView(one, onInstead)}</li>`)}</ul>`}
+    ${suggest.length > 0 && html`<p>Did you mean ${suggest.join(', ')}?</p>`}
+    <p class="error-more">
+      ${onRetry && html`<${Button} onClick=${onRetry}>Try again<//>`}
+      ${docUrl && html`<a href=${docUrl} target="_blank" rel="noopener">About this error</a>`}
+      ${requestId && html`<span class="quiet">Request <${Copy} text=${requestId} /></span>`}
+    </p>
+  </div>`;
+}
+
+/** An alternative, with a button that takes it over. A job opens its own form. */
+function insteadView(instead: OtherCall, onInstead: ErrorBoxProps['onInstead']): View {
+  const { parameters, job, ...others } = instead;
+  if (job !== undefined) {
+    const address = `/console/jobs/new?${new URLSearchParams({ job: JSON.stringify(job) })}`;
+    return html`<a href=${address}>Do it as a job</a>, which has no deadline.`;
+  }
+  return html`Instead: <code>${JSON.stringify(parameters ?? others)}</code>
+    ${onInstead && html` <${Button} kind="link" onClick=${() => onInstead(instead)}>Apply<//>`}`;
+}
+
+/** One change to a refused call, as a sentence. */
+export function fixView({ param, rename, replace, add, remove }: Fix): View {
+  const name = html`<code>${param}</code>`;
+  const value = (given: unknown) => html`<code>${JSON.stringify(given)}</code>`;
+  if (rename !== undefined) return html`Write ${html`<code>${rename}</code>`} in the place of ${name}.`;
+  if (replace !== undefined) return html`Set ${name} to ${value(replace)}.`;
+  if (add !== undefined) return html`Add ${name} with ${value(add)}.`;
+  return remove === undefined ? name : html`Remove ${name}.`;
+}
+
+/**
+ * A progress bar. It appears after a second.
+ * @param value 0 to 1. Absent: unknown.
+ */
+export function Progress({ value, label = 'Working' }: { value?: number; label?: string }) {
+  const [isShown, setIsShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsShown(true), SLOW_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return html`<div class="progress">
+    ${
+      isShown &&
+      html`<progress max="1" value=${value} aria-label=${label}></progress><span class="quiet">${label}</span>`
+    }
+  </div>`;
+}
+
+/**
+ * A placeholder for data that is being read.
+ * @param rows about how many rows it will have.
+ */
+export function Waiting({ rows = 6 }: { rows?: number }) {
+  return html`<div class="waiting" role="status">
+    <span class="unseen">Loading</span>
+    ${Array.from({ length: rows }, (_, index) => html`<div key=${index}></div>`)}
+  </div>`;
 }

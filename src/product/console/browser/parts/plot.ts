@@ -1,6 +1,6 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../html.ts';
-import type { LivePlot, PlotProps, Series } from './plot-props.ts';
-import { ErrorBox } from './states.ts';
+import { ErrorBox } from './page.ts';
+import type { LivePlot, PlotProps, Series } from './plot-drawing.ts';
 import { countText, timeText } from './values.ts';
 
 const HEIGHT_PX = 180;

@@ -1,6 +1,6 @@
 import { html, type RefObject, useEffect, useRef, useState, type View } from '../html.ts';
 import { navigate } from '../router.ts';
-import { Empty, ErrorBox, Waiting } from './states.ts';
+import { Empty, ErrorBox, Waiting } from './page.ts';
 
 export interface Column<Row> {
   /** Distinguishes it from the others. */

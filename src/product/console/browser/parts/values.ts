@@ -1,5 +1,6 @@
 import { lazy } from '../../../../platform/http/lazy.ts';
 import { html, useState, type View } from '../html.ts';
+import { Tabs } from './controls.ts';
 
 const COPIED_MS = 1_500;
 const THIS_YEAR: Intl.DateTimeFormatOptions = {
@@ -152,4 +153,76 @@ export function Status({ status, tone }: { status: string; tone?: Tone }) {
   const word = status.toLowerCase();
   const shown = tone ?? TONES.find(([, words]) => words.test(word))?.[0] ?? 'quiet';
   return html`<span class=${`status ${shown}`}>${word.replaceAll('_', ' ')}</span>`;
+}
+
+export interface CodeSample {
+  label: string;
+  code: string;
+}
+
+/** The same code in several languages, one at a time, with a button that copies it. */
+export function Code({ samples, label = 'Language' }: { samples: readonly CodeSample[]; label?: string }) {
+  const [chosen, setChosen] = useState(samples[0]?.label ?? '');
+  const shown = samples.find((sample) => sample.label === chosen) ?? samples[0];
+  if (shown === undefined) return null;
+  return html`<div class="code">
+    <div class="code-head">
+      <${Tabs}
+        label=${label}
+        choices=${samples.map((sample) => ({ name: sample.label, label: sample.label }))}
+        current=${shown.label}
+        onChoose=${setChosen}
+      />
+      <${Copy} text=${shown.code} label="Copy" />
+    </div>
+    <pre tabindex="0" role="group" aria-label=${shown.label}><code>${shown.code}</code></pre>
+  </div>`;
+}
+
+/**
+ * The parts of a call's time, as a bar and as a list.
+ * @param timing milliseconds by part, with `total`.
+ */
+export function TimingBar({ timing }: { timing: Readonly<Record<string, number>> }) {
+  const { total = 0, ...parts } = timing;
+  const known = Object.entries(parts).filter(([, ms]) => ms > 0);
+  const rest = total - known.reduce((sum, [, ms]) => sum + ms, 0);
+  const shown = rest > 0.1 ? [...known, ['other', rest] as const] : known;
+  return html`<div class="timing">
+    <div class="timing-bar" aria-hidden="true">
+      ${shown.map(
+        ([name, ms]) =>
+          html`<span key=${name} class=${`part-${name}`} style=${{ flexGrow: String(ms) }} title=${name}></span>`,
+      )}
+    </div>
+    <ul>
+      ${shown.map(
+        ([name, ms]) =>
+          html`<li key=${name}>
+            <span class=${`dot part-${name}`} aria-hidden="true"></span>${name}
+            <span class="figure">${msText(ms)}</span>
+          </li>`,
+      )}
+    </ul>
+  </div>`;
+}
+
+export interface Happening {
+  at: string | number | null;
+  title: View;
+  tone?: Tone;
+  /** More about it, below the title. */
+  view?: View;
+}
+
+/** Events, one below the other, in the given order. */
+export function Timeline({ entries }: { entries: readonly Happening[] }) {
+  return html`<ol class="timeline">
+    ${entries.map(
+      ({ at, title, tone = 'quiet', view }, index) => html`<li key=${index} class=${tone}>
+        <div class="timeline-head"><span>${title}</span><${Time} at=${at} /></div>
+        ${view}
+      </li>`,
+    )}
+  </ol>`;
 }

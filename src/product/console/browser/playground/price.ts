@@ -4,8 +4,7 @@ import { useReading } from '../parts/reading.ts';
 import { countText } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
 import { api } from '../session.ts';
-import { jobRequestOf } from './job-request.ts';
-import type { PlaygroundWork } from './work.ts';
+import { jobRequestOf, type PlaygroundWork } from './work.ts';
 
 /** What a run costs, as a dry run says. */
 interface Price {

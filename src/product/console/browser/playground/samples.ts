@@ -1,10 +1,9 @@
 import type { OpDefinition } from '../../../../client/schema.ts';
 import { type SampleCall, samplesOfCall } from '../../../reference/call.ts';
 import { commandLineSample, commandLineText } from '../../../reference/command-line.ts';
-import type { CodeSample } from '../parts/code.ts';
+import type { CodeSample } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
-import { jobRequestOf } from './job-request.ts';
-import { needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
+import { jobRequestOf, needsPicture, type PlaygroundWork, type WorkStep } from './work.ts';
 
 const PHOTO = 'photo.jpg';
 const PHOTO_BODY = { file: PHOTO, type: 'image/jpeg' };

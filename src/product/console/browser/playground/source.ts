@@ -1,7 +1,6 @@
 import { html, useEffect, useRef, useState } from '../html.ts';
-import { Button } from '../parts/button.ts';
-import { useObjectUrl } from '../parts/object-url.ts';
-import { readSize } from '../parts/picture-size.ts';
+import { Button } from '../parts/controls.ts';
+import { readSize, useObjectUrl } from '../parts/pictures.ts';
 import { bytesText } from '../parts/values.ts';
 
 /** The picture that the reader works on. */

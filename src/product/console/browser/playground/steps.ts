@@ -1,9 +1,6 @@
 import type { OpDefinition, OpParameter } from '../../../../client/schema.ts';
 import { html, useState, type View } from '../html.ts';
-import { Button } from '../parts/button.ts';
-import { Field, Form } from '../parts/form.ts';
-import type { FormValues } from '../parts/form-values.ts';
-import { takesText } from '../parts/handlers.ts';
+import { Button, Field, Form, type FormValues, takesText } from '../parts/controls.ts';
 import { isStep, type WorkOutput, type WorkStep } from './work.ts';
 
 type OpDefinitions = ReadonlyMap<string, OpDefinition>;

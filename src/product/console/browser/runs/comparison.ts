@@ -1,14 +1,12 @@
 import { html, useState, type View } from '../html.ts';
 import { readReport } from '../operator.ts';
-import { takesText } from '../parts/handlers.ts';
-import { Page, Section } from '../parts/page.ts';
+import { takesText } from '../parts/controls.ts';
+import { ErrorBox, Page, Progress, Section } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
-import { ErrorBox, Progress } from '../parts/states.ts';
 import { Copy, countText, Time } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 import { Curves } from './curves.ts';
-import { type Figure, isBetter, type RunFigures, readFigures } from './figures.ts';
-import type { Run } from './run.ts';
+import { type Figure, isBetter, readFigures, type Run, type RunFigures } from './reports.ts';
 
 /** A bench run with the letter by which tables name it. */
 interface Lettered {

@@ -1,6 +1,6 @@
 import { html } from '../html.ts';
 import { msText } from '../parts/values.ts';
-import type { CaseFigures } from './figures.ts';
+import type { CaseFigures } from './reports.ts';
 
 /** One line of the plot. */
 export interface Curve {

@@ -1,25 +1,17 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
-import { html, useState } from '../html.ts';
-import { Button } from '../parts/button.ts';
-import { confirmed } from '../parts/dialog.ts';
-import { errorAt, Field, Form } from '../parts/form.ts';
-import type { FormValues } from '../parts/form-values.ts';
-import { takesText } from '../parts/handlers.ts';
-import { useKey } from '../parts/keys.ts';
+import { variableNamesIn } from '../../../templates/placeholders.ts';
+import { html, useEffect, useState } from '../html.ts';
+import { Button, errorAt, Field, Form, type FormValues, Tabs, takesText } from '../parts/controls.ts';
 import { mended } from '../parts/mending.ts';
-import { Page, Section } from '../parts/page.ts';
+import { confirmed, toast, useKey } from '../parts/overlays.ts';
+import { ErrorBox, Page, Section } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
-import { ErrorBox } from '../parts/states.ts';
-import { Tabs } from '../parts/tabs.ts';
-import { toast } from '../parts/toast.ts';
 import { Id } from '../parts/values.ts';
 import { navigate } from '../router.ts';
 import { api } from '../session.ts';
-import { Preview } from './preview.ts';
 import { parametersOf, rowFor, rowOf, type TemplateVariable } from './row.ts';
-import { useUnsaved } from './unsaved.ts';
-import { variablesIn } from './variables.ts';
+import { Preview } from './template-preview.ts';
 
 interface TemplateEditorProps {
   /** The template to edit; absent for a new one. */
@@ -200,4 +192,26 @@ function draftOf({
 function nameFor(name: string, template: TemplateData | undefined): string {
   if (name === '') return 'Untitled';
   return template !== undefined && name === template.name ? `My ${name.toLowerCase()}` : name;
+}
+
+/** The variables of a template while it is edited: those of its placeholders, which stay optional if they were. */
+export function variablesIn(
+  html: string,
+  css: string,
+  before: readonly TemplateVariable[],
+): TemplateVariable[] {
+  const known = new Map(
+    before.map((variable) => [typeof variable === 'string' ? variable : variable.name, variable]),
+  );
+  return variableNamesIn(html, css).map((name) => known.get(name) ?? name);
+}
+
+/** Asks readers for confirmation before they leave a page with unsaved changes. */
+export function useUnsaved(isUnsaved: boolean): void {
+  useEffect(() => {
+    if (!isUnsaved) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', ask);
+    return () => removeEventListener('beforeunload', ask);
+  }, [isUnsaved]);
 }

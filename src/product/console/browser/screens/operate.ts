@@ -1,19 +1,13 @@
 import { html, useRef, useState, type View } from '../html.ts';
-import { Controls, changeSetting, drain } from '../operate/controls.ts';
-import { Doctor } from '../operate/findings.ts';
-import { OperatorOnly } from '../operate/gate.ts';
-import { Plots } from '../operate/plots.ts';
-import { Processes, Roles } from '../operate/processes.ts';
+import { changeSetting, Controls, Doctor, drain } from '../operate/controls.ts';
+import { Plots, Processes, Roles } from '../operate/host.ts';
 import { type Host, joined, knownUntil, type ShownState, type Verdict } from '../operate/state.ts';
-import { callOperator, endOperatorSession } from '../operator.ts';
-import { Button } from '../parts/button.ts';
-import { confirmed } from '../parts/dialog.ts';
-import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
+import { callOperator, endOperatorSession, OperatorOnly } from '../operator.ts';
+import { Button, Tabs } from '../parts/controls.ts';
+import { confirmed } from '../parts/overlays.ts';
+import { ErrorBox, Facts, Page, Section, UnreadPage } from '../parts/page.ts';
 import { useAction, usePoll } from '../parts/reading.ts';
-import { ErrorBox } from '../parts/states.ts';
-import { Tabs } from '../parts/tabs.ts';
-import { Timeline } from '../parts/timeline.ts';
-import { bytesText } from '../parts/values.ts';
+import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;

@@ -1,28 +1,17 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, TemplateSummary } from '../../../../client/schema.ts';
-import { html, useEffect, useMemo, useRef, useState, type View } from '../html.ts';
-import { loadedLater } from '../loaded.ts';
-import { Button } from '../parts/button.ts';
-import { Code } from '../parts/code.ts';
-import { Field, Form } from '../parts/form.ts';
-import type { FormValues } from '../parts/form-values.ts';
-import { useKey } from '../parts/keys.ts';
+import { html, loadedLater, useEffect, useMemo, useRef, useState, type View } from '../html.ts';
+import { Button, Field, Form, type FormValues } from '../parts/controls.ts';
 import type { OtherCall } from '../parts/mending.ts';
-import { Page, Section, Unread } from '../parts/page.ts';
+import { useKey } from '../parts/overlays.ts';
+import { Empty, ErrorBox, Page, Progress, Section, Unread } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox, Progress } from '../parts/states.ts';
+import { Code } from '../parts/values.ts';
 import type { RunOutcome } from '../playground/run.ts';
 import { samplesFor } from '../playground/samples.ts';
 import { loadSourcePicture, SourcePicker, type SourcePicture } from '../playground/source.ts';
 import { OutputList, StepList } from '../playground/steps.ts';
-import {
-  fieldsOf,
-  needsPicture,
-  type PlaygroundWork,
-  WORK_FIELDS,
-  workIn,
-  workOf,
-} from '../playground/work.ts';
+import { fieldsOf, needsPicture, type PlaygroundWork, WORK_FIELDS, workIn, workOf } from '../playground/work.ts';
 import { useQuery } from '../router.ts';
 import { parametersOf } from '../saved/row.ts';
 import { api } from '../session.ts';

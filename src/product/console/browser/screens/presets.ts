@@ -1,20 +1,14 @@
 import type { PresetData } from '../../../../client/schema.ts';
 import { h, html, useState } from '../html.ts';
-import { Button } from '../parts/button.ts';
-import { confirmed } from '../parts/dialog.ts';
-import { Filters } from '../parts/filters.ts';
-import { takesText } from '../parts/handlers.ts';
-import { Facts, Page, Section, UnreadPage } from '../parts/page.ts';
+import { Button, takesText } from '../parts/controls.ts';
+import { Filters, savedListFilters } from '../parts/lists.ts';
+import { confirmed, toast } from '../parts/overlays.ts';
+import { Empty, ErrorBox, Facts, Page, Section, UnreadPage } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
-import { toast } from '../parts/toast.ts';
 import { Copy, Id, Status, Time } from '../parts/values.ts';
-import { addressOf, navigate, useQuery } from '../router.ts';
-import { savedListFilters } from '../saved/list-fields.ts';
-import { PresetEditor } from '../saved/preset-editor.ts';
-import { StepCards } from '../saved/step-cards.ts';
-import type { ScreenProps } from '../screen.ts';
+import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
+import { PresetEditor, StepCards } from '../saved/preset-steps.ts';
 import { api } from '../session.ts';
 
 /** The screen of presets: their list, and one with its versions side by side. */

@@ -1,18 +1,14 @@
 import { html, useState } from '../html.ts';
-import { OperatorOnly } from '../operate/gate.ts';
-import { callOperator } from '../operator.ts';
-import { Button } from '../parts/button.ts';
-import { timeColumn } from '../parts/columns.ts';
-import { type FilterField, Filters } from '../parts/filters.ts';
-import { Page, UnreadPage } from '../parts/page.ts';
+import { callOperator, OperatorOnly } from '../operator.ts';
+import { Button } from '../parts/controls.ts';
+import { type FilterField, Filters, timeColumn } from '../parts/lists.ts';
+import { Empty, Page, UnreadPage } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
-import { Empty } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, Status } from '../parts/values.ts';
-import { addressOf, navigate, useQuery } from '../router.ts';
+import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
 import { Comparison, MAX_COMPARED } from '../runs/comparison.ts';
-import type { Run, Runs } from '../runs/run.ts';
-import type { ScreenProps } from '../screen.ts';
+import type { Run, Runs } from '../runs/reports.ts';
 
 const PATH = '/console/runs';
 const KINDS = ['load', 'comparison', 'capacity', 'tune', 'table'];

@@ -1,17 +1,13 @@
 import type { TemplateSummary } from '../../../../client/schema.ts';
 import { h, html } from '../html.ts';
-import { idColumn, timeColumn } from '../parts/columns.ts';
-import { Filters } from '../parts/filters.ts';
-import { Page, UnreadPage } from '../parts/page.ts';
+import { Filters, idColumn, savedListFilters, timeColumn } from '../parts/lists.ts';
+import { Empty, Page, UnreadPage } from '../parts/page.ts';
 import { usePages, useReading } from '../parts/reading.ts';
-import { Empty } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
-import { useQuery } from '../router.ts';
-import { savedListFilters } from '../saved/list-fields.ts';
+import { type ScreenProps, useQuery } from '../router.ts';
 import { TemplateEditor } from '../saved/template-editor.ts';
 import { TemplateVersions } from '../saved/template-versions.ts';
-import type { ScreenProps } from '../screen.ts';
 import { api } from '../session.ts';
 
 /** The screen of templates: their list, an editor, and versions side by side. */

@@ -1,12 +1,15 @@
-import { html } from '../html.ts';
-import { Page } from '../parts/page.ts';
-import { Tabs } from '../parts/tabs.ts';
-import { useQuery } from '../router.ts';
-import type { ScreenProps } from '../screen.ts';
-import { Keys } from './usage/keys.ts';
-import { Ledger } from './usage/ledger.ts';
-import { Sessions } from './usage/sessions.ts';
-import { UsageOfWindow } from './usage/window.ts';
+import type { Account, LedgerEntry, Usage } from '../../../../client/schema.ts';
+import { html, useMemo, type View } from '../html.ts';
+import { Tabs } from '../parts/controls.ts';
+import { countColumn, Filters, timeColumn } from '../parts/lists.ts';
+import { Empty, ErrorBox, Facts, Page, Section, Waiting } from '../parts/page.ts';
+import { Plot } from '../parts/plot.ts';
+import { usePages, useReading } from '../parts/reading.ts';
+import { type Column, Table } from '../parts/table.ts';
+import { Count, countText, Id, Status, Time } from '../parts/values.ts';
+import { type ScreenProps, useQuery } from '../router.ts';
+import { api } from '../session.ts';
+import { Keys, Sessions } from './usage/credentials.ts';
 
 const VIEWS = [
   { name: 'usage', label: 'Usage' },
@@ -25,4 +28,234 @@ export function Screen(_: ScreenProps) {
     ${view === 'keys' && html`<${Keys} />`}
     ${view === 'sessions' && html`<${Sessions} />`}
   <//>`;
+}
+
+type Bucket = Usage['groups'][number];
+
+const DAY_MS = 86_400_000;
+const SPANS = [
+  { value: '30', label: '30 days' },
+  { value: '7', label: '7 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: 'a year' },
+];
+
+/** The usage of a time window: a plot by day, tables by op and by key, and what is left of the allowance. */
+export function UsageOfWindow() {
+  const [filters, setFilters] = useQuery({ days: '30', from: '', to: '' });
+  const { days, from, to } = filters;
+  const window = useMemo(() => windowOf(days, from, to), [days, from, to]);
+  const account = useReading((signal) => api.request('GET', '/account', { signal }), []);
+  const { data, error, reload, isLoading } = useReading(
+    async (signal) => {
+      const by = (groupBy: 'day' | 'op' | 'key') => api.usage.read({ ...window, groupBy }, { signal });
+      const [byDay, byOp, byKey] = await Promise.all([by('day'), by('op'), by('key')]);
+      return { byDay, byOp, byKey };
+    },
+    [window],
+  );
+  return html`
+    ${account.data && html`<${Allowances} account=${account.data} />`}
+    <${Filters} fields=${FIELDS} values=${filters} onChange=${setFilters} />
+    <${ErrorBox} error=${error} onRetry=${reload} />
+    ${data === undefined && isLoading && html`<${Waiting} />`}
+    ${data && html`<${Figures} ...${data} />`}
+  `;
+}
+
+const FIELDS = [
+  { name: 'days', label: 'The last', kind: 'choice', choices: SPANS },
+  { name: 'from', label: 'or from', kind: 'instant' },
+  { name: 'to', label: 'to', kind: 'instant' },
+] as const;
+
+function windowOf(days: string, from: string, to: string): { from: string; to?: string } {
+  const end = to === '' ? Date.now() : Date.parse(to);
+  const start = from === '' ? new Date(end - Number(days) * DAY_MS).toISOString() : from;
+  return { from: start, ...(to !== '' && { to }) };
+}
+
+function Allowances({ account: { credits, processing, assets, plan } }: { account: Account }) {
+  const of = (used: number, limit: number) =>
+    `${countText(used)}${limit < 0 ? '' : ` of ${countText(limit)}`}`;
+  return html`<div class="allowances">
+    <${Allowance} label="Runs of this month" used=${processing.used} limit=${processing.limit}>
+      ${of(processing.used, processing.limit)}
+    <//>
+    <${Allowance} label="Stored assets" used=${assets.stored} limit=${assets.limit}>
+      ${of(assets.stored, assets.limit)}
+    <//>
+    <${Facts}
+      of=${[
+        ['Plan', plan],
+        ['Balance', html`<${Count} value=${credits.balance} />`],
+        ['Held by running jobs', credits.held > 0 ? html`<${Count} value=${credits.held} />` : undefined],
+        ['The month ends', html`<${Time} at=${processing.periodEnd} />`],
+      ]}
+    />
+  </div>`;
+}
+
+function Figures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey: Usage }) {
+  const keys = useReading((signal) => api.request('GET', '/api-keys', { signal }).catch(() => []), []);
+  const plots = useMemo(() => seriesOf(byDay), [byDay]);
+  const names = new Map(keys.data?.map(({ id, name, hint }) => [id, name || hint]));
+  const { total } = byDay;
+  if (byDay.groups.length === 0)
+    return html`<${Empty} title="Nothing was done in this time" text="Calls that count and jobs are shown here, by day." />`;
+  return html`
+    <${Facts}
+      of=${[
+        ['Calls that counted', html`<${Count} value=${total.sync} />`],
+        ['Items of jobs', html`<${Count} value=${total.items} />`],
+        ['Jobs', html`<${Count} value=${total.jobs} />`],
+        ['Credits of jobs', html`<${Count} value=${total.credits} />`],
+        ['Counted until', html`<${Time} at=${byDay.asOf} />`],
+      ]}
+    />
+    <${Section} title="Runs by day (UTC)">
+      <${Plot} label="Calls and items" times=${plots.times} series=${plots.runs} isStacked />
+    <//>
+    ${
+      total.credits > 0 &&
+      html`<${Section} title="Credits by day (UTC)">
+        <${Plot} label="Credits" times=${plots.times} series=${plots.credits} />
+      <//>`
+    }
+    <${Section} title="By op"><${Buckets} label="Usage by op" title="Op" buckets=${byOp.groups} /><//>
+    <${Section} title="By key">
+      <${Buckets}
+        label="Usage by key"
+        title="Key"
+        buckets=${byKey.groups}
+        nameOf=${(id: string) => names.get(id) ?? (id === 'console' ? 'console sessions' : id)}
+      />
+    <//>
+  `;
+}
+
+interface BucketsProps {
+  label: string;
+  title: string;
+  buckets: readonly Bucket[];
+  nameOf?: (key: string) => string;
+}
+
+function Buckets({ label, title, buckets, nameOf = (key) => key }: BucketsProps) {
+  const number = (name: 'sync' | 'items' | 'jobs' | 'credits', heading: string) => ({
+    name,
+    title: heading,
+    isNumber: true,
+    width: '7em',
+    isWide: name === 'jobs' || name === 'credits',
+    of: (bucket: Bucket) => html`<${Count} value=${bucket[name]} />`,
+  });
+  const runsOf = ({ sync, items }: Bucket) => sync + items;
+  return html`<${Table}
+    label=${label}
+    columns=${[
+      { name: 'key', title, of: ({ key }: Bucket) => html`<span title=${key}>${nameOf(key)}</span>` },
+      number('sync', 'Calls'),
+      number('items', 'Items'),
+      number('jobs', 'Jobs'),
+      number('credits', 'Credits'),
+    ]}
+    rows=${[...buckets].sort((one, other) => runsOf(other) - runsOf(one))}
+    keyOf=${({ key }: Bucket) => key}
+  />`;
+}
+
+/** One value per day of the window, even for days without usage. */
+function seriesOf({ from, to, groups }: Usage) {
+  const byDay = new Map(groups.map((bucket) => [bucket.key, bucket]));
+  const times: number[] = [];
+  const first = Math.floor(Date.parse(from) / DAY_MS) * DAY_MS;
+  for (let at = first; at < Date.parse(to); at += DAY_MS) times.push(at / 1_000);
+  const of = (name: 'sync' | 'items' | 'credits') =>
+    times.map((at) => byDay.get(new Date(at * 1_000).toISOString().slice(0, 10))?.[name] ?? 0);
+  return {
+    times,
+    runs: [
+      { label: 'Calls', values: of('sync') },
+      { label: 'Items of jobs', values: of('items') },
+    ],
+    credits: [{ label: 'Credits', values: of('credits') }],
+  };
+}
+
+/**
+ * A bar that shows how much of a limit is used.
+ * @param limit -1 if there is none.
+ */
+export function Allowance({ label, used, limit, children }: AllowanceProps) {
+  const share = limit > 0 ? Math.min(1, used / limit) : 0;
+  return html`<div class="allowance">
+    <div class="allowance-head"><span>${label}</span><span class="figure">${children}</span></div>
+    ${limit >= 0 && html`<meter min="0" max="1" high="0.9" value=${share} aria-label=${label}></meter>`}
+  </div>`;
+}
+
+interface AllowanceProps {
+  label: string;
+  used: number;
+  limit: number;
+  children?: View;
+}
+
+/** The balance, and each movement of it. */
+export function Ledger() {
+  const credits = useReading((signal) => api.usage.credits({ signal }), []);
+  const list = usePages<LedgerEntry>((signal) => api.usage.ledger({ signal }), []);
+  return html`
+    ${
+      credits.data &&
+      html`<${Facts}
+        of=${[
+          ['Balance', html`<${Count} value=${credits.data.balance} />`],
+          ['Held by running jobs', html`<${Count} value=${credits.data.held} />`],
+          ['Available', html`<${Count} value=${credits.data.available} />`],
+        ]}
+      />`
+    }
+    <${ErrorBox} error=${credits.error} onRetry=${credits.reload} />
+    <${Table}
+      label="Movements of credits"
+      columns=${COLUMNS}
+      ...${list}
+      keyOf=${({ id }: LedgerEntry) => id}
+      empty=${html`<${Empty} title="No movements yet" text="Jobs of models are charged in credits; the operator grants them." />`}
+    />
+  `;
+}
+
+const TONES: Readonly<Record<string, string>> = { grant: 'good', charge: 'quiet', overage: 'warn' };
+
+const COLUMNS: readonly Column<LedgerEntry>[] = [
+  {
+    name: 'type',
+    title: 'Movement',
+    width: '8.5em',
+    of: ({ type }) => html`<${Status} status=${type} tone=${TONES[type] ?? 'quiet'} />`,
+  },
+  {
+    name: 'credits',
+    title: 'Credits',
+    isNumber: true,
+    width: '8.5em',
+    of: ({ credits, held }) => html`<span class="figure">${signed(credits || held)}</span>`,
+  },
+  countColumn('balanceAfter', 'Balance after', { width: '11em' }),
+  { name: 'note', title: 'Note', isWide: true, of: ({ note }) => note },
+  {
+    name: 'job',
+    title: 'Job',
+    isWide: true,
+    width: '13em',
+    of: ({ jobId }) => jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`,
+  },
+  timeColumn('createdAt', 'At', { isWide: false }),
+];
+
+function signed(value: number): string {
+  return `${value > 0 ? '+' : value < 0 ? '−' : ''}${countText(Math.abs(value))}`;
 }

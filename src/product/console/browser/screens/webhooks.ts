@@ -1,23 +1,18 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { WebhookEndpoint } from '../../../../client/schema.ts';
 import { html, useState } from '../html.ts';
-import { Button } from '../parts/button.ts';
-import { countColumn, idColumn, timeColumn } from '../parts/columns.ts';
-import { Dialog } from '../parts/dialog.ts';
-import { errorAt, Field } from '../parts/form.ts';
-import { submits, takesText } from '../parts/handlers.ts';
+import { Button, errorAt, Field, submits, takesText } from '../parts/controls.ts';
+import { countColumn, idColumn, timeColumn } from '../parts/lists.ts';
 import { mended } from '../parts/mending.ts';
-import { Page } from '../parts/page.ts';
+import { Dialog } from '../parts/overlays.ts';
+import { Empty, ErrorBox, Page } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
-import { Empty, ErrorBox } from '../parts/states.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
-import { navigate } from '../router.ts';
-import type { ScreenProps } from '../screen.ts';
+import { navigate, type ScreenProps } from '../router.ts';
 import { api } from '../session.ts';
 import { DeliveryPage } from './webhooks/delivery.ts';
-import { EndpointPage } from './webhooks/endpoint.ts';
-import { EVENTS, Secret, WEBHOOKS_PATH, type WebhookEvent } from './webhooks/secret.ts';
+import { EndpointPage, EVENTS, Secret, type WebhookEvent, WEBHOOKS_PATH } from './webhooks/endpoint.ts';
 
 /** The screen of webhook endpoints, of one endpoint with its deliveries, or of one delivery. */
 export function Screen({ rest }: ScreenProps) {

@@ -1,18 +1,15 @@
-import type { Asset } from '../../../../../client/schema.ts';
+import type { Asset, ListedAsset } from '../../../../../client/schema.ts';
 import { html } from '../../html.ts';
-import { Button } from '../../parts/button.ts';
-import { Code } from '../../parts/code.ts';
-import { confirmed } from '../../parts/dialog.ts';
-import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
+import { Button } from '../../parts/controls.ts';
+import { confirmed, toast } from '../../parts/overlays.ts';
+import { Empty, ErrorBox, Facts, Page, Section, UnreadPage, Waiting } from '../../parts/page.ts';
+import { Thumb } from '../../parts/pictures.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
-import { Empty, ErrorBox, Waiting } from '../../parts/states.ts';
-import { Thumb } from '../../parts/thumb.ts';
-import { toast } from '../../parts/toast.ts';
-import { Bytes, copyText, Id, Status, Time } from '../../parts/values.ts';
+import { Bytes, bytesText, Code, copyText, Id, shortId, Status, Time } from '../../parts/values.ts';
 import { addressOf, navigate } from '../../router.ts';
 import { api } from '../../session.ts';
-import { ASSETS_PATH } from './paths.ts';
-import { Tile } from './tile.ts';
+
+export const ASSETS_PATH = '/console/assets';
 
 const LINK_SECONDS = 3_600;
 
@@ -130,4 +127,48 @@ function Likes({ assetId }: { assetId: string }) {
     ${data && rows.length === 0 && html`<${Empty} title="No other asset looks like this one" />`}
     <ul class="tiles">${rows.map((asset) => html`<${Tile} key=${asset.id} asset=${asset} />`)}</ul>
   <//>`;
+}
+
+interface TileProps {
+  asset: ListedAsset;
+  isChosen?: boolean;
+  /** Without it, the asset cannot be chosen. */
+  onChoose?: (isChosen: boolean) => void;
+}
+
+/** An asset in a grid. Its colour fills its space until its picture is loaded. */
+export function Tile({ asset, isChosen = false, onChoose }: TileProps) {
+  const { id, name, status, image, distance } = asset;
+  const title = name ?? shortId(id);
+  const facts = image
+    ? `${image.width} × ${image.height}, ${image.format}, ${bytesText(image.bytes)}`
+    : status.toLowerCase();
+  return html`<li class=${isChosen ? 'tile chosen' : 'tile'}>
+    <a href=${`${ASSETS_PATH}/${id}`} title=${title}>
+      <span class="tile-picture" style=${image ? { backgroundColor: image.dominantColor } : {}}>
+        ${status === 'DONE' && html`<${Thumb} id=${id} edge=${256} />`}
+      </span>
+      <span class="tile-name">${title}</span>
+    </a>
+    <span class="quiet tile-facts">${facts}</span>
+    ${distance !== undefined && html`<span class="quiet tile-facts">${likeness(distance)}</span>`}
+    ${
+      onChoose &&
+      html`<input
+        type="checkbox"
+        class="tile-box"
+        aria-label=${`Choose ${title}`}
+        checked=${isChosen}
+        onChange=${(event: Event) => onChoose((event.target as HTMLInputElement).checked)}
+      />`
+    }
+  </li>`;
+}
+
+/**
+ * The likeness as text.
+ * @param distance number of bits in which the hashes of two pictures differ.
+ */
+function likeness(distance: number): string {
+  return distance === 0 ? 'looks the same' : `differs in ${distance} of 64 bits`;
 }

@@ -1,15 +1,10 @@
 import type { Fix } from '../../../../../client/errors.ts';
 import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
 import { html, useEffect, useMemo, useState } from '../../html.ts';
-import { Button } from '../../parts/button.ts';
-import { errorAt, Field, Form } from '../../parts/form.ts';
-import type { FormValues } from '../../parts/form-values.ts';
-import { takesText } from '../../parts/handlers.ts';
+import { Button, errorAt, Field, Form, type FormValues, Tabs, takesText } from '../../parts/controls.ts';
 import { mended } from '../../parts/mending.ts';
-import { Facts, Page, Section } from '../../parts/page.ts';
+import { ErrorBox, Facts, Page, Section, Waiting } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
-import { ErrorBox, Waiting } from '../../parts/states.ts';
-import { Tabs } from '../../parts/tabs.ts';
 import { Count, countText } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
 import { api } from '../../session.ts';

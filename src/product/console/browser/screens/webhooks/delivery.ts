@@ -1,14 +1,12 @@
 import { html } from '../../html.ts';
-import { Button } from '../../parts/button.ts';
-import { Code } from '../../parts/code.ts';
-import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
+import { Button } from '../../parts/controls.ts';
+import { toast } from '../../parts/overlays.ts';
+import { ErrorBox, Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAction, usePoll } from '../../parts/reading.ts';
-import { ErrorBox } from '../../parts/states.ts';
-import { toast } from '../../parts/toast.ts';
-import { Count, Id, Status, Time } from '../../parts/values.ts';
+import { Code, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate } from '../../router.ts';
 import { api } from '../../session.ts';
-import { WEBHOOKS_PATH } from './secret.ts';
+import { WEBHOOKS_PATH } from './endpoint.ts';
 
 const POLL_MS = 3_000;
 

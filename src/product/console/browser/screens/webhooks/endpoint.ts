@@ -2,23 +2,29 @@ import type { QueryOf } from '../../../../../client/calls.ts';
 import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
 import { useBulk } from '../../parts/bulk.ts';
-import { Button } from '../../parts/button.ts';
-import { countColumn, idColumn, statusColumn, timeColumn } from '../../parts/columns.ts';
-import { confirmed, Dialog } from '../../parts/dialog.ts';
-import { Field } from '../../parts/form.ts';
-import { takesText } from '../../parts/handlers.ts';
-import { Live } from '../../parts/live.ts';
-import { useLiveList } from '../../parts/live-list.ts';
-import { Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
+import { Button, Field, Tabs, takesText } from '../../parts/controls.ts';
+import { countColumn, idColumn, Live, statusColumn, timeColumn, useLiveList } from '../../parts/lists.ts';
+import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
+import { Empty, ErrorBox, Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
-import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { Tabs } from '../../parts/tabs.ts';
-import { toast } from '../../parts/toast.ts';
 import { Copy, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
 import { api } from '../../session.ts';
-import { Secret, WEBHOOKS_PATH } from './secret.ts';
+
+export const WEBHOOKS_PATH = '/console/webhooks';
+
+/** The events that an endpoint may ask for. */
+export const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'] as const;
+export type WebhookEvent = (typeof EVENTS)[number];
+
+/** Shows a secret, which no call returns again. */
+export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
+  return html`<${Dialog} title="Keep this secret" onClose=${onClose} closes="I have kept it">
+    <p>It signs what is sent to this endpoint, and is shown only now. Whoever has it can forge deliveries.</p>
+    <p class="secret"><${Copy} text=${secret} /></p>
+  <//>`;
+}
 
 const POLL_MS = 3_000;
 

@@ -1,34 +1,31 @@
 import type { Fix } from '../../../../../client/errors.ts';
-import type { ApiKey } from '../../../../../client/schema.ts';
+import type { ApiKey, Session } from '../../../../../client/schema.ts';
 import { html, useState } from '../../html.ts';
-import { Button } from '../../parts/button.ts';
-import { idColumn, timeColumn } from '../../parts/columns.ts';
-import { confirmed, Dialog } from '../../parts/dialog.ts';
-import { Field } from '../../parts/form.ts';
-import { submits, takesText } from '../../parts/handlers.ts';
+import { Button, Field, submits, takesText } from '../../parts/controls.ts';
+import { idColumn, timeColumn } from '../../parts/lists.ts';
 import { mended } from '../../parts/mending.ts';
+import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
+import { Empty, ErrorBox } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
-import { Empty, ErrorBox } from '../../parts/states.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { toast } from '../../parts/toast.ts';
-import { Copy, sinceText, Time } from '../../parts/values.ts';
+import { Copy, sinceText, Status, Time, timeText } from '../../parts/values.ts';
 import { addressOf } from '../../router.ts';
-import { api, useSession } from '../../session.ts';
+import { api, signOut, useSession } from '../../session.ts';
 
 /** The API keys: issued, shown with their last use, revoked. A caller with an API key sees none of them. */
 export function Keys() {
   const { kind } = useSession();
   if (kind === 'key') return html`<${ForSessions} what="keys" />`;
-  return html`<${List} />`;
+  return html`<${KeyList} />`;
 }
 
 /** What is shown to who signed in by a key. */
-export function ForSessions({ what }: { what: string }) {
+function ForSessions({ what }: { what: string }) {
   const text = `A key can neither list nor make ${what}. Sign out, and sign in with e-mail and password.`;
   return html`<${Empty} title="This takes a session" text=${text} />`;
 }
 
-function List() {
+function KeyList() {
   const { data, error, isLoading, reload } = useReading(
     (signal) => api.request('GET', '/api-keys', { signal }),
     [],
@@ -56,7 +53,7 @@ function List() {
     <${ErrorBox} error=${revoking.error} />
     <${Table}
       label="API keys"
-      columns=${columnsOf(revoke)}
+      columns=${keyColumns(revoke)}
       rows=${data ?? []}
       keyOf=${({ id }: ApiKey) => id}
       ...${{ isLoading, error, reload }}
@@ -66,7 +63,7 @@ function List() {
   `;
 }
 
-function columnsOf(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
+function keyColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
   return [
     {
       name: 'name',
@@ -130,4 +127,67 @@ function NewKey({ onClose, onAdded }: { onClose: () => void; onAdded: () => void
     </form>
     <${ErrorBox} error=${error} onFix=${(fix: readonly Fix[]) => setName(mended({ name }, fix).name)} />
   <//>`;
+}
+
+/** The sessions of this account, each with a button that ends it. */
+export function Sessions() {
+  const { kind } = useSession();
+  if (kind === 'key') return html`<${ForSessions} what="sessions" />`;
+  return html`<${SessionList} />`;
+}
+
+function SessionList() {
+  const { data, error, isLoading, reload } = useReading(
+    (signal) => api.request('GET', '/auth/sessions', { signal }),
+    [],
+  );
+  const ending = useAction();
+  const end = async ({ id, isCurrent, createdAt }: Session) => {
+    if (isCurrent) return void ending.act(signOut);
+    const isAgreed = await confirmed({
+      title: 'End this session?',
+      text: `Whoever signed in at ${timeText(createdAt)} has to sign in again.`,
+      act: 'End the session',
+      isDangerous: true,
+    });
+    if (!isAgreed) return;
+    const path = { sessionId: id };
+    const isDone = await ending.act(() => api.request('DELETE', '/auth/sessions/{sessionId}', { path }));
+    if (isDone) toast('The session is over.');
+    reload();
+  };
+  return html`
+    <div class="list-head"><span class="quiet">Sign-ins of the last 12 hours that are not over</span></div>
+    <${ErrorBox} error=${ending.error} />
+    <${Table}
+      label="Sessions"
+      columns=${sessionColumns(end)}
+      rows=${data ?? []}
+      keyOf=${({ id }: Session) => id}
+      ...${{ isLoading, error, reload }}
+    />
+  `;
+}
+
+function sessionColumns(end: (session: Session) => void): Column<Session>[] {
+  return [
+    {
+      name: 'which',
+      title: 'Session',
+      of: ({ isCurrent }) =>
+        isCurrent
+          ? html`<${Status} status="this one" tone="good" />`
+          : html`<span class="quiet">another one</span>`,
+    },
+    timeColumn('createdAt', 'Signed in', { isWide: false }),
+    timeColumn('expiresAt', 'Ends by itself'),
+    idColumn(),
+    {
+      name: 'end',
+      title: 'End',
+      width: '6.5em',
+      of: (session) =>
+        html`<${Button} kind="link" onClick=${() => end(session)}>${session.isCurrent ? 'Sign out' : 'End'}<//>`,
+    },
+  ];
 }

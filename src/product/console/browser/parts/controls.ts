@@ -1,8 +1,70 @@
 import { DarkroomError } from '../../../../client/errors.ts';
 import type { OpParameter } from '../../../../client/schema.ts';
-import { html, useEffect, useState, type View } from '../html.ts';
-import type { FormValues } from './form-values.ts';
-import { takesText } from './handlers.ts';
+import { html, useEffect, useId, useState, type View } from '../html.ts';
+
+interface ButtonProps {
+  kind?: 'plain' | 'primary' | 'danger' | 'link' | 'icon';
+  /** Whether it sends the form that it is in. */
+  submits?: boolean;
+  isBusy?: boolean;
+  isDisabled?: boolean;
+  /** Its name where its content is not text. */
+  label?: string;
+  onClick?: (event: MouseEvent) => void;
+  children?: View;
+}
+
+/** A button. While it is busy it cannot be pressed, and keeps its width. */
+export function Button({
+  kind = 'plain',
+  submits = false,
+  isBusy = false,
+  isDisabled = false,
+  label,
+  onClick,
+  children,
+}: ButtonProps) {
+  return html`<button
+    type=${submits ? 'submit' : 'button'}
+    class=${`button ${kind}${isBusy ? ' busy' : ''}`}
+    aria-label=${label}
+    title=${label}
+    aria-busy=${isBusy ? 'true' : undefined}
+    disabled=${isBusy || isDisabled}
+    onClick=${onClick}
+  >
+    ${children}
+  </button>`;
+}
+
+interface TabsProps {
+  label: string;
+  choices: readonly { name: string; label: View }[];
+  current: string;
+  onChoose: (name: string) => void;
+}
+
+/** Tabs for several views. The arrow keys move between them. */
+export function Tabs({ label, choices, current, onChoose }: TabsProps) {
+  const group = useId();
+  return html`<div class="tabs" role="radiogroup" aria-label=${label}>
+    ${choices.map(
+      (choice) => html`<label key=${choice.name} class=${choice.name === current ? 'current' : ''}>
+        <input
+          type="radio"
+          name=${group}
+          value=${choice.name}
+          checked=${choice.name === current}
+          onChange=${() => onChoose(choice.name)}
+        />
+        ${choice.label}
+      </label>`,
+    )}
+  </div>`;
+}
+
+/** What a form holds, by the names of its fields; one without a value is left out. */
+export type FormValues = Readonly<Record<string, unknown>>;
 
 interface FieldProps {
   label: View;
@@ -153,4 +215,17 @@ function read(text: string, type: string): unknown {
   } catch {
     return text;
   }
+}
+
+/** A handler that passes on the text of a field, or the value of a choice. */
+export function takesText(take: (text: string) => unknown): (event: Event) => void {
+  return ({ target }) => void take((target as HTMLInputElement).value);
+}
+
+/** A handler that handles the submit of a form, instead of the browser, with its fields. */
+export function submits(act: (fields: FormData) => unknown): (event: SubmitEvent) => void {
+  return (event) => {
+    event.preventDefault();
+    act(new FormData(event.target as HTMLFormElement));
+  };
 }

@@ -1,7 +1,7 @@
 import type { RenderRequest } from '../../../../client/schema.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
-import { useObjectUrl } from '../parts/object-url.ts';
-import { ErrorBox, Progress } from '../parts/states.ts';
+import { ErrorBox, Progress } from '../parts/page.ts';
+import { useObjectUrl } from '../parts/pictures.ts';
 import { api } from '../session.ts';
 
 interface PreviewProps {

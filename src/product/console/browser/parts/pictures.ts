@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from '../html.ts';
+import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
 import { api } from '../session.ts';
 
 interface ThumbProps {
@@ -83,4 +83,19 @@ async function turn(signal: AbortSignal): Promise<void> {
   asked -= 1;
   waiting.shift()?.();
   throw signal.reason;
+}
+
+/** An object URL for bytes in memory. It is revoked when the component is removed or the bytes change. */
+export function useObjectUrl(blob: Blob | undefined): string | undefined {
+  const url = useMemo(() => (blob === undefined ? undefined : URL.createObjectURL(blob)), [blob]);
+  useEffect(() => () => void (url !== undefined && URL.revokeObjectURL(url)), [url]);
+  return url;
+}
+
+/** The size of a picture according to the browser. */
+export async function readSize(blob: Blob): Promise<{ width: number; height: number }> {
+  const bitmap = await createImageBitmap(blob);
+  const { width, height } = bitmap;
+  bitmap.close();
+  return { width, height };
 }

@@ -1,0 +1,226 @@
+import type { Pages } from '../../../../client/answers.ts';
+import { html, useEffect, useMemo, useState } from '../html.ts';
+import { Button, takesText } from './controls.ts';
+import { useKey } from './overlays.ts';
+import { type PagedList, usePages, usePoll } from './reading.ts';
+import type { Column } from './table.ts';
+import { Count, Id, Status, Time } from './values.ts';
+
+export interface FilterField {
+  /** Its name among the values. */
+  name: string;
+  label: string;
+  /** The kind of filter. `/` moves to the `search` field; `instant` is a time in the reader's time zone. */
+  kind: 'search' | 'text' | 'choice' | 'instant';
+  /** The options of a choice. The first one means no filter. */
+  choices?: readonly { value: string; label: string }[];
+  placeholder?: string;
+}
+
+interface FiltersProps {
+  fields: readonly FilterField[];
+  values: Readonly<Record<string, string>>;
+  onChange: (change: Record<string, string>) => void;
+}
+
+/** Milliseconds that a typed filter waits for the next letter. */
+const TYPING_MS = 250;
+
+/** If there are more filters besides the first one, they are folded on phones. */
+const MAX_UNFOLDED = 2;
+
+/** The filters of a list. A typed filter takes effect shortly after the last letter. */
+export function Filters({ fields, values, onChange }: FiltersProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const controlOf = (field: FilterField) => {
+    const props = { key: field.name, field, value: values[field.name] ?? '', onChange };
+    if (field.kind === 'choice') return html`<${Choice} ...${props} />`;
+    return field.kind === 'instant' ? html`<${Instant} ...${props} />` : html`<${Typed} ...${props} />`;
+  };
+  const [first, ...others] = fields;
+  const times = others.filter(({ kind }) => kind === 'instant');
+  const folds = others.length > MAX_UNFOLDED;
+  const set = others.filter(({ name }) => (values[name] ?? '') !== '').length;
+  return html`<search class="filters">
+    ${first && controlOf(first)}
+    ${
+      folds &&
+      html`<button
+        type="button"
+        class="button filters-more"
+        aria-expanded=${isOpen ? 'true' : 'false'}
+        onClick=${() => setIsOpen(!isOpen)}
+      >
+        ${set > 0 ? `Filters: ${set} set` : 'Filters'} <span aria-hidden="true">${isOpen ? '▴' : '▾'}</span>
+      </button>`
+    }
+    <div class=${folds && !isOpen ? 'filters-others folded' : 'filters-others'}>
+      ${others.filter(({ kind }) => kind !== 'instant').map(controlOf)}
+      ${times.length > 0 && html`<div class="filters-times">${times.map(controlOf)}</div>`}
+    </div>
+  </search>`;
+}
+
+/** The filters that are set, in the form that the API takes. */
+export function withoutEmpty(filters: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+}
+
+interface FilterProps {
+  field: FilterField;
+  value: string;
+  onChange: (change: Record<string, string>) => void;
+}
+
+function Typed({ field: { name, label, kind, placeholder }, value, onChange }: FilterProps) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = setTimeout(() => onChange({ [name]: typed }), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return html`<label class=${kind}>
+    <span class="unseen">${label}</span>
+    <input
+      type="search"
+      data-search=${kind === 'search' ? '' : undefined}
+      placeholder=${placeholder ?? label}
+      value=${typed}
+      autocomplete="off"
+      spellcheck=${false}
+      onInput=${takesText(setTyped)}
+    />
+  </label>`;
+}
+
+function Choice({ field: { name, label, choices = [] }, value, onChange }: FilterProps) {
+  return html`<label class="choice">
+    <span>${label}</span>
+    <select value=${value} onChange=${takesText((text) => onChange({ [name]: text }))}>
+      ${choices.map((choice) => html`<option key=${choice.value} value=${choice.value}>${choice.label}</option>`)}
+    </select>
+  </label>`;
+}
+
+/** A filter by an instant. The address holds it in UTC, so that readers in other time zones see the same. */
+function Instant({ field: { name, label }, value, onChange }: FilterProps) {
+  const change = takesText((local) =>
+    onChange({ [name]: local === '' ? '' : new Date(local).toISOString() }),
+  );
+  return html`<label class="choice">
+    <span>${label}</span>
+    <input type="datetime-local" value=${localText(value)} onChange=${change} />
+  </label>`;
+}
+
+function localText(instant: string): string {
+  const date = new Date(instant);
+  if (instant === '' || Number.isNaN(date.getTime())) return '';
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  return local.replace(/:00$/, '');
+}
+
+/**
+ * The filters of a list of presets or templates, by the account or the service.
+ * @param search the label of the search field, which says what is searched.
+ */
+export function savedListFilters(search: string): readonly FilterField[] {
+  const choices = [
+    { value: '', label: 'all' },
+    { value: 'user', label: 'this account' },
+    { value: 'builtin', label: 'the service' },
+  ];
+  return [
+    { name: 'search', label: search, kind: 'search' },
+    { name: 'from', label: 'From', kind: 'choice', choices },
+  ];
+}
+
+/** The look of a column. It overrides the defaults of the columns that most tables have. */
+type ColumnLook = Partial<Pick<Column<never>, 'isNumber' | 'isWide' | 'width'>>;
+
+export function idColumn<Row extends { id: string }>(look: ColumnLook = {}): Column<Row> {
+  const of = ({ id }: Row) => html`<${Id} id=${id} />`;
+  return { name: 'id', title: 'Id', isWide: true, width: '13em', of, ...look };
+}
+
+/** @param name the field with the instant. */
+export function timeColumn<Row>(name: keyof Row & string, title: string, look: ColumnLook = {}): Column<Row> {
+  const of = (row: Row) => html`<${Time} at=${row[name]} />`;
+  return { name, title, isWide: true, width: '14em', of, ...look };
+}
+
+/** @param name the field with the number. */
+export function countColumn<Row>(
+  name: keyof Row & string,
+  title: string,
+  look: ColumnLook = {},
+): Column<Row> {
+  const of = (row: Row) => html`<${Count} value=${row[name]} />`;
+  return { name, title, isNumber: true, isWide: true, of, ...look };
+}
+
+export function statusColumn<Row extends { status: string }>(look: ColumnLook = {}): Column<Row> {
+  const of = ({ status }: Row) => html`<${Status} status=${status} />`;
+  return { name: 'status', title: 'Status', width: '9.5em', of, ...look };
+}
+
+interface LiveList<T> extends PagedList<T> {
+  isPaused: boolean;
+  setPaused(isPaused: boolean): void;
+  /** When the newest page was last read, in epoch milliseconds. */
+  readAt: number | undefined;
+}
+
+/**
+ * A list, newest first, whose first page is read repeatedly: new rows appear at the top, and known rows are updated.
+ * Further pages are read as the reader scrolls.
+ */
+export function useLiveList<T>(
+  open: (signal: AbortSignal) => Pages<T>,
+  deps: readonly unknown[],
+  { keyOf, everyMs }: { keyOf: (row: T) => string; everyMs: number },
+): LiveList<T> {
+  const list = usePages(open, deps);
+  const newest = usePoll((signal) => open(signal).first(), deps, everyMs);
+  const { isPaused, setPaused, readAt, data } = newest;
+  const rows = useMemo(() => withNewest(list.rows, data, keyOf), [list.rows, data]);
+  const reload = () => {
+    list.reload();
+    newest.reload();
+  };
+  const total = data?.meta.total ?? list.total;
+  return { ...list, rows, total, error: list.error ?? newest.error, reload, isPaused, setPaused, readAt };
+}
+
+/** The rows of the newest page, followed by the older rows of the list. */
+function withNewest<T>(
+  rows: readonly T[],
+  newest: { rows: readonly T[]; meta: { hasMore: boolean } } | undefined,
+  keyOf: (row: T) => string,
+): readonly T[] {
+  if (newest === undefined) return rows;
+  const last = newest.rows.at(-1);
+  if (last === undefined || !newest.meta.hasMore) return newest.rows;
+  const end = rows.findIndex((row) => keyOf(row) === keyOf(last));
+  if (end !== -1) return [...newest.rows, ...rows.slice(end + 1)];
+  const known = new Set(newest.rows.map(keyOf));
+  return [...newest.rows, ...rows.filter((row) => !known.has(keyOf(row)))];
+}
+
+interface LiveProps {
+  isPaused: boolean;
+  setPaused(isPaused: boolean): void;
+  readAt: number | undefined;
+}
+
+/** Shows whether a list is updated, and lets the reader pause the updates. */
+export function Live({ isPaused, setPaused, readAt }: LiveProps) {
+  useKey('p', 'hold the list, or follow again', () => setPaused(!isPaused));
+  return html`<span class="live">
+    <span class=${isPaused ? 'live-mark held' : 'live-mark'} aria-hidden="true"></span>
+    <span class="quiet">${isPaused ? html`As of <${Time} at=${readAt} />` : 'Live'}</span>
+    <${Button} kind="link" onClick=${() => setPaused(!isPaused)}>${isPaused ? 'Follow' : 'Pause'}<//>
+  </span>`;
+}

@@ -1,0 +1,181 @@
+import { html, Shared, useEffect, useRef, type View } from '../html.ts';
+import { Button } from './controls.ts';
+import type { Tone } from './values.ts';
+
+interface DialogProps {
+  title: string;
+  onClose: () => void;
+  /** Its buttons, beside the one that closes it. */
+  actions?: View;
+  /** The word of the button that closes it. */
+  closes?: string;
+  children?: View;
+}
+
+/** A dialog over the screen. The keyboard focus stays in it. Escape closes it and returns the focus. */
+export function Dialog({ title, onClose, actions, closes = 'Close', children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  const cancel = (event: Event) => {
+    event.preventDefault();
+    onClose();
+  };
+  return html`<dialog ref=${dialog} class="modal" aria-label=${title} onCancel=${cancel}>
+    <h2>${title}</h2>
+    <div class="modal-body">${children}</div>
+    <div class="modal-foot">
+      <${Button} onClick=${onClose}>${closes}<//>
+      ${actions}
+    </div>
+  </dialog>`;
+}
+
+interface DialogQuestion {
+  title: string;
+  text: View;
+  /** The text of the confirming button, which says what happens: `Delete 3 assets`. */
+  act: string;
+  /** Whether it cannot be undone. */
+  isDangerous?: boolean;
+}
+
+const asked = new Shared<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
+
+/** Asks the reader, and resolves with whether they agree. */
+export function confirmed(question: DialogQuestion): Promise<boolean> {
+  return new Promise((resolve) => {
+    asked.value?.answer(false);
+    asked.set({
+      ...question,
+      answer: (isAgreed) => {
+        asked.set(null);
+        resolve(isAgreed);
+      },
+    });
+  });
+}
+
+/** Draws the open question of `confirmed`. */
+export function Dialogs() {
+  const question = asked.use();
+  if (question === null) return null;
+  const { title, text, act, isDangerous = false, answer } = question;
+  return html`<${Dialog}
+    title=${title}
+    closes="Cancel"
+    onClose=${() => answer(false)}
+    actions=${html`<${Button} kind=${isDangerous ? 'danger' : 'primary'} onClick=${() => answer(true)}>${act}<//>`}
+  >
+    <p>${text}</p>
+  <//>`;
+}
+
+interface Toast {
+  id: number;
+  text: View;
+  tone: Tone;
+  undo?: (() => unknown) | undefined;
+}
+
+const SHOWN_MS = 5_000;
+/** How long a message with an undo button stays. The reader needs time to read it. */
+const UNDO_MS = 12_000;
+
+const shown = new Shared<readonly Toast[]>([]);
+let lastId = 0;
+
+/**
+ * Shows a message for some seconds.
+ * @param undo reverses what was done.
+ */
+export function toast(text: View, { tone = 'good', undo }: { tone?: Tone; undo?: () => unknown } = {}): void {
+  lastId += 1;
+  const id = lastId;
+  shown.set([...shown.value, { id, text, tone, undo }]);
+  setTimeout(() => remove(id), undo === undefined ? SHOWN_MS : UNDO_MS);
+}
+
+function remove(id: number): void {
+  shown.set(shown.value.filter((one) => one.id !== id));
+}
+
+/** Draws the messages of `toast`. */
+export function Toasts() {
+  const undone = ({ id, undo }: Toast) => {
+    remove(id);
+    void undo?.();
+  };
+  return html`<div class="toasts" role="status">
+    ${shown.use().map(
+      (one) => html`<div key=${one.id} class=${`toast ${one.tone}`}>
+        <span>${one.text}</span>
+        ${one.undo && html`<button type="button" class="button link" onClick=${() => undone(one)}>Undo</button>`}
+        <button type="button" class="button icon" aria-label="Dismiss" onClick=${() => remove(one.id)}>✕</button>
+      </div>`,
+    )}
+  </div>`;
+}
+
+interface KeyBinding {
+  key: string;
+  /** What it does, in a few words. */
+  does: string;
+  act: () => void;
+}
+
+const isHelpOpen = new Shared(false);
+/** The keys of the screen that is shown. */
+const ofScreen = new Set<KeyBinding>();
+
+/** Assigns a key to an action of this screen. `?` lists it. The key does nothing while somebody types. */
+export function useKey(key: string, does: string, act: () => void): void {
+  useEffect(() => {
+    const added = { key, does, act };
+    ofScreen.add(added);
+    return () => void ofScreen.delete(added);
+  });
+}
+
+/** Listens to the keys of the whole page: `/` moves to the search, `?` lists the keys. */
+export function startKeys(): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
+    if (isTyping(event) || document.querySelector('dialog[open]') !== null) return;
+    const own = [...ofScreen].find(({ key }) => key === event.key);
+    if (event.key === '/') document.querySelector<HTMLInputElement>('[data-search]')?.focus();
+    else if (event.key === '?') isHelpOpen.set(true);
+    else if (own !== undefined) own.act();
+    else return;
+    event.preventDefault();
+  });
+}
+
+/** The list of the keys, while it is open. */
+export function KeyHelp() {
+  if (!isHelpOpen.use()) return null;
+  const keys: readonly (readonly [keys: string, does: string])[] = [
+    ['/', 'Search'],
+    ['?', 'These keys'],
+    ['↑ ↓ Home End', 'Go through the rows of a list'],
+    ['Enter', 'Open a row'],
+    ['Space', 'Choose a row'],
+    ['Esc', 'Close what is open'],
+    ...[...ofScreen].map(({ key, does }) => [key, does] as const),
+  ];
+  return html`<${Dialog} title="Keys" onClose=${() => isHelpOpen.set(false)}>
+    <dl class="facts keys">
+      ${keys.map(
+        ([names, does]) => html`<div key=${names}>
+          <dt>${names.split(' ').map((name) => html`<kbd key=${name}>${name}</kbd> `)}</dt>
+          <dd>${does}</dd>
+        </div>`,
+      )}
+    </dl>
+  <//>`;
+}
+
+function isTyping({ target }: KeyboardEvent): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement && /^(checkbox|radio|range|button)$/.test(target.type)) return false;
+  return target.isContentEditable || target.matches('input, textarea, select');
+}

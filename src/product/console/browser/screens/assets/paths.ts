@@ -1,1 +1,0 @@
-export const ASSETS_PATH = '/console/assets';
