@@ -1,5 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { randomText } from '../../platform/ids/ids.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';

@@ -2,7 +2,7 @@ import { grantedCores, hostMemoryBytes } from '../../platform/concurrency/contro
 import type { RestartReason } from '../../platform/metrics/host.ts';
 import { type HostVerdict, type SilentProcess, verdictsOnHost } from '../admin/verdicts.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
-import { type HistoryMark, type HistoryPart, type LoadHistory, type LoadRecorder } from './history.ts';
+import type { HistoryMark, HistoryPart, LoadHistory, LoadRecorder } from './history.ts';
 
 /** What a primary says of its host. */
 export interface HostReport {

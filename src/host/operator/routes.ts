@@ -3,12 +3,26 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
-import { CommandUsageError, type LiveCommandContext, parseArguments } from '../admin/command.ts';
+import { CommandUsageError, parseArguments } from '../admin/command.ts';
 import { LIVE_COMMANDS } from '../admin/live-commands.ts';
 import type { OperatorAccess } from './access.ts';
 import type { DoctorExamination } from './examination.ts';
 import type { BenchReports } from './reports.ts';
-import { BenchReport, BenchRunParams, BenchRuns, BenchRunsQuery, DoctorFindings, DoctorFindingsQuery, DrainBody, LogLevelBody, OperatorCommandResult, OperatorSessionBody, OperatorState, OperatorStateQuery, SettingChangeBody } from './schema.ts';
+import {
+  BenchReport,
+  BenchRunParams,
+  BenchRuns,
+  BenchRunsQuery,
+  DoctorFindings,
+  DoctorFindingsQuery,
+  DrainBody,
+  LogLevelBody,
+  OperatorCommandResult,
+  OperatorSessionBody,
+  OperatorState,
+  OperatorStateQuery,
+  SettingChangeBody,
+} from './schema.ts';
 import { readOperatorState } from './state.ts';
 
 interface OperatorRoutesOptions {
@@ -119,9 +133,7 @@ function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOpt
     async (request) => {
       const { setting, value, save = false, yes = false } = request.body;
       const words = [`${setting}=${value}`, ...(save ? ['--save'] : []), ...(yes ? ['--yes'] : [])];
-      return done(
-        await runOperatorCommand({ name: 'set', words, param: 'value' }, contextOf(request, coordination)),
-      );
+      return runCommand(request, coordination, { name: 'set', words, param: 'value' });
     },
   );
 }
@@ -139,12 +151,7 @@ function replaceProcess(app: FastifyInstance, { coordination }: OperatorRoutesOp
       },
     },
     async (request) =>
-      done(
-        await runOperatorCommand(
-          { name: 'drain', words: [request.body.process], param: 'process' },
-          contextOf(request, coordination),
-        ),
-      ),
+      runCommand(request, coordination, { name: 'drain', words: [request.body.process], param: 'process' }),
   );
 }
 
@@ -164,7 +171,7 @@ function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOp
       const { level, for: time } = request.body;
       const words = time === undefined ? [level] : [level, '--for', time];
       const param = time === undefined ? 'level' : 'for';
-      return done(await runOperatorCommand({ name: 'log', words, param }, contextOf(request, coordination)));
+      return runCommand(request, coordination, { name: 'log', words, param });
     },
   );
 }
@@ -222,30 +229,23 @@ function readRun(app: FastifyInstance, { reports }: OperatorRoutesOptions): void
   );
 }
 
-function done(lines: string[]) {
-  return successEnvelope('Done.', { lines });
-}
-
-/** Who acts, as the act notes it. */
-function contextOf({ ip }: FastifyRequest, coordination: Coordination) {
-  return { coordination, by: `the operator's interface, from ${ip}` };
-}
-
 /**
  * Runs a command of `npm run admin` for running processes, with the same bounds and the same effect.
  * @param param the field of the call to name if a word is refused.
  * @returns what each process answered.
  * @throws ApiError invalid_param for a word that is refused; invalid_state when a process could not do it.
  */
-async function runOperatorCommand(
+async function runCommand(
+  { ip }: FastifyRequest,
+  coordination: Coordination,
   { name, words, param }: { name: 'set' | 'drain' | 'log'; words: readonly string[]; param: string },
-  context: LiveCommandContext,
-): Promise<string[]> {
+) {
   const command = LIVE_COMMANDS.find((one) => one.name === name);
   if (command === undefined) throw new Error(`There is no command ${name}.`);
+  const by = `the operator's interface, from ${ip}`;
   try {
-    const { text } = await command.run(parseArguments(command, words), context);
-    return text.split('\n');
+    const { text } = await command.run(parseArguments(command, words), { coordination, by });
+    return successEnvelope('Done.', { lines: text.split('\n') });
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof CommandUsageError) throw invalidParamError(param, message);

@@ -51,11 +51,7 @@ export function openConsoleFiles(prefix: string): StaticFiles {
  * @param screen the module of the screen at the address; undefined if no screen has the address.
  */
 export function consoleDocument(files: StaticFiles, screen: string | undefined): string {
-  // Named at once, the files are loaded side by side and not one after the other.
-  const addresses = [ENTRY_MODULE, ...(screen === undefined ? [] : [screen])].flatMap((name) =>
-    files.addressesFor(name),
-  );
-  const modules = [...new Set(addresses)].map((address) => `<link rel="modulepreload" href="${address}">`);
+  const modules = [ENTRY_MODULE, ...(screen === undefined ? [] : [screen])];
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -65,7 +61,7 @@ export function consoleDocument(files: StaticFiles, screen: string | undefined):
 <title>Darkroom console</title>
 <link rel="icon" type="image/svg+xml" href="${files.addressFor(ICON_FILE)}">
 <link rel="stylesheet" href="${files.addressFor(STYLE_SHEET)}">
-${modules.join('\n')}
+${files.modulePreloads(...modules)}
 <script type="module" src="${files.addressFor(ENTRY_MODULE)}"></script>
 </head>
 <body class="console">

@@ -32,6 +32,7 @@ export function documentationHtml(
 <link rel="alternate" type="text/markdown" href="/docs/${path}.md">
 <link rel="stylesheet" href="${files.addressFor('base.css')}">
 <link rel="stylesheet" href="${files.addressFor('reference.css')}">
+${files.modulePreloads('reference.ts')}
 <script type="module" src="${files.addressFor('reference.ts')}"></script>
 </head>
 <body>

@@ -90,6 +90,36 @@ t.test('a write by the cookie needs a page of this service', async (t) => {
   t.equal(signIn.status, 403, 'nobody is signed in to an account of somebody else by a form');
 });
 
+t.test(
+  'every write answers a page of another origin as it answers nobody, whatever cookie comes with it',
+  async (t) => {
+    const { cookie } = await cookieOf();
+    const { json } = await server.call('//openapi.json');
+    const writes = Object.entries(json.paths as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => method !== 'get')
+        .map((method) => ({ method: method.toUpperCase(), path: `/${path.replaceAll(/\{\w+\}/g, 'x')}` })),
+    );
+    t.ok(writes.length > 40, `${writes.length} writes`);
+    const [body, type] = [new TextEncoder().encode('{}'), 'text/plain'];
+    for (const { method, path } of writes) {
+      const nobody = await server.call(path, { method, body, type });
+      for (const foreign of [
+        { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:1' },
+        { 'sec-fetch-site': 'cross-site', origin: 'https://other.test', ...FROM_CONSOLE },
+        { origin: 'https://other.test' },
+      ]) {
+        const { status } = await server.call(path, { method, body, type, headers: { cookie, ...foreign } });
+        t.ok(
+          [nobody.status, 403].includes(status),
+          `${method} ${path}: ${status}, and ${nobody.status} to nobody`,
+        );
+      }
+    }
+    t.equal((await server.call('/account', { headers: { cookie } })).status, 200, 'and the session goes on');
+  },
+);
+
 t.test('a sign-out ends the session wherever its token went', async (t) => {
   const { cookie } = await cookieOf();
   const stolen = cookie.split('=')[1] ?? '';

@@ -1,9 +1,11 @@
 // needs: server, browser, alone
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
 import { openConsole, overflowOf, seriousFaults } from '../../support/console.ts';
 import { pretendHost } from '../../support/operated.ts';
-import { eventually } from '../webhooks/receiver.ts';
+import { eventually, LOOPBACK, register, startReceiver } from '../webhooks/receiver.ts';
 import { writeRuns } from './runs-folder.ts';
 
 t.setTimeout(300_000);
@@ -11,7 +13,8 @@ const TOKEN = 'a-token-of-an-operator-for-tests';
 const MAX_CALLS = 3;
 const folder = t.testdir();
 writeRuns(folder);
-const screens = await openConsole(t, { settings: { OPERATOR_TOKEN: TOKEN, RESULTS_DIR: folder } });
+const settings = { ...LOOPBACK, OPERATOR_TOKEN: TOKEN, RESULTS_DIR: folder };
+const screens = await openConsole(t, { settings });
 const { server, account } = screens;
 const { key } = account;
 await pretendHost(server.stores.coordination);
@@ -170,6 +173,83 @@ t.test('an address whose values have no meaning is told of, and the menu leads o
     await page.getByRole('link', { name: 'Jobs' }).click();
     await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor();
   }
+});
+
+t.test(
+  'a script in any saved field, in a file or in an answer of others is words on its screen',
+  async (t) => {
+    const attack = '"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1</script>';
+    const body = new Uint8Array(
+      await sharp({ create: { width: 6, height: 6, channels: 3, background: 'teal' } })
+        .withExif({ IFD0: { ImageDescription: attack, Artist: attack } })
+        .jpeg()
+        .toBuffer(),
+    );
+    const upload = `/assets/upload?collection=${encodeURIComponent('<img src=x onerror=1>')}`;
+    const asset = (await server.call(upload, { key, body, type: 'image/jpeg' })).json.data.id;
+    const facts = { name: attack, description: attack };
+    const page = { ...facts, html: `<h1 title="${attack}">{{ title }}</h1>`, width: 60, height: 30 };
+    const template = (await server.call('/templates', { key, json: page })).json.data.id;
+    await server.call(`/templates/${template}`, { key, method: 'PUT', json: { css: `/* ${attack} */` } });
+    const steps = [{ op: 'resize', parameters: { width: 60, background: 'red' } }];
+    const preset = (await server.call('/presets', { key, json: { ...facts, steps } })).json.data.slug;
+    const receiver = await startReceiver(t, (response) => response.writeHead(500, attack).end(attack));
+    const { id } = await register(server, account, receiver.url, { description: attack });
+    const delivery = (await server.call(`/webhook-endpoints/${id}/test`, { key, method: 'POST' })).json.data
+      .id;
+    const headers = { 'user-agent': attack, 'x-request-id': 'javascript:globalThis.hit=1' };
+    const words = encodeURIComponent(attack);
+    const refused = await server.call(`/jobs/${words}?${words}=${words}`, { key, headers });
+    const request = encodeURIComponent(refused.headers.get('x-request-id') ?? '');
+    const { page: browser, wrong } = await opened(t, '/templates');
+    for (const path of [
+      ...['/templates', `/templates/${template}`, `/templates/${template}/versions`],
+      ...[
+        '/presets',
+        `/presets/${preset}`,
+        `/playground?preset=${preset}`,
+        `/playground?template=${template}`,
+      ],
+      ...[`/playground?op=${words}`, `/assets?collection=${words}`, '/assets', `/assets/${asset}`],
+      ...['/requests', '/requests?view=errors', `/requests/${request}`, `/webhooks/${id}/${delivery}`],
+      ...[`/jobs?op=${words}`, `/jobs/new?job=${words}`, `/usage?view=${words}`, `/${words}`],
+    ]) {
+      await browser.goto(`${server.url}/console${path}`);
+      await browser.locator('main h1').waitFor();
+      await browser.waitForLoadState('networkidle').catch(() => undefined);
+      t.equal(await browser.evaluate('globalThis.hit'), undefined, path);
+      const made = browser.locator('main :is(script, img[src="x"], [onerror], a[href^="javascript:"])');
+      t.equal(await made.count(), 0, path);
+    }
+    t.same(
+      wrong.filter((text) => !/status of 4\d\d/.test(text)),
+      [],
+      'and the policy of the page had nothing to refuse',
+    );
+  },
+);
+
+t.test('a report with thousands of cases, facts and measures is shown, its first cases first', async (t) => {
+  const many = (count: number, of: (index: number) => unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`name ${index}`, of(index)]));
+  const rows = Array.from({ length: 20_000 }, (_, index) => ({ case: `case ${index}`, ...many(20, Number) }));
+  const name = 'huge-2026-01-09T00-00-00.json';
+  const report = { suite: 'huge', at: '2026-01-09T00:00:00.000Z', host: many(5_000, String) };
+  await writeFile(
+    join(folder, name),
+    JSON.stringify({ ...report, rows: [...rows, many(3_000, Number)] }, null, 2),
+  );
+  const context = await screens.browser.newContext();
+  t.teardown(() => context.close());
+  const marked = { headers: { 'x-console': '1' }, data: { token: TOKEN } };
+  await context.request.post(`${server.url}/operator/v1/session`, marked);
+  const page = await context.newPage();
+  for (const names of [name, `${name},smoke-2026-01-01T00-00-00.json`]) {
+    await page.goto(`${server.url}/console/runs/compare?names=${names}`);
+    await page.getByRole('button', { name: /^All 20/ }).waitFor();
+    t.equal(await page.locator('table.figures tbody tr').count(), 60);
+  }
+  await rm(join(folder, name));
 });
 
 const SCREENS = [

@@ -1,13 +1,20 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { basename, extname } from 'node:path';
-import { lazy } from '../lazy.ts';
-import { type JoinedFile, JoinedModules } from './joined.ts';
 
 /** A file in the form in which browsers get it. */
 export interface StaticFile {
   type: string;
   body: string | Buffer;
+}
+
+/** A file that is served, and the files that a browser loads with it. */
+interface ServedFile {
+  /** The path at which it is served. */
+  address: string;
+  /** The sources of the modules that it imports by a statement. */
+  imports: readonly URL[];
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -21,25 +28,25 @@ const TYPES: Readonly<Record<string, string>> = {
   '.gif': 'image/gif',
 };
 const HASH_CHARACTERS = 12;
-const PACKAGE = /\.m?js$/;
-/** What a package imports, in a statement at the beginning of a line, as bundlers write it. */
-const IMPORTED = /(?<=^(?:import|export)[^'"\n]*?\bfrom\s*['"])[^'"\n]+(?=['"])/gm;
+const MODULE = /\.(?:ts|mjs|js)$/;
+/** What a module imports: in a statement at the beginning of a line, as Node and bundlers write it, or later. */
+const IMPORTED =
+  /(?<=^(?:import|export|\})[^'"\n]*?\bfrom\s*['"])(?<now>[^'"\n]+)(?=['"])|(?<=\bimport\(['"])[^'"\n]+(?=['"]\))/gm;
 const IMPORTED_SHEET = /^@import '([^']+)';$/gm;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
  * Files for browsers, served from memory. An address has the hash of its content, so that a browser may keep it for
  * ever. Each file is read at the first question for its address: a start pays for none of them. TypeScript is served
- * without its types and comments, and joined with what it imports; a style sheet has those that it imports within it.
+ * without its types and comments, and with what it imports; a style sheet has those that it imports within it.
  */
 export class StaticFiles {
   readonly #prefix: string;
   readonly #packages: Readonly<Record<string, URL>>;
   readonly #sources = new Map<string, URL>();
-  readonly #addresses = new Map<string, string>();
+  /** By the address of the source. */
+  readonly #served = new Map<string, ServedFile>();
   readonly #files = new Map<string, StaticFile>();
-  /** The modules by the address of their source. */
-  readonly #joined = lazy(() => this.#joinModules());
 
   /**
    * @param prefix the path below which the files are served, such as `/docs/static`.
@@ -58,71 +65,78 @@ export class StaticFiles {
    * @throws Error if there is no such file.
    */
   addressFor(name: string): string {
-    const source = this.#sources.get(name);
-    if (source === undefined) throw new Error(`${name} is none of the files for browsers.`);
-    const joined = isModule(name) ? this.#joined().get(source.href) : undefined;
-    return joined === undefined ? this.#addressOf(source) : `${this.#prefix}/${joined.name}`;
+    return this.#serve(this.#sourceNamed(name)).address;
   }
 
-  /** The paths of a module and of every file that is loaded with it, so that a page can ask for all at once. */
+  /** The paths of a module and of every module that is loaded with it. */
   addressesFor(name: string): string[] {
-    const { imports = [] } = this.#joined().get(this.#sources.get(name)?.href ?? '') ?? {};
-    return [this.addressFor(name), ...imports];
+    // A module that is added while the set is read is read after the others.
+    const sources = new Set([this.#sourceNamed(name).href]);
+    const addresses = new Set<string>();
+    for (const source of sources) {
+      const { address, imports } = this.#serve(new URL(source));
+      addresses.add(address);
+      for (const { href } of imports) sources.add(href);
+    }
+    return [...addresses];
+  }
+
+  /** The links by which a page asks at once for every module that is loaded with these. */
+  modulePreloads(...names: string[]): string {
+    const addresses = new Set(names.flatMap((name) => this.addressesFor(name)));
+    return [...addresses].map((address) => `<link rel="modulepreload" href="${address}">`).join('\n');
   }
 
   /** The file with this served name; undefined if no address has that name. */
   find(served: string): StaticFile | undefined {
     const found = this.#files.get(served);
     if (found !== undefined) return found;
-    // Another process of the host may have given out the address.
-    if (served.endsWith('.js')) this.#joined();
+    // Another process of the host may have given out the address: of a file with this stem, or of an imported module.
     for (const [name, source] of this.#sources)
-      if (!isModule(name) && served.startsWith(`${stemOf(name)}.`)) this.#addressOf(source);
+      if (served.startsWith(`${stemOf(name)}.`) || (served.endsWith('.js') && MODULE.test(name)))
+        this.#serve(source);
     return this.#files.get(served);
   }
 
-  #joinModules(): Map<string, JoinedFile> {
-    const entries = [...this.#sources.values()].filter(({ pathname }) => isModule(pathname));
-    const options = {
-      prefix: this.#prefix,
-      packages: this.#packages,
-      addressOf: (file: URL) => this.#addressOf(file),
-    };
-    const joined = new JoinedModules(entries, options).files();
-    for (const { name, body } of joined.values()) this.#files.set(name, { type: TYPES['.js'] ?? '', body });
-    return joined;
+  #sourceNamed(name: string): URL {
+    const source = this.#sources.get(name);
+    if (source === undefined) throw new Error(`${name} is none of the files for browsers.`);
+    return source;
   }
 
-  /** The path of a file that is no module of ours. */
-  #addressOf(source: URL): string {
-    const known = this.#addresses.get(source.href);
+  /** Reads a file, and before it those that it imports, because their addresses are in it. */
+  #serve(source: URL): ServedFile {
+    const known = this.#served.get(source.href);
     if (known !== undefined) return known;
     const name = basename(source.pathname);
-    const extension = extname(name).replace(PACKAGE, '.js');
-    const body = this.#readBody(source);
+    const extension = extname(name).replace(MODULE, '.js');
+    const imports: URL[] = [];
+    const body = MODULE.test(name) ? this.#readModule(source, imports) : readFile(source);
     const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_CHARACTERS);
     const served = `${stemOf(name)}.${hash}${extension}`;
     this.#files.set(served, { type: TYPES[extension] ?? 'application/octet-stream', body });
-    const address = `${this.#prefix}/${served}`;
-    this.#addresses.set(source.href, address);
-    return address;
+    const file = { address: `${this.#prefix}/${served}`, imports };
+    this.#served.set(source.href, file);
+    return file;
   }
 
-  #readBody(source: URL): string | Buffer {
-    if (source.pathname.endsWith('.css')) return readSheet(source);
-    const bytes = readFileSync(source);
-    if (source.pathname.endsWith('.svg')) return bytes.toString();
-    if (!PACKAGE.test(source.pathname)) return bytes;
-    return bytes
-      .toString()
-      .replace(SOURCE_MAP, '')
-      .replaceAll(IMPORTED, (name) => {
-        const imported = this.#packages[name];
-        if (imported === undefined)
-          throw new Error(`${source.pathname} imports ${name}, which is not a package for browsers.`);
-        return this.#addressOf(imported);
-      });
+  /** @param imports gets the modules that are loaded with it. */
+  #readModule(source: URL, imports: URL[]): string {
+    const text = readFileSync(source, 'utf8').replace(SOURCE_MAP, '');
+    const code = source.pathname.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'transform' }) : text;
+    return code.replaceAll(IMPORTED, (specifier, now) => {
+      const imported = specifier.startsWith('.') ? new URL(specifier, source) : this.#packages[specifier];
+      if (imported === undefined)
+        throw new Error(`${source.pathname} imports ${specifier}, which is not a package for browsers.`);
+      if (now !== undefined) imports.push(imported);
+      return this.#serve(imported).address;
+    });
   }
+}
+
+function readFile(source: URL): string | Buffer {
+  if (source.pathname.endsWith('.css')) return readSheet(source);
+  return source.pathname.endsWith('.svg') ? readFileSync(source, 'utf8') : readFileSync(source);
 }
 
 /** A style sheet with those that it imports in their places. */
@@ -130,10 +144,6 @@ function readSheet(source: URL): string {
   return readFileSync(source, 'utf8').replaceAll(IMPORTED_SHEET, (_, imported) =>
     readSheet(new URL(imported, source)),
   );
-}
-
-function isModule(name: string): boolean {
-  return name.endsWith('.ts');
 }
 
 /** The name of a file without its extension. */

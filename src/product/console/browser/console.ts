@@ -1,10 +1,19 @@
-import { h, html, loadedLater, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState, type View } from './html.ts';
-import { useIsOperator } from './operator.ts';
+import { h, html, render, useEffect, useErrorBoundary, useRef, useState, type View } from './html.ts';
 import { Dialogs, KeyHelp, startKeys, Toasts } from './parts/overlays.ts';
-import { ErrorBox, Waiting } from './parts/page.ts';
-import { type ListedScreen, navigate, type ScreenProps, startRouter, usePlace } from './router.ts';
-import { screenAt, SCREENS } from './screens.ts';
-import { callsInFlight, lastAccountId, offlineState, refreshSession, type Session, signOut, startSession, useSession } from './session.ts';
+import { ErrorBox, loadedLater } from './parts/page.ts';
+import { navigate, startRouter, useAddress } from './router.ts';
+import { type ListedScreen, SCREENS, screenAt } from './screens.ts';
+import {
+  callsInFlight,
+  lastAccountId,
+  offlineState,
+  refreshSession,
+  type Session,
+  signOut,
+  startSession,
+  useIsOperator,
+  useSession,
+} from './session.ts';
 
 const START_PATH = '/console';
 const SIGN_IN_PATH = '/console/sign-in';
@@ -18,7 +27,7 @@ const SignIn = loadedLater(async () => (await import('./sign-in.ts')).SignIn);
 /** The page: the menu, the screen at the address, and the sign-in if nobody is signed in. */
 export function Frame() {
   const session = useSession();
-  const { path } = usePlace();
+  const { path } = useAddress();
   /**
    * The account whose screens are shown. They stay under the sign-in when its session ends, and are drawn before the
    * service has said that it goes on.
@@ -120,32 +129,17 @@ function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none'
 /** Tells why a screen cannot be drawn, such as for a value of its address that has no meaning, in its place. */
 function Guarded({ children }: { children?: View }): View {
   const [error, draw] = useErrorBoundary();
-  const place = usePlace();
+  const place = useAddress();
   useEffect(draw, [place]);
   return error === undefined ? children : html`<${ErrorBox} error=${error} onRetry=${draw} />`;
 }
 
-/** The screen at the address. It is loaded when it is first opened. */
-function Current({ path }: { path: string }): View {
+/** The screen at an address. */
+function Current({ path }: { path: string }) {
   const found = screenAt(path);
-  const [loaded, setLoaded] = useState<{ path: string; Screen: unknown; error?: unknown }>();
-  useLayoutEffect(() => {
-    if (found === undefined) return;
-    const { screen } = found;
-    let isCurrent = true;
-    screen.load().then(
-      ({ Screen }) => isCurrent && setLoaded({ path: screen.path, Screen }),
-      (error) => isCurrent && setLoaded({ path: screen.path, Screen: undefined, error }),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [found?.screen.path]);
   if (found === undefined) return html`<${Nowhere} />`;
-  if (loaded?.path !== found.screen.path) return html`<${Waiting} />`;
-  if (loaded.error !== undefined)
-    return html`<${ErrorBox} error=${loaded.error} onRetry=${() => location.reload()} />`;
-  return h(loaded.Screen as (props: ScreenProps) => View, { rest: found.rest, key: found.screen.path });
+  const { screen, rest } = found;
+  return html`<${screen.Screen} key=${screen.path} rest=${rest} />`;
 }
 
 function Nowhere() {
@@ -183,8 +177,9 @@ function Connection() {
 
 startRouter();
 startKeys();
-render(h(Frame, {}), document.body);
 startSession();
-// The screen is loaded while the service is asked who is signed in. If that fails, the frame shows an error.
-const { screen } = screenAt(location.pathname) ?? {};
-screen?.load().catch(() => undefined);
+// The frame is drawn with the screen, and not twice. If the screen cannot be loaded, it says so in its place.
+await screenAt(location.pathname)
+  ?.screen.Screen.load()
+  .catch(() => undefined);
+render(h(Frame, {}), document.body);

@@ -1,18 +1,11 @@
 import htm from 'htm';
-import { type ComponentChildren, type FunctionComponent, h, type VNode } from 'preact';
+import { type ComponentChildren, h, type VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 
-export type { RefObject } from 'preact';
+export type { FunctionComponent, RefObject } from 'preact';
 export { h, render } from 'preact';
-export {
-  useCallback,
-  useEffect,
-  useErrorBoundary,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'preact/hooks';
+export { useCallback, useErrorBoundary, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+export { useEffect, useState };
 
 /** What a component draws, or takes to draw. */
 export type View = ComponentChildren;
@@ -59,27 +52,4 @@ export class Shared<T> {
     }, [this]);
     return shown;
   }
-}
-
-/**
- * A component whose module is loaded when it is first drawn. Until then, nothing is drawn.
- * @param load is called once.
- */
-export function loadedLater<Props extends object>(
-  load: () => Promise<FunctionComponent<Props>>,
-): FunctionComponent<Props> {
-  let loading: Promise<FunctionComponent<Props>> | undefined;
-  let loaded: FunctionComponent<Props> | undefined;
-  return function Later(props) {
-    const [, draw] = useState({});
-    useEffect(() => {
-      if (loaded !== undefined) return;
-      loading ??= load();
-      void loading.then((component) => {
-        loaded = component;
-        draw({});
-      });
-    }, []);
-    return loaded === undefined ? null : h(loaded as FunctionComponent, props as object);
-  };
 }

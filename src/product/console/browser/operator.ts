@@ -1,12 +1,9 @@
 import { ConnectionError, type DarkroomError, readFailure } from '../../../client/errors.ts';
-import { html, Shared, useEffect, useState, type View } from './html.ts';
+import { html, useEffect, useState, type View } from './html.ts';
 import { Button, Field, submits } from './parts/controls.ts';
 import { ErrorBox, Page, Waiting } from './parts/page.ts';
 import { useAction } from './parts/reading.ts';
-import { offlineState } from './session.ts';
-
-/** Whether this browser has an operator's session. */
-export const operatorSessionState = new Shared<'unknown' | 'none' | 'open'>('unknown');
+import { offlineState, operatorSessionState, WAS_OPERATOR } from './session.ts';
 
 interface OperatorCall {
   query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
@@ -18,14 +15,8 @@ interface OperatorCall {
 
 const PREFIX = '/operator/v1';
 const TIMEOUT_MS = 70_000;
-const WAS_OPEN = 'darkroom-operator';
 /** How many sessions this page has opened. */
 let opened = 0;
-
-/** Whether this browser has or had an operator's session. */
-export function useIsOperator(): boolean {
-  return operatorSessionState.use() === 'open' || localStorage.getItem(WAS_OPEN) !== null;
-}
 
 /**
  * Calls the operator's interface and returns the data of the envelope. A call that is not answered in time is made once
@@ -58,13 +49,13 @@ export async function readReport(name: string, signal: AbortSignal): Promise<unk
 export async function openOperatorSession(given: { token: string } | { link: string }): Promise<void> {
   await callOperator('POST', '/session', { body: given });
   opened += 1;
-  localStorage.setItem(WAS_OPEN, 'yes');
+  localStorage.setItem(WAS_OPERATOR, 'yes');
   operatorSessionState.set('open');
 }
 
 export async function endOperatorSession(): Promise<void> {
   await callOperator('DELETE', '/session');
-  localStorage.removeItem(WAS_OPEN);
+  localStorage.removeItem(WAS_OPERATOR);
   operatorSessionState.set('none');
 }
 

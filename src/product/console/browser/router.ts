@@ -1,8 +1,7 @@
-import type { FunctionComponent } from 'preact';
 import { Shared, useCallback } from './html.ts';
 
 /** The address of the present screen. */
-export interface ScreenPlace {
+export interface ScreenAddress {
   path: string;
   query: URLSearchParams;
 }
@@ -36,7 +35,7 @@ export function startRouter(): void {
   });
 }
 
-export function usePlace(): ScreenPlace {
+export function useAddress(): ScreenAddress {
   return place.use();
 }
 
@@ -69,22 +68,12 @@ export function addressOf(path: string, query: URLSearchParams | Record<string, 
   return text === '' ? path : `${path}?${text}`;
 }
 
-function current(): ScreenPlace {
+function current(): ScreenAddress {
   return { path: location.pathname.replace(/\/+$/, ''), query: new URLSearchParams(location.search) };
 }
 
+/** What a screen is drawn with. */
 export interface ScreenProps {
   /** The path below the screen's own: '', or `job_1` for `/console/jobs/job_1`. */
   rest: string;
-}
-
-/** A screen in the menu. */
-export interface ListedScreen {
-  /** The address of the screen, with which the addresses of its contents also begin. */
-  path: string;
-  title: string;
-  group: 'Make' | 'Work' | 'Account' | 'Operate';
-  /** Who sees the screen. Absent: everybody who is signed in to an account. */
-  for?: 'operator';
-  load: () => Promise<{ Screen: FunctionComponent<ScreenProps> }>;
 }

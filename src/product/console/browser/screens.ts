@@ -1,4 +1,20 @@
-import type { ListedScreen } from './router.ts';
+import { type FunctionComponent, html } from './html.ts';
+import { type LoadedLater, loadedLater, Waiting } from './parts/page.ts';
+import type { ScreenProps } from './router.ts';
+
+/** A screen in the menu. */
+export interface ListedScreen {
+  /** The address of the screen, with which the addresses of its contents also begin. */
+  path: string;
+  title: string;
+  group: 'Make' | 'Work' | 'Account' | 'Operate';
+  /** Who sees the screen. Absent: everybody who is signed in to an account. */
+  for?: 'operator';
+  Screen: LoadedLater<ScreenProps>;
+}
+
+const loaded = (load: () => Promise<FunctionComponent<ScreenProps>>) =>
+  loadedLater(load, () => html`<${Waiting} />`);
 
 /** Every screen, in the order of the menu. The console begins with the first one. */
 export const SCREENS: readonly ListedScreen[] = [
@@ -6,63 +22,63 @@ export const SCREENS: readonly ListedScreen[] = [
     path: '/console/playground',
     title: 'Playground',
     group: 'Make',
-    load: () => import('./screens/playground.ts'),
+    Screen: loaded(async () => (await import('./screens/playground.ts')).PlaygroundScreen),
   },
   {
     path: '/console/templates',
     title: 'Templates',
     group: 'Make',
-    load: () => import('./screens/templates.ts'),
+    Screen: loaded(async () => (await import('./screens/templates.ts')).TemplatesScreen),
   },
   {
     path: '/console/presets',
     title: 'Presets',
     group: 'Make',
-    load: () => import('./screens/presets.ts'),
+    Screen: loaded(async () => (await import('./screens/presets.ts')).PresetsScreen),
   },
   {
     path: '/console/jobs',
     title: 'Jobs',
     group: 'Work',
-    load: () => import('./screens/jobs.ts'),
+    Screen: loaded(async () => (await import('./screens/jobs.ts')).JobsScreen),
   },
   {
     path: '/console/assets',
     title: 'Assets',
     group: 'Work',
-    load: () => import('./screens/assets.ts'),
+    Screen: loaded(async () => (await import('./screens/assets.ts')).AssetsScreen),
   },
   {
     path: '/console/webhooks',
     title: 'Webhooks',
     group: 'Work',
-    load: () => import('./screens/webhooks.ts'),
+    Screen: loaded(async () => (await import('./screens/webhooks.ts')).WebhooksScreen),
   },
   {
     path: '/console/requests',
     title: 'Requests',
     group: 'Account',
-    load: () => import('./screens/requests.ts'),
+    Screen: loaded(async () => (await import('./screens/requests.ts')).RequestsScreen),
   },
   {
     path: '/console/usage',
     title: 'Usage and credits',
     group: 'Account',
-    load: () => import('./screens/usage.ts'),
+    Screen: loaded(async () => (await import('./screens/usage.ts')).UsageScreen),
   },
   {
     path: '/console/operate',
     title: 'Operate',
     group: 'Operate',
     for: 'operator',
-    load: () => import('./screens/operate.ts'),
+    Screen: loaded(async () => (await import('./screens/operate.ts')).OperateScreen),
   },
   {
     path: '/console/runs',
     title: 'Runs',
     group: 'Operate',
     for: 'operator',
-    load: () => import('./screens/runs.ts'),
+    Screen: loaded(async () => (await import('./screens/runs.ts')).RunsScreen),
   },
 ];
 

@@ -1,6 +1,7 @@
-import { Darkroom } from '../../../client/client.ts';
+import { readNamedCall } from '../../../client/calls.ts';
 import { ConnectionError } from '../../../client/errors.ts';
 import type { Account } from '../../../client/schema.ts';
+import { Transport } from '../../../client/transport.ts';
 import { Shared } from './html.ts';
 
 /** Who calls. */
@@ -17,6 +18,10 @@ type TabMessage = 'signed in' | 'signed out';
 const session = new Shared<Session>({ kind: 'unknown' });
 /** Whether the last call did not arrive. */
 export const offlineState = new Shared(false);
+/** Whether this browser has an operator's session. */
+export const operatorSessionState = new Shared<'unknown' | 'none' | 'open'>('unknown');
+/** The name of the mark that this browser keeps of an operator's session. */
+export const WAS_OPERATOR = 'darkroom-operator';
 /** How many calls are under way. */
 export const callsInFlight = new Shared(0);
 /** The pasted API key. It is kept only here, and is lost with the page. */
@@ -24,11 +29,11 @@ let pastedKey: string | undefined;
 const otherTabs = new BroadcastChannel('darkroom-console');
 const LAST_ACCOUNT = 'darkroom-account';
 
-/** The interface, called by who is signed in. */
-export const api = new Darkroom({ baseUrl: location.origin, fetch: send, maxRetries: 1 });
+/** Sends calls of the interface, for what is drawn before the whole client is loaded. */
+export const transport = new Transport({ baseUrl: location.origin, fetch: sendAsReader, maxRetries: 1 });
 
 /** Sends a request with the pasted key, or else with the cookie, and with the header that only these pages set. */
-async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
+export async function sendAsReader(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set('x-console', '1');
   if (pastedKey !== undefined) headers.set('authorization', `ApiKey ${pastedKey}`);
@@ -50,6 +55,11 @@ async function send(input: RequestInfo | URL, init: RequestInit = {}): Promise<R
 
 export function useSession(): Session {
   return session.use();
+}
+
+/** Whether this browser has or had an operator's session. */
+export function useIsOperator(): boolean {
+  return operatorSessionState.use() === 'open' || localStorage.getItem(WAS_OPERATOR) !== null;
 }
 
 /** The id of the account that this browser was signed in to last; null after a sign-out. */
@@ -82,7 +92,7 @@ export async function refreshSession(): Promise<void> {
 
 /** @throws DarkroomError */
 export async function signInByPassword(email: string, password: string): Promise<void> {
-  const { account } = await api.request('POST', '/auth/cookie', { body: { email, password } });
+  const { account } = await readNamedCall(transport, 'POST /auth/cookie', { body: { email, password } });
   signedIn(account);
 }
 
@@ -92,7 +102,7 @@ export async function signInByPassword(email: string, password: string): Promise
  * @throws DarkroomError
  */
 export async function signInByLink(token: string): Promise<void> {
-  const { account } = await api.request('POST', '/auth/cookie/link', { body: { token } });
+  const { account } = await readNamedCall(transport, 'POST /auth/cookie/link', { body: { token } });
   signedIn(account);
 }
 
@@ -113,7 +123,7 @@ export async function signInByKey(key: string): Promise<void> {
 
 /** Ends the session, in the service and in every tab. A pasted key is forgotten. */
 export async function signOut(): Promise<void> {
-  if (session.value.kind === 'cookie') await api.request('POST', '/auth/sign-out');
+  if (session.value.kind === 'cookie') await readNamedCall(transport, 'POST /auth/sign-out', {});
   pastedKey = undefined;
   session.set({ kind: 'none', isOver: false });
   otherTabs.postMessage('signed out' satisfies TabMessage);
@@ -126,7 +136,7 @@ function signedIn(account: Account): void {
 }
 
 async function readAccount(kind: 'cookie' | 'key'): Promise<void> {
-  session.set({ kind, account: await api.request('GET', '/account') });
+  session.set({ kind, account: await readNamedCall(transport, 'GET /account', {}) });
 }
 
 function forget(): void {

@@ -161,20 +161,20 @@ export function Doctor({ settings }: { settings: Host['settings'] }) {
     ${
       data !== undefined &&
       html`<ul class="findings">
-        ${wrong.map((finding) => html`<${One} key=${finding.message} finding=${finding} settings=${settings} />`)}
+        ${wrong.map((finding) => html`<${FindingRow} key=${finding.message} finding=${finding} settings=${settings} />`)}
         ${wrong.length === 0 && html`<li><${Status} status="ok" /> <p>Nothing is wrong with this host, its settings and its services.</p></li>`}
       </ul>
       <details>
         <summary>${well.length} examinations found nothing wrong</summary>
         <ul class="findings">
-          ${well.map((finding) => html`<${One} key=${finding.message} finding=${finding} settings=${settings} />`)}
+          ${well.map((finding) => html`<${FindingRow} key=${finding.message} finding=${finding} settings=${settings} />`)}
         </ul>
       </details>`
     }
   <//>`;
 }
 
-function One({ finding, settings }: { finding: Finding; settings: Host['settings'] }) {
+function FindingRow({ finding, settings }: { finding: Finding; settings: Host['settings'] }) {
   const { part, state, message, remedy } = finding;
   const changeable = finding.settings.filter((name) => name in settings);
   return html`<li>

@@ -1,7 +1,7 @@
 import { html } from '../html.ts';
 import { Button } from '../parts/controls.ts';
-import type { Series } from '../parts/plot-drawing.ts';
 import { Plot } from '../parts/plot.ts';
+import type { Series } from '../parts/plot-drawing.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, msText, Status } from '../parts/values.ts';
 import type { History, Host, PoolLoad, Process } from './state.ts';

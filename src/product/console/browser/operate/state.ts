@@ -1,4 +1,3 @@
-
 /** The responses of `GET /operator/v1/state` and `/findings`: see src/host/operator/schema.ts. */
 export interface Verdict {
   tone: 'good' | 'warn' | 'bad';

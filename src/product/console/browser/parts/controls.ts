@@ -1,6 +1,7 @@
 import { DarkroomError } from '../../../../client/errors.ts';
 import type { OpParameter } from '../../../../client/schema.ts';
 import { html, useEffect, useId, useState, type View } from '../html.ts';
+import type { FormValues } from './mending.ts';
 
 interface ButtonProps {
   kind?: 'plain' | 'primary' | 'danger' | 'link' | 'icon';
@@ -62,9 +63,6 @@ export function Tabs({ label, choices, current, onChoose }: TabsProps) {
     )}
   </div>`;
 }
-
-/** What a form holds, by the names of its fields; one without a value is left out. */
-export type FormValues = Readonly<Record<string, unknown>>;
 
 interface FieldProps {
   label: View;

@@ -34,8 +34,10 @@ export function Filters({ fields, values, onChange }: FiltersProps) {
   const [isOpen, setIsOpen] = useState(false);
   const controlOf = (field: FilterField) => {
     const props = { key: field.name, field, value: values[field.name] ?? '', onChange };
-    if (field.kind === 'choice') return html`<${Choice} ...${props} />`;
-    return field.kind === 'instant' ? html`<${Instant} ...${props} />` : html`<${Typed} ...${props} />`;
+    if (field.kind === 'choice') return html`<${ChoiceFilter} ...${props} />`;
+    return field.kind === 'instant'
+      ? html`<${InstantFilter} ...${props} />`
+      : html`<${TextFilter} ...${props} />`;
   };
   const [first, ...others] = fields;
   const times = others.filter(({ kind }) => kind === 'instant');
@@ -72,7 +74,7 @@ interface FilterProps {
   onChange: (change: Record<string, string>) => void;
 }
 
-function Typed({ field: { name, label, kind, placeholder }, value, onChange }: FilterProps) {
+function TextFilter({ field: { name, label, kind, placeholder }, value, onChange }: FilterProps) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
@@ -94,7 +96,7 @@ function Typed({ field: { name, label, kind, placeholder }, value, onChange }: F
   </label>`;
 }
 
-function Choice({ field: { name, label, choices = [] }, value, onChange }: FilterProps) {
+function ChoiceFilter({ field: { name, label, choices = [] }, value, onChange }: FilterProps) {
   return html`<label class="choice">
     <span>${label}</span>
     <select value=${value} onChange=${takesText((text) => onChange({ [name]: text }))}>
@@ -104,7 +106,7 @@ function Choice({ field: { name, label, choices = [] }, value, onChange }: Filte
 }
 
 /** A filter by an instant. The address holds it in UTC, so that readers in other time zones see the same. */
-function Instant({ field: { name, label }, value, onChange }: FilterProps) {
+function InstantFilter({ field: { name, label }, value, onChange }: FilterProps) {
   const change = takesText((local) =>
     onChange({ [name]: local === '' ? '' : new Date(local).toISOString() }),
   );

@@ -1,6 +1,9 @@
 import type { Fix } from '../../../../client/errors.ts';
 import { applyMend, type CallMend, type MendableCall } from '../../../../platform/http/errors/mends.ts';
 
+/** What a form holds, by the names of its fields; one without a value is left out. */
+export type FormValues = Readonly<Record<string, unknown>>;
+
 /** What does the same as a call that was refused: other parameters beside its own, other steps, or a job. */
 export interface OtherCall {
   parameters?: Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { DarkroomError, type Fix } from '../../../../client/errors.ts';
-import { html, useEffect, useState, type View } from '../html.ts';
+import { type FunctionComponent, h, html, useEffect, useLayoutEffect, useState, type View } from '../html.ts';
 import { Button } from './controls.ts';
 import type { OtherCall } from './mending.ts';
 import { Copy } from './values.ts';
@@ -166,4 +166,45 @@ export function Waiting({ rows = 6 }: { rows?: number }) {
     <span class="unseen">Loading</span>
     ${Array.from({ length: rows }, (_, index) => html`<div key=${index}></div>`)}
   </div>`;
+}
+
+/** A component whose module is loaded when it is first drawn, or before by `load`. */
+export type LoadedLater<Props> = FunctionComponent<Props> & { load: () => Promise<void> };
+
+/**
+ * A component whose module is loaded when it is first drawn. If that fails, it says why, and can be tried again.
+ * @param waiting is drawn until then. Default: nothing.
+ */
+export function loadedLater<Props extends object>(
+  load: () => Promise<FunctionComponent<Props>>,
+  waiting: FunctionComponent = () => null,
+): LoadedLater<Props> {
+  let loading: Promise<void> | undefined;
+  let loaded: FunctionComponent<Props> | undefined;
+  const loadOnce = () => {
+    loading ??= load().then(
+      (component) => {
+        loaded = component;
+      },
+      (error) => {
+        loading = undefined;
+        throw error;
+      },
+    );
+    return loading;
+  };
+  function Later(props: Props) {
+    const [error, draw] = useState<unknown>();
+    const start = () =>
+      void loadOnce().then(
+        () => draw({}),
+        (failure) => draw(failure),
+      );
+    useLayoutEffect(() => {
+      if (loaded === undefined) start();
+    }, []);
+    if (loaded !== undefined) return h(loaded as FunctionComponent, props as object);
+    return error === undefined ? h(waiting, {}) : html`<${ErrorBox} error=${error} onRetry=${start} />`;
+  }
+  return Object.assign(Later, { load: loadOnce });
 }

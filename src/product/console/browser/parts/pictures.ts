@@ -1,5 +1,4 @@
 import { html, useEffect, useMemo, useRef, useState } from '../html.ts';
-import { api } from '../session.ts';
 
 interface ThumbProps {
   /** The id of an asset. */
@@ -60,6 +59,8 @@ async function loadPreview(id: string, edge: 64 | 128 | 256, signal: AbortSignal
   if (known !== undefined) return known;
   await turn(signal);
   try {
+    // The client is not among what the first screen waits for.
+    const { api } = await import('../api.ts');
     const preview = await api.assets.preview(id, edge, { signal, maxRetries: 3 });
     const address = URL.createObjectURL(await preview.blob());
     kept.set(key, address);

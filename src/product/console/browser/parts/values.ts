@@ -57,25 +57,35 @@ export function msText(value: number): string {
 
 /** A time in the reader's time zone. The tooltip shows UTC. */
 export function Time({ at }: { at: string | number | null | undefined }) {
-  if (at === null || at === undefined) return html`<span class="quiet">–</span>`;
+  if (at === null || at === undefined) return nothing();
   const iso = new Date(at).toISOString();
   const utc = `${iso.slice(0, 19).replace('T', ' ')} UTC, ${sinceText(at)}`;
   return html`<time dateTime=${iso} title=${utc}>${timeText(at)}</time>`;
 }
 
-export function Bytes({ value }: { value: number | null | undefined }) {
-  if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
-  return html`<span class="figure" title=${`${countText(value)} bytes`}>${bytesText(value)}</span>`;
+interface FigureProps {
+  value: number | null | undefined;
 }
 
-export function Milliseconds({ value }: { value: number | null | undefined }) {
-  if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
-  return html`<span class="figure">${msText(value)}</span>`;
+export function ByteSize({ value }: FigureProps) {
+  return value == null ? nothing() : figure(bytesText(value), `${countText(value)} bytes`);
 }
 
-export function Count({ value }: { value: number | null | undefined }) {
-  if (value === null || value === undefined) return html`<span class="quiet">–</span>`;
-  return html`<span class="figure">${countText(value)}</span>`;
+export function Milliseconds({ value }: FigureProps) {
+  return value == null ? nothing() : figure(msText(value));
+}
+
+export function Count({ value }: FigureProps) {
+  return value == null ? nothing() : figure(countText(value));
+}
+
+function figure(text: string, title?: string) {
+  return html`<span class="figure" title=${title}>${text}</span>`;
+}
+
+/** In place of a value that there is not. */
+function nothing() {
+  return html`<span class="quiet">–</span>`;
 }
 
 /** The icon of the button as an SVG path, because few fonts have one. */
@@ -118,7 +128,7 @@ export async function copyText(text: string): Promise<void> {
  * @param to the link target.
  */
 export function Id({ id, to }: { id: string | null | undefined; to?: string }) {
-  if (!id) return html`<span class="quiet">–</span>`;
+  if (!id) return nothing();
   const name = html`<span class="id" title=${id}>${shortId(id)}</span>`;
   return html`<span class="id-box">
     ${to === undefined ? name : html`<a href=${to}>${name}</a>`}<${Copy} text=${id} label="" />

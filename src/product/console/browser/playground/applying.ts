@@ -1,9 +1,8 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
-import type { FormValues } from '../parts/controls.ts';
-import { mended, type OtherCall } from '../parts/mending.ts';
+import { type FormValues, mended, type OtherCall } from '../parts/mending.ts';
 import { rowOf, valuesOf } from '../saved/row.ts';
-import { jobRequestOf, loneStep, type PlaygroundWork, wholeStep, workOfJob, type WorkStep } from './work.ts';
+import { jobRequestOf, loneStep, type PlaygroundWork, type WorkStep, wholeStep, workOfJob } from './work.ts';
 
 /** What the work may name: ops, and presets with their steps. */
 interface Known {

@@ -1,6 +1,7 @@
 import type { BodyOf } from '../../../../client/calls.ts';
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, Field, submits, takesText } from '../parts/controls.ts';
 import { mended, type OtherCall } from '../parts/mending.ts';
@@ -8,7 +9,6 @@ import { Dialog, toast } from '../parts/overlays.ts';
 import { ErrorBox } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
 import { navigate } from '../router.ts';
-import { api } from '../session.ts';
 import { replacedSteps } from './applying.ts';
 import type { WorkStep } from './work.ts';
 

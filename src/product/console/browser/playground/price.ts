@@ -1,9 +1,9 @@
 import type { JobEstimate, JobRequest, OpDefinition } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { useReading } from '../parts/reading.ts';
 import { countText } from '../parts/values.ts';
 import { rowOf } from '../saved/row.ts';
-import { api } from '../session.ts';
 import { jobRequestOf, type PlaygroundWork } from './work.ts';
 
 /** What a run costs, as a dry run says. */

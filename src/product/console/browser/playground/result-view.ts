@@ -1,11 +1,11 @@
 import type { Difference, OpDefinition } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useRef, useState, type View } from '../html.ts';
 import { Button, Tabs, takesText } from '../parts/controls.ts';
 import { ErrorBox, type Fact, Facts } from '../parts/page.ts';
 import { useObjectUrl } from '../parts/pictures.ts';
 import { useAction } from '../parts/reading.ts';
 import { bytesText, Code, Copy, Id, msText, TimingBar } from '../parts/values.ts';
-import { api } from '../session.ts';
 import { Price } from './price.ts';
 import type { ResultPicture, RunOutcome } from './run.ts';
 import type { SourcePicture } from './source.ts';
@@ -68,7 +68,7 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
   const bytes = () => html`<span class="figure">${bytesText(blob.size)}</span> ${change}`;
   const size = `${width} × ${height} px`;
   return html`
-    <${Comparison}
+    <${PictureComparison}
       before=${before !== undefined && before.width > 0 ? before : undefined}
       after=${picture}
       facts=${html`${bytes()}, ${size}`}
@@ -134,7 +134,7 @@ function Likeness({ before, after }: { before: SourcePicture | undefined; after:
   return html`<${Button} kind="link" isBusy=${isActing} onClick=${measure}>Measure<//> <${ErrorBox} error=${error} />`;
 }
 
-interface ComparisonProps {
+interface PictureComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
   after: ResultPicture;
   /** Facts that are shown with the picture, even on a small screen. */
@@ -148,7 +148,7 @@ const LOUPE_ZOOM = 4;
 const MAX_ASPECT_DIFFERENCE = 0.02;
 
 /** A result next to its original: on top of each other with a slider, side by side, or alone. */
-export function Comparison({ before, after, facts }: ComparisonProps) {
+export function PictureComparison({ before, after, facts }: PictureComparisonProps) {
   const [way, setWay] = useState('slider');
   const [share, setShare] = useState(50);
   const [zoom, setZoom] = useState(1);

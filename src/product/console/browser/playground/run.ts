@@ -2,9 +2,9 @@ import type { DarkroomError } from '../../../../client/errors.ts';
 import type { OpWork, Output, Step, TransformWork } from '../../../../client/nouns/images.ts';
 import type { Picture } from '../../../../client/picture.ts';
 import type { JobRequest, OpDefinition } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { readSize } from '../parts/pictures.ts';
 import { rowOf } from '../saved/row.ts';
-import { api } from '../session.ts';
 import { jobRequestOf, loneStep, type PlaygroundWork } from './work.ts';
 
 /** A result picture, with the facts from its response. */

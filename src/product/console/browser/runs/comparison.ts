@@ -1,33 +1,46 @@
 import { html, useState, type View } from '../html.ts';
 import { readReport } from '../operator.ts';
-import { takesText } from '../parts/controls.ts';
+import { Button, takesText } from '../parts/controls.ts';
 import { ErrorBox, Page, Progress, Section } from '../parts/page.ts';
 import { useReading } from '../parts/reading.ts';
 import { Copy, countText, Time } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 import { Curves } from './curves.ts';
-import { type Figure, isBetter, readFigures, type Run, type RunFigures } from './reports.ts';
+import {
+  type CaseFigures,
+  type Figure,
+  isBetter,
+  type Run,
+  type RunFigures,
+  readFigures,
+} from './reports.ts';
 
 /** A bench run with the letter by which tables name it. */
 interface Lettered {
   letter: string;
   run: Run;
   figures: RunFigures;
+  /** The cases by name. */
+  cases: ReadonlyMap<string, CaseFigures>;
 }
 
 const LETTERS = 'ABCDEF';
 /** The most runs that can be compared. */
 export const MAX_COMPARED = LETTERS.length;
 const MIN_SHOWN_CHANGE = 0.5;
+const FIRST_CASES = 60;
+/** Reports of bench have some ten measures. A table of thousands of columns would freeze the page. */
+const MAX_COLUMNS = 40;
 
 /** Compares bench runs: first the differences of their environments, then their figures and curves. */
-export function Comparison({ runs }: { runs: readonly Run[] }) {
+export function RunComparison({ runs }: { runs: readonly Run[] }) {
   const { data, error, isLoading, reload } = useReading(
     (signal) =>
       Promise.all(
         runs.map(async (run, index): Promise<Lettered> => {
           const figures = readFigures(await readReport(run.name, signal));
-          return { letter: LETTERS[index] ?? '', run, figures };
+          const cases = new Map(figures.cases.map((one) => [one.name, one]));
+          return { letter: LETTERS[index] ?? '', run, figures, cases };
         }),
       ),
     [runs.map(({ name }) => name)],
@@ -36,11 +49,11 @@ export function Comparison({ runs }: { runs: readonly Run[] }) {
   return html`<${Page} title=${title} above=${{ title: 'Runs', path: '/console/runs' }}>
     <${ErrorBox} error=${error} onRetry=${reload} />
     ${isLoading && data === undefined && html`<${Progress} label="Reading the reports" />`}
-    ${data !== undefined && html`<${Heads} runs=${data} /><${Environment} runs=${data} /><${Figures} runs=${data} />`}
+    ${data !== undefined && html`<${RunHeads} runs=${data} /><${RunEnvironments} runs=${data} /><${RunFigureTables} runs=${data} />`}
   <//>`;
 }
 
-function Heads({ runs }: { runs: readonly Lettered[] }) {
+function RunHeads({ runs }: { runs: readonly Lettered[] }) {
   return html`<div class="run-heads">
     ${runs.map(
       ({ letter, run, figures }, index) => html`<section key=${run.name} class=${`card series-${index}`}>
@@ -54,7 +67,7 @@ function Heads({ runs }: { runs: readonly Lettered[] }) {
 }
 
 /** The differences between machines, versions and settings. Equal values are folded. */
-function Environment({ runs }: { runs: readonly Lettered[] }) {
+function RunEnvironments({ runs }: { runs: readonly Lettered[] }) {
   const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures.environment)))];
   const rows = names.map((name) => ({
     name,
@@ -92,30 +105,29 @@ function Environment({ runs }: { runs: readonly Lettered[] }) {
   <//>`;
 }
 
-function Figures({ runs }: { runs: readonly Lettered[] }) {
-  const measures = [
-    ...new Set(runs.flatMap(({ figures }) => figures.cases.flatMap((one) => Object.keys(one.measures)))),
-  ];
+function RunFigureTables({ runs }: { runs: readonly Lettered[] }) {
+  const cases = runs.flatMap(({ figures }) => figures.cases);
+  const measures = [...new Set(cases.flatMap((one) => Object.keys(one.measures)))];
+  const names = [...new Set(cases.map(({ name }) => name))];
+  const curved = [...new Set(cases.filter(({ curve = [] }) => curve.length > 0).map(({ name }) => name))];
   const [{ measure, at }, change] = useQuery({ measure: measures[0] ?? '', at: '' });
-  const names = [...new Set(runs.flatMap(({ figures }) => figures.cases.map(({ name }) => name)))];
-  const of = (run: Lettered, name: string) => run.figures.cases.find((one) => one.name === name);
-  const curved = names.filter((name) => runs.some((run) => (of(run, name)?.curve?.length ?? 0) > 0));
   const shownCase = curved.includes(at) ? at : curved[0];
+  const isAlone = runs.length === 1;
   return html`
     <${Section} title="Figures">
-      ${runs.length > 1 ? html`<${Choice} label="Measure" value=${measure} choices=${measures} onChange=${(chosen: string) => change({ measure: chosen })} />` : ''}
-      ${runs.length > 1 ? html`<${Overlaid} runs=${runs} names=${names} measure=${measure} />` : html`<${Alone} run=${runs[0]} measures=${measures} />`}
+      ${!isAlone && html`<${Choice} label="Measure" value=${measure} choices=${measures} onChange=${(chosen: string) => change({ measure: chosen })} />`}
+      <${CaseTable} ...${isAlone ? everyMeasure(cases, measures) : overlaid(runs, names, measure)} />
     <//>
     ${
       shownCase !== undefined &&
       html`<${Section} title="Percentiles">
         <${Choice} label="Case" value=${shownCase} choices=${curved} onChange=${(chosen: string) => change({ at: chosen })} />
         <${Curves}
-          curves=${runs.flatMap((run) => {
-            const points = of(run, shownCase)?.curve ?? [];
+          curves=${runs.flatMap(({ letter, run, cases }) => {
+            const points = cases.get(shownCase)?.curve ?? [];
             return points.length === 0
               ? []
-              : [{ label: runs.length > 1 ? `${run.letter} ${run.run.commit ?? ''}` : shownCase, points }];
+              : [{ label: isAlone ? shownCase : `${letter} ${run.commit ?? ''}`, points }];
           })}
         />
       <//>`
@@ -146,63 +158,52 @@ function Choice({ label, value, choices, onChange }: ChoiceProps) {
   </div>`;
 }
 
-/** One measure of every case, with a column per run, and the change from the first run to the last. */
-function Overlaid({
-  runs,
-  names,
-  measure,
-}: {
-  runs: readonly Lettered[];
-  names: readonly string[];
-  measure: string;
-}) {
-  const rows = names
-    .map((name) => ({
-      name,
-      values: runs.map(
-        ({ figures }) => figures.cases.find((one) => one.name === name)?.measures[measure] ?? null,
-      ),
-    }))
-    .filter(({ values }) => values.some((value) => value !== null));
-  return html`<${Scroll}><table class="figures">
-    <thead>
-      <tr>
-        <th scope="col">Case</th>
-        ${runs.map(({ letter }) => html`<th key=${letter} scope="col" class="number">${letter}</th>`)}
-        <th scope="col" class="number">${runs[0]?.letter} to ${runs.at(-1)?.letter}</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${rows.map(
-        ({ name, values }) => html`<tr key=${name}>
-          <th scope="row">${name}</th>
-          ${values.map((value, index) => html`<td key=${index} class="number">${figureText(value)}</td>`)}
-          <td class="number">${changeView(measure, values[0], values.at(-1))}</td>
-        </tr>`,
-      )}
-    </tbody>
-  </table><//>`;
+interface CaseTableProps {
+  columns: readonly string[];
+  rows: readonly { name: string; cells: readonly View[] }[];
 }
 
-/** Every measure of a run alone. */
-function Alone({ run, measures }: { run: Lettered | undefined; measures: readonly string[] }) {
+/** The figures of cases. A report may have any number of them: the first ones are shown, and all on demand. */
+function CaseTable({ columns, rows }: CaseTableProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const cases = run?.figures.cases ?? [];
-  const shown = isOpen ? cases : cases.slice(0, 60);
+  const shown = isOpen ? rows : rows.slice(0, FIRST_CASES);
   return html`<${Scroll}><table class="figures">
       <thead>
-        <tr><th scope="col">Case</th>${measures.map((one) => html`<th key=${one} scope="col" class="number">${one}</th>`)}</tr>
+        <tr><th scope="col">Case</th>${columns.map((one) => html`<th key=${one} scope="col" class="number">${one}</th>`)}</tr>
       </thead>
       <tbody>
         ${shown.map(
-          ({ name, measures: own }) => html`<tr key=${name}>
+          ({ name, cells }) => html`<tr key=${name}>
             <th scope="row">${name}</th>
-            ${measures.map((one) => html`<td key=${one} class="number">${figureText(own[one])}</td>`)}
+            ${cells.map((cell, index) => html`<td key=${index} class="number">${cell}</td>`)}
           </tr>`,
         )}
       </tbody>
     </table><//>
-    ${shown.length < cases.length && html`<button type="button" class="button" onClick=${() => setIsOpen(true)}>All ${cases.length} cases</button>`}`;
+    ${shown.length < rows.length && html`<${Button} onClick=${() => setIsOpen(true)}>All ${rows.length} cases<//>`}`;
+}
+
+/** One measure of every case, with a column per run, and the change from the first run to the last. */
+function overlaid(runs: readonly Lettered[], names: readonly string[], measure: string): CaseTableProps {
+  const rows = names
+    .map((name) => ({ name, values: runs.map(({ cases }) => cases.get(name)?.measures[measure] ?? null) }))
+    .filter(({ values }) => values.some((value) => value !== null))
+    .map(({ name, values }) => ({
+      name,
+      cells: [...values.map(figureText), changeView(measure, values[0], values.at(-1))],
+    }));
+  const change = `${runs[0]?.letter} to ${runs.at(-1)?.letter}`;
+  return { columns: [...runs.map(({ letter }) => letter), change], rows };
+}
+
+/** The measures of every case of a run. */
+function everyMeasure(cases: readonly CaseFigures[], measures: readonly string[]): CaseTableProps {
+  const columns = measures.slice(0, MAX_COLUMNS);
+  const rows = cases.map(({ name, measures: own }) => ({
+    name,
+    cells: columns.map((one) => figureText(own[one])),
+  }));
+  return { columns, rows };
 }
 
 function figureText(value: Figure | undefined): string {

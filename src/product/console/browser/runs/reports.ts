@@ -1,4 +1,3 @@
-
 /** A report in the list of `GET /operator/v1/runs`: see src/host/operator/schema.ts. */
 export interface Run {
   name: string;
@@ -42,6 +41,9 @@ export interface RunFigures {
 /** A part of a report. Reports may be of any age, so every field may be missing. */
 type ReportPart = Readonly<Record<string, unknown>>;
 
+/** Reports of bench have some fifty facts and a hundred points. A file may have any number. */
+const MAX_FACTS = 300;
+const MAX_POINTS = 2_000;
 /** Matches measures of which less is better. Of all others, more is better. */
 const LESS_IS_BETTER = / ms$|^CPU|^errors|MB$|^p\d/;
 
@@ -150,7 +152,7 @@ function ofRow(row: ReportPart): CaseFigures {
 
 function curveOf(curve: unknown): [number, number][] {
   if (!Array.isArray(curve)) return [];
-  return curve.flatMap((point): [number, number][] => {
+  return curve.slice(0, MAX_POINTS).flatMap((point): [number, number][] => {
     const [share, ms] = Array.isArray(point) ? point.map(numberOf) : [];
     return share == null || ms == null ? [] : [[share, ms]];
   });
@@ -174,7 +176,8 @@ function environmentOf(report: ReportPart): Record<string, string> {
   const known = entries.filter(
     ([, value]) => value !== undefined && value !== null && typeof value !== 'object',
   );
-  return { ...Object.fromEntries(known.map(([name, value]) => [name, String(value)])), ...pictures };
+  const shown = known.slice(0, MAX_FACTS).map(([name, value]) => [name, String(value)] as const);
+  return { ...Object.fromEntries(shown), ...pictures };
 }
 
 function sentencesOf(report: ReportPart): string[] {

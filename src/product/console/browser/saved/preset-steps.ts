@@ -1,6 +1,7 @@
 import type { BodyOf } from '../../../../client/calls.ts';
 import type { Fix } from '../../../../client/errors.ts';
 import type { OpDefinition, PresetData, PresetStep } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, Field, takesText } from '../parts/controls.ts';
 import { mended, type OtherCall } from '../parts/mending.ts';
@@ -10,7 +11,6 @@ import { useAction, useReading } from '../parts/reading.ts';
 import { replacedSteps } from '../playground/applying.ts';
 import { StepList } from '../playground/steps.ts';
 import { isStep, type WorkStep } from '../playground/work.ts';
-import { api } from '../session.ts';
 
 interface StepCardsProps {
   steps: readonly PresetStep[];

@@ -1,5 +1,5 @@
 import type { OpParameter } from '../../../../client/schema.ts';
-import type { FormValues } from '../parts/controls.ts';
+import type { FormValues } from '../parts/mending.ts';
 
 /** A variable as a template declares it. */
 export type TemplateVariable = string | { name: string; optional?: boolean };

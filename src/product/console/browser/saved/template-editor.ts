@@ -1,17 +1,17 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { NewTemplate, TemplateData } from '../../../../client/schema.ts';
 import { variableNamesIn } from '../../../templates/placeholders.ts';
+import { api } from '../api.ts';
 import { html, useEffect, useState } from '../html.ts';
-import { Button, errorAt, Field, Form, type FormValues, Tabs, takesText } from '../parts/controls.ts';
-import { mended } from '../parts/mending.ts';
+import { Button, errorAt, Field, Form, Tabs, takesText } from '../parts/controls.ts';
+import { type FormValues, mended } from '../parts/mending.ts';
 import { confirmed, toast, useKey } from '../parts/overlays.ts';
 import { ErrorBox, Page, Section } from '../parts/page.ts';
 import { useAction } from '../parts/reading.ts';
 import { Id } from '../parts/values.ts';
 import { navigate } from '../router.ts';
-import { api } from '../session.ts';
 import { parametersOf, rowFor, rowOf, type TemplateVariable } from './row.ts';
-import { Preview } from './template-preview.ts';
+import { TemplatePreview } from './template-preview.ts';
 
 interface TemplateEditorProps {
   /** The template to edit; absent for a new one. */
@@ -66,7 +66,7 @@ export function TemplateEditor({ template, onSaved }: TemplateEditorProps) {
     <div class="editor">
       <${EditorText} draft=${draft} error=${error} onChange=${set} />
       <div class="editor-picture">
-        <${Preview}
+        <${TemplatePreview}
           label=${`${draft.name || 'The template'} with the row below`}
           request=${{ ...{ html: draft.html, css: draft.css, width: draft.width, height: draft.height }, data: rowOf(values) }}
         />

@@ -1,10 +1,10 @@
 import type { RenderRequest } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import { ErrorBox, Progress } from '../parts/page.ts';
 import { useObjectUrl } from '../parts/pictures.ts';
-import { api } from '../session.ts';
 
-interface PreviewProps {
+interface TemplatePreviewProps {
   /** What is drawn; undefined for nothing yet. */
   request: RenderRequest | undefined;
   /** What it shows, for those who do not see it. */
@@ -17,7 +17,7 @@ const TYPING_MS = 600;
  * A template drawn with a row of data. It is drawn again shortly after the last change; the last picture stays until
  * then.
  */
-export function Preview({ request, label }: PreviewProps) {
+export function TemplatePreview({ request, label }: TemplatePreviewProps) {
   const [state, setState] = useState<{
     blob?: Blob;
     warnings: readonly string[];

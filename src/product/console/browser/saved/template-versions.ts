@@ -1,4 +1,5 @@
 import type { TemplateData } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { Button, takesText } from '../parts/controls.ts';
 import { toast } from '../parts/overlays.ts';
@@ -6,9 +7,8 @@ import { ErrorBox, Page, Section, Waiting } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
 import { Time } from '../parts/values.ts';
 import { navigate, useQuery } from '../router.ts';
-import { api } from '../session.ts';
 import { rowFor, rowOf } from './row.ts';
-import { Preview } from './template-preview.ts';
+import { TemplatePreview } from './template-preview.ts';
 
 /** Compares two versions of a template: as pictures, and as text with changes. */
 export function TemplateVersions({ template }: { template: TemplateData }) {
@@ -57,7 +57,7 @@ export function TemplateVersions({ template }: { template: TemplateData }) {
                   html`<${Button} isBusy=${isActing} onClick=${() => restore(version)}>Restore<//>`
                 }
               </div>
-              <${Preview}
+              <${TemplatePreview}
                 label=${`Version ${version.version}`}
                 request=${{ html: version.html, css: version.css, width: version.width, height: version.height, data: rowOf(rowFor(version.variables)) }}
               />

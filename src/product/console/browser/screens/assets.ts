@@ -1,5 +1,6 @@
 import type { QueryOf } from '../../../../client/calls.ts';
 import type { ListedAsset } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useEffect, useRef, useState } from '../html.ts';
 import { useBulk } from '../parts/bulk.ts';
 import { Button } from '../parts/controls.ts';
@@ -7,22 +8,21 @@ import { Filters, withoutEmpty } from '../parts/lists.ts';
 import { confirmed, toast } from '../parts/overlays.ts';
 import { Empty, ErrorBox, Page, Waiting } from '../parts/page.ts';
 import { type PagedList, usePages, useReading } from '../parts/reading.ts';
-import { copyText, Count, countText } from '../parts/values.ts';
+import { Count, copyText, countText } from '../parts/values.ts';
 import { navigate, type ScreenProps, useQuery } from '../router.ts';
-import { api } from '../session.ts';
-import { AssetPage, ASSETS_PATH, Tile } from './assets/asset.ts';
+import { ASSETS_PATH, AssetPage, Tile } from './assets/asset.ts';
 import { DropZone } from './assets/uploads.ts';
 
 const NO_FILTERS = { id: '', collection: '', status: '', origin: '', jobId: '', similarTo: '' };
 type AssetListFilters = typeof NO_FILTERS;
 
 /** The screen of the account's images, or of one image. */
-export function Screen({ rest }: ScreenProps) {
-  if (rest === '') return html`<${Grid} />`;
+export function AssetsScreen({ rest }: ScreenProps) {
+  if (rest === '') return html`<${AssetGrid} />`;
   return html`<${AssetPage} key=${rest} assetId=${decodeURIComponent(rest)} />`;
 }
 
-function Grid() {
+function AssetGrid() {
   const [filters, setFilters] = useQuery(NO_FILTERS);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const query = queryOf(filters);
@@ -54,7 +54,7 @@ function Grid() {
         <${Button} kind="link" onClick=${() => setFilters({ similarTo: '' })}>Show all<//>
       </p>`
     }
-    <${GridActs} list=${list} chosen=${chosen} setChosen=${setChosen} onRemoved=${reload} />
+    <${AssetGridActs} list=${list} chosen=${chosen} setChosen=${setChosen} onRemoved=${reload} />
     <${ErrorBox} error=${list.error} onRetry=${list.reload} />
     ${list.rows.length === 0 && list.isLoading && html`<${Waiting} />`}
     ${
@@ -75,7 +75,7 @@ function Grid() {
         />`,
       )}
     </ul>
-    <${More} ...${list} />
+    <${MoreAssets} ...${list} />
   <//>`;
 }
 
@@ -87,7 +87,7 @@ interface GridActsProps {
 }
 
 /** How many assets there are, and what is done to those that are chosen. */
-function GridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
+function AssetGridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
   const bulk = useBulk();
   const removeChosen = async () => {
     const ids = [...chosen];
@@ -138,7 +138,7 @@ function GridActs({ list, chosen, setChosen, onRemoved }: GridActsProps) {
 }
 
 /** Reads the next page when the end of the list comes into view. */
-function More({ hasMore, isLoading, more, rows }: PagedList<ListedAsset>) {
+function MoreAssets({ hasMore, isLoading, more, rows }: PagedList<ListedAsset>) {
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!hasMore || isLoading || end.current === null) return;

@@ -1,15 +1,24 @@
 import type { QueryOf } from '../../../../client/calls.ts';
 import type { JobSummary } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { useBulk } from '../parts/bulk.ts';
 import { Button } from '../parts/controls.ts';
-import { countColumn, Filters, idColumn, Live, statusColumn, timeColumn, useLiveList, withoutEmpty } from '../parts/lists.ts';
+import {
+  countColumn,
+  Filters,
+  idColumn,
+  Live,
+  statusColumn,
+  timeColumn,
+  useLiveList,
+  withoutEmpty,
+} from '../parts/lists.ts';
 import { confirmed } from '../parts/overlays.ts';
 import { Empty, Page } from '../parts/page.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Count, countText } from '../parts/values.ts';
 import { navigate, type ScreenProps, useQuery } from '../router.ts';
-import { api } from '../session.ts';
 import { canCancel, canResume, ItemCounts, JOBS_PATH } from './jobs/facts.ts';
 import { JobPage } from './jobs/job.ts';
 import { NewJob } from './jobs/new-job.ts';
@@ -19,9 +28,11 @@ const NO_FILTERS = { id: '', status: '', type: '', op: '', createdFrom: '', crea
 type JobListFilters = typeof NO_FILTERS;
 
 /** The screen of the account's jobs: all jobs, one job, or a new one. */
-export function Screen({ rest }: ScreenProps) {
+export function JobsScreen({ rest }: ScreenProps) {
   if (rest === 'new') return html`<${NewJob} />`;
-  return rest === '' ? html`<${List} />` : html`<${JobPage} key=${rest} jobId=${decodeURIComponent(rest)} />`;
+  return rest === ''
+    ? html`<${JobList} />`
+    : html`<${JobPage} key=${rest} jobId=${decodeURIComponent(rest)} />`;
 }
 
 /** What is done to many jobs at once. */
@@ -40,7 +51,7 @@ const ACTS = {
   },
 };
 
-function List() {
+function JobList() {
   const [filters, setFilters] = useQuery(NO_FILTERS);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const bulk = useBulk();

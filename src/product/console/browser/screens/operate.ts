@@ -1,7 +1,14 @@
 import { html, useRef, useState, type View } from '../html.ts';
-import { changeSetting, Controls, Doctor, drain } from '../operate/controls.ts';
+import { Controls, changeSetting, Doctor, drain } from '../operate/controls.ts';
 import { Plots, Processes, Roles } from '../operate/host.ts';
-import { type Host, joined, knownUntil, type ShownState, type Verdict } from '../operate/state.ts';
+import {
+  type Host,
+  joined,
+  knownUntil,
+  type PoolLoad,
+  type ShownState,
+  type Verdict,
+} from '../operate/state.ts';
 import { callOperator, endOperatorSession, OperatorOnly } from '../operator.ts';
 import { Button, Tabs } from '../parts/controls.ts';
 import { confirmed } from '../parts/overlays.ts';
@@ -11,6 +18,8 @@ import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
 
 const POLL_MS = 4_000;
+/** While nothing is at work, only the samples change, every ten seconds. */
+const QUIET_POLL_MS = 10_000;
 /** A process that is not hung responds within this time. */
 const TIMEOUT_MS = 4_000;
 const RESTART_WORDS: Readonly<Record<string, string>> = { exit: 'ended', signal: 'killed', hung: 'hung' };
@@ -18,12 +27,13 @@ const MAX_LISTED_MARKS = 12;
 const MARK_TONES = { set: 'good', drain: 'busy', log: 'quiet', reload: 'busy', restart: 'bad' } as const;
 
 /** The screen of the service's current state and last hour, made to be left open on a wall. */
-export function Screen() {
+export function OperateScreen() {
   return html`<${OperatorOnly} title="Operate">${() => html`<${Operate} />`}<//>`;
 }
 
 function Operate() {
   const known = useRef(new Map<string, Host>());
+  const everyMs = useRef(POLL_MS);
   const { data, error, isPaused, setPaused, reload } = usePoll(
     async (signal) => {
       const after = knownUntil([...known.current.values()]);
@@ -40,8 +50,9 @@ function Operate() {
       return { ...state, hosts };
     },
     [],
-    POLL_MS,
+    everyMs.current,
   );
+  everyMs.current = data !== undefined && isQuiet(data) ? QUIET_POLL_MS : POLL_MS;
   const [{ host: chosen }, change] = useQuery({ host: '' });
   const host = data?.hosts.find(({ hostId }) => hostId === chosen) ?? data?.hosts[0];
   const actions = html`
@@ -64,6 +75,20 @@ function Operate() {
     }
     <${OneHost} key=${host.hostId} host=${host} onDone=${reload} />
   <//>`;
+}
+
+/** Whether nothing is wrong, no process starts or hangs, and no pool has work. */
+function isQuiet({ verdict, hosts }: ShownState): boolean {
+  const processes = hosts.flatMap((host) => host.processes);
+  return (
+    verdict.tone === 'good' &&
+    processes.every(({ state, pools = {} }) => {
+      const works = Object.values(pools as Record<string, PoolLoad>).some(
+        ({ busy, queued }) => busy + queued > 0,
+      );
+      return state === 'serving' && !works;
+    })
+  );
 }
 
 /** The verdicts: the most serious sentence large, the others below. */

@@ -1,4 +1,5 @@
 import type { PresetData } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { h, html, useState } from '../html.ts';
 import { Button, takesText } from '../parts/controls.ts';
 import { Filters, savedListFilters } from '../parts/lists.ts';
@@ -9,13 +10,12 @@ import { type Column, Table } from '../parts/table.ts';
 import { Copy, Id, Status, Time } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
 import { PresetEditor, StepCards } from '../saved/preset-steps.ts';
-import { api } from '../session.ts';
 
 /** The screen of presets: their list, and one with its versions side by side. */
-export function Screen({ rest }: ScreenProps) {
-  if (rest === '') return html`<${Listing} />`;
+export function PresetsScreen({ rest }: ScreenProps) {
+  if (rest === '') return html`<${PresetList} />`;
   const slug = decodeURIComponent(rest);
-  return html`<${One} key=${slug} slug=${slug} />`;
+  return html`<${PresetBySlug} key=${slug} slug=${slug} />`;
 }
 
 const COLUMNS: readonly Column<PresetData>[] = [
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<PresetData>[] = [
   },
 ];
 
-function Listing() {
+function PresetList() {
   const [filters, setFilters] = useQuery({ search: '', from: '' });
   const { data, error, isLoading, reload } = useReading((signal) => api.presets.list({}, { signal }), []);
   const words = filters.search.toLowerCase();
@@ -78,7 +78,7 @@ function Listing() {
 
 const ABOVE = { title: 'Presets', path: '/console/presets' };
 
-function One({ slug }: { slug: string }) {
+function PresetBySlug({ slug }: { slug: string }) {
   const { data, error, reload } = useReading((signal) => readPreset(slug, signal), [slug]);
   if (data === undefined)
     return html`<${UnreadPage} title="Preset" above=${ABOVE} error=${error} reload=${reload} />`;

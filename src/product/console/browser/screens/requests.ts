@@ -1,15 +1,25 @@
 import type { QueryOf } from '../../../../client/calls.ts';
 import type { Fix } from '../../../../client/errors.ts';
 import type { RequestErrorGroup, RequestRecord } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { Tabs } from '../parts/controls.ts';
 import { Filters, idColumn, Live, timeColumn, useLiveList, withoutEmpty } from '../parts/lists.ts';
 import { Empty, ErrorBox, Facts, fixView, Page, Section, UnreadPage, Waiting } from '../parts/page.ts';
 import { usePoll, useReading } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
-import { Bytes, Code, Count, Id, Milliseconds, Status, Time, TimingBar, type Tone } from '../parts/values.ts';
+import {
+  ByteSize,
+  Code,
+  Count,
+  Id,
+  Milliseconds,
+  Status,
+  Time,
+  TimingBar,
+  type Tone,
+} from '../parts/values.ts';
 import { addressOf, type ScreenProps, useQuery } from '../router.ts';
-import { api } from '../session.ts';
 
 const PATH = '/console/requests';
 const POLL_MS = 3_000;
@@ -32,11 +42,11 @@ const NO_FILTERS = {
 type RequestListFilters = typeof NO_FILTERS;
 
 /** The screen of the account's recent calls, and of the errors among them. */
-export function Screen({ rest }: ScreenProps) {
-  return rest === '' ? html`<${Log} />` : html`<${Request} id=${decodeURIComponent(rest)} />`;
+export function RequestsScreen({ rest }: ScreenProps) {
+  return rest === '' ? html`<${RequestLog} />` : html`<${RequestPage} id=${decodeURIComponent(rest)} />`;
 }
 
-function Log() {
+function RequestLog() {
   const [filters, setFilters] = useQuery(NO_FILTERS);
   const { view } = filters;
   return html`<${Page}
@@ -50,7 +60,7 @@ function Log() {
       onChoose=${(view: string) => setFilters({ view })}
     />
     <${Filters} fields=${FIELDS} values=${filters} onChange=${setFilters} />
-    ${view === 'errors' ? html`<${Errors} filters=${filters} />` : html`<${Calls} filters=${filters} />`}
+    ${view === 'errors' ? html`<${ErrorList} filters=${filters} />` : html`<${CallList} filters=${filters} />`}
   <//>`;
 }
 
@@ -74,7 +84,7 @@ function queryOf({ view: _, ...filters }: RequestListFilters): QueryOf<'GET /req
   return withoutEmpty(filters);
 }
 
-function Calls({ filters }: { filters: RequestListFilters }) {
+function CallList({ filters }: { filters: RequestListFilters }) {
   const query = queryOf(filters);
   const isFiltered = Object.keys(query).length > 0;
   const list = useLiveList<RequestRecord>((signal) => api.requests.list(query, { signal }), [query], {
@@ -145,7 +155,7 @@ const COLUMNS: readonly Column<RequestRecord>[] = [
     isNumber: true,
     isWide: true,
     width: '7.5em',
-    of: ({ bytesOut }) => html`<${Bytes} value=${bytesOut} />`,
+    of: ({ bytesOut }) => html`<${ByteSize} value=${bytesOut} />`,
   },
   timeColumn('at', 'At'),
   idColumn({ width: '11em' }),
@@ -156,7 +166,7 @@ function HttpStatus({ status }: { status: number }) {
   return html`<${Status} status=${String(status)} tone=${tone} />`;
 }
 
-function Errors({ filters }: { filters: RequestListFilters }) {
+function ErrorList({ filters }: { filters: RequestListFilters }) {
   const query = queryOf(filters);
   const { data, error, isLoading, reload, ...live } = usePoll(
     (signal) => api.requests.errors(query, { signal }),
@@ -177,14 +187,14 @@ function Errors({ filters }: { filters: RequestListFilters }) {
     <ul class="cards">
       ${data?.map(
         (group) => html`<li key=${JSON.stringify([group.operation, group.code, group.reason, group.param])}>
-          <${Cause} group=${group} />
+          <${ErrorCause} group=${group} />
         </li>`,
       )}
     </ul>
   `;
 }
 
-function Cause({ group }: { group: RequestErrorGroup }) {
+function ErrorCause({ group }: { group: RequestErrorGroup }) {
   const { method, operation, route, code, reason, param, message, fix, count, lastAt, lastRequestId } = group;
   const calls = addressOf(PATH, { errorCode: code, operation });
   return html`<article class="card">
@@ -217,7 +227,7 @@ function Fixes({ fix }: { fix: unknown[] | undefined }) {
   </div>`;
 }
 
-function Request({ id }: { id: string }) {
+function RequestPage({ id }: { id: string }) {
   const above = { title: 'Requests', path: PATH };
   const { data, error, reload } = useReading((signal) => api.requests.get(id, { signal }), [id]);
   if (data === undefined)
@@ -233,8 +243,8 @@ function Request({ id }: { id: string }) {
         ['Request id', html`<${Id} id=${data.id} />`],
         ['Operation', html`<a href=${`/docs/${operation}`} target="_blank" rel="noopener">${operation}</a>`],
         ['By', apiKeyId === undefined ? 'a session of the console' : html`<${Id} id=${apiKeyId} />`],
-        ['Body received', bytesIn === undefined ? undefined : html`<${Bytes} value=${bytesIn} />`],
-        ['Answer sent', bytesOut === undefined ? undefined : html`<${Bytes} value=${bytesOut} />`],
+        ['Body received', bytesIn === undefined ? undefined : html`<${ByteSize} value=${bytesIn} />`],
+        ['Answer sent', bytesOut === undefined ? undefined : html`<${ByteSize} value=${bytesOut} />`],
       ]}
     />
     ${data.error && html`<${Refusal} error=${data.error} />`}

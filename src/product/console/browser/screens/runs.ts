@@ -7,7 +7,7 @@ import { useReading } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { bytesText, Status } from '../parts/values.ts';
 import { addressOf, navigate, type ScreenProps, useQuery } from '../router.ts';
-import { Comparison, MAX_COMPARED } from '../runs/comparison.ts';
+import { MAX_COMPARED, RunComparison } from '../runs/comparison.ts';
 import type { Run, Runs } from '../runs/reports.ts';
 
 const PATH = '/console/runs';
@@ -50,11 +50,11 @@ const COLUMNS: readonly Column<Run>[] = [
 ];
 
 /** The screen of the bench and tune reports. Reports that the address names are compared. */
-export function Screen({ rest }: ScreenProps) {
-  return html`<${OperatorOnly} title="Runs">${() => html`<${List} isCompared=${rest === 'compare'} />`}<//>`;
+export function RunsScreen({ rest }: ScreenProps) {
+  return html`<${OperatorOnly} title="Runs">${() => html`<${RunList} isCompared=${rest === 'compare'} />`}<//>`;
 }
 
-function List({ isCompared }: { isCompared: boolean }) {
+function RunList({ isCompared }: { isCompared: boolean }) {
   const [{ names, ...filters }, change] = useQuery({ search: '', kind: '', names: '' });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // Compared runs are found whatever the filters say.
@@ -70,7 +70,7 @@ function List({ isCompared }: { isCompared: boolean }) {
     if (data === undefined) return html`<${UnreadPage} title="Runs" error=${error} reload=${reload} />`;
     if (runs.length === 0)
       return html`<${Empty} title="These runs are gone" text="Their files are no longer in the folder." action=${html`<a href=${PATH}>All runs</a>`} />`;
-    return html`<${Comparison} runs=${runs} />`;
+    return html`<${RunComparison} runs=${runs} />`;
   }
   const tooMany = selected.size > MAX_COMPARED;
   const chosen = data?.runs

@@ -1,4 +1,5 @@
 import type { TemplateSummary } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { h, html } from '../html.ts';
 import { Filters, idColumn, savedListFilters, timeColumn } from '../parts/lists.ts';
 import { Empty, Page, UnreadPage } from '../parts/page.ts';
@@ -8,14 +9,13 @@ import { Status } from '../parts/values.ts';
 import { type ScreenProps, useQuery } from '../router.ts';
 import { TemplateEditor } from '../saved/template-editor.ts';
 import { TemplateVersions } from '../saved/template-versions.ts';
-import { api } from '../session.ts';
 
 /** The screen of templates: their list, an editor, and versions side by side. */
-export function Screen({ rest }: ScreenProps) {
+export function TemplatesScreen({ rest }: ScreenProps) {
   const [id = '', part] = rest.split('/');
-  if (id === '') return html`<${Listing} />`;
+  if (id === '') return html`<${TemplateList} />`;
   if (id === 'new') return html`<${TemplateEditor} key="new" />`;
-  return html`<${One} key=${rest} id=${decodeURIComponent(id)} part=${part} />`;
+  return html`<${TemplateById} key=${rest} id=${decodeURIComponent(id)} part=${part} />`;
 }
 
 const COLUMNS: readonly Column<TemplateSummary>[] = [
@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<TemplateSummary>[] = [
   timeColumn('updatedAt', 'Saved', { width: '13em' }),
 ];
 
-function Listing() {
+function TemplateList() {
   const [filters, setFilters] = useQuery({ search: '', from: '' });
   const from = filters.from === 'user' || filters.from === 'builtin' ? { filter: filters.from } : {};
   const list = usePages(
@@ -81,7 +81,7 @@ function Listing() {
   <//>`;
 }
 
-function One({ id, part }: { id: string; part: string | undefined }) {
+function TemplateById({ id, part }: { id: string; part: string | undefined }) {
   const { data, error, reload } = useReading((signal) => api.templates.get(id, { signal }), [id]);
   const above = { title: 'Templates', path: '/console/templates' };
   if (data === undefined)

@@ -1,4 +1,5 @@
 import type { Account, LedgerEntry, Usage } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useMemo, type View } from '../html.ts';
 import { Tabs } from '../parts/controls.ts';
 import { countColumn, Filters, timeColumn } from '../parts/lists.ts';
@@ -8,7 +9,6 @@ import { usePages, useReading } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Count, countText, Id, Status, Time } from '../parts/values.ts';
 import { type ScreenProps, useQuery } from '../router.ts';
-import { api } from '../session.ts';
 import { Keys, Sessions } from './usage/credentials.ts';
 
 const VIEWS = [
@@ -19,7 +19,7 @@ const VIEWS = [
 ];
 
 /** The screen of the account: its usage and its cost, its keys and its sessions. */
-export function Screen(_: ScreenProps) {
+export function UsageScreen(_: ScreenProps) {
   const [{ view }, setQuery] = useQuery({ view: 'usage' });
   return html`<${Page} title="Usage and credits">
     <${Tabs} label="What is shown" choices=${VIEWS} current=${view} onChoose=${(view: string) => setQuery({ view })} />
@@ -59,7 +59,7 @@ export function UsageOfWindow() {
     <${Filters} fields=${FIELDS} values=${filters} onChange=${setFilters} />
     <${ErrorBox} error=${error} onRetry=${reload} />
     ${data === undefined && isLoading && html`<${Waiting} />`}
-    ${data && html`<${Figures} ...${data} />`}
+    ${data && html`<${UsageFigures} ...${data} />`}
   `;
 }
 
@@ -96,7 +96,7 @@ function Allowances({ account: { credits, processing, assets, plan } }: { accoun
   </div>`;
 }
 
-function Figures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey: Usage }) {
+function UsageFigures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey: Usage }) {
   const keys = useReading((signal) => api.request('GET', '/api-keys', { signal }).catch(() => []), []);
   const plots = useMemo(() => seriesOf(byDay), [byDay]);
   const names = new Map(keys.data?.map(({ id, name, hint }) => [id, name || hint]));

@@ -1,5 +1,6 @@
 import type { Fix } from '../../../../client/errors.ts';
 import type { WebhookEndpoint } from '../../../../client/schema.ts';
+import { api } from '../api.ts';
 import { html, useState } from '../html.ts';
 import { Button, errorAt, Field, submits, takesText } from '../parts/controls.ts';
 import { countColumn, idColumn, timeColumn } from '../parts/lists.ts';
@@ -10,12 +11,11 @@ import { useAction, useReading } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { navigate, type ScreenProps } from '../router.ts';
-import { api } from '../session.ts';
 import { DeliveryPage } from './webhooks/delivery.ts';
-import { EndpointPage, EVENTS, Secret, type WebhookEvent, WEBHOOKS_PATH } from './webhooks/endpoint.ts';
+import { EndpointPage, EVENTS, Secret, WEBHOOKS_PATH, type WebhookEvent } from './webhooks/endpoint.ts';
 
 /** The screen of webhook endpoints, of one endpoint with its deliveries, or of one delivery. */
-export function Screen({ rest }: ScreenProps) {
+export function WebhooksScreen({ rest }: ScreenProps) {
   const [endpointId = '', deliveryId] = rest.split('/').map(decodeURIComponent);
   if (endpointId === '') return html`<${Endpoints} />`;
   if (deliveryId === undefined) return html`<${EndpointPage} key=${endpointId} endpointId=${endpointId} />`;

@@ -1,13 +1,13 @@
 import type { Asset, ListedAsset } from '../../../../../client/schema.ts';
+import { api } from '../../api.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { confirmed, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox, Facts, Page, Section, UnreadPage, Waiting } from '../../parts/page.ts';
 import { Thumb } from '../../parts/pictures.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
-import { Bytes, bytesText, Code, copyText, Id, shortId, Status, Time } from '../../parts/values.ts';
+import { ByteSize, bytesText, Code, copyText, Id, Status, shortId, Time } from '../../parts/values.ts';
 import { addressOf, navigate } from '../../router.ts';
-import { api } from '../../session.ts';
 
 export const ASSETS_PATH = '/console/assets';
 
@@ -20,7 +20,7 @@ export function AssetPage({ assetId }: { assetId: string }) {
   if (data === undefined)
     return html`<${UnreadPage} title="Asset" above=${above} error=${error} reload=${reload} />`;
   const { metadata = {}, name, status } = data;
-  return html`<${Page} title=${name ?? 'Asset'} above=${above} actions=${html`<${Acts} asset=${data} />`}>
+  return html`<${Page} title=${name ?? 'Asset'} above=${above} actions=${html`<${AssetActs} asset=${data} />`}>
     <div class="asset">
       ${
         status === 'DONE' &&
@@ -30,7 +30,7 @@ export function AssetPage({ assetId }: { assetId: string }) {
       }
       <${AssetFacts} asset=${data} />
     </div>
-    ${data.image && html`<${Likes} assetId=${assetId} />`}
+    ${data.image && html`<${NearDuplicates} assetId=${assetId} />`}
     ${
       Object.keys(metadata).length > 0 &&
       html`<${Section} title="Tags of the file">
@@ -52,7 +52,7 @@ function AssetFacts({
       ['Status', html`<${Status} status=${status} tone=${status === 'DONE' ? 'good' : undefined} />`],
       ['Id', html`<${Id} id=${id} />`],
       ['Size', image && `${image.width} × ${image.height} px`],
-      ['File', image && html`${image.format}, <${Bytes} value=${image.bytes} />`],
+      ['File', image && html`${image.format}, <${ByteSize} value=${image.bytes} />`],
       ['Frames', image && image.frames > 1 ? String(image.frames) : undefined],
       [
         'Colours',
@@ -77,7 +77,7 @@ function Swatch({ colour }: { colour: string }) {
   </span>`;
 }
 
-function Acts({ asset }: { asset: Asset }) {
+function AssetActs({ asset }: { asset: Asset }) {
   const { act, isActing, error } = useAction();
   const link = async () => {
     const options = { expiresInSeconds: LINK_SECONDS };
@@ -111,7 +111,7 @@ function Acts({ asset }: { asset: Asset }) {
 }
 
 /** The assets that look like one. */
-function Likes({ assetId }: { assetId: string }) {
+function NearDuplicates({ assetId }: { assetId: string }) {
   const { data, error, isLoading, reload } = useReading(
     (signal) => api.assets.list({ similarTo: assetId, perPage: 12 }, { signal }).first(),
     [assetId],

@@ -1,8 +1,8 @@
 import type { DarkroomError } from '../../../../../client/errors.ts';
+import { api } from '../../api.ts';
 import { html, Shared, useEffect, useRef, useState } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { bytesText, Status } from '../../parts/values.ts';
-import { api } from '../../session.ts';
 
 /** A file on its way to the service. */
 export interface Upload {
@@ -231,7 +231,7 @@ export function DropZone({ collection, onDone }: DropProps) {
           <${Button} kind="link" onClick=${forgetEnded}>Clear the list<//>
         </div>
         <ul>
-          ${all.map((upload) => html`<${Line} key=${upload.id} upload=${upload} />`)}
+          ${all.map((upload) => html`<${UploadLine} key=${upload.id} upload=${upload} />`)}
         </ul>
       </section>`
     }
@@ -248,7 +248,7 @@ const WORDS = {
 
 const TONES = { waiting: 'quiet', sending: 'busy', lost: 'warn', done: 'good', failed: 'bad' };
 
-function Line({ upload: { id, file, state, sent, assetId, message } }: { upload: Upload }) {
+function UploadLine({ upload: { id, file, state, sent, assetId, message } }: { upload: Upload }) {
   const name = file.name;
   return html`<li class="upload">
     <span class="upload-name" title=${name}>

@@ -1,4 +1,5 @@
 import type { Job, JobItem } from '../../../../../client/schema.ts';
+import { api } from '../../api.ts';
 import { html, useEffect, useRef } from '../../html.ts';
 import { Button, Tabs } from '../../parts/controls.ts';
 import { Live, statusColumn } from '../../parts/lists.ts';
@@ -7,9 +8,18 @@ import { Empty, ErrorBox, Facts, Page, Section, UnreadPage } from '../../parts/p
 import { Thumb } from '../../parts/pictures.ts';
 import { useAction, usePages, usePoll } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { Code, Count, countText, type Happening, Id, Milliseconds, Status, Time, Timeline } from '../../parts/values.ts';
+import {
+  Code,
+  Count,
+  countText,
+  type Happening,
+  Id,
+  Milliseconds,
+  Status,
+  Time,
+  Timeline,
+} from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
-import { api } from '../../session.ts';
 import { canCancel, canResume, hasEnded, ItemCounts, JOBS_PATH } from './facts.ts';
 
 const POLL_MS = 1_500;
@@ -27,7 +37,7 @@ export function JobPage({ jobId }: { jobId: string }) {
   return html`<${Page}
     title=${data.op ?? data.presetName ?? data.type}
     above=${above}
-    actions=${html`<${Acts} job=${data} reload=${job.reload} />`}
+    actions=${html`<${JobActs} job=${data} reload=${job.reload} />`}
   >
     <div class="list-head"><${ItemCounts} job=${data} /><${Live} ...${job} /></div>
     <${JobFacts} job=${data} />
@@ -40,7 +50,7 @@ export function JobPage({ jobId }: { jobId: string }) {
         current=${status}
         onChoose=${(items: string) => setFilters({ items })}
       />
-      <${Items} job=${data} status=${status} />
+      <${JobItems} job=${data} status=${status} />
     <//>
     <${Section} title="What was submitted">
       <${Code} samples=${[{ label: 'JSON', code: JSON.stringify(workOf(data), null, 2) }]} />
@@ -57,7 +67,7 @@ const CHOICES = [
   { name: 'CANCELLED', label: 'Cancelled' },
 ];
 
-function Acts({ job, reload }: { job: Job; reload: () => void }) {
+function JobActs({ job, reload }: { job: Job; reload: () => void }) {
   const { act, isActing, error } = useAction();
   const cancel = async () => {
     const isAgreed = await confirmed({
@@ -143,7 +153,7 @@ function happeningsOf(job: Job): Happening[] {
   return [submitted, { at: completedAt, title, tone, view }];
 }
 
-function Items({ job, status }: { job: Job; status: string }) {
+function JobItems({ job, status }: { job: Job; status: string }) {
   const query = status === '' ? {} : { status: status as JobItem['status'] };
   const { completedItems, failedItems, cancelledItems } = job;
   const settled = completedItems + failedItems + cancelledItems;

@@ -1,13 +1,13 @@
 import type { Fix } from '../../../../../client/errors.ts';
 import type { JobEstimate, JobRequest, OpDefinition, OpParameter } from '../../../../../client/schema.ts';
+import { api } from '../../api.ts';
 import { html, useEffect, useMemo, useState } from '../../html.ts';
-import { Button, errorAt, Field, Form, type FormValues, Tabs, takesText } from '../../parts/controls.ts';
-import { mended } from '../../parts/mending.ts';
+import { Button, errorAt, Field, Form, Tabs, takesText } from '../../parts/controls.ts';
+import { type FormValues, mended } from '../../parts/mending.ts';
 import { ErrorBox, Facts, Page, Section, Waiting } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
 import { Count, countText } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
-import { api } from '../../session.ts';
 import { JOBS_PATH } from './facts.ts';
 
 /** The contents of the form of a new job. */

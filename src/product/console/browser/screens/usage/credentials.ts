@@ -1,5 +1,6 @@
 import type { Fix } from '../../../../../client/errors.ts';
 import type { ApiKey, Session } from '../../../../../client/schema.ts';
+import { api } from '../../api.ts';
 import { html, useState } from '../../html.ts';
 import { Button, Field, submits, takesText } from '../../parts/controls.ts';
 import { idColumn, timeColumn } from '../../parts/lists.ts';
@@ -8,9 +9,9 @@ import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { Copy, sinceText, Status, Time, timeText } from '../../parts/values.ts';
+import { Copy, Status, sinceText, Time, timeText } from '../../parts/values.ts';
 import { addressOf } from '../../router.ts';
-import { api, signOut, useSession } from '../../session.ts';
+import { signOut, useSession } from '../../session.ts';
 
 /** The API keys: issued, shown with their last use, revoked. A caller with an API key sees none of them. */
 export function Keys() {

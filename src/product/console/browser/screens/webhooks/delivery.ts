@@ -1,3 +1,4 @@
+import { api } from '../../api.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { toast } from '../../parts/overlays.ts';
@@ -5,7 +6,6 @@ import { ErrorBox, Facts, Page, Section, UnreadPage } from '../../parts/page.ts'
 import { useAction, usePoll } from '../../parts/reading.ts';
 import { Code, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate } from '../../router.ts';
-import { api } from '../../session.ts';
 import { WEBHOOKS_PATH } from './endpoint.ts';
 
 const POLL_MS = 3_000;

@@ -1,5 +1,6 @@
 import type { QueryOf } from '../../../../../client/calls.ts';
 import type { Delivery, WebhookEndpoint } from '../../../../../client/schema.ts';
+import { api } from '../../api.ts';
 import { html, useState } from '../../html.ts';
 import { useBulk } from '../../parts/bulk.ts';
 import { Button, Field, Tabs, takesText } from '../../parts/controls.ts';
@@ -10,7 +11,6 @@ import { useAction, useReading } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Copy, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
-import { api } from '../../session.ts';
 
 export const WEBHOOKS_PATH = '/console/webhooks';
 
@@ -59,7 +59,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
     title=${data.description || 'Endpoint'}
     lead=${html`<${Copy} text=${data.url} />`}
     above=${above}
-    actions=${html`<${Acts} endpoint=${data} reload=${reload} />`}
+    actions=${html`<${EndpointActs} endpoint=${data} reload=${reload} />`}
   >
     <${Facts}
       of=${[
@@ -121,7 +121,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   idColumn(),
 ];
 
-function Acts({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
+function EndpointActs({ endpoint, reload }: { endpoint: WebhookEndpoint; reload: () => void }) {
   const { id, enabled } = endpoint;
   const [secret, setSecret] = useState<string>();
   const { act, isActing, error } = useAction();
