@@ -130,7 +130,9 @@ function Who({ session }: { session: Exclude<Session, { kind: 'unknown' | 'none'
 function Guarded({ children }: { children?: View }): View {
   const [error, draw] = useErrorBoundary();
   const place = useAddress();
-  useEffect(draw, [place]);
+  useEffect(() => {
+    if (error !== undefined) draw();
+  }, [place]);
   return error === undefined ? children : html`<${ErrorBox} error=${error} onRetry=${draw} />`;
 }
 

@@ -27,10 +27,13 @@ const ResultView = loadedLater(async () => (await import('../playground/result-v
 
 /** Reads what can be tried, and loads the parts that show it, while the reader chooses a picture. */
 async function readOffer(signal: AbortSignal) {
-  const [ops, presets, templates, { WorkForm, WorkPicker }, { samplesFor }] = await Promise.all([
+  const [ops, presets, templates] = await Promise.all([
     readNamedCall(transport, 'GET /ops', {}, { signal }),
     readNamedCall(transport, 'GET /presets', {}, { signal }),
     listNamedCall(transport, 'GET /templates', {}, { signal }).all(),
+  ]);
+  // Before the answers, these modules would delay the first drawing.
+  const [{ WorkForm, WorkPicker }, { samplesFor }] = await Promise.all([
     import('../playground/work-form.ts'),
     import('../playground/samples.ts'),
   ]);
