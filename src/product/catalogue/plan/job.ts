@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
-import { invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
+import { exclusive, invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis, unknownWordError } from '../../../platform/http/errors/violations.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { distinctValues } from '../../../platform/values/json.ts';
@@ -26,9 +26,8 @@ import {
   type StoredSteps,
   variantsOfOp,
   variantsOfPreset,
-  variantsOfSteps,
 } from './sent-job.ts';
-import { type PromptSubject, refuseFields } from './step.ts';
+import { type PromptSubject, refuseFields, sentSteps } from './step.ts';
 import { checkSteps, type NamedAsset, type RequestedAnswerSchema, sentAnswerSchemasOf } from './subjects.ts';
 
 /** The checked work of a job. */
@@ -69,8 +68,14 @@ export interface CheckedVariant {
 export const JOB_TYPES = ['ai-generate', 'ai-edit', 'parse', 'process', 'render', 'chain'] as const;
 
 /** The fields that define the work, each with the fields that must not be sent with it. */
-const EXCLUDED_BY_STEPS = ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'] as const;
-const EXCLUDED_BY_PRESET = ['op', 'subjects', 'templateId', 'items'] as const;
+const EXCLUSIONS = [
+  {
+    by: 'steps',
+    fields: ['op', 'presetId', ...OVERRIDES, 'templateId', 'items'],
+    why: 'the steps say it themselves',
+  },
+  { by: 'presetId', fields: ['op', 'subjects', 'templateId', 'items'], why: 'the preset decides' },
+] as const;
 
 /**
  * Checks the work of a job that has no contradictions against the catalogue: op, type, steps, model, prompt,
@@ -86,7 +91,10 @@ export function checkJob(body: JobWork, models: ModelsFile, stored?: StoredSteps
 
 function checkWork(body: JobWork, models: ModelsFile, stored: StoredSteps | undefined): CheckedWork {
   const { steps, presetId, subjects } = body;
-  if (steps !== undefined) return checkVariants(variantsOfSteps(steps), subjects ?? [], models);
+  if (steps !== undefined) {
+    const only = { parameters: {}, at: sentFieldAt, steps: sentSteps(steps) };
+    return checkVariants([only], subjects ?? [], models);
+  }
   if (presetId !== undefined) {
     if (stored === undefined) throw new Error('The preset is read before the job is checked.');
     const variants = variantsOfPreset(body, stored.steps);
@@ -165,10 +173,11 @@ function renderWork(body: JobWork, op: RenderOp): CheckedWork {
 export function refuseContradictions(body: JobWork): void {
   checkType(body);
   checkJobSize(body);
-  if (body.steps !== undefined)
-    refuseFields(body, EXCLUDED_BY_STEPS, 'the steps say it themselves', { excludedBy: 'steps' });
-  else if (body.presetId !== undefined)
-    refuseFields(body, EXCLUDED_BY_PRESET, 'the preset decides', { excludedBy: 'presetId' });
+  const exclusion = EXCLUSIONS.find(({ by }) => body[by] !== undefined);
+  const field = exclusion?.fields.find((name) => body[name] !== undefined);
+  if (exclusion === undefined || field === undefined) return;
+  const { by, why } = exclusion;
+  throw exclusive(field, `${field} must be left out beside ${by}: ${why}.`, [by, field]);
 }
 
 function checkType({ type, op }: JobWork): void {

@@ -18,7 +18,6 @@ import {
   type PromptSubject,
   type RequestedStep,
   savedSteps,
-  sentSteps,
   toRequestedStep,
   withLiftedFields,
 } from './step.ts';
@@ -73,24 +72,20 @@ const OP_OF_TYPE: Record<string, JobOp> = {
 export function requireJobOp({ op: name, type }: JobWork): JobOp {
   if (name !== undefined) {
     return requireOp(name, sentFieldAt('op'), isJobOp, (found, allowed) => {
-      const problem =
-        found === undefined
-          ? `There is no op ${JSON.stringify(name)}`
-          : `${name} is not a job: POST ${found.endpoint} answers it`;
+      const problem = found
+        ? `${name} is not a job: POST ${found.endpoint} answers it`
+        : `There is no op ${JSON.stringify(name)}`;
       return `${problem}; the ops that run as jobs are ${allowed}.`;
     });
   }
   if (type === undefined) {
-    const suggest = ['op', 'presetId', 'steps', 'type'];
-    throw invalidParamError('op', 'op is missing: send an op, a presetId, steps, or a type.', {
-      ...{ missing: ['op'], suggest },
-    });
+    const details = { missing: ['op'], suggest: ['op', 'presetId', 'steps', 'type'] };
+    throw invalidParamError('op', 'op is missing: send an op, a presetId, steps, or a type.', details);
   }
   const op = OP_OF_TYPE[type];
   if (op !== undefined) return op;
-  throw invalidParamError('steps', `steps are missing: a job of type ${type} is made of steps.`, {
-    missing: ['steps'],
-  });
+  const message = `steps are missing: a job of type ${type} is made of steps.`;
+  throw invalidParamError('steps', message, { missing: ['steps'] });
 }
 
 function isJobOp(op: Op): op is JobOp {
@@ -102,11 +97,6 @@ export function jobWithLiftedFields<T extends JobWork>(body: T): T {
   if (body.steps !== undefined || body.presetId !== undefined) return body;
   const op = body.op === undefined ? OP_OF_TYPE[body.type ?? ''] : findOp(body.op);
   return withLiftedFields(op, body);
-}
-
-/** A job of sent steps is a single list. */
-export function variantsOfSteps(steps: readonly PresetStep[]): RequestedVariant[] {
-  return [{ parameters: {}, at: sentFieldAt, steps: sentSteps(steps) }];
 }
 
 /** The variants of a job of one op. Each is a list with one step. */

@@ -126,46 +126,37 @@ export function withLiftedFields<T extends { parameters?: unknown }>(
 ): T {
   const { parameters } = sent;
   if (op?.runs !== 'model' || !isJsonObject(parameters)) return sent;
-  const names = Object.keys(op.fields).filter((name) => Object.hasOwn(parameters, name));
-  if (names.length === 0) return sent;
-  const remaining: Record<string, unknown> = { ...parameters };
-  const fields: Record<string, unknown> = {};
-  for (const name of names) {
-    const own = (sent as GivenParameters)[name];
-    if (own !== undefined && !isDeepStrictEqual(own, remaining[name])) {
-      const message = `${name} is sent beside the op and within its parameters, and the two differ: send it once, beside the op.`;
-      throw at(`parameters.${name}`).refuse(message);
-    }
-    fields[name] = remaining[name];
-    delete remaining[name];
+  const lifted = Object.keys(op.fields).filter((name) => Object.hasOwn(parameters, name));
+  const beside = sent as GivenParameters;
+  const twice = lifted.find(
+    (name) => beside[name] !== undefined && !isDeepStrictEqual(beside[name], parameters[name]),
+  );
+  if (twice !== undefined) {
+    const message = `${twice} is sent beside the op and within its parameters, and the two differ: send it once, beside the op.`;
+    throw at(`parameters.${twice}`).refuse(message);
   }
-  return { ...sent, ...fields, parameters: remaining };
+  const fields = Object.fromEntries(lifted.map((name) => [name, parameters[name]]));
+  const remaining = Object.entries(parameters).filter(([name]) => !lifted.includes(name));
+  return { ...sent, ...fields, parameters: Object.fromEntries(remaining) };
 }
 
 /**
  * Refuses fields that have no meaning here.
- * @param why the reason, as the end of the sentence; `excludedBy` is the field that excludes them, and `ownName` the
- *   name of the only one of them here.
+ * @param why the reason, as the end of the sentence.
+ * @param ownName the name that the only one of them has here.
  * @throws ApiError invalid_param on the first of them that was sent.
  */
 export function refuseFields<T extends object>(
   sent: T,
   fields: readonly (keyof T & string)[],
   why: string,
-  {
-    at = sentFieldAt,
-    excludedBy,
-    ownName,
-  }: { at?: SentFieldFinder; excludedBy?: string; ownName?: string } = {},
+  { at = sentFieldAt, ownName }: { at?: SentFieldFinder; ownName?: string } = {},
 ): void {
   const field = fields.find((name) => sent[name] !== undefined);
   if (field === undefined) return;
   const { name, path, refuse } = at(field);
-  const message = (where: string) => `${name} must be left out${where}: ${why}.`;
-  if (excludedBy !== undefined)
-    throw refuse(message(` beside ${excludedBy}`), { suggest: [excludedBy, name] });
   const mend = ownName === undefined ? { remove: true as const } : { rename: siblingPath(path, ownName) };
-  throw refuse(message(''), undefined, [{ param: path, ...mend }]);
+  throw refuse(`${name} must be left out: ${why}.`, undefined, [{ param: path, ...mend }]);
 }
 
 function nameOf(where: string, index: number, key: string): string {
