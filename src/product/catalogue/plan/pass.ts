@@ -146,6 +146,7 @@ function formatsOf(encode: EncodeOptions): string[] {
 /** The settings that a pass has once. */
 const SINGLE = ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const;
 
+/** The conflict of two steps that give different values to a setting of which the pass has one. */
 function refuseSecondValue(steps: readonly DeterministicStep[]): void {
   const seen = new Map<string, unknown>();
   for (const step of steps) {
@@ -163,7 +164,7 @@ function refuseSecondValue(steps: readonly DeterministicStep[]): void {
   }
 }
 
-/** Whether two values are the same. The first frame can be given by its name or by its index. */
+/** A frame by its index, if it is one: the first frame can also be given by its name. */
 function frameNumber(frame: unknown): unknown {
   return frame === 'first' ? 0 : frame;
 }
