@@ -7,8 +7,22 @@ import type {
 } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { ImageHeader } from './header/facts.ts';
+import type { ImageObject } from './image-object.ts';
 import type { IncomingCall, WorkClass } from './slots.ts';
-import type { StoredFile } from './source.ts';
+
+/** A file that is still in a store. It is read when its call has a slot, so that a waiting call holds no bytes. */
+export interface StoredFile {
+  /** In bytes. */
+  length: number;
+  /** The facts as measured when the file was stored. */
+  facts: ImageObject;
+  /** @throws ApiError when the file cannot be read. */
+  read(): Promise<Uint8Array>;
+}
+
+export function isStoredFile(file: Uint8Array | StoredFile): file is StoredFile {
+  return !(file instanceof Uint8Array);
+}
 
 export interface ImageCall {
   /**
@@ -50,7 +64,7 @@ export interface ImageCall {
 /** A second picture that steps read. */
 export interface LayerFile extends Pick<ImageCall, 'bytes' | 'header'> {
   /** The field of the call that an error about this picture names. Absent: the error's own field. */
-  param?: string;
+  param?: string | undefined;
 }
 
 /** The second pictures of a call, by the id in its steps. */
@@ -97,7 +111,7 @@ export interface RunningCall<T> {
    * Resolves when no worker works for the call any more. After a deadline, that is later than the result. Never
    * rejects.
    */
-  ended: Promise<void>;
+  ended: Promise<unknown>;
 }
 
 /** Milliseconds from the call to the start of its worker, including the wait for a rasterizer. */

@@ -1,12 +1,10 @@
-import type { ImagePass, ImageTask, ImageTaskResult } from '../../../workers/protocol.ts';
-import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
+import type { ImagePass, ImageTask, ImageTaskResult, RasterInput } from '../../../workers/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../platform/metrics/work.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
-import { runPassesOverDrawing } from './drawn-branches.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
 import { assertSameSize, assertScorable, predictSuccess } from './estimates/following.ts';
 import { apiErrorOfFailure, deadlineExceededError, errorThrownBy, isLate, lateWith } from './failures.ts';
@@ -21,29 +19,32 @@ import {
   type DescribeCall,
   type DescribeResult,
   type ImageCall,
-  type LayerFile,
-  type LayerFiles,
+  isStoredFile,
   type RunningCall,
   type TransformCall,
   type TransformResult,
   takeOnlyOutput,
   type WithQueueTime,
 } from './image-call.ts';
-import { OpenedLayers } from './layers.ts';
 import { type ImagePoolName, ImagePools, type ImagePoolsOptions } from './pools/pools.ts';
 import { AccountWorkerTime, LateWork } from './pools/work-history.ts';
 import { SelfTest } from './self-test.ts';
 import type { AdmissionStats, IncomingCall } from './slots.ts';
 import {
+  CallPictures,
   drawingFacts,
   headerOfFacts,
   type ImageSourceFile,
-  isStoredFile,
   type OpenedSource,
-  openSourceFile,
-  storedSource,
 } from './source.ts';
-import { drawingSizeForPass, MEASURED_SIZE, NATURAL_SIZE, Rasterizer, withAllTimes } from './vector.ts';
+import {
+  drawingSizeForPass,
+  MEASURED_SIZE,
+  NATURAL_SIZE,
+  Rasterizer,
+  runPassesOverDrawing,
+  withAllTimes,
+} from './vector.ts';
 
 export interface ImageWorkersOptions
   extends Pick<
@@ -57,20 +58,20 @@ export interface ImageWorkersOptions
   meter?: Pick<PoolMeter, 'worked' | 'ended'>;
 }
 
-/** Work that has its slot. Its result is an answer or an error. */
-interface Started<T> {
-  result: Promise<T>;
-  ended: Promise<unknown>;
+/** A call in progress. */
+interface BegunCall {
+  call: ImageCall;
+  deadline: CallDeadline;
+  pictures: CallPictures;
 }
 
-/** The file of a call, and the work on it. */
-interface FileWork {
+/** The pictures of a task, and the work on them. */
+interface TaskWork {
   source: ImageSourceFile;
-  /** The second pictures of its passes. */
-  layers?: OpenedLayers;
+  /** The second pictures, by the id in the steps. */
+  layers?: Readonly<Record<string, ImageSourceFile>>;
   /** None for a description and a comparison. */
   passes: readonly ImagePass[];
-  deadline: CallDeadline;
   /** CPU time that is not told by the passes. */
   measuringMs?: number;
 }
@@ -129,18 +130,15 @@ export class ImageWorkers {
    */
   branch(call: BranchCall): RunningCall<BranchResult> {
     const { bytes } = call;
-    const { header = isStoredFile(bytes) ? null : readImageHeader(bytes) } = call;
-    const formats = new FormatRuns(call.branches, isStoredFile(bytes) ? headerOfFacts(bytes.facts) : header);
-    const each = { ...call, header, branches: formats.runs };
-    const format = isStoredFile(bytes) ? bytes.facts.format : header?.format;
+    const sent = isStoredFile(bytes) ? null : (call.header ?? readImageHeader(bytes));
+    const header = isStoredFile(bytes) ? headerOfFacts(bytes.facts) : sent;
+    const formats = new FormatRuns(call.branches, header);
+    const each = { ...call, header: sent, branches: formats.runs };
     const { result, ended } =
-      format === 'svg'
+      header?.format === 'svg'
         ? runPassesOverDrawing(each, (pass) => this.transform(pass))
         : this.#beginMeasured('branch', each, this.#branch);
-    return {
-      result: result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) })),
-      ended,
-    };
+    return { result: result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) })), ended };
   }
 
   /** Reads the facts and the metadata of an image, and measures a palette if the call asks for it. */
@@ -184,55 +182,55 @@ export class ImageWorkers {
   #beginMeasured<C extends ImageCall, T extends WithQueueTime>(
     kind: TaskKind,
     call: C,
-    start: (call: C, deadline: CallDeadline) => Promise<Started<T>>,
+    start: (call: C, begun: BegunCall) => Promise<RunningCall<T>>,
   ): RunningCall<T> {
     this.workerTime.arrived(call.accountId);
-    const work = this.#begin(call, start);
+    const running = this.#begin(call, start);
     const labels = { pool: 'image', work: call.work ?? 'call', kind };
-    work.result.then(
+    running.result.then(
       ({ queueMs }) => this.#meter?.worked(labels, queueMs / 1000, 'done'),
       () => this.#meter?.worked(labels, 0, 'failed'),
     );
-    return work;
+    return running;
   }
 
-  /** Runs a call under its deadline, and records when the last native work for it has ended. */
+  /**
+   * Runs a call under its deadline, and records when the last native work for it has ended.
+   * @param start resolves when the work has its slot.
+   */
   #begin<C extends ImageCall, T>(
     call: C,
-    start: (call: C, deadline: CallDeadline) => Promise<Started<T>>,
+    start: (call: C, begun: BegunCall) => Promise<RunningCall<T>>,
   ): RunningCall<T> {
     const { deadlineMs, work, signal: client, waitSignal } = call;
     const late = () => deadlineExceededError(this.#pools.retryAfterSeconds());
     const deadline = new CallDeadline({ deadlineMs, work, client, waitSignal, clock: this.#clock, late });
-    const started = start(call, deadline);
+    const pictures = new CallPictures(call, deadline, this.#rasterizer);
+    const started = start(call, { call, deadline, pictures });
     const result = started.then((run) => deadline.guard(run.result)).finally(() => deadline.end());
-    const native = started.then((run) => run.ended);
-    const ended = Promise.allSettled([result, native]).then(ignore);
-    return { result, ended };
+    return { result, ended: Promise.allSettled([result, started.then((run) => run.ended)]) };
   }
 
   readonly #transform = async (
     call: TransformCall,
-    deadline: CallDeadline,
-  ): Promise<Started<TransformResult>> => {
+    begun: BegunCall,
+  ): Promise<RunningCall<TransformResult>> => {
     const { pass, describes = false } = call;
-    const source = await this.#read(call, call, drawingSizeForPass(pass), [pass], deadline);
+    const source = await begun.pictures.read(call, drawingSizeForPass(pass), [pass]);
     predictSuccess({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
-    const layers = await this.#openLayers(call, deadline);
-    const makeTask = async (opened: OpenedSource, deadlineMs: number): Promise<ImageTask> => ({
+    const work = { source, passes: [pass], layers: await begun.pictures.readLayers(call.layers) };
+    return this.#start('transform', begun, work, async (opened, deadlineMs) => ({
       kind: 'transform',
-      ...(await this.#taskFor(opened, [pass], layers)),
+      ...(await this.#taskFor(opened, work)),
       ...(describes && { describes }),
       pass,
       deadlineMs,
-    });
-    const reading = { source, passes: [pass], deadline, ...withoutAbsentFields({ layers }) };
-    return this.#start('transform', call, reading, makeTask);
+    }));
   };
 
-  readonly #branch = async (call: BranchCall, deadline: CallDeadline): Promise<Started<BranchResult>> => {
+  readonly #branch = async (call: BranchCall, begun: BegunCall): Promise<RunningCall<BranchResult>> => {
     const passes = call.branches.map(({ pass }) => pass);
-    const source = await this.#read(call, call, NATURAL_SIZE, passes, deadline);
+    const source = await begun.pictures.read(call, NATURAL_SIZE, passes);
     const { header } = source;
     const misfits = call.branches.map(({ pass, paramOf }) =>
       errorThrownBy(() => predictSuccess({ header, fileBytes: call.bytes.length }, pass, paramOf)),
@@ -240,117 +238,78 @@ export class ImageWorkers {
     const fitting = passes.filter((_, index) => misfits[index] === undefined);
     const [first] = misfits;
     if (first !== undefined && fitting.length === 0) throw first;
-    const layers = await this.#openLayers(call, deadline);
-    const makeTask = async (opened: OpenedSource, deadlineMs: number): Promise<ImageTask> => ({
+    const work = { source, passes: fitting, layers: await begun.pictures.readLayers(call.layers) };
+    const { result, ended } = await this.#start('branch', begun, work, async (opened, deadlineMs) => ({
       kind: 'branch',
-      ...(await this.#taskFor(opened, fitting, layers)),
+      ...(await this.#taskFor(opened, work)),
       passes: fitting,
       deadlineMs,
-    });
-    const reading = { source, passes: fitting, deadline, ...withoutAbsentFields({ layers }) };
-    const { result, ended } = await this.#start('branch', call, reading, makeTask);
+    }));
     const outputs = result.then(({ outputs: ran, timings, queueMs }) => {
       const left = ran.values();
       const outputs = call.branches.map(({ paramOf }, index) => {
         const output = misfits[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
-        return isLate(output) ? lateWith(deadline.refusal(), output) : apiErrorOfFailure(output, paramOf);
+        return isLate(output)
+          ? lateWith(begun.deadline.refusal(), output)
+          : apiErrorOfFailure(output, paramOf);
       });
       return { outputs, timings, queueMs };
     });
     return { result: outputs, ended };
   };
 
-  readonly #describe = async (call: DescribeCall, deadline: CallDeadline) => {
-    const source = await this.#read(call, call, MEASURED_SIZE, [], deadline);
-    const makeTask = ({ file, header }: OpenedSource, deadlineMs: number): ImageTask => ({
-      kind: 'describe',
-      ...file,
-      ...headerReadingsOf(header),
-      ...withoutAbsentFields({ palette: call.palette }),
-      deadlineMs,
-    });
-    const { result, ended } = await this.#start('describe', call, { source, passes: [], deadline }, makeTask);
+  readonly #describe = async (call: DescribeCall, begun: BegunCall): Promise<RunningCall<DescribeResult>> => {
+    const source = await begun.pictures.read(call, MEASURED_SIZE, []);
+    const { result, ended } = await this.#start(
+      'describe',
+      begun,
+      { source, passes: [] },
+      ({ file, header }, deadlineMs) => ({
+        kind: 'describe',
+        ...file,
+        ...headerReadingsOf(header),
+        ...withoutAbsentFields({ palette: call.palette }),
+        deadlineMs,
+      }),
+    );
     const ofDrawing = source.drawing && drawingFacts(source.drawing);
-    const facts = result.then((described) => ({
-      ...described,
-      image: { ...described.image, ...ofDrawing },
-    }));
+    const facts = result.then((described) => ({ ...described, image: { ...described.image, ...ofDrawing } }));
     return { result: facts, ended };
   };
 
-  readonly #compare = async (call: CompareCall, deadline: CallDeadline): Promise<Started<CompareResult>> => {
-    const one = await this.#read(call, call, NATURAL_SIZE, [], deadline);
-    const second = { bytes: call.other, ...withoutAbsentFields({ param: call.paramOf?.('otherAssetId') }) };
-    const other = await this.#read(call, second, NATURAL_SIZE, [], deadline);
-    assertSameSize(one.header, other.header, call.paramOf);
-    if (call.isScored) assertScorable(one.header);
-    const makeTask = async ({ file }: OpenedSource, deadlineMs: number): Promise<ImageTask> => {
-      const { input, raw } = (await other.open()).file;
-      const { isScored } = call;
-      return {
-        kind: 'compare',
-        deadlineMs,
-        ...file,
-        other: input,
-        ...withoutAbsentFields({ otherRaw: raw, isScored }),
-      };
-    };
+  readonly #compare = async (call: CompareCall, begun: BegunCall): Promise<RunningCall<CompareResult>> => {
+    const { isScored, paramOf } = call;
+    const one = await begun.pictures.read(call, NATURAL_SIZE, []);
+    const second = { bytes: call.other, param: paramOf?.('otherAssetId') };
+    const other = await begun.pictures.read(second, NATURAL_SIZE, []);
+    assertSameSize(one.header, other.header, paramOf);
+    if (isScored) assertScorable(one.header);
     // Both are decoded in memory at once.
     const header = { ...one.header, pixels: one.header.pixels + 2 * other.header.pixels };
-    const drawn = [...one.drawn, ...other.drawn];
-    const source = { ...one, header, heldBytes: one.heldBytes + other.heldBytes, drawn };
-    const measuringMs = call.isScored ? estimatedScoringMs(one.header) : 0;
-    const reading = { source, passes: [], deadline, measuringMs };
-    const { result, ended } = await this.#start('compare', call, reading, makeTask);
+    const measuringMs = isScored ? estimatedScoringMs(one.header) : 0;
+    const work = { source: { ...one, header }, passes: [], measuringMs };
+    const { result, ended } = await this.#start('compare', begun, work, async ({ file }, deadlineMs) => {
+      const { input, raw } = (await other.open()).file;
+      const rest = withoutAbsentFields({ otherRaw: raw, isScored });
+      return { kind: 'compare', deadlineMs, ...file, other: input, ...rest };
+    });
     const comparesFirstFrames = one.header.frames > 1 || other.header.frames > 1;
     return { result: result.then((compared) => ({ ...compared, comparesFirstFrames })), ended };
   };
 
   /** What a task of passes knows of its file, the second pictures, and its threads of libvips. */
-  async #taskFor({ file, header }: OpenedSource, passes: readonly ImagePass[], layers?: OpenedLayers) {
+  async #taskFor({ file, header }: OpenedSource, { passes, layers = {} }: TaskWork) {
+    const rasters: Record<string, RasterInput> = {};
+    for (const [id, layer] of Object.entries(layers)) rasters[id] = (await layer.open()).file;
     return {
       ...file,
       ...inputHeaderHintOf(header),
       ...headerReadingsOf(header),
-      ...withoutAbsentFields({ layers: await layers?.read() }),
+      layers: rasters,
       threads: this.#pools.threadsFor(header, passes),
     };
-  }
-
-  /** The second pictures of a call; undefined without any. */
-  async #openLayers(
-    call: ImageCall & { layers?: LayerFiles },
-    deadline: CallDeadline,
-  ): Promise<OpenedLayers | undefined> {
-    if (call.layers === undefined) return undefined;
-    const read = (file: LayerFile, passes: readonly ImagePass[]) =>
-      this.#read(call, file, NATURAL_SIZE, passes, deadline);
-    return OpenedLayers.open(call.layers, read);
-  }
-
-  /** Reads the input of a thread: the file, or the pixels of a drawing. A stored drawing is read at once. */
-  async #read(
-    { accountId, work }: ImageCall,
-    { bytes: file, header: known, param }: LayerFile,
-    size: RequestedDrawingSize,
-    passes: readonly ImagePass[],
-    deadline: CallDeadline,
-  ): Promise<ImageSourceFile> {
-    if (isStoredFile(file) && file.facts.format !== 'svg') return storedSource(file, passes, param);
-    const bytes = isStoredFile(file) ? await file.read() : file;
-    const opened = openSourceFile(bytes, known, passes, param);
-    const { header } = opened;
-    if (header.format !== 'svg') return { header, open: () => opened, heldBytes: bytes.length, drawn: [] };
-    const drawn = await this.#rasterizer.draw({ bytes, size, param }, { accountId, work, deadline });
-    const { width, height, naturalWidth, naturalHeight, channels, pixels: input } = drawn;
-    const pixels = {
-      file: { input, raw: { width, height, channels } },
-      header: { ...header, width, height, pixels: width * height },
-    };
-    const drawing = { bytes, width: naturalWidth, height: naturalHeight };
-    return { header: pixels.header, open: () => pixels, heldBytes: input.length, drawn: [drawn], drawing };
   }
 
   /**
@@ -359,20 +318,19 @@ export class ImageWorkers {
    */
   async #start<K extends TaskKind>(
     kind: K,
-    call: ImageCall,
-    { source, layers, passes, deadline, measuringMs }: FileWork,
+    { call, deadline, pictures }: BegunCall,
+    { source, ...work }: TaskWork,
     makeTask: (opened: OpenedSource, deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<Started<AnswerTo<K> & WithQueueTime>> {
-    const { accountId, work, incoming, inBatch = false, paramOf, asJob } = call;
+  ): Promise<RunningCall<AnswerTo<K> & WithQueueTime>> {
+    const { accountId, work: workClass, incoming, inBatch = false, paramOf, asJob } = call;
     const { header, prepare } = source;
-    const heldBytes = source.heldBytes + (layers?.heldBytes ?? 0);
-    const drawn = [...source.drawn, ...(layers?.drawn ?? [])];
-    const alternatives = () => alternativesToSlowPasses(header, passes, { paramOf, asJob });
+    const { heldBytes } = pictures;
+    const alternatives = () => alternativesToSlowPasses(header, work.passes, { paramOf, asJob });
     let sentMs = this.#clock.elapsedMs();
     const run = await this.#pools.start(
       {
-        ...{ kind, header, passes, accountId, work, incoming, inBatch, heldBytes, prepare },
-        ...{ deadline, alternatives, ...withoutAbsentFields({ layers: layers?.headers, measuringMs }) },
+        ...{ ...work, kind, header, prepare, heldBytes, deadline, alternatives },
+        ...{ accountId, work: workClass, incoming, inBatch },
       },
       async (deadlineMs) => {
         const task = await makeTask(await source.open(), deadlineMs);
@@ -383,7 +341,8 @@ export class ImageWorkers {
     const result = run.result.then((result) => {
       this.#selfTest.answered();
       const elapsedMs = this.#clock.elapsedMs() - sentMs;
-      if (isAnswerTo(kind, result)) return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, drawn);
+      if (isAnswerTo(kind, result))
+        return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
       // A thread may notice the deadline before this process does. The error is the same.
       throw isLate(result) ? lateWith(deadline.refusal(), result) : apiErrorOfFailure(result, paramOf);
@@ -391,8 +350,6 @@ export class ImageWorkers {
     return { result, ended: run.ended };
   }
 }
-
-function ignore(): void {}
 
 function isAnswerTo<K extends TaskKind>(kind: K, result: ImageTaskResult): result is AnswerTo<K> {
   return result.kind === ANSWERS[kind];

@@ -6,8 +6,8 @@ import { apiErrorOfFailure } from './failures.ts';
 import { passesPerFormat } from './formats.ts';
 import type { ImageHeader } from './header/facts.ts';
 import { readNaturalSvgSize } from './header/svg.ts';
-import type { BranchPass, ImageCall } from './image-call.ts';
-import { checkPixelCount, headerOfFacts, isStoredFile, requireReadableHeader } from './source.ts';
+import { type BranchPass, type ImageCall, isStoredFile } from './image-call.ts';
+import { checkPixelCount, headerOfFacts, requireReadableHeader } from './source.ts';
 import { drawingSizeForPass } from './vector.ts';
 
 /** The predicted result of a pass, as far as it is known without decoding its file. */

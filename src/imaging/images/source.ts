@@ -1,28 +1,23 @@
 import { createHash } from 'node:crypto';
-import { type ImageFacts, type ImagePass, MAX_PIXELS, type RawPixels } from '../../../workers/protocol.ts';
+import { type ImageFacts, type ImagePass, MAX_PIXELS, type RasterInput } from '../../../workers/protocol.ts';
+import type { RequestedDrawingSize } from '../../../workers/vector/protocol.ts';
 import type { ApiError } from '../../platform/http/errors/errors.ts';
 import { fewerFramesParameters } from './alternatives.ts';
+import type { CallDeadline } from './deadline.ts';
 import { frameCountOf } from './estimates/following.ts';
 import { unsupportedFormatError } from './failures.ts';
 import { type ImageHeader, imageHeaderOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
+import {
+  type ImageCall,
+  isStoredFile,
+  type LayerFile,
+  type LayerFiles,
+  type StoredFile,
+} from './image-call.ts';
 import type { ImageObject } from './image-object.ts';
 import { detectUnsupportedFormat } from './unsupported-formats.ts';
-import type { DrawingTimes } from './vector.ts';
-
-/** A file that is still in a store. It is read when its call has a slot, so that a waiting call holds no bytes. */
-export interface StoredFile {
-  /** In bytes. */
-  length: number;
-  /** The facts as measured when the file was stored. */
-  facts: ImageObject;
-  /** @throws ApiError when the file cannot be read. */
-  read(): Promise<Uint8Array>;
-}
-
-export function isStoredFile(file: Uint8Array | StoredFile): file is StoredFile {
-  return !(file instanceof Uint8Array);
-}
+import { NATURAL_SIZE, type Rasterizer } from './vector.ts';
 
 /** The header of a stored file, derived from its facts. It is exact enough to estimate memory and time. */
 export function headerOfFacts(facts: ImageObject): ImageHeader {
@@ -37,9 +32,9 @@ export function headerOfFacts(facts: ImageObject): ImageHeader {
   });
 }
 
-/** The input of a thread: the file, or the pixels of a drawing. */
+/** The input of a thread. */
 export interface OpenedSource {
-  file: { input: Uint8Array<ArrayBuffer>; raw?: RawPixels };
+  file: RasterInput;
   /** The header of `file`. For an SVG, the header of its drawn pixels. */
   header: ImageHeader;
 }
@@ -51,22 +46,90 @@ export interface ImageSourceFile {
   open(): OpenedSource | Promise<OpenedSource>;
   /** Begins to read the file before the call has its slot. */
   prepare?: () => void;
-  /** Bytes that the call holds while it waits. */
-  heldBytes: number;
-  /** The draw times of the vector drawings behind the pixels. */
-  drawn: readonly DrawingTimes[];
   /** The file of a vector drawing and its natural size; `open` returns its pixels. */
   drawing?: { bytes: Uint8Array; width: number; height: number };
 }
 
-/**
- * The input of a call from bytes that were sent.
- * @param known the header, if it was already read from these bytes.
- * @param passes empty for a description and a comparison.
- * @param param the field of the call that brought a second picture.
- * @throws unsupported_format as `requireReadableHeader` does.
- */
-export function openSourceFile(
+/** Only the first frame of a second picture is read. */
+const FIRST_FRAME: ImagePass = { decode: { frame: 'first' }, steps: [], encode: { format: 'png' } };
+
+/** Reads the pictures of one call, and counts what they take until the call has its slot. */
+export class CallPictures {
+  readonly #call: ImageCall;
+  readonly #deadline: CallDeadline;
+  readonly #rasterizer: Rasterizer;
+  /** Bytes that the pictures hold while the call waits. Files that are still in a store hold none. */
+  heldBytes = 0;
+  /** How long the vector drawings among the pictures waited for the rasterizer, and how long it drew them. */
+  readonly drawing = { queueMs: 0, drawnMs: 0 };
+
+  constructor(call: ImageCall, deadline: CallDeadline, rasterizer: Rasterizer) {
+    this.#call = call;
+    this.#deadline = deadline;
+    this.#rasterizer = rasterizer;
+  }
+
+  /**
+   * Reads the header of a picture, and draws a vector drawing. A stored file is read when the call has its slot or is
+   * next in the queue, a stored drawing at once.
+   * @param size of a drawing.
+   * @param passes over the picture; empty for a description and a comparison.
+   * @throws unsupported_format as `requireReadableHeader` does; what the reading of a stored drawing throws.
+   */
+  async read(
+    { bytes: file, header: known, param }: LayerFile,
+    size: RequestedDrawingSize,
+    passes: readonly ImagePass[],
+  ): Promise<ImageSourceFile> {
+    if (isStoredFile(file) && file.facts.format !== 'svg') return storedSource(file, passes, param);
+    const bytes = isStoredFile(file) ? await file.read() : file;
+    const opened = openSource(bytes, known, passes, param);
+    if (opened.header.format === 'svg') return this.#draw(bytes, opened.header, size, param);
+    this.heldBytes += bytes.length;
+    return { header: opened.header, open: () => opened };
+  }
+
+  /** Reads the second pictures of the call. */
+  async readLayers(files: LayerFiles = {}): Promise<Record<string, ImageSourceFile>> {
+    const layers: Record<string, ImageSourceFile> = {};
+    for (const [id, file] of Object.entries(files))
+      layers[id] = await this.read(file, NATURAL_SIZE, [FIRST_FRAME]);
+    return layers;
+  }
+
+  async #draw(
+    bytes: Uint8Array,
+    ofFile: ImageHeader,
+    size: RequestedDrawingSize,
+    param: string | undefined,
+  ): Promise<ImageSourceFile> {
+    const { accountId, work } = this.#call;
+    const caller = { accountId, work, deadline: this.#deadline };
+    const drawn = await this.#rasterizer.draw({ bytes, size, param }, caller);
+    const { width, height, naturalWidth, naturalHeight, channels, pixels: input } = drawn;
+    this.heldBytes += input.length;
+    this.drawing.queueMs += drawn.queueMs;
+    this.drawing.drawnMs += drawn.drawnMs;
+    const header = { ...ofFile, width, height, pixels: width * height };
+    const pixels = { file: { input, raw: { width, height, channels } }, header };
+    return { header, open: () => pixels, drawing: { bytes, width: naturalWidth, height: naturalHeight } };
+  }
+}
+
+/** A file in a store, which is read when the call has its slot, or is next in the queue. */
+function storedSource(file: StoredFile, passes: readonly ImagePass[], param?: string): ImageSourceFile {
+  let reading: Promise<OpenedSource> | undefined;
+  const open = () => {
+    reading ??= file.read().then((bytes) => openSource(bytes, null, passes, param));
+    return reading;
+  };
+  // If the reading fails, the call is refused later, when it has its slot.
+  const prepare = () => void open().catch(() => undefined);
+  return { header: headerOfFacts(file.facts), open, prepare };
+}
+
+/** @throws unsupported_format as `requireReadableHeader` does. */
+function openSource(
   bytes: Uint8Array,
   known: ImageHeader | null | undefined,
   passes: readonly ImagePass[],
@@ -76,25 +139,6 @@ export function openSourceFile(
   const header = requireReadableHeader(bytes, known, first, param);
   for (const pass of others) requireReadableHeader(bytes, header, pass, param);
   return { file: { input: ownedBytes(bytes) }, header };
-}
-
-/**
- * The input of a call from a file in a store. It is read when the call has its slot, or is next in the queue.
- * @param param as in `openSourceFile`.
- */
-export function storedSource(
-  file: StoredFile,
-  passes: readonly ImagePass[],
-  param?: string,
-): ImageSourceFile {
-  let reading: Promise<OpenedSource> | undefined;
-  const open = () => {
-    reading ??= file.read().then((bytes) => openSourceFile(bytes, null, passes, param));
-    return reading;
-  };
-  // If the reading fails, the call is refused later, when it has its slot.
-  const prepare = () => void open().catch(() => undefined);
-  return { header: headerOfFacts(file.facts), open, prepare, heldBytes: 0, drawn: [] };
 }
 
 /**

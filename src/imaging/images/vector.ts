@@ -7,9 +7,18 @@ import type {
   RequestedDrawingSize,
 } from '../../../workers/vector/protocol.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CallDeadline } from './deadline.ts';
 import { apiErrorOfFailure, likelyTooLongError, tookTooLongError } from './failures.ts';
+import {
+  type BranchCall,
+  type BranchResult,
+  isStoredFile,
+  type RunningCall,
+  type TransformCall,
+  type TransformResult,
+} from './image-call.ts';
 import { ChildProcesses, type TaskProcessOptions } from './pools/child-processes.ts';
 import { WorkerPool } from './pools/pool.ts';
 import { type AccountWorkerTime, LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/work-history.ts';
@@ -21,14 +30,14 @@ interface DrawnPixels extends RasterizedPixels {
 }
 
 /** How long a drawing waited for the rasterizer, and how long it then took, in milliseconds. */
-export interface DrawingTimes {
+interface DrawingTimes {
   queueMs: number;
   drawnMs: number;
 }
 
 export interface RasterizedDrawing extends DrawnPixels, DrawingTimes {}
 
-export interface DrawingRequest {
+interface DrawingRequest {
   bytes: Uint8Array;
   size: RequestedDrawingSize;
   /** The field of the call that brought a second picture. */
@@ -157,6 +166,54 @@ function pixels(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
+/** Runs passes over a vector drawing one after another, because each pass needs the drawing in a size of its own. */
+export function runPassesOverDrawing(
+  { branches, ...call }: BranchCall,
+  transform: (call: TransformCall) => RunningCall<TransformResult>,
+): RunningCall<BranchResult> {
+  const works: RunningCall<TransformResult>[] = [];
+  const drawAll = async () => {
+    const outputs: (TransformResult | ApiError)[] = [];
+    for (const branch of branches) {
+      const work = transform({ ...call, ...branch, ...copiedFiles(call) });
+      works.push(work);
+      outputs.push(await work.result.catch(asOutput));
+    }
+    return joined(outputs);
+  };
+  const result = drawAll();
+  const ended = Promise.allSettled([result]).then(() => Promise.all(works.map((work) => work.ended)));
+  return { result, ended };
+}
+
+/** Copies the files of a call for one piece of work, which takes over their bytes. */
+function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
+  const copyOf = (file: BranchCall['bytes']) => (isStoredFile(file) ? file : new Uint8Array(file));
+  const copies = Object.entries(layers ?? {}).map(([id, layer]) => [
+    id,
+    { ...layer, bytes: copyOf(layer.bytes) },
+  ]);
+  return { bytes: copyOf(bytes), ...(layers !== undefined && { layers: Object.fromEntries(copies) }) };
+}
+
+/** Returns the error of one output. An error that concerns the whole call is thrown. */
+function asOutput(error: unknown): ApiError {
+  if (error instanceof ApiError && error.status < 500) return error;
+  throw error;
+}
+
+/** The results of several passes as one. */
+function joined(outputs: (TransformResult | ApiError)[]): BranchResult {
+  const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+  let queueMs = 0;
+  for (const output of outputs) {
+    if (output instanceof ApiError) continue;
+    queueMs += output.queueMs;
+    for (const part of ['decodeMs', 'processMs', 'encodeMs'] as const) timings[part] += output.timings[part];
+  }
+  return { outputs, timings, queueMs };
+}
+
 /**
  * A result with all its times: decoding includes the drawing of the vector drawings that were used, and the queue the
  * wait for a worker, because a child process may have to be started first.
@@ -165,15 +222,14 @@ function pixels(value: unknown): number | undefined {
 export function withAllTimes<T extends { timings: PassTimings }>(
   result: T,
   { queueMs, elapsedMs }: { queueMs: number; elapsedMs: number },
-  drawn: readonly DrawingTimes[],
+  drawing: DrawingTimes,
 ): T & { queueMs: number } {
   const { timings } = result;
   const { decodeMs, processMs, encodeMs } = timings;
   const startMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
-  const sum = (part: keyof DrawingTimes) => drawn.reduce((ms, times) => ms + times[part], 0);
   return {
     ...result,
-    timings: { ...timings, decodeMs: decodeMs + sum('drawnMs') },
-    queueMs: queueMs + startMs + sum('queueMs'),
+    timings: { ...timings, decodeMs: decodeMs + drawing.drawnMs },
+    queueMs: queueMs + startMs + drawing.queueMs,
   };
 }

@@ -3,15 +3,16 @@ import type { BoundingBox, CodesResult, CodesTask } from '../../../workers/model
 import { systemClock } from '../../platform/clock.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { ApiError, temporarilyUnavailableError } from '../../platform/http/errors/errors.ts';
+import { AdmissionQueue } from '../images/admission.ts';
 import { CallDeadline } from '../images/deadline.ts';
+import { displayedSizeOf } from '../images/estimates/following.ts';
 import { poolFullError } from '../images/failures.ts';
 import { readImageHeader } from '../images/header/header.ts';
-import type { ImageCall, RunningCall, WithQueueTime } from '../images/image-call.ts';
+import { type ImageCall, isStoredFile, type RunningCall, type WithQueueTime } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
-import { isStoredFile } from '../images/source.ts';
+import type { PoolSlot } from '../images/slots.ts';
 import { areReadersInstalled, type CodesReading, type ReadingTask, type TextReading } from './reading.ts';
 import { TextReader } from './text.ts';
-import { ReaderQueue } from './turns.ts';
 
 const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
 const HEAP_MEGABYTES = 512;
@@ -46,7 +47,7 @@ export class Readers {
   readonly #imageWorkers: ImageWorkers;
   readonly #text = new TextReader();
   readonly #codes = new OnDemandThread<CodesTask, CodesResult>(CODES_THREAD, HEAP_MEGABYTES);
-  readonly #turns = { text: new ReaderQueue(), codes: new ReaderQueue() };
+  readonly #queues = { text: newQueue(), codes: newQueue() };
 
   constructor(imageWorkers: ImageWorkers) {
     this.#imageWorkers = imageWorkers;
@@ -57,10 +58,9 @@ export class Readers {
    * in pixels of the drawing as it was read, whose size is in the result.
    */
   read(call: ReadCall): RunningCall<ReadingResult> {
-    const passes: Promise<void>[] = [];
+    const passes: Promise<unknown>[] = [];
     const result = this.#read(call, passes);
-    const ended = result.then(ignore, ignore).then(() => Promise.all(passes));
-    return { result, ended: ended.then(ignore) };
+    return { result, ended: Promise.allSettled([result]).then(() => Promise.all(passes)) };
   }
 
   async close(): Promise<void> {
@@ -68,12 +68,12 @@ export class Readers {
   }
 
   /** @param passes collects promises of the end of the work in the image worker. */
-  async #read(call: ReadCall, passes: Promise<void>[]): Promise<ReadingResult> {
+  async #read(call: ReadCall, passes: Promise<unknown>[]): Promise<ReadingResult> {
     const { reading, accountId, work } = call;
     if (!areReadersInstalled())
       throw new ApiError('service_misconfigured', 'The packages that read text and codes are not installed.');
-    const turns = this.#turns[reading.kind];
-    if (work !== 'job' && turns.waitingCalls >= MAX_WAITING_CALLS) throw poolFullError(RETRY_SECONDS);
+    const queue = this.#queues[reading.kind];
+    if (work !== 'job' && queue.stats().waiting >= MAX_WAITING_CALLS) throw poolFullError(RETRY_SECONDS);
     const allowedMs = call.deadlineMs - systemClock.nowMs();
     const original = displayedSize(call);
     const preparation = this.#imageWorkers.transform({ ...call, pass: preparing(0) });
@@ -85,24 +85,20 @@ export class Readers {
     const { signal: client, waitSignal } = call;
     const deadline = new CallDeadline({ deadlineMs, work, client, waitSignal, clock: systemClock, late });
     const { signal } = deadline;
-    const beganMs = systemClock.elapsedMs();
-    let waitedMs = 0;
+    let slot: PoolSlot | undefined;
     try {
-      const started = Promise.withResolvers<void>();
-      const read = turns.run({ owner: accountId, isJob: work === 'job', signal }, async () => {
-        started.resolve();
-        waitedMs = systemClock.elapsedMs() - beganMs;
-        const picture = { png, width, height };
-        return reading.kind === 'codes'
-          ? this.#readCodes(picture, original ?? picture, signal)
-          : this.#readText(call, picture, original ?? picture, reading.language, deadline);
-      });
-      await Promise.race([deadline.waiting(started.promise), read]);
-      const output = await read;
-      const readMs = systemClock.elapsedMs() - beganMs - waitedMs;
+      slot = await deadline.waiting(queue.acquire({ accountId, work, bytes: 0, signal }));
+      const beganMs = systemClock.elapsedMs();
+      const picture = { png, width, height };
+      const output =
+        reading.kind === 'codes'
+          ? await this.#readCodes(picture, original ?? picture, signal)
+          : await this.#readText(call, picture, original ?? picture, reading.language, deadline);
+      const readMs = systemClock.elapsedMs() - beganMs;
       const processMs = timings.decodeMs + timings.processMs + timings.encodeMs + readMs;
-      return { output, queueMs: queueMs + waitedMs, timings: { processMs } };
+      return { output, queueMs: queueMs + slot.queueMs, timings: { processMs } };
     } finally {
+      slot?.release();
       deadline.end();
     }
   }
@@ -156,6 +152,12 @@ export class Readers {
   }
 }
 
+/** The queue of a thread that reads one picture at a time. */
+function newQueue(): AdmissionQueue {
+  const limits = () => ({ calls: Number.POSITIVE_INFINITY });
+  return new AdmissionQueue({ slots: 1, budgetBytes: 0, limits, clock: systemClock });
+}
+
 /** The pass that prepares a picture for a reader: upright, on white, and no larger than the reader takes. */
 function preparing(angle: Angle) {
   const box = { width: MAX_READ_EDGE, height: MAX_READ_EDGE, fit: 'inside' };
@@ -174,9 +176,7 @@ function preparing(angle: Angle) {
 function displayedSize({ bytes, header: known }: ImageCall): Size | undefined {
   if (isStoredFile(bytes)) return bytes.facts.format === 'svg' ? undefined : sizeOf(bytes.facts);
   const header = known ?? readImageHeader(bytes);
-  if (header === null || header.format === 'svg') return undefined;
-  const { width, height, orientation } = header;
-  return orientation > 4 ? { width: height, height: width } : { width, height };
+  return header === null || header.format === 'svg' ? undefined : displayedSizeOf(header);
 }
 
 /** The number of characters that a reader is probably right about. */
@@ -194,8 +194,6 @@ function readingTookTooLong({ kind }: ReadingTask): ApiError {
   const message = `The picture was not read in time: send a smaller part of it, or send it as a job of the op read_${kind}, which has more time.`;
   return temporarilyUnavailableError('deadline_exceeded', message, RETRY_SECONDS);
 }
-
-function ignore(): void {}
 
 /** The angles by which a picture is turned before it is read, clockwise, in degrees. */
 const ANGLES = [0, 90, 270, 180] as const;

@@ -161,7 +161,7 @@ export class Renders {
       )
       .catch(rethrowAsApiError)
       .finally(() => deadline.end());
-    return { result, ended: Promise.allSettled([result, drawn]).then(ignore) };
+    return { result, ended: Promise.allSettled([result, drawn]) };
   }
 
   /** Returns `begin().result`, for callers that need not know when the work has ended. */
@@ -245,8 +245,6 @@ function tookLong({ answer }: DrawnPage): boolean {
   const { decodeMs, processMs } = answer.timings;
   return decodeMs + processMs >= LONG_MS;
 }
-
-function ignore(): void {}
 
 /** How long an account stays marked as slow after one of its pages was stopped. */
 export const SLOW_ACCOUNT_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { Size } from '../../../workers/formats/size.ts';
 import type { ImagePass } from '../../../workers/protocol.ts';
+import type { StoredFile } from '../../imaging/images/image-call.ts';
 import { forecastPasses } from '../../imaging/images/preview.ts';
-import type { StoredFile } from '../../imaging/images/source.ts';
 import {
   ApiError,
   exclusive,

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { ImagePass, OutputFormat, TransformTaskResult } from '../../../workers/protocol.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
+import type { StoredFile } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
-import type { StoredFile } from '../../imaging/images/source.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import type { OpMeter } from '../../platform/metrics/work.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { CompareResult } from '../../imaging/images/image-call.ts';
-import { isStoredFile, requireReadableHeader } from '../../imaging/images/source.ts';
+import { type CompareResult, isStoredFile } from '../../imaging/images/image-call.ts';
+import { requireReadableHeader } from '../../imaging/images/source.ts';
 import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PassTimings } from '../../../workers/protocol.ts';
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
-import type { RunningCall, TransformResult } from '../../imaging/images/image-call.ts';
+import type { RunningCall, StoredFile, TransformResult } from '../../imaging/images/image-call.ts';
 import type { ImageWorkers } from '../../imaging/images/image-workers.ts';
 import type { IncomingCall, WorkClass } from '../../imaging/images/slots.ts';
-import { checkIsImage, type StoredFile } from '../../imaging/images/source.ts';
+import { checkIsImage } from '../../imaging/images/source.ts';
 import { announcedBytes } from '../../platform/http/bodies/streamed-body.ts';
 import { clientGoneSignal } from '../../platform/http/connection/client.ts';
 import { acceptWarnings } from '../../platform/http/hooks/negotiation.ts';

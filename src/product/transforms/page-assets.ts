@@ -1,5 +1,5 @@
 import type { ImagePass } from '../../../workers/protocol.ts';
-import type { StoredFile } from '../../imaging/images/source.ts';
+import type { StoredFile } from '../../imaging/images/image-call.ts';
 import type { RenderRequest } from '../../imaging/renders/renders.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';

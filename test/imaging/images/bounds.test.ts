@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { predictSuccess } from '../../../src/imaging/images/estimates/following.ts';
 import { readImageHeader } from '../../../src/imaging/images/header/header.ts';
-import type { StoredFile } from '../../../src/imaging/images/source.ts';
+import type { StoredFile } from '../../../src/imaging/images/image-call.ts';
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { performTransformTask } from '../../../workers/image/pipeline.ts';
 import type { EncodeOptions, ImagePass, OperationStep } from '../../../workers/protocol.ts';

@@ -25,10 +25,10 @@ t.test('second pictures count in the estimates of time and of memory', (t) => {
   const camera = headerOf(jpegOf(4_000, 3_000));
   const pass = passOf({ format: 'jpeg' }, ['composite', { layerAssetId: 'one' }]);
   const twice = { ...pass, steps: [...pass.steps, ...pass.steps] };
-  const msOf = (layer: ImageHeader, of = pass) => estimatedMsOf(camera, [of], { one: layer });
+  const msOf = (layer: ImageHeader, of = pass) => estimatedMsOf(camera, [of], { one: { header: layer } });
   t.ok(msOf(large) > msOf(logo) + 1_000);
   t.ok(msOf(large, twice) > 2 * msOf(large) - msOf(logo), 'it is decoded for each step');
-  const bytesOf = (layer: ImageHeader) => estimatedBytes(camera, [pass], { one: layer });
+  const bytesOf = (layer: ImageHeader) => estimatedBytes(camera, [pass], { one: { header: layer } });
   t.equal(bytesOf(large) - bytesOf(logo), 4 * (49_000_000 - 1_000_000), 'one at a time, as RGBA');
   t.end();
 });

@@ -23,12 +23,12 @@ import { headerReadingsOf, type ImageHeader, inputHeaderHintOf } from '../header
  * estimates of time and memory start from.
  */
 
-/** The headers of second pictures, by the id in the steps. */
-export type LayerHeaders = Readonly<Record<string, ImageHeader>>;
+/** The second pictures, by the id in the steps. */
+export type LayerHeaders = Readonly<Record<string, { header: ImageHeader }>>;
 
 /** The second pictures that the steps of a pass read, one for each such step. */
 export function layerHeadersOf({ steps }: ImagePass, layers: LayerHeaders): ImageHeader[] {
-  return layersOf(steps).flatMap(({ assetId }) => layers[assetId] ?? []);
+  return layersOf(steps).flatMap(({ assetId }) => layers[assetId]?.header ?? []);
 }
 
 /** The size of a frame, as displayed, before the first step and after each step. */

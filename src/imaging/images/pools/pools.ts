@@ -54,7 +54,7 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   passes: readonly ImagePass[];
   /** CPU time that is not told by the passes. */
   measuringMs?: number;
-  /** The headers of the second pictures that the passes read. */
+  /** The second pictures that the passes read. */
   layers?: LayerHeaders;
   /** Whether it is an item of a large job. */
   inBatch: boolean;

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { ownedBytes, type StoredFile } from '../../../imaging/images/source.ts';
+import type { StoredFile } from '../../../imaging/images/image-call.ts';
+import { ownedBytes } from '../../../imaging/images/source.ts';
 import { bodyTooLargeError } from '../../../platform/http/bodies/streamed-body.ts';
 import type { Coordination } from '../../../platform/stores/coordination/port.ts';
 import { StoreUnavailableError } from '../../../platform/stores/documents/port.ts';
