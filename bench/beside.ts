@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import { type Api, openApi } from './api.ts';
 import { photograph } from './load/pictures.ts';
 import { type BenchServer, openAccount, startBenchServer } from './server.ts';
-import { percentile, round, type SuiteResult, type SuiteRow } from './suite.ts';
+import { percentile, round, type SuiteResult, type SuiteRow, timed } from './suite.ts';
 
 /** Number of items of the batch. */
 const ITEMS = Number(process.env.BENCH_ITEMS ?? 1_500);
@@ -127,12 +127,6 @@ async function repeated({ once, everyMs }: Probe, isOn: () => boolean): Promise<
     await sleep(everyMs);
   }
   return Promise.all(times);
-}
-
-async function timed(work: () => Promise<void>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }
 
 async function waitWhile(isOn: () => boolean): Promise<void> {

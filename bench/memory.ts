@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MEGABYTE_BYTES } from '../src/platform/values/units.ts';
 import { seededRandom } from '../workers/models/random.ts';
 import { type Api, openApi, type SentBytes } from './api.ts';
-import { treeOf } from './cpu.ts';
+import { processesBelow } from './cpu.ts';
 import { startBenchServer } from './server.ts';
 import { mean, round, type SuiteResult, type SuiteRow } from './suite.ts';
 
@@ -16,7 +17,6 @@ const MAX_MB = 400;
 const IN_FLIGHT = 4;
 const SEED = 20_240_229;
 const IMAGES = join(import.meta.dirname, '../../shared/images');
-const MEGABYTE = 1_048_576;
 
 interface MixedCall {
   path: string;
@@ -151,11 +151,11 @@ async function send(api: Api, { path, body }: MixedCall): Promise<void> {
 }
 
 function sample(calls: number, pid: number): MemorySample {
-  const members = treeOf(pid).map((member) => ({ member, kind: kindOf(member, pid) }));
+  const processes = processesBelow(pid).map((one) => ({ ...one, kind: kindOf(one.pid, pid) }));
   const of = (kind: string) =>
-    members
+    processes
       .filter((process) => process.kind === kind)
-      .map(({ member }) => round(residentBytes(member) / MEGABYTE, 1));
+      .map(({ rssBytes }) => round(rssBytes / MEGABYTE_BYTES, 1));
   return { calls, primary: of('primary'), api: of('api'), children: of('children'), browser: of('browser') };
 }
 
@@ -184,20 +184,15 @@ function rowOf(taken: MemorySample): SuiteRow {
 
 function kindOf(pid: number, primary: number): 'primary' | 'api' | 'children' | 'browser' {
   if (pid === primary) return 'primary';
-  const command = fileOf(pid, 'cmdline');
+  const command = commandOf(pid);
   if (command.includes('server.ts')) return command.includes('--spare') ? 'children' : 'api';
   return command.includes('workers/') ? 'children' : 'browser';
 }
 
-function residentBytes(pid: number): number {
-  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB/m.exec(fileOf(pid, 'status')) ?? [];
-  return Number(kilobytes) * 1024;
-}
-
 /** Empty when the process has just ended. */
-function fileOf(pid: number, name: string): string {
+function commandOf(pid: number): string {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
     return '';
   }

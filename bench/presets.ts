@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { type Api, openApi } from './api.ts';
 import { photograph } from './load/pictures.ts';
 import { startBenchServer } from './server.ts';
-import { median, round, type SuiteResult, type SuiteRow } from './suite.ts';
+import { median, round, type SuiteResult, type SuiteRow, timed } from './suite.ts';
 
 interface PresetCase {
   name: string;
@@ -54,12 +54,6 @@ async function measure(api: Api, { name, picture, type }: PresetCase): Promise<S
     'five calls ms': round(median(single), 1),
     'ratio of times': round(median(single) / median(preset)),
   };
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedMs = performance.now();
-  await work();
-  return performance.now() - startedMs;
 }
 
 async function oneByOne(api: Api, picture: Uint8Array<ArrayBuffer>, type: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { MEGABYTE_BYTES } from '../../src/platform/values/units.ts';
 import { processesBelow } from '../cpu.ts';
 import { importSuite } from '../load/checked-suite.ts';
 import { type Loader, openLoader } from '../load/run.ts';
@@ -30,7 +31,6 @@ const CALLS_NEEDED = 300;
 const MAX_TIMES_USUAL = 3;
 /** The rate that is reported is confirmed for this many times the length of a probe. */
 const CONFIRMED_TIMES = 2;
-const MEGABYTE = 1024 * 1024;
 
 /** One rate that was tried on a case. Times are milliseconds. */
 export interface CapacityProbe extends TriedRate {
@@ -183,7 +183,7 @@ function probeOf(
 }
 
 function memoryOf(pid: number): number {
-  return Math.round(processesBelow(pid).reduce((sum, { rssBytes }) => sum + rssBytes, 0) / MEGABYTE);
+  return Math.round(processesBelow(pid).reduce((sum, { rssBytes }) => sum + rssBytes, 0) / MEGABYTE_BYTES);
 }
 
 function sentenceOf(name: string, probe: CapacityProbe): string {

@@ -1,6 +1,7 @@
 import { cpus, totalmem } from 'node:os';
 import sharp from 'sharp';
 import packageJson from '../../package.json' with { type: 'json' };
+import { MEGABYTE_BYTES } from '../../src/platform/values/units.ts';
 import type { InstanceFacts } from '../load/instance.ts';
 import type { LoadResult } from '../load/run.ts';
 import type { LoadSuite, Threshold } from '../load/suite.ts';
@@ -51,7 +52,6 @@ export interface MemoryTrend {
   megabytesPerHour: number | null;
 }
 
-const MEGABYTE = 1024 * 1024;
 const HOUR_SECONDS = 3600;
 const MIN_HOURS = 0.5;
 
@@ -87,7 +87,7 @@ export function hostFacts(): MeasuredHost {
   return {
     cores: cpus().length,
     cpu: cpus()[0]?.model ?? 'unknown',
-    memoryMegabytes: Math.round(totalmem() / MEGABYTE),
+    memoryMegabytes: Math.round(totalmem() / MEGABYTE_BYTES),
     platform: `${process.platform} ${process.arch}`,
     node: process.version,
     darkroom: packageJson.version,
@@ -103,7 +103,7 @@ export function memoryTrend(samples: readonly InstanceSample[]): MemoryTrend | n
     .filter(({ processes }) => processes.length > 0)
     .map(({ at, processes }) => ({
       hours: at / HOUR_SECONDS,
-      megabytes: processes.reduce((sum, { rssBytes }) => sum + rssBytes, 0) / MEGABYTE,
+      megabytes: processes.reduce((sum, { rssBytes }) => sum + rssBytes, 0) / MEGABYTE_BYTES,
     }));
   const first = points[0];
   const last = points.at(-1);

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { envFile } from '../../config/env-file.ts';
 import { defaultProcessCount, hostMemoryBytes } from '../../src/platform/concurrency/control-group.ts';
-import { MEGABYTE_BYTES } from '../../src/platform/values/units.ts';
+import { MEGABYTE_BYTES, MINUTE_MS } from '../../src/platform/values/units.ts';
 import { type Round, runRounds } from '../load/run.ts';
 import { startTarget } from '../load/target.ts';
 import { commandLine } from '../options.ts';
@@ -39,7 +39,6 @@ import { TrialClock } from './trial-clock.ts';
  */
 const USUAL_WEIGHTS: Weights = { small: 1, web: 2, camera: 1, cards: 0.5, big: 0.5 };
 const DEFAULT_MINUTES = 15;
-const MINUTE_MS = 60_000;
 
 const HELP = `npm run tune [-- --images DIR] [--mix small=1,web=2,camera=1,cards=0.5,big=0.5] [--minutes 15] [--env-file darkroom.env] [--out DIR]
 

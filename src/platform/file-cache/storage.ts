@@ -7,7 +7,7 @@ import { forEachWithLimit } from '../queues.ts';
 import { isFileMissingError } from '../stores/objects/files.ts';
 import type { ObjectStore } from '../stores/objects/port.ts';
 import type { DiskReserve } from '../stores/objects/reserve.ts';
-import { HOUR_MS } from '../values/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../values/units.ts';
 
 /** A file as a storage lists it. */
 export interface ListedFile {
@@ -43,7 +43,6 @@ export interface FileStorage {
 const UNFINISHED_LIFE_MS = 60_000;
 const UNFINISHED = '.part';
 const FILES_AT_ONCE = 32;
-const MINUTE_MS = 60_000;
 
 const open = promisify(openFile);
 const read = promisify(readFile);
