@@ -200,8 +200,11 @@ export interface PlaceholderHashes {
 
 /** A warning to the caller about the result of a pass that succeeded. */
 export interface PassWarning {
-  code: 'not_enlarged' | 'larger_than_input' | 'no_effect' | 'search_cut_short';
-  /** For not_enlarged: the side, width or height, that the picture has instead. For no_effect: the parameter. */
+  code: 'not_enlarged' | 'larger_than_input' | 'no_effect' | 'search_cut_short' | 'format_not_tried';
+  /**
+   * For not_enlarged: the side, width or height, that the picture has instead. For no_effect: the parameter. For
+   * format_not_tried: the format.
+   */
   name?: string;
 }
 
@@ -232,6 +235,8 @@ export interface BranchTaskResult {
   /** The bytes of each file, when a child process sends them all on its data pipe. */
   sizes?: number[];
   timings: PassTimings;
+  /** Whether a pass that was not done in time still runs, so that the process must be killed. */
+  leavesWork?: true;
 }
 
 /** A main colour of a picture. */
@@ -309,6 +314,13 @@ export interface TaskFailure {
   message: string;
   param?: string;
   details?: Record<string, unknown>;
+  /** For a search: the share of its pixels for which time and bytes would suffice, as far as it measured them. */
+  doableShare?: number;
+}
+
+/** Whether a pass failed because the deadline passed. */
+export function isLateFailure({ details }: TaskFailure): boolean {
+  return details?.reason === 'deadline_exceeded';
 }
 
 export type ImageTaskResult =

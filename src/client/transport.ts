@@ -216,8 +216,10 @@ function failureOf(error: unknown, url: string, overtime: AbortSignal, timeoutMs
   return new ConnectionError(message, { cause: error });
 }
 
+/** Whether the same call may succeed later. One that has `details.instead` would be too long again. */
 function isWorthRepeating(error: unknown): error is DarkroomError {
-  return error instanceof DarkroomError && error.retryable && error.details.reason !== 'query_timeout';
+  if (!(error instanceof DarkroomError) || !error.retryable) return false;
+  return error.details.reason !== 'query_timeout' && error.details.instead === undefined;
 }
 
 /**

@@ -1,4 +1,10 @@
-import type { BranchTask, BranchTaskResult, TaskFailure, TransformTaskResult } from '../protocol.ts';
+import {
+  type BranchTask,
+  type BranchTaskResult,
+  isLateFailure,
+  type TaskFailure,
+  type TransformTaskResult,
+} from '../protocol.ts';
 import {
   convertColours,
   flattenBeforeEncode,
@@ -11,6 +17,8 @@ import {
 } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
+import { DeadlineError, taskFailureOf } from './refusal.ts';
+import { ANSWER_MS } from './search/time.ts';
 import { scalesOnLoad } from './sizing.ts';
 import type { PassWork, PlannedStep } from './work.ts';
 
@@ -19,10 +27,12 @@ import type { PassWork, PlannedStep } from './work.ts';
  * for all passes that read the same pixels, and common first steps are run once. A pass decodes the file by itself if
  * it needs other pixels: a smaller size from the decoder, or data that only the file's own pixels carry. A pass that
  * fails does not affect the others.
+ * @param canBeKilled whether the sender can kill this process. A pass that is not done shortly before the deadline is
+ *   then left behind, so that the results of the others are in time.
  */
-export async function performBranchTask(task: BranchTask): Promise<BranchTaskResult> {
+export async function performBranchTask(task: BranchTask, canBeKilled = false): Promise<BranchTaskResult> {
   const startedMs = performance.now();
-  const outputs = await attempt(task);
+  const { outputs, leavesWork } = await attempt(task, canBeKilled);
   const timings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
   let countedMs = 0;
   for (const output of outputs) {
@@ -34,33 +44,55 @@ export async function performBranchTask(task: BranchTask): Promise<BranchTaskRes
   }
   // A pass that failed has no times of its own.
   timings.processMs += Math.max(0, performance.now() - startedMs - countedMs);
-  return { kind: 'branched', outputs, timings };
+  return { kind: 'branched', outputs, timings, ...(leavesWork && { leavesWork }) };
 }
 
 type BranchOutput = TransformTaskResult | TaskFailure;
+type BranchOutputs = Pick<BranchTaskResult, 'leavesWork'> & { outputs: BranchOutput[] };
 
-async function attempt(task: BranchTask): Promise<BranchOutput[]> {
-  const outputs = await runAll(task);
-  const failed = outputs.flatMap(({ kind }, index) => (kind === 'failure' ? [index] : []));
-  if (failed.length === 0 || task.header === undefined) return outputs;
+async function attempt(task: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
+  const first = await runAll(task, canBeKilled);
+  const isWrong = (output: BranchOutput) => output.kind === 'failure' && !isLateFailure(output);
+  const passes = task.passes.filter((_, index) => isWrong(first.outputs[index] as BranchOutput));
+  if (passes.length === 0 || first.leavesWork || task.header === undefined) return first;
   // The header that the sender read may be wrong: see `performTransformTask`.
   const { header: _, ...unhinted } = task;
-  const passes = task.passes.filter((_, index) => failed.includes(index));
-  const again = (await runAll({ ...unhinted, passes })).values();
-  return outputs.map((output) => (output.kind === 'failure' ? (again.next().value ?? output) : output));
+  const second = await runAll({ ...unhinted, passes }, canBeKilled);
+  const again = second.outputs.values();
+  const outputs = first.outputs.map((output) => (isWrong(output) ? (again.next().value ?? output) : output));
+  return { ...second, outputs };
 }
 
-async function runAll({ passes, ...file }: BranchTask): Promise<BranchOutput[]> {
+async function runAll({ passes, ...file }: BranchTask, canBeKilled: boolean): Promise<BranchOutputs> {
   const readFile = readOnce();
   const opened: (OpenedPass | TaskFailure)[] = [];
   for (const pass of passes) opened.push(await openPass({ ...file, kind: 'transform', pass }, readFile));
   const trunk = new Trunk(opened.flatMap((one) => ('work' in one && canShare(one.work) ? [one.work] : [])));
   const outputs: BranchOutput[] = [];
+  const endMs = canBeKilled ? file.deadlineMs - ANSWER_MS : Number.POSITIVE_INFINITY;
   for (const [index, one] of opened.entries()) {
     if ('work' in one) shareTime(one.work, opened.slice(index).filter(searches).length);
-    outputs.push('work' in one ? await trunk.run(one) : one);
+    const output = 'work' in one ? await doneBy(endMs, trunk.run(one)) : one;
+    if (output !== null) outputs.push(output);
+    else return { outputs: [...outputs, ...passes.slice(index).map(lateFailure)], leavesWork: true };
   }
-  return outputs;
+  return { outputs };
+}
+
+/** The result of work; null if it is not done at a time (in epoch milliseconds). */
+async function doneBy<T>(endMs: number, work: Promise<T>): Promise<T | null> {
+  if (endMs === Number.POSITIVE_INFINITY) return work;
+  const late = Promise.withResolvers<null>();
+  const timer = setTimeout(() => late.resolve(null), Math.max(0, endMs - Date.now()));
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function lateFailure(): TaskFailure {
+  return taskFailureOf(new DeadlineError(), false);
 }
 
 function searches(one: OpenedPass | TaskFailure): boolean {

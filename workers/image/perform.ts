@@ -31,25 +31,28 @@ export default async function performInThread(task: ImageTask): Promise<ImageTas
   return markTransferableWith({ ...result, outputs }, files);
 }
 
-/** Performs one task, in a thread or in a child process. It never throws: a failure is returned as a result. */
-export async function performImageTask(task: ImageTask): Promise<ImageTaskResult> {
+/**
+ * Performs one task, in a thread or in a child process. It never throws: a failure is returned as a result.
+ * @param canBeKilled whether the sender can kill this process after the result.
+ */
+export async function performImageTask(task: ImageTask, canBeKilled = false): Promise<ImageTaskResult> {
   // One core works on one picture, because the other cores have their own pictures. A task may set another number.
   sharp.concurrency(('threads' in task && task.threads) || 1);
-  const result = await performTask(task);
+  const result = await performTask(task, canBeKilled);
   // The input is freed at once: inputs of several megabytes would make the garbage collector run full collections
-  // often.
-  task.input.buffer.transfer(0);
+  // often. Work that is left behind still reads it.
+  if (!('leavesWork' in result)) task.input.buffer.transfer(0);
   return result;
 }
 
-function performTask(task: ImageTask): Promise<ImageTaskResult> {
+function performTask(task: ImageTask, canBeKilled: boolean): Promise<ImageTaskResult> {
   switch (task.kind) {
     case 'describe':
       return describeImage(task.input, task.raw, task);
     case 'compare':
       return performCompareTask(task);
     case 'branch':
-      return performBranchTask(task);
+      return performBranchTask(task, canBeKilled);
     case 'transform':
       return transformed(task);
   }

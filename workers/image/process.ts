@@ -9,7 +9,7 @@ const NO_BYTES = new Uint8Array();
  * facts.
  */
 serveTasks<ImageTask, ImageTaskResult>(async (task) => {
-  const result = await performImageTask(task);
+  const result = await performImageTask(task, true);
   if (result.kind === 'branched') return inOnePiece(result);
   if (result.kind !== 'transformed') return { reply: result };
   const { data, ...facts } = result;

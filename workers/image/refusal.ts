@@ -80,10 +80,13 @@ export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
   /** What a search had reached until then; absent where no file was written. */
   readonly details: SearchDetails | undefined;
+  /** See `TaskFailure`. */
+  readonly doableShare: number | undefined;
 
-  constructor(details?: SearchDetails) {
+  constructor(details?: SearchDetails, doableShare?: number) {
     super();
     this.details = details;
+    this.doableShare = doableShare;
   }
 }
 
@@ -130,11 +133,13 @@ export function taskFailureOf(error: unknown, fromFile: boolean): TaskFailure {
   if (error instanceof BadArgumentError)
     return invalidArgument(error.key, error.message, error.details).failure;
   if (isDeadlineError(error)) {
+    const { details, doableShare } = error instanceof DeadlineError ? error : new DeadlineError();
     return {
       kind: 'failure',
       code: 'internal_error',
       message: 'The pass was not done by its deadline.',
-      details: { reason: 'deadline_exceeded', ...(error instanceof DeadlineError && error.details) },
+      details: { reason: 'deadline_exceeded', ...details },
+      ...(doableShare !== undefined && { doableShare }),
     };
   }
   const isTooLarge = error instanceof Error && error.message.includes('exceeds pixel limit');

@@ -29,7 +29,8 @@ import {
 } from './metadata/carried-metadata.ts';
 import type { Pixels } from './pixels/pixels.ts';
 import { secondsLeft } from './refusal.ts';
-import { type OriginalFile, searchTarget, type WrittenFile } from './search/target.ts';
+import type { WrittenFile } from './search/attempts.ts';
+import { type OriginalFile, searchTarget } from './search/target.ts';
 import { isGeometricStep, type PassWork, writableFormatFor } from './work.ts';
 
 /** Settings that do not change the encoding. A pass with no other setting may return the original file. */

@@ -1,6 +1,7 @@
 import { selectFrames } from '../../../workers/image/frames.ts';
 import { type DecodeOptions, type ImagePass, MAX_PIXELS } from '../../../workers/protocol.ts';
-import { frameCountOf, resolvedEncodeOf } from './estimates/following.ts';
+import { canLowerEffort, estimatedMs } from './estimates/costs.ts';
+import { frameCountOf } from './estimates/following.ts';
 import type { CallAlternatives } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 
@@ -10,29 +11,42 @@ interface CallForms {
   paramOf?: ((passParam: string) => string) | undefined;
   /** The body of a job that does the same work; absent if there is none. */
   asJob?: Record<string, unknown> | undefined;
+  /** The share of the pixels that could be done in time, if the worker measured it. */
+  doableShare?: number | undefined;
 }
 
-/** Alternatives to passes over such a file that take less time, or that may take longer. */
+/** The share of the frames that is proposed if the worker has measured nothing. */
+const UNMEASURED_SHARE = 1 / 4;
+/** How many times as long an item of a job may take. */
+const JOB_TIME_RATIO = 6;
+
+/**
+ * Alternatives to passes over such a file that take less time, or that may take longer. Each is complete, and the first
+ * keeps most.
+ */
 export function alternativesToSlowPasses(
   header: ImageHeader,
   passes: readonly ImagePass[],
-  { paramOf = (passParam) => passParam, asJob }: CallForms,
+  { paramOf = (passParam) => passParam, asJob, doableShare }: CallForms,
 ): CallAlternatives {
   const calls: CallAlternatives['calls'] = [];
   const words: string[] = [];
-  const suggest = (name: string, value: unknown, text: string) => {
-    words.push(text);
-    if (paramOf(name) === name) calls.push({ parameters: { [name]: value } });
+  const suggest = (parameters: Record<string, unknown>) => {
+    words.push(wordsOf(parameters));
+    if (Object.keys(parameters).every((name) => paramOf(name) === name)) calls.push({ parameters });
   };
-  if (passes.some((pass) => (resolvedEncodeOf(header, pass).effort ?? 1) > 0))
-    suggest('effort', 0, 'effort=0');
+  const lower = passes.some((pass) => canLowerEffort(header, pass)) ? { effort: 0 } : undefined;
   const moving = passes.find((pass) => frameCountOf(header, pass) > 1);
   if (moving !== undefined) {
-    const halfOfThem = (header.width * header.height * frameCountOf(header, moving)) / 2;
-    for (const { parameters } of fewerFramesParameters(header, moving, halfOfThem))
-      for (const [name, value] of Object.entries(parameters)) suggest(name, value, `${name}=${value}`);
-  } else words.push('an image that is smaller by a fifth or more');
-  if (asJob !== undefined) {
+    const share = doableShare ?? UNMEASURED_SHARE;
+    const most = share * header.width * header.height * frameCountOf(header, moving);
+    for (const { parameters } of fewerFramesParameters(header, moving, most))
+      suggest({ ...parameters, ...lower });
+  } else {
+    if (lower !== undefined) suggest(lower);
+    words.push('an image that is smaller by a fifth or more');
+  }
+  if (asJob !== undefined && (doableShare ?? 1) * JOB_TIME_RATIO > 1) {
     words.push(
       'a job, which has three tries of 60 s each (POST /api/v1/jobs, with the id of the uploaded image in assetIds)',
     );
@@ -48,10 +62,13 @@ interface FewerFrames {
 
 const MAX_FPS = 60;
 const MAX_NTH = 100;
+/** A pass is expected to be in time if its estimate, which is near the worst case, is at most this. */
+const SURE_MS = 10_000;
 
 /**
- * Parameters with which a pass keeps few enough frames for the pixel limit: the highest rate, the smallest step between
- * frames, and the first frame alone. A parameter that no value makes fit is left out.
+ * Parameters with which a pass keeps few enough frames for a number of pixels, and is expected to be in time: the
+ * highest rate, the smallest step between frames, and the first frame alone. Where no value is expected to be in time,
+ * it is the one that keeps the fewest frames. A parameter that no value makes fit is left out.
  */
 export function fewerFramesParameters(
   header: ImageHeader,
@@ -59,18 +76,29 @@ export function fewerFramesParameters(
   most = MAX_PIXELS,
 ): FewerFrames[] {
   const { decode } = pass;
+  if (frameCountOf(header, pass) === 1) return [];
   const fits = (asked: DecodeOptions) =>
     selectFrames({ ...decode, ...asked }, header).kept.length * header.width * header.height <= most;
-  if (frameCountOf(header, pass) === 1) return [];
+  const isQuick = (asked: DecodeOptions) =>
+    estimatedMs(header, [{ ...pass, decode: { ...decode, ...asked } }]) <= SURE_MS;
+  const first = <T extends DecodeOptions>(asked: T[]) => {
+    const fitting = asked.filter(fits);
+    return fitting.find(isQuick) ?? fitting.at(-1);
+  };
   const rates = header.delays === undefined ? [] : upTo(decode.maxFps ?? MAX_FPS).reverse();
-  const maxFps = rates.find((rate) => fits({ maxFps: rate }));
-  const everyNth = upTo(MAX_NTH).find((nth) => nth > (decode.everyNth ?? 1) && fits({ everyNth: nth }));
+  const steps = upTo(MAX_NTH).filter((nth) => nth > (decode.everyNth ?? 1));
   const isFree = Object.keys(decode).every((name) => name === 'frame' || name === 'density');
   return [
-    ...(maxFps === undefined ? [] : [{ parameters: { maxFps } }]),
-    ...(everyNth === undefined ? [] : [{ parameters: { everyNth } }]),
-    ...(isFree ? [{ parameters: { frame: 'first' as const } }] : []),
-  ];
+    first(rates.map((maxFps) => ({ maxFps }))),
+    first(steps.map((everyNth) => ({ everyNth }))),
+    isFree ? { frame: 'first' as const } : undefined,
+  ].flatMap((parameters) => (parameters === undefined ? [] : { parameters }));
+}
+
+function wordsOf(parameters: Record<string, unknown>): string {
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' with ');
 }
 
 /** 1, 2, …, and the whole part of the last. */

@@ -28,7 +28,7 @@ export class CallDeadline {
   #deadlineMs: number;
   #cancelTimer: () => void;
   /** When the work began, and the error to use if it takes too long; null while the call waits. */
-  #begun: { sinceMs: number; tookTooLong: () => ApiError } | null = null;
+  #begun: { sinceMs: number; tookTooLong: (doableShare?: number) => ApiError } | null = null;
 
   constructor(options: DeadlineOptions) {
     const { client, clock, deadlineMs } = options;
@@ -59,20 +59,21 @@ export class CallDeadline {
    * Marks that the work begins now, or begins again.
    * @param tookTooLong makes the error at the deadline if the work takes longer than the wait did.
    */
-  begin(tookTooLong: () => ApiError): void {
+  begin(tookTooLong: (doableShare?: number) => ApiError): void {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
   /**
    * The error at the deadline. It depends on whether the wait or the work took longer. The wait of a job does not
    * count.
+   * @param doableShare the share of the work that could be done in time, if the worker measured it.
    */
-  refusal(): ApiError {
+  refusal(doableShare?: number): ApiError {
     const { work, clock, late } = this.#options;
     if (this.#begun === null) return late();
     const { sinceMs, tookTooLong } = this.#begun;
     const waitedMs = work === 'job' ? 0 : sinceMs - this.#calledMs;
-    return clock.elapsedMs() - sinceMs > waitedMs ? tookTooLong() : late();
+    return clock.elapsedMs() - sinceMs > waitedMs ? tookTooLong(doableShare) : late();
   }
 
   /**

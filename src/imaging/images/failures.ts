@@ -1,4 +1,4 @@
-import type { SearchDetails, TaskFailure } from '../../../workers/protocol.ts';
+import { isLateFailure, type SearchDetails, type TaskFailure } from '../../../workers/protocol.ts';
 import {
   ApiError,
   type ApiErrorContext,
@@ -70,11 +70,31 @@ function deadlineRefusal(
   return new ApiError('provider_unavailable', message, { details, ...times });
 }
 
+/** What the error of a failed task depends on besides its failure. */
+interface FailedCall {
+  deadline: { refusal(doableShare?: number): ApiError };
+  /** Maps a parameter of the pass to the field of the call. */
+  paramOf?: ((passParam: string) => string) | undefined;
+  /** Returns calls that do a share of the work. */
+  alternatives?: (doableShare: number) => CallAlternatives;
+}
+
 /**
- * The refusal at the deadline with what the worker tells of it: a search tells the nearest file that it had.
- * @param refusal of the deadline.
+ * The error of a call whose task failed in a worker. A worker may notice the deadline before this process does, and the
+ * error is the same.
  */
-export function lateWith(refusal: ApiError, { details = {} }: TaskFailure): ApiError {
+export function errorOfTask(failure: TaskFailure, { deadline, paramOf, alternatives }: FailedCall): ApiError {
+  const { doableShare } = failure;
+  if (isLateFailure(failure)) return lateWith(deadline.refusal(doableShare), failure);
+  const error = apiErrorOfFailure(failure, paramOf);
+  const { calls = [] } = (doableShare !== undefined && alternatives?.(doableShare)) || {};
+  const instead = calls.filter((call) => 'parameters' in call);
+  if (instead.length === 0) return error;
+  return new ApiError(error.code, error.message, { ...error, details: { ...error.details, instead } });
+}
+
+/** The refusal at the deadline with what the worker tells of it: a search tells the nearest file that it had. */
+function lateWith(refusal: ApiError, { details = {} }: TaskFailure): ApiError {
   const { achieved } = details as Partial<SearchDetails>;
   if (achieved === undefined) return refusal;
   const { bytes, quality } = achieved;
@@ -103,7 +123,7 @@ export function unsupportedFormatError(
 }
 
 /**
- * The API error for a failure in a worker.
+ * The API error for a failure of a pass, found in a worker or before it.
  * @param paramOf maps a parameter of the pass to the field of the call. Absent: they have the same name.
  */
 export function apiErrorOfFailure(
@@ -127,7 +147,7 @@ export function errorThrownBy(check: () => void): ApiError | undefined {
   }
 }
 
-/** Whether a worker ended its task because the deadline was over. */
-export function isLate({ details }: TaskFailure): boolean {
-  return details?.reason === 'deadline_exceeded';
+/** Whether an outcome is the error of work that was not done by its deadline. */
+export function isLateError(outcome: unknown): boolean {
+  return outcome instanceof ApiError && outcome.details?.reason === 'deadline_exceeded';
 }

@@ -1,7 +1,9 @@
 import { alphaLevelsOfOutput } from '../../../workers/image/encode/encoder.ts';
-import type { EncodeOptions, ImagePass } from '../../../workers/protocol.ts';
+import type { EncodeOptions, ImagePass, OutputFormat, PassWarning } from '../../../workers/protocol.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { frameCountOf, resolvedEncodeOf } from './estimates/following.ts';
+import { isLateError } from './failures.ts';
 import type { ImageHeader } from './header/facts.ts';
 import type { BranchPass, PassOutcome } from './image-call.ts';
 
@@ -13,12 +15,14 @@ export function encodeOptionsPerFormat({ formats, ...encode }: EncodeOptions): E
 /**
  * A pass, once for each format that its result may have. Formats that would lose something are left out, because the
  * smallest file must not be the one that shows least: only formats that hold the most frames are kept, and of these
- * only formats that carry the kept metadata. Transparency is known from pixels only: a worker refuses a format that
- * cannot keep it.
+ * only formats that carry the kept metadata. The quickest encoder comes first, so that there is a result early.
+ * Transparency is known from pixels only: a worker refuses a format that cannot keep it.
  * @param header of the file; null if it is not an image.
  */
 export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): ImagePass[] {
-  const passes = encodeOptionsPerFormat(pass.encode).map((encode) => ({ ...pass, encode }));
+  const passes = encodeOptionsPerFormat(pass.encode)
+    .toSorted((one, other) => timeRankOf(one) - timeRankOf(other))
+    .map((encode) => ({ ...pass, encode }));
   if (header === null || passes.length === 1) return passes;
   const moving = withMost(passes, (one) => frameCountOf(header, one));
   const complete = withMost(moving, (one) => (carriesMetadata(resolvedEncodeOf(header, one)) ? 1 : 0));
@@ -27,6 +31,13 @@ export function passesPerFormat(pass: ImagePass, header: ImageHeader | null): Im
   return complete.map((one) =>
     levels(one) === most ? one : { ...one, encode: { ...one.encode, keepsAlpha: true } },
   );
+}
+
+/** The formats, the quickest encoder first. */
+const QUICKEST_FIRST: readonly (OutputFormat | undefined)[] = ['jpeg', 'tiff', 'webp', 'png', 'gif', 'avif'];
+
+function timeRankOf({ format }: EncodeOptions): number {
+  return QUICKEST_FIRST.indexOf(format);
 }
 
 /** The passes for which a measure is largest. */
@@ -62,16 +73,31 @@ export class FormatRuns {
     return this.#groups.map(({ pass, runs }) => {
       const start = end;
       end += runs.length;
-      return smallestOutput(pass, outputs.slice(start, end));
+      return smallestOutput(pass, runs, outputs.slice(start, end));
     });
   }
 }
 
-/** The smallest file. If there is none, the error of the search that came nearest to its target, or any error. */
-function smallestOutput({ encode: { target } }: ImagePass, outputs: readonly PassOutcome[]): PassOutcome {
+/**
+ * The smallest file, with a warning of each format for which there was no time. If there is no file, the error of the
+ * search that came nearest to its target, or any error.
+ */
+function smallestOutput(
+  { encode: { target } }: ImagePass,
+  runs: readonly BranchPass[],
+  outputs: readonly PassOutcome[],
+): PassOutcome {
   const files = outputs.flatMap((output) => (output instanceof ApiError ? [] : [output]));
   const [smallest] = files.toSorted((one, other) => one.data.length - other.data.length);
-  if (smallest !== undefined) return smallest;
+  if (smallest !== undefined) {
+    const late = runs.flatMap(({ pass }, index) => (isLateError(outputs[index]) ? [pass.encode.format] : []));
+    const untried = late.map(
+      (name): PassWarning => ({ code: 'format_not_tried', ...withoutAbsentFields({ name }) }),
+    );
+    return untried.length === 0
+      ? smallest
+      : { ...smallest, warnings: [...(smallest.warnings ?? []), ...untried] };
+  }
   const refusals = outputs.flatMap((output) => (output instanceof ApiError ? [output] : []));
   const reached = refusals.filter(({ details }) => typeof details?.reached === 'number');
   const sign = target !== undefined && 'maxBytes' in target ? 1 : -1;

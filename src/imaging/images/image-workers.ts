@@ -7,7 +7,7 @@ import { alternativesToSlowPasses } from './alternatives.ts';
 import { CallDeadline } from './deadline.ts';
 import { estimatedScoringMs } from './estimates/costs.ts';
 import { assertSameSize, assertScorable, predictSuccess } from './estimates/following.ts';
-import { apiErrorOfFailure, deadlineExceededError, errorThrownBy, isLate, lateWith } from './failures.ts';
+import { deadlineExceededError, errorOfTask, errorThrownBy } from './failures.ts';
 import { FormatRuns } from './formats.ts';
 import { headerReadingsOf, inputHeaderHintOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
@@ -251,9 +251,7 @@ export class ImageWorkers {
         const output = misfits[index] ?? left.next().value;
         if (output === undefined) throw new Error('An image worker answered with too few results.');
         if (output instanceof ApiError || output.kind === 'transformed') return output;
-        return isLate(output)
-          ? lateWith(begun.deadline.refusal(), output)
-          : apiErrorOfFailure(output, paramOf);
+        return errorOfTask(output, { deadline: begun.deadline, paramOf });
       });
       return { outputs, timings, queueMs };
     });
@@ -325,7 +323,8 @@ export class ImageWorkers {
     const { accountId, work: workClass, incoming, inBatch = false, paramOf, asJob } = call;
     const { header, prepare } = source;
     const { heldBytes } = pictures;
-    const alternatives = () => alternativesToSlowPasses(header, work.passes, { paramOf, asJob });
+    const alternatives = (doableShare?: number) =>
+      alternativesToSlowPasses(header, work.passes, { paramOf, asJob, doableShare });
     let sentMs = this.#clock.elapsedMs();
     const run = await this.#pools.start(
       {
@@ -344,8 +343,7 @@ export class ImageWorkers {
       if (isAnswerTo(kind, result))
         return withAllTimes(result, { queueMs: run.queueMs, elapsedMs }, pictures.drawing);
       if (result.kind !== 'failure') throw new Error('An image worker answered with something else.');
-      // A thread may notice the deadline before this process does. The error is the same.
-      throw isLate(result) ? lateWith(deadline.refusal(), result) : apiErrorOfFailure(result, paramOf);
+      throw errorOfTask(result, { deadline, paramOf, alternatives });
     });
     return { result, ended: run.ended };
   }

@@ -10,7 +10,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { CallDeadline } from './deadline.ts';
-import { apiErrorOfFailure, likelyTooLongError, tookTooLongError } from './failures.ts';
+import { apiErrorOfFailure, isLateError, likelyTooLongError, tookTooLongError } from './failures.ts';
 import {
   type BranchCall,
   type BranchResult,
@@ -196,9 +196,9 @@ function copiedFiles({ bytes, layers }: Pick<BranchCall, 'bytes' | 'layers'>) {
   return { bytes: copyOf(bytes), ...(layers !== undefined && { layers: Object.fromEntries(copies) }) };
 }
 
-/** Returns the error of one output. An error that concerns the whole call is thrown. */
+/** Returns the error of one output, also if it was late. An error that concerns the whole call is thrown. */
 function asOutput(error: unknown): ApiError {
-  if (error instanceof ApiError && error.status < 500) return error;
+  if (error instanceof ApiError && (error.status < 500 || isLateError(error))) return error;
   throw error;
 }
 

@@ -280,10 +280,11 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
   },
   provider_unavailable: {
     meaning: 'What the call needs is busy or away for now: workers, a model, or the server of a URL.',
-    remedy: 'Wait Retry-After seconds; `details.reason` says what is full or unavailable.',
+    remedy:
+      'Send what `details.instead` has, if it is there; else wait Retry-After seconds. `details.reason` says what is full or unavailable.',
     causes: [
       '`capacity`: the service has too many calls at a time. A job waits for its turn.',
-      '`deadline_exceeded`: the work takes longer than a call may; `details.instead` has parameters that take less, and the job that does it. Where a search for a size or a likeness had a file by then, `details.reached` has its bytes, or its likeness, and `details.achieved` its format, quality and bytes.',
+      '`deadline_exceeded`: the work takes longer than a call may. Where `details.instead` has parameters that take less, or the job that does it, the same call would be late again: send the first of them. Where a search for a size or a likeness had a file by then, `details.reached` has its bytes, or its likeness, and `details.achieved` its format, quality and bytes.',
       '`url_unavailable`: the server of the URL that was sent did not answer.',
       '`worker_unreachable`: the worker ended with the call.',
     ],
@@ -309,7 +310,7 @@ export function errorsPage(): DocumentationPage {
     lead: 'Every failure has a code of a closed set, and says how to fix the call.',
     blocks: [
       paragraphBlock(
-        'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
+        'A failure is `{"success": false, "error": {"code", "message", "retryable", "param", "details", "requestId", "docUrl"}, "timestamp"}`. Branch on the code. When it is retryable and has no details.instead, wait (Retry-After seconds, else longer each time) and make the same call with the same Idempotency-Key. Otherwise fix the field in param; details has what is allowed, and a sub-reason in details.reason.',
       ),
       paragraphBlock(
         'Where each fault has one certain mend, details.fix lists all of them, in order: `param` is the path of a field as it was sent (in the query if it is there, else in the body, also within a field that is JSON text), with `rename` to another path, `replace` by a value, or `remove`. `in` names another place: `query` or `body` of a field to move, which is removed here and `add`ed there, a `header`, or a file `part` of a form. The service has checked that the call then passes, as far as its parameters go. details.suggest has the words, numbers or calls of which one was probably meant, or the fields of which one has to go. details.instead has what does the same: `parameters` of the call, a `job`, `steps`, or the `body` as it was probably meant.',

@@ -35,6 +35,10 @@ const SYNC_ERRORS = [
 ];
 const MODEL_ERRORS = ['invalid_param', 'insufficient_credit', 'provider_rejected', 'provider_unavailable'];
 
+/** What callers of an op with a gravity should know. The short descriptions of its parameters have no room for it. */
+const ATTENTION =
+  'gravity=attention keeps the part around the point that draws the eye most: edges, strong colours and the colours of skin, measured in a small copy. It knows no faces and no subjects: a narrow cut may take the eyes off a portrait, or one of two birds. A named place, or focalX and focalY, keep what you say; look at the result where nobody else will.';
+
 /**
  * The page of an op.
  * @param pictures of what it does; empty if the gallery has none.
@@ -62,6 +66,7 @@ export function opPage(definition: OpDefinition, pictures: readonly PagePictures
       headingBlock(syncParams === undefined ? 'Parameters' : 'Parameters of a job'),
       ...(own.length + shared.length === 0 ? [paragraphBlock('It has none.')] : []),
       ...(own.length === 0 ? [] : [fieldsBlock(fieldsOf(own))]),
+      ...(params.gravity === undefined ? [] : [paragraphBlock(ATTENTION)]),
       ...(shared.length === 0 ? [] : [sharedFields(shared)]),
       ...trialOf(definition),
       ...(example === undefined ? [] : jobBlocks(example)),

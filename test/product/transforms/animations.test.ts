@@ -71,10 +71,9 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
     details: {
       reason: 'deadline_exceeded',
       instead: [
-        { parameters: { effort: 0 } },
-        { parameters: { maxFps: Number } },
-        { parameters: { everyNth: Number } },
-        { parameters: { frame: 'first' } },
+        { parameters: { maxFps: Number, effort: 0 } },
+        { parameters: { everyNth: Number, effort: 0 } },
+        { parameters: { frame: 'first', effort: 0 } },
         { job },
       ],
     },
@@ -82,6 +81,13 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
   t.match(refusalOf(answer), refusal);
   t.match(answer.json.error.message, /the work itself took that time.*effort=0/);
   t.equal(answer.headers.get('retry-after'), '60');
+  const [{ parameters }] = answer.json.error.details.instead;
+  const mended = await calls.transform(
+    { ...query, ...parameters },
+    image('animated/sample_big.gif'),
+    'image/gif',
+  );
+  t.equal(mended.status, 200, JSON.stringify(parameters));
 });
 
 t.test('a long animation is answered by fewer frames, and its time stays', corpus, async (t) => {

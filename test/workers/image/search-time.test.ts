@@ -4,9 +4,10 @@ import t from 'tap';
 import { defaultSearchEffort } from '../../../workers/image/encode/effort.ts';
 import type { Pixels } from '../../../workers/image/pixels/pixels.ts';
 import { DeadlineError } from '../../../workers/image/refusal.ts';
-import { searchSettingsOnSample, takeTrialSample } from '../../../workers/image/search/rehearsal.ts';
+import { effortsOf, searchSettingsOnSample } from '../../../workers/image/search/rehearsal.ts';
+import { takeTrialSample } from '../../../workers/image/search/sample.ts';
 import { searchTarget, type TargetSearch } from '../../../workers/image/search/target.ts';
-import { TrialTime } from '../../../workers/image/search/time.ts';
+import { endsByItself, TrialTime } from '../../../workers/image/search/time.ts';
 import { tryNextSetting } from '../../../workers/image/search/trials.ts';
 import type { OutputFormat } from '../../../workers/protocol.ts';
 
@@ -16,31 +17,27 @@ const DEADLINE_MS = 10_000;
 async function rehearsed(slowness: number) {
   let now = 0;
   const costMs = (effort: number | undefined) => slowness * ((effort ?? 9) + 1);
-  const result = await searchSettingsOnSample({
-    format: 'webp',
-    usualEffort: undefined,
+  return searchSettingsOnSample({
     row: { count: 80, pick: 'last', target: 40.2, tolerance: 0.1, expected: (index) => index },
-    ratio: 50,
+    efforts: effortsOf(undefined, { format: 'webp' }),
     nowMs: () => now,
-    leftMs: () => DEADLINE_MS - 2_000 - now,
+    deadlineMs: DEADLINE_MS,
     async attempt(index, effort) {
       now += costMs(effort);
-      return { value: index + 2, reaches: index + 2 <= 40.2 };
+      return { value: index + 2, reaches: index + 2 <= 40.2, wholeMs: 50 * costMs(effort) };
     },
   });
-  return { ...result, tookMs: now };
 }
 
 t.test('the effort of a search is what a trial of it would take now', async (t) => {
   const idle = await rehearsed(1);
-  t.match(idle, { effort: undefined, isRushed: false });
-  const busy = await rehearsed(15);
-  t.match(busy, { effort: 3, isRushed: false });
-  const busier = await rehearsed(60);
-  t.match(busier, { effort: 0, isRushed: false });
-  const rushed = await rehearsed(120);
-  t.match(rushed, { effort: 0, isRushed: true });
-  await t.rejects(rehearsed(400), DeadlineError, 'what cannot end in twice the time is not begun');
+  t.match(idle, { effort: undefined, trialMs: 500 });
+  t.match(await rehearsed(15), { effort: 3, trialMs: 3_000 });
+  t.match(await rehearsed(60), { effort: 0, trialMs: 3_000 });
+  t.match(await rehearsed(120), { effort: 0, trialMs: 6_000 }, 'there is time for one trial');
+  const late = await rehearsed(400).catch((error) => error);
+  t.ok(late instanceof DeadlineError, 'what cannot end in time is not begun');
+  t.ok(late.doableShare > 0 && late.doableShare < 0.2, `${late.doableShare} of it can`);
   t.equal(idle.expected(38), 40, 'what was found moves what is expected');
 });
 
@@ -70,30 +67,61 @@ t.test('a sample has pixels from all over the picture, none of them twice', asyn
   t.equal(takeTrialSample(low, 'size'), undefined);
 });
 
-t.test('a size is estimated by runs of frames, a likeness by frames that lie apart', async (t) => {
+/** An animation of 100 frames that show their numbers. Frames that do not change show that of the one before. */
+function numbered(changes: (frame: number) => boolean): Pixels {
   const [width, height, frames] = [250, 100, 100];
-  const numbers = (part: Pixels | undefined) =>
-    Array.from({ length: part?.frames ?? 0 }, (_, frame) => part?.data[frame * width * height]);
-  const data = Uint8Array.from({ length: width * height * frames }, (_, at) =>
-    Math.floor(at / (width * height)),
-  );
-  const animation: Pixels = { data, width, height, channels: 1, frames };
+  const shown: number[] = [];
+  for (let frame = 0; frame < frames; frame++)
+    shown.push(frame === 0 || changes(frame) ? frame : (shown[frame - 1] as number));
+  const data = new Uint8Array(width * height * frames);
+  for (const [frame, number] of shown.entries()) data.fill(number, frame * width * height);
+  return { data, width, height, channels: 1, frames };
+}
+
+function numbersIn(part: Pixels | undefined): (number | undefined)[] {
+  const { data, width = 0, height = 0, frames = 0 } = part ?? {};
+  return Array.from({ length: frames }, (_, frame) => data?.[frame * width * height]);
+}
+
+t.test('a size is estimated by pairs of frames, a likeness by frames that lie apart', async (t) => {
+  const animation = numbered(() => true);
   const ofSize = takeTrialSample(animation, 'size');
-  t.same(numbers(ofSize?.pixels), [0, 1, 2, 3, 34, 35, 36, 37, 68, 69, 70, 71]);
-  t.same(numbers(ofSize?.heads), [0, 34, 68]);
+  const pairs = numbersIn(ofSize?.pixels);
+  t.same(pairs, [8, 9, 24, 25, 41, 42, 57, 58, 74, 75, 90, 91]);
+  t.same(numbersIn(ofSize?.heads), [8, 24, 41, 57, 74, 90]);
+  t.match(ofSize, { timeRatio: 99 / 6 });
+  t.ok(Math.abs((ofSize?.bytesRatio ?? 0) - 99 / 6) < 0.01, 'each pair changes as much as any other');
   const ofLikeness = takeTrialSample(animation, 'likeness');
-  t.same(numbers(ofLikeness?.pixels), [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96]);
+  t.same(numbersIn(ofLikeness?.pixels), [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96]);
   t.equal(ofLikeness?.heads, undefined);
 });
 
-t.test('a sample of large frames has few of them, and at least two a run', async (t) => {
+t.test('pairs are taken where the picture changes, and stand for the changes only', async (t) => {
+  const slides = takeTrialSample(
+    numbered((frame) => frame % 25 === 0),
+    'size',
+  );
+  t.same(numbersIn(slides?.pixels), [0, 25, 25, 50, 50, 75]);
+  t.ok(
+    Math.abs((slides?.bytesRatio ?? 0) - 1) < 0.05,
+    `${slides?.bytesRatio}: all changes are in the sample`,
+  );
+  t.equal(slides?.timeRatio, 33);
+  const still = takeTrialSample(
+    numbered(() => false),
+    'size',
+  );
+  t.equal(still?.heads?.frames, 6, 'nothing changes');
+});
+
+t.test('a sample of large frames has few of them, and at least three pairs', async (t) => {
   const sampledOf = (width: number, frames: number) => {
     const animation = { data: new Uint8Array(width * 500 * frames), width, height: 500, frames };
     const ofSize = takeTrialSample({ ...animation, channels: 1 }, 'size');
     const ofLikeness = takeTrialSample({ ...animation, channels: 1 }, 'likeness');
     return [ofSize?.pixels.frames, ofSize?.heads?.frames, ofLikeness?.pixels.frames];
   };
-  t.same(sampledOf(300, 100), [9, 3, 10], 'a third of a run less than the 13 of small frames');
+  t.same(sampledOf(300, 100), [10, 5, 10], 'less than the 13 of small frames');
   t.same(sampledOf(1_000, 100), [6, 3, 6]);
   t.same(sampledOf(1_000, 16), [2, undefined, 2], 'of few frames an eighth');
 });
@@ -114,16 +142,8 @@ t.test('a search through an animation begins with the effort that two trials hav
     [9, 7, undefined],
     'a still one',
   );
-  const tried: (number | undefined)[] = [];
-  await searchSettingsOnSample({
-    ...{ format: 'webp', usualEffort: 3, ratio: 1, nowMs: () => 0, leftMs: () => -1 },
-    row: { count: 3, pick: 'last', target: 1, tolerance: 0 },
-    async attempt(index, effort) {
-      tried.push(effort);
-      return { value: index, reaches: index <= 1 };
-    },
-  });
-  t.same(tried.slice(0, 2), [undefined, 0], 'an effort that is no lower is not tried in its place');
+  t.same(effortsOf(3, { format: 'webp' }), [undefined, 0], 'an effort that is no lower is left out');
+  t.same(effortsOf(7, { format: 'webp', effort: 7 }), [undefined], 'an effort that the caller chose stays');
 });
 
 t.test('a setting that is sure to fail by its expectation is not tried', async (t) => {
@@ -149,29 +169,51 @@ t.test(
   async (t) => {
     let now = 0;
     let isKept = false;
-    const time = new TrialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now }, () => isKept);
+    const time = new TrialTime({ deadlineMs: DEADLINE_MS, nowMs: () => now, trialMs: 0 }, () => isKept);
+    t.equal(time.hasTime(9), true, 'no time of a trial is known');
     now = 4_500;
-    t.equal(time.hasTime(), true, 'nothing is kept: the next may end at 9 s');
+    time.took(4_500);
+    t.equal(time.hasTime(1), true, 'nothing is kept: the next may end at 9 s');
+    t.equal(time.hasTime(2), false);
     isKept = true;
     now = 6_500;
-    t.equal(time.hasTime(), false, 'the next would end at 8.5 s');
+    time.took(2_000);
+    t.equal(time.hasTime(1), false, 'the next would end at 8.5 s');
     t.equal(time.timeoutMs(), 1_500);
     t.equal(time.timeoutMs(400), 1_100, 'its file has to be judged as well');
     t.throws(() => time.timeoutMs(1_500), DeadlineError);
     t.equal(
-      await time.within(async () => {
+      await endsByItself(async () => {
         throw new DeadlineError();
       }),
       false,
     );
     await t.rejects(
-      time.within(async () => {
+      endsByItself(async () => {
         throw new Error('broken');
       }),
       { message: 'broken' },
     );
   },
 );
+
+t.test('the only trial that there is time for keeps a distance from the target', async (t) => {
+  const triedWithin = async (most: number, above: number) => {
+    const tried: number[] = [];
+    const endedByItself = await tryNextSetting({
+      ...{ count: 90, pick: 'last', target: 40, tolerance: 0.5, expected: (index) => index },
+      hasTime: (more) => tried.length + more <= most,
+      async attempt(index) {
+        tried.push(index);
+        return { value: index + above, reaches: index + above <= 40 };
+      },
+    });
+    return { tried, endedByItself };
+  };
+  t.same(await triedWithin(1, 0), { tried: [36], endedByItself: false });
+  t.same(await triedWithin(2, 0), { tried: [40], endedByItself: true });
+  t.same(await triedWithin(2, 3), { tried: [40, 33], endedByItself: false }, 'after one that missed it');
+});
 
 /** A search over a small picture whose trials each take so long. */
 function searchOf(
@@ -253,15 +295,20 @@ t.test(
   'a search for a likeness that is cut short tells the nearest file, and so does one of few colours',
   async (t) => {
     const cutAfter = (trials: number) => (trial: number) => (trial <= trials ? 4_800 : 60_000);
-    const likeness = searchOf(0, cutAfter(1), 'webp');
-    const alike = { ...likeness, encode: { format: 'webp', target: { minSsim: 1 }, quality: 40 } as const };
+    const likeness = searchOf(0, cutAfter(1), 'png');
+    const alike = { ...likeness, encode: { format: 'png', target: { minSsim: 1 } } as const };
     const late = await searchTarget(alike).catch((error) => error);
     t.match(late, {
       name: 'DeadlineError',
-      details: { achieved: { format: 'webp', quality: Number, bytes: Number } },
+      details: { achieved: { format: 'png', colors: Number, bytes: Number } },
     });
     t.equal(late.details.achieved.ssim, late.details.reached);
     const palette = await searchTarget(searchOf(150, cutAfter(1), 'png')).catch((error) => error);
-    t.match(palette, { details: { achieved: { format: 'png', colors: 2, bytes: palette.details.reached } } });
+    const { details } = palette.failure;
+    t.match(
+      details,
+      { achieved: { format: 'png', colors: 2, bytes: details.reached } },
+      'no setting is smaller',
+    );
   },
 );

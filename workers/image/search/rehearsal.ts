@@ -1,19 +1,11 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { joinFrames, type Pixels, splitFrames } from '../pixels/pixels.ts';
 import { DeadlineError } from '../refusal.ts';
-import type { SearchedQuantity } from './settings.ts';
-import { MIN_TRIAL_TIME_MS } from './time.ts';
+import { ANSWER_MS, MIN_TRIAL_TIME_MS } from './time.ts';
 import { type EncodingTrial, type SettingSequence, type TriedSetting, tryNextSetting } from './trials.ts';
 
-/** A picture with fewer pixels is tried as a whole, because a sample would hardly be faster. */
-const SAMPLED_FROM_PX = 1_000_000;
-/**
- * Side of a sample tile. A sample is 64 such tiles from all over the picture, side by side. A scaled-down copy would
- * have finer detail.
- */
-const TILE_PX = 64;
-const TILES_A_SIDE = 8;
 const MAX_TRIALS = 4;
+/** The same where the whole picture can be tried only once, so that the time is left for it. */
+const MAX_RUSHED_TRIALS = 2;
 /** Number of trials of the whole picture that should fit into the time, because the first may miss the target. */
 const TRIALS_TO_FIT = 2;
 
@@ -31,7 +23,11 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
 };
 
 /** The search is refused if a trial of the whole picture is estimated to take this many times the time left. */
-const MAX_TIME_RATIO = 2;
+const MAX_TIME_RATIO = 1.25;
+/** The part of the time left that the trial of a smaller picture should take. */
+const SURE_TIME_RATIO = 0.6;
+/** The part of a number of bytes that the smallest file of a smaller picture should take. */
+const SURE_SIZE_SHARE = 0.8;
 
 /** Estimates for the whole picture from trials on a sample. */
 export interface SampleEstimates {
@@ -39,115 +35,55 @@ export interface SampleEstimates {
   expected(index: number): number;
   /** The effort whose trials fit into the time left; undefined for the default effort. */
   effort: number | undefined;
-  /** Whether there is time for only one trial of the whole picture. */
-  isRushed: boolean;
+  /** How long a trial of the whole picture is expected to take. */
+  trialMs: number;
+}
+
+/** A trial on a sample. */
+export interface SampleTrial extends EncodingTrial {
+  /** How long the whole picture is expected to take now, in milliseconds. */
+  wholeMs: number;
 }
 
 interface RehearsalInput {
-  format: OutputFormat;
-  /** The default effort of the search; undefined: that of the encoder. */
-  usualEffort: number | undefined;
   row: Pick<SettingSequence, 'count' | 'pick' | 'target' | 'tolerance' | 'expected' | 'isDoubtful'>;
-  /** Number of pixels of the whole picture per pixel of the sample. */
-  ratio: number;
+  /** The efforts of the search from the highest one downwards: see `effortsOf`. */
+  efforts: readonly (number | undefined)[];
   nowMs(): number;
-  /** Milliseconds left for trials. */
-  leftMs(): number;
+  deadlineMs: number;
   /** Tries a setting on the sample. */
-  attempt(index: number, effort: number | undefined): Promise<EncodingTrial>;
-}
-
-/** A sample of a picture. */
-export interface TrialSample {
-  pixels: Pixels;
-  /** The first frame of each run, for an animation that is sampled in runs. A file holds these frames completely. */
-  heads?: Pixels;
-}
-
-/** The sample of a large animation has at most one of this many frames. */
-const FRAMES_PER_SAMPLED = 8;
-const MIN_SAMPLED_FRAMES = 2;
-const MAX_SAMPLED_FRAMES = 24;
-/**
- * Runs of consecutive frames by which a file size is estimated. A file holds only what has changed in a frame since the
- * last one.
- */
-const RUNS = 3;
-/** The most pixels of sampled frames, unless two frames a run have more: encoders of animations are slow. */
-const MAX_SAMPLED_PX = 1_500_000;
-
-/** A sample of a large picture by which a quantity is estimated. Undefined for a picture that is tried as a whole. */
-export function takeTrialSample(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
-  if (pixels.frames > 1) return framesSampleOf(pixels, quantity);
-  const tiles = tilesSampleOf(pixels);
-  return tiles && { pixels: tiles };
-}
-
-function framesSampleOf(pixels: Pixels, quantity: SearchedQuantity): TrialSample | undefined {
-  const { width, height, frames } = pixels;
-  const isSmall = width * height * frames < SAMPLED_FROM_PX;
-  if (isSmall || frames < FRAMES_PER_SAMPLED * MIN_SAMPLED_FRAMES) return undefined;
-  const framesIn = (isSampled: (frame: number) => boolean) =>
-    joinFrames(splitFrames(pixels).filter((_, frame) => isSampled(frame)));
-  const affordable = Math.max(2 * RUNS, Math.floor(MAX_SAMPLED_PX / (width * height)));
-  const sampled = Math.min(Math.ceil(frames / FRAMES_PER_SAMPLED), MAX_SAMPLED_FRAMES, affordable);
-  const runLength = Math.floor(sampled / RUNS);
-  if (quantity !== 'size' || runLength < 2) {
-    const distance = Math.ceil(frames / sampled);
-    return { pixels: framesIn((frame) => frame % distance === 0) };
-  }
-  const distance = Math.ceil(frames / RUNS);
-  return {
-    pixels: framesIn((frame) => frame % distance < runLength),
-    heads: framesIn((frame) => frame % distance === 0),
-  };
-}
-
-function tilesSampleOf({ data, width, height, channels, frames }: Pixels): Pixels | undefined {
-  const sidePx = TILE_PX * TILES_A_SIDE;
-  if (width * height < SAMPLED_FROM_PX || Math.min(width, height) < sidePx) return undefined;
-  const sample = new Uint8Array(sidePx * sidePx * channels);
-  const rowBytes = TILE_PX * channels;
-  for (let y = 0; y < sidePx; y++) {
-    const top = placeOf(Math.floor(y / TILE_PX), height) + (y % TILE_PX);
-    for (let tile = 0; tile < TILES_A_SIDE; tile++) {
-      const from = (top * width + placeOf(tile, width)) * channels;
-      sample.set(data.subarray(from, from + rowBytes), (y * TILES_A_SIDE + tile) * rowBytes);
-    }
-  }
-  return { data: sample, width: sidePx, height: sidePx, channels, frames };
-}
-
-/** Offset of a tile along a side of the picture. */
-function placeOf(tile: number, sidePx: number): number {
-  return Math.floor((tile * (sidePx - TILE_PX)) / (TILES_A_SIDE - 1));
+  attempt(index: number, effort: number | undefined): Promise<SampleTrial>;
 }
 
 /**
  * Searches for the setting on a sample. The time of each trial predicts how long the whole picture would take now,
  * because the same work takes many times as long on a busy host. If the default effort would not finish in time, a
  * lower one is chosen.
- * @throws DeadlineError if even the lowest effort is far too slow, so that the caller is refused early and not after
- *   ten seconds.
+ * @throws DeadlineError if even the lowest effort is too slow, so that the caller is refused early and not after ten
+ *   seconds. It tells the share of the picture that there is time for.
  */
 export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
-  const { row, ratio, nowMs, leftMs, attempt } = rehearsal;
-  const efforts = effortsDownFrom(rehearsal.usualEffort, rehearsal.format);
+  const { row, efforts, nowMs, deadlineMs, attempt } = rehearsal;
+  const leftMs = (keptMs = MIN_TRIAL_TIME_MS) => deadlineMs - keptMs - nowMs();
   let found: TriedSetting[] = [];
   let trials = 0;
   let level = 0;
   let wholeMs = 0;
   await tryNextSetting({
     ...row,
-    hasTime: () => trials < MAX_TRIALS,
+    hasTime(more) {
+      const isRushed = TRIALS_TO_FIT * wholeMs > leftMs();
+      return trials + more <= (isRushed ? MAX_RUSHED_TRIALS : MAX_TRIALS);
+    },
     async attempt(index) {
       for (;;) {
-        const startedMs = nowMs();
         const trial = await attempt(index, efforts[level]);
-        wholeMs = ratio * (nowMs() - startedMs);
+        wholeMs = trial.wholeMs;
         trials += 1;
-        if (TRIALS_TO_FIT * wholeMs <= leftMs() || level === efforts.length - 1) {
+        const isLowest = level === efforts.length - 1;
+        if (TRIALS_TO_FIT * wholeMs <= leftMs() || isLowest) {
           found.push({ index, value: trial.value });
+          if (isLowest) assertTimely();
           return trial;
         }
         // Earlier values are discarded, because files of another effort have other sizes.
@@ -156,16 +92,35 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
       }
     },
   });
-  if (wholeMs > MAX_TIME_RATIO * (leftMs() + MIN_TRIAL_TIME_MS)) throw new DeadlineError();
-  return {
-    expected: expectationOf(found, row.expected),
-    effort: efforts[level],
-    isRushed: TRIALS_TO_FIT * wholeMs > leftMs(),
-  };
+  assertTimely();
+  return { expected: expectationOf(found, row.expected), effort: efforts[level], trialMs: wholeMs };
+
+  function assertTimely(): void {
+    const answerMs = Math.max(0, leftMs(ANSWER_MS));
+    if (wholeMs <= MAX_TIME_RATIO * answerMs) return;
+    const shares = [(SURE_TIME_RATIO * answerMs) / wholeMs];
+    if (row.pick === 'last') shares.push(sizeShareOf(row.target - expectationOf(found, row.expected)(0)));
+    throw new DeadlineError(undefined, Math.min(...shares));
+  }
 }
 
-/** The default effort, and those below it. */
-function effortsDownFrom(usual: number | undefined, format: OutputFormat): (number | undefined)[] {
+/**
+ * The share of a picture whose smallest file surely fits into a number of bytes.
+ * @param ratio logarithm of the ratio of that number to the bytes of the smallest file of the whole.
+ */
+export function sizeShareOf(ratio: number): number {
+  return SURE_SIZE_SHARE * Math.exp(ratio);
+}
+
+/**
+ * The efforts that a search may use, from the highest one downwards.
+ * @param usual the default effort of the search; undefined: that of the encoder.
+ */
+export function effortsOf(
+  usual: number | undefined,
+  { format, effort: asked }: { format: OutputFormat; effort?: number | undefined },
+): readonly (number | undefined)[] {
+  if (asked !== undefined) return [undefined];
   return EFFORTS[format].filter((effort) => effort === undefined || usual === undefined || effort < usual);
 }
 

@@ -3,7 +3,14 @@ import { DeadlineError, isDeadlineError } from '../refusal.ts';
 /** Time that is kept for the response once the target is reached. A search for a better file ends before it. */
 export const MIN_TRIAL_TIME_MS = 2_000;
 /** Time that is kept for the response by a search that has not reached its target yet. */
-const ANSWER_MS = 500;
+export const ANSWER_MS = 500;
+
+interface TrialTimeOptions {
+  deadlineMs: number;
+  nowMs(): number;
+  /** Expected milliseconds of the first trial; 0 if they are unknown. */
+  trialMs: number;
+}
 
 /**
  * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline. Any
@@ -13,25 +20,22 @@ export class TrialTime {
   readonly #deadlineMs: number;
   readonly #nowMs: () => number;
   readonly #isKept: () => boolean;
-  #lapMs: number;
-  #wasCut = false;
+  #trialMs: number;
 
-  constructor(options: { deadlineMs: number; nowMs(): number }, isKept: () => boolean) {
-    this.#deadlineMs = options.deadlineMs;
-    this.#nowMs = options.nowMs;
+  constructor({ deadlineMs, nowMs, trialMs }: TrialTimeOptions, isKept: () => boolean) {
+    this.#deadlineMs = deadlineMs;
+    this.#nowMs = nowMs;
     this.#isKept = isKept;
-    this.#lapMs = options.nowMs();
+    this.#trialMs = trialMs;
   }
 
-  /** Whether there is time for another trial that takes as long as the last one. */
-  readonly hasTime = (): boolean => {
-    const now = this.#nowMs();
-    const trialMs = now - this.#lapMs;
-    this.#lapMs = now;
-    const fits = now + trialMs < this.#endMs();
-    this.#wasCut = !fits;
-    return fits;
-  };
+  /** Records how long the last trial took. */
+  took(trialMs: number): void {
+    this.#trialMs = trialMs;
+  }
+
+  /** Whether there is time for so many trials that each take as long as the last one. */
+  readonly hasTime = (trials: number): boolean => this.#nowMs() + trials * this.#trialMs < this.#endMs();
 
   /**
    * Milliseconds that the encoding of the next trial may take.
@@ -44,21 +48,21 @@ export class TrialTime {
     return leftMs;
   }
 
-  /**
-   * Runs a search, and ends it if one of its trials exceeds its time.
-   * @returns whether the search ended by itself, and not for lack of time.
-   */
-  async within(search: () => Promise<void>): Promise<boolean> {
-    try {
-      await search();
-    } catch (error) {
-      if (!isDeadlineError(error)) throw error;
-      this.#wasCut = true;
-    }
-    return !this.#wasCut;
-  }
-
   #endMs(): number {
     return this.#deadlineMs - (this.#isKept() ? MIN_TRIAL_TIME_MS : ANSWER_MS);
+  }
+}
+
+/**
+ * Runs a search, and ends it if one of its trials exceeds its time.
+ * @param search resolves with whether it ended by itself, and not for lack of time.
+ * @returns the same; false if a trial was too long.
+ */
+export async function endsByItself(search: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await search();
+  } catch (error) {
+    if (!isDeadlineError(error)) throw error;
+    return false;
   }
 }

@@ -28,8 +28,8 @@ export interface SettingSequence {
    * Whether even the first setting may fail. Without an expectation, the first setting is then tried before any other.
    */
   isDoubtful?: boolean;
-  /** Whether there is time for another trial. */
-  hasTime(): boolean;
+  /** Whether there is time for so many further trials. */
+  hasTime(trials: number): boolean;
   attempt(index: number): Promise<EncodingTrial>;
 }
 
@@ -41,40 +41,55 @@ export interface TriedSetting {
 
 /** Number of trials that follow the expectation. Every later trial bisects the remaining settings. */
 const GUIDED_TRIALS = 5;
+/** How far on the safe side of the target a trial aims, as a multiple of the tolerance. */
+const USUAL_AIM = 0.5;
+/** The same for the last trial that there is time for, if no other has reached the target. */
+const CAUTIOUS_AIM = 8;
 
 /**
  * Searches for a setting with few trials. The first trial is the one that the expectation suggests. The next is
  * suggested by the expectation after it was shifted and tilted to fit the results. The search ends when no setting is
  * left between one that reaches the target and one that does not, when one is close enough, when the next better one is
  * expected to fail, or when time is up. If even the setting that reaches the target most easily (the first of the row)
- * is expected to fail, it is the next trial, so that a target out of reach costs one trial or two.
+ * is expected to fail, it is the next trial, so that a target out of reach costs one trial or two. If there is time for
+ * only one trial more and none has reached the target, that trial keeps a distance from it.
+ * @returns whether the search ended by itself, and not for lack of time.
  */
-export async function tryNextSetting(row: SettingSequence): Promise<void> {
+export async function tryNextSetting(row: SettingSequence): Promise<boolean> {
   const { count, pick, target, tolerance } = row;
   const found: TriedSetting[] = [];
   let [low, high] = [-1, count];
+  let isReached = false;
   while (high - low > 1) {
-    const index = found.length < GUIDED_TRIALS ? guess(row, found, low, high) : (low + high) >> 1;
+    const aim = isReached || row.hasTime(2) ? USUAL_AIM : CAUTIOUS_AIM;
+    const index = found.length < GUIDED_TRIALS ? guess(row, found, low, high, aim) : (low + high) >> 1;
     const { value, reaches } = await row.attempt(index);
     found.push({ index, value });
+    isReached ||= reaches;
     if (reaches === (pick === 'last')) low = index;
     else high = index;
     const isNear = reaches && Math.abs(value - target) <= tolerance;
     const isBest =
       reaches && high - low > 1 && isSureToFail(row, found, pick === 'last' ? low + 1 : high - 1);
-    if (isNear || isBest || !row.hasTime()) return;
+    if (isNear || isBest) return true;
+    if (high - low > 1 && !row.hasTime(1)) return false;
   }
+  return true;
 }
 
-/** The setting between two others whose expected value is nearest to the centre of the tolerance. */
+/**
+ * The setting between two others whose expected value is nearest to the aim.
+ * @param distance of the aim from the target, as a multiple of the tolerance.
+ */
 function guess(
   { expected, pick, target, tolerance, isDoubtful = false }: SettingSequence,
   found: TriedSetting[],
   low: number,
   high: number,
+  distance: number,
 ): number {
   if (expected === undefined) return isDoubtful && found.length === 0 ? 0 : (low + high) >> 1;
-  const aim = target + (pick === 'last' ? -tolerance : tolerance) / 2;
+  const aim = target + (pick === 'last' ? -distance : distance) * tolerance;
   const predicted = fitted(expected, found);
   let best = low + 1;
   for (let index = low + 1; index < high; index++) {

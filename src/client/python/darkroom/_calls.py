@@ -169,7 +169,8 @@ def _call(
         if wait is None:
             longest = min(_MAX_BACKOFF_SECONDS, _FIRST_WAIT_SECONDS * 2 ** (attempt - 1))
             wait = longest * random.uniform(0.5, 1)
-        is_final = not failure.retryable or failure.details.get("reason") == "query_timeout"
+        is_too_long = failure.details.get("reason") == "query_timeout" or "instead" in failure.details
+        is_final = is_too_long or not failure.retryable
         if is_final or attempt > settings.max_retries or wait > _MAX_RETRY_AFTER_SECONDS:
             raise failure
         yield Sleep(wait)

@@ -205,8 +205,13 @@ function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   }
   const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
   const once = megapixels * Math.max(moving?.cpuMsPerMegapixel ?? 0, atEffort(encode, written));
-  const compareMs = 'ssimulacra2' in encode.target ? SCORE_MS : COMPARE_MS;
-  return trialsOf(encode) * (once + megapixels * compareMs);
+  return trialsOf(encode) * (once + megapixels * judgingMs(encode.target));
+}
+
+/** CPU milliseconds per megapixel to judge the file of a trial. */
+function judgingMs(target: NonNullable<EncodeOptions['target']>): number {
+  if ('maxBytes' in target) return 0;
+  return 'ssimulacra2' in target ? SCORE_MS : COMPARE_MS;
 }
 
 /** The number of trials of a search in workers/image/search/target.ts. */
@@ -225,6 +230,15 @@ function atEffort(encode: ResolvedEncode, written: WrittenPixels): number {
   const [low, lowMs] = below ?? above ?? NOTHING;
   const [high, highMs] = above ?? below ?? NOTHING;
   return high <= low ? lowMs : lowMs + ((highMs - lowMs) * (kept - low)) / (high - low);
+}
+
+/** Whether effort=0 makes the encoding less work. A search without a chosen effort lowers it itself. */
+export function canLowerEffort(header: ImageHeader, pass: ImagePass): boolean {
+  const encode = resolvedEncodeOf(header, pass);
+  if (encode.format === 'tiff' || (encode.target !== undefined && encode.effort === undefined)) return false;
+  const written = { frames: frameCountOf(header, pass), megapixels: megapixelsOf(header, pass).at(-1) ?? 0 };
+  const moving = animationEffort(encode, written);
+  return (encode.effort ?? moving?.effort ?? usualEffort(encode, written)) > 0;
 }
 
 /** The effort if the caller chose none. */

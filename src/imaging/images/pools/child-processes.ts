@@ -17,6 +17,8 @@ interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
   onLost: (error: Error) => void;
   /** The result of a task that ended its own process, because the same task would do so again. */
   deathResult: Result;
+  /** Whether a process still works after its reply, so that it must be killed. Absent: none does. */
+  stillWorks?: (reply: Reply) => boolean;
   /** Joins the reply of a process and its bytes. The bytes own their whole memory. */
   resultOf: (reply: Reply, data: Uint8Array<ArrayBuffer>) => Result;
 }
@@ -45,7 +47,7 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Po
   }
 
   async run(task: Task, signal: AbortSignal, bytes: number): Promise<FinishedTask<Result>> {
-    const { clock, resultOf } = this.#options;
+    const { clock, resultOf, stillWorks } = this.#options;
     const process = this.#take();
     const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
@@ -53,7 +55,7 @@ export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements Po
     try {
       const { reply, data, cpuMs } = await process.ask<Task, Reply>(task);
       const isLarge = bytes > LARGE_BYTES || data.length > LARGE_RESULT_BYTES;
-      if (isLarge || signal.aborted) await process.kill();
+      if (isLarge || signal.aborted || stillWorks?.(reply)) await process.kill();
       else this.#putBack(process);
       return { busyMs: cpuMs, result: resultOf(reply, data) };
     } catch (error) {

@@ -6,7 +6,6 @@ import type {
 } from '../../../../workers/protocol.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
-import { ApiError } from '../../../platform/http/errors/errors.ts';
 import type { PoolMeter } from '../../../platform/metrics/work.ts';
 import type { SettingsOf } from '../../../platform/setting.ts';
 import type { EventLog } from '../../../platform/tracing/tracing.ts';
@@ -16,6 +15,7 @@ import { estimatedBytes, estimatedDivisibleMs, estimatedMs } from '../estimates/
 import { type LayerHeaders, resolvedEncodeOf } from '../estimates/following.ts';
 import {
   type CallAlternatives,
+  isLateError,
   likelyTooLongError,
   longWorkFullError,
   poolFullError,
@@ -59,8 +59,11 @@ export interface PassCall extends Omit<PoolCall, 'bytes'> {
   /** Whether it is an item of a large job. */
   inBatch: boolean;
   deadline: CallDeadline;
-  /** What to send instead if the work takes too long. */
-  alternatives(): CallAlternatives;
+  /**
+   * What to send instead if the work takes too long.
+   * @param doableShare the share of the work that could be done in time, if it was measured.
+   */
+  alternatives(doableShare?: number): CallAlternatives;
 }
 
 /** The pool of a call, and the reasons for this choice. */
@@ -171,7 +174,9 @@ export class ImagePools {
       { ...call, bytes: estimatedBytes(header, passes, layers) },
       makeTask,
     );
-    deadline.begin(() => tookTooLongError(LATE_WORK_MEMORY_SECONDS, call.alternatives()));
+    deadline.begin((doableShare) =>
+      tookTooLongError(LATE_WORK_MEMORY_SECONDS, call.alternatives(doableShare)),
+    );
     // The wait of a call counts towards its time, the wait of a job does not.
     const allowedMs = deadline.deadlineMs() - (work === 'job' ? clock.nowMs() : askedMs);
     const ended = this.#recorded(call, choice, run, allowedMs);
@@ -224,8 +229,7 @@ export class ImagePools {
       return await pool.start(call, makeTask);
     } catch (error) {
       const isInProcess = name !== 'quick' || this.#options.settings.IMAGE_ISOLATION === 'process';
-      const isLate = error instanceof ApiError && error.details?.reason === 'deadline_exceeded';
-      if (!isInProcess || !isLate) throw error;
+      if (!isInProcess || !isLateError(error)) throw error;
       throw (name === 'heavy' ? longWorkFullError : poolFullError)(pool.retryAfterSeconds());
     }
   }
@@ -293,6 +297,7 @@ export class ImagePools {
       ...{ file, niceness, clock, onLost, processCpuMs },
       memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
+      stillWorks: (reply) => 'leavesWork' in reply,
       resultOf: withBytes,
     });
     // An item of a job may take a minute there, for which no call can wait.

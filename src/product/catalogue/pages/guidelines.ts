@@ -73,11 +73,11 @@ curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Ide
   numberedListBlock(
     'A deterministic op refuses a parameter that it does not declare.',
     'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say that something may not be as meant.',
-    'On failure branch on error.code. Repeat it only when error.retryable is true, after Retry-After seconds. Otherwise mend error.param by details.fix, suggest, instead or allowed.',
+    'On failure branch on error.code. Send details.instead where it is there: the same call fails again. Else repeat only what is retryable, after Retry-After seconds, and mend error.param by details.fix, suggest or allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
     'At most 4 synchronous calls at a time and 600 requests per minute and account.',
     'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, ff8800.',
-    'GET /api/v1/credits, /api/v1/account and /api/v1/usage say what is left and used.',
+    'What this server can do: GET /api/v1/ops?view=names, /api/v1/ai-models, /api/v1/fonts; limits and credits: /api/v1/account; what was used: /api/v1/usage.',
     'Tell what is missing: POST /api/v1/feedback, kind capability_gap, message.',
     JSON_BOUNDS_TEXT,
   ),
