@@ -35,7 +35,7 @@ Send \`Authorization: ApiKey <key>\` with every call.
 
 - [Guidelines for agents](/docs/guidelines.md): every kind of call, the rules, every op
 - [Errors](/docs/errors.md): every code, and what to do about it
-- [Catalogue](/api/v1/ops): 130 kB of JSON; its names: ?view=names; one op: /api/v1/ops/{op}
+- [Catalogue](/api/v1/ops): 130 kB of JSON; names: ?view=names; one op: /api/v1/ops/{op}
 - [OpenAPI 3.1](/openapi.json): every endpoint; \`?ops=createJob,getJob\` for a part
 - [All guides and ops](/llms-full.txt): one text
 
