@@ -8,9 +8,9 @@ import { enlargePixels } from './pixels/resample.ts';
 
 /** Largest sigma at which the whole kernel is applied to every pixel; its cost grows with sigma. */
 const MAX_DIRECT_SIGMA_PX = 4;
-/** For a larger sigma, the picture is first reduced so far that the sigma in the reduced picture has this value. */
+/** For a larger sigma, each edge is first reduced so far that the sigma in the reduced picture has this value. */
 const REDUCED_SIGMA_PX = 3;
-/** A picture is not reduced below this number of pixels along a side. */
+/** An edge is not reduced below this number of pixels. */
 const MIN_EDGE_PX = 8;
 /** The blur that the reduction itself causes, as the variance of its linear kernel in pixels of the reduced picture. */
 const REDUCTION_VARIANCE = 1 / 6;
@@ -19,9 +19,8 @@ const REACH = 3.5;
 
 /** Blurs a picture of one frame by a Gaussian. */
 export async function gaussianBlur(picture: PassPicture, sigma: number): Promise<void> {
-  const factor = reductionFor(picture, sigma);
-  if (factor === 1) blurredWhole(await picture.at('blur', 'linear'), sigma);
-  else picture.replace(await blurredSmall(picture, sigma, factor));
+  if (sigma <= MAX_DIRECT_SIGMA_PX) blurredWhole(await picture.at('blur', 'linear'), sigma);
+  else picture.replace(await blurredSmall(picture, sigma));
 }
 
 /**
@@ -33,32 +32,92 @@ function blurredWhole(pipeline: Sharp, sigma: number): Sharp {
   return pipeline.blur({ sigma, minAmplitude: 0.003, precision: 'float' }).linear(1, 0.5);
 }
 
-/**
- * The factor by which a picture is reduced before a blur of that sigma; 1 if the whole kernel is applied to the picture
- * itself.
- */
-function reductionFor({ width, height }: Size, sigma: number): number {
-  if (sigma <= MAX_DIRECT_SIGMA_PX) return 1;
-  return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, Math.min(width, height) / MIN_EDGE_PX));
+/** The factor by which an edge of a picture is reduced before a blur of that sigma. */
+function reductionOf(edgePx: number, sigma: number): number {
+  return Math.max(1, Math.min(sigma / REDUCED_SIGMA_PX, edgePx / MIN_EDGE_PX));
 }
 
 /**
- * Blurs the pixels of one frame by a Gaussian that is applied to a copy reduced by `factor`. The copy lacks only
- * details that a wide blur removes anyway, and the whole kernel would take time in proportion to sigma. Edge pixels are
- * repeated outwards.
+ * Blurs the pixels of one frame by a Gaussian that is applied to a reduced copy. The copy lacks only details that a wide
+ * blur removes anyway, and the whole kernel would take time in proportion to sigma. Edge pixels are repeated outwards.
+ * An edge that is too short to be reduced so far gets the rest of the blur along itself.
  */
-async function blurredSmall(picture: PassPicture, sigma: number, factor: number): Promise<Pixels> {
+async function blurredSmall(picture: PassPicture, sigma: number): Promise<Pixels> {
   const pixels = await picture.pixels();
-  const remainingSigma = Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
-  const margin = Math.ceil(remainingSigma * REACH);
-  const size = scaleSize(pixels, 1 / factor);
+  const [acrossBy, downBy] = [reductionOf(pixels.width, sigma), reductionOf(pixels.height, sigma)];
+  const [across, down] = [sigmaAfter(acrossBy, sigma), sigmaAfter(downBy, sigma)] as const;
+  const shared = Math.min(across, down, REDUCED_SIGMA_PX);
+  const margin = Math.ceil(shared * REACH);
+  const size = {
+    width: scaleSize(pixels, 1 / acrossBy).width,
+    height: scaleSize(pixels, 1 / downBy).height,
+  };
   const reducedWithMargin = await withMargin(picture, pixels, size, margin);
-  const blurred = await readPixels(blurredWhole(picture.pipelineOver(reducedWithMargin), remainingSigma));
+  if (across > REDUCED_SIGMA_PX) blurAlong(reducedWithMargin, 'rows', Math.sqrt(across ** 2 - shared ** 2));
+  if (down > REDUCED_SIGMA_PX) blurAlong(reducedWithMargin, 'columns', Math.sqrt(down ** 2 - shared ** 2));
+  const blurred = await readPixels(blurredWhole(picture.pipelineOver(reducedWithMargin), shared));
   return enlargePixels(blurred, pixels, 'cubic', picture.checkDeadline, {
     ...size,
     left: margin,
     top: margin,
   });
+}
+
+/** The sigma in pixels of a reduced copy, without the blur of the reduction itself. */
+function sigmaAfter(factor: number, sigma: number): number {
+  return Math.sqrt((sigma / factor) ** 2 - REDUCTION_VARIANCE);
+}
+
+/**
+ * Blurs the rows or the columns of a small picture, which may be far shorter than the kernel. Edge pixels are repeated
+ * outwards, and transparent pixels give no colour.
+ */
+function blurAlong(
+  { data, width, height, channels }: Pixels,
+  lines: 'rows' | 'columns',
+  sigma: number,
+): void {
+  const [count, step] = lines === 'rows' ? [width, channels] : [height, width * channels];
+  const [lineCount, lineStep] = lines === 'rows' ? [height, width * channels] : [width, channels];
+  const shares = sharesOf(count, sigma);
+  const opacityAt = channels % 2 === 0 ? channels - 1 : undefined;
+  const line = new Uint8Array(count * channels);
+  for (let start = 0; start < lineCount * lineStep; start += lineStep) {
+    for (let at = 0; at < count; at += 1)
+      line.set(data.subarray(start + at * step, start + at * step + channels), at * channels);
+    for (let to = 0; to < count; to += 1) {
+      const sums = new Float64Array(channels);
+      let opacity = 0;
+      for (let from = 0; from < count; from += 1) {
+        const share = shares[to * count + from] as number;
+        const weight =
+          opacityAt === undefined ? share : share * (line[from * channels + opacityAt] as number);
+        opacity += weight;
+        for (let channel = 0; channel < channels; channel += 1)
+          sums[channel] = (sums[channel] as number) + weight * (line[from * channels + channel] as number);
+      }
+      for (let channel = 0; channel < channels; channel += 1) {
+        const value = channel === opacityAt ? opacity : (sums[channel] as number) / (opacity || 1);
+        data[start + to * step + channel] = Math.round(value);
+      }
+    }
+  }
+}
+
+/** The share of each pixel of a line in each blurred pixel; those of its ends include the repeated ones. */
+function sharesOf(count: number, sigma: number): Float64Array {
+  const reach = Math.ceil(sigma * REACH);
+  const kernel = Float64Array.from({ length: 2 * reach + 1 }, (_, at) =>
+    Math.exp(-((at - reach) ** 2) / (2 * sigma ** 2)),
+  );
+  const total = kernel.reduce((sum, weight) => sum + weight, 0);
+  const shares = new Float64Array(count * count);
+  for (let to = 0; to < count; to += 1)
+    for (const [at, weight] of kernel.entries()) {
+      const from = Math.min(Math.max(to + at - reach, 0), count - 1);
+      shares[to * count + from] = (shares[to * count + from] as number) + weight / total;
+    }
+  return shares;
 }
 
 /** Reduces a picture and repeats its own edge pixels around it, not those of the reduced picture. */
