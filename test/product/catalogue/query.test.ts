@@ -23,6 +23,7 @@ t.test('text becomes the declared type', (t) => {
     ['round_corners', { radius: '12' }, { radius: 12 }],
     ['round_corners', { radius: '50%' }, { radius: '50%' }],
     ['text', { text: '2024' }, { text: '2024' }],
+    ['trim', { threshold: '1e-7' }, { threshold: 1e-7 }],
     [
       'redact',
       { regions: '[{"x":1,"y":2,"width":3,"height":4}]' },

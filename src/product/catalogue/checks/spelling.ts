@@ -5,7 +5,8 @@ import { findOp } from '../index.ts';
 import type { GivenParameters, Op } from '../op.ts';
 
 const WHOLE_NUMBER = /^-?\d+$/;
-const DECIMAL = /^-?\d+(\.\d+)?$/;
+/** Programs write small numbers with an exponent, such as 1e-7. */
+const DECIMAL = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /**
  * Parses an op's parameters from a query or from multipart fields, each as its declared type. Text of another type and
