@@ -38,9 +38,9 @@ function reductionOf(edgePx: number, sigma: number): number {
 }
 
 /**
- * Blurs the pixels of one frame by a Gaussian that is applied to a reduced copy. The copy lacks only details that a wide
- * blur removes anyway, and the whole kernel would take time in proportion to sigma. Edge pixels are repeated outwards.
- * An edge that is too short to be reduced so far gets the rest of the blur along itself.
+ * Blurs the pixels of one frame by a Gaussian that is applied to a reduced copy. The copy lacks only details that a
+ * wide blur removes anyway, and the whole kernel would take time in proportion to sigma. Edge pixels are repeated
+ * outwards. An edge that is too short to be reduced so far gets the rest of the blur along itself.
  */
 async function blurredSmall(picture: PassPicture, sigma: number): Promise<Pixels> {
   const pixels = await picture.pixels();
