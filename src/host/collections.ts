@@ -10,8 +10,9 @@ import { USAGE_DAYS_COLLECTION, USAGE_HOURS_COLLECTION } from '../product/billin
 import { SIGNING_KEYS_COLLECTION } from '../product/delivery/keys.ts';
 import { OUTBOX_COLLECTION } from '../product/events/open.ts';
 import { FEEDBACK_COLLECTION } from '../product/feedback/store.ts';
+import { JOB_DEFINITIONS_COLLECTION } from '../product/jobs/definitions.ts';
 import { JOB_ITEMS_COLLECTION } from '../product/jobs/items-store.ts';
-import { JOB_DEFINITIONS_COLLECTION, JOBS_COLLECTION } from '../product/jobs/store.ts';
+import { JOBS_COLLECTION } from '../product/jobs/store.ts';
 import { OP_DURATIONS_COLLECTION } from '../product/jobs/work/model.ts';
 import { PRESET_VERSIONS_COLLECTION, PRESETS_COLLECTION } from '../product/presets/store.ts';
 import { TEMPLATE_VERSIONS_COLLECTION, TEMPLATES_COLLECTION } from '../product/templates/store.ts';

@@ -19,8 +19,12 @@ export interface JobStores {
 }
 
 export async function openJobStores(documents: DocumentStore, now: () => Date): Promise<JobStores> {
-  const [jobs, items] = await Promise.all([JobsStore.open(documents, now), ItemsStore.open(documents, now)]);
-  return { jobs, items, definitions: new JobDefinitions(jobs) };
+  const [jobs, items, definitions] = await Promise.all([
+    JobsStore.open(documents, now),
+    ItemsStore.open(documents, now),
+    JobDefinitions.open(documents),
+  ]);
+  return { jobs, items, definitions };
 }
 
 /** What every part of the slice may use: its stores, and the functions of other slices. open.ts makes it. */

@@ -1,13 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
+import type {
+  DeclaredCollection,
+  DocumentCollection,
+  DocumentStore,
+} from '../../platform/stores/documents/port.ts';
 import { distinctValues } from '../../platform/values/json.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import type { CheckedVariant } from '../catalogue/plan/job.ts';
 import type { ItemInputKind, PlanSegment } from '../catalogue/plan/plan.ts';
 import type { PresetStep, PromptSubject } from '../catalogue/plan/step.ts';
 import { isSandboxModel } from '../models/models.ts';
-import type { JobsStore } from './store.ts';
+import type { JobDocument } from './job.ts';
 
 /** The work of a job, as fixed at its submit. Later changes of presets, models and prices do not affect it. */
 export interface JobDefinition {
@@ -164,30 +169,57 @@ function merged(shared: StoredParameters = {}, { set, without = [] }: ParameterD
   return Object.fromEntries([...kept, ...Object.entries(set)]);
 }
 
+/** The definition of a job as it is stored. It is JSON text, because the callers choose keys in it. */
+interface DefinitionDocument {
+  _id: string;
+  accountId: string;
+  text: string;
+}
+
+export const JOB_DEFINITIONS_COLLECTION: DeclaredCollection = {
+  name: 'jobDefinitions',
+  indexes: [],
+  onAccountDeletion: 'keep',
+};
+
 /** The cache of definitions, in characters of their text. A definition never changes. */
 const MAX_CACHED_CHARACTERS = 16 * MEGABYTE_BYTES;
 
-/** Reads definitions, and caches those of the latest jobs. */
+/** The definitions of jobs. Those of the latest jobs are cached. */
 export class JobDefinitions {
-  readonly #jobs: JobsStore;
-  readonly #kept = new LRUCache<string, JobDefinition>({ maxSize: MAX_CACHED_CHARACTERS });
+  readonly #definitions: DocumentCollection<DefinitionDocument>;
+  readonly #cached = new LRUCache<string, JobDefinition>({ maxSize: MAX_CACHED_CHARACTERS });
 
-  constructor(jobs: JobsStore) {
-    this.#jobs = jobs;
+  private constructor(definitions: DocumentCollection<DefinitionDocument>) {
+    this.#definitions = definitions;
+  }
+
+  static async open(documents: DocumentStore): Promise<JobDefinitions> {
+    return new JobDefinitions(await documents.collection(JOB_DEFINITIONS_COLLECTION));
+  }
+
+  /** Stores the definition of a new job. It is cached, because this process mostly works on the items too. */
+  async insert({ _id, accountId }: JobDocument, definition: JobDefinition): Promise<void> {
+    const text = serializeDefinition(definition);
+    this.#cache(_id, text);
+    await this.#definitions.insertOne({ _id, accountId, text });
   }
 
   async of(jobId: string): Promise<JobDefinition> {
-    const known = this.#kept.get(jobId);
+    const known = this.#cached.get(jobId);
     if (known !== undefined) return known;
-    const text = await this.#jobs.definition(jobId);
-    if (text === null) throw new Error(`The definition of ${jobId} is gone.`);
-    return this.keep(jobId, text);
+    const stored = await this.#definitions.findOne({ _id: jobId });
+    if (stored === null) throw new Error(`The definition of ${jobId} is gone.`);
+    return this.#cache(jobId, stored.text);
   }
 
-  /** Caches a definition that was just stored, because this process mostly works on its items too. */
-  keep(jobId: string, text: string): JobDefinition {
+  async erase(jobId: string): Promise<void> {
+    await this.#definitions.deleteOne({ _id: jobId });
+  }
+
+  #cache(jobId: string, text: string): JobDefinition {
     const definition = definitionIn(text);
-    this.#kept.set(jobId, definition, { size: Math.max(1, text.length) });
+    this.#cached.set(jobId, definition, { size: Math.max(1, text.length) });
     return definition;
   }
 }

@@ -59,18 +59,6 @@ export const JOBS_COLLECTION: DeclaredCollection = {
   indexes: INDEXES,
   onAccountDeletion: 'keep',
 };
-export const JOB_DEFINITIONS_COLLECTION: DeclaredCollection = {
-  name: 'jobDefinitions',
-  indexes: [],
-  onAccountDeletion: 'keep',
-};
-
-/** The definition of a job, fixed at its submit. It is JSON text, because the callers choose keys in it. */
-interface DefinitionDocument {
-  _id: string;
-  accountId: string;
-  text: string;
-}
 
 /** The filters of the listing, as document filters. */
 export interface JobFilters {
@@ -87,25 +75,15 @@ export interface JobFilters {
 /** The jobs. Methods for callers take an account first and see only its jobs. Methods of the engine take a job. */
 export class JobsStore {
   readonly #jobs: DocumentCollection<JobDocument>;
-  readonly #definitions: DocumentCollection<DefinitionDocument>;
   readonly #now: () => Date;
 
-  private constructor(
-    jobs: DocumentCollection<JobDocument>,
-    definitions: DocumentCollection<DefinitionDocument>,
-    now: () => Date,
-  ) {
+  private constructor(jobs: DocumentCollection<JobDocument>, now: () => Date) {
     this.#jobs = jobs;
-    this.#definitions = definitions;
     this.#now = now;
   }
 
   static async open(documents: DocumentStore, now: () => Date): Promise<JobsStore> {
-    return new JobsStore(
-      await documents.collection(JOBS_COLLECTION),
-      await documents.collection(JOB_DEFINITIONS_COLLECTION),
-      now,
-    );
+    return new JobsStore(await documents.collection(JOBS_COLLECTION), now);
   }
 
   /** A job that its account may see: it is shown, and has not expired. */
@@ -191,14 +169,6 @@ export class JobsStore {
   /** @throws DuplicateKeyError when its parent has been resumed, or its key is used. */
   async insert(job: JobDocument): Promise<void> {
     await this.#jobs.insertOne(job);
-  }
-
-  async insertDefinition({ _id, accountId }: JobDocument, text: string): Promise<void> {
-    await this.#definitions.insertOne({ _id, accountId, text });
-  }
-
-  async definition(jobId: string): Promise<string | null> {
-    return (await this.#definitions.findOne({ _id: jobId }))?.text ?? null;
   }
 
   /** For the engine: the job of any account, in any phase. */
@@ -341,7 +311,6 @@ export class JobsStore {
   }
 
   async erase(jobId: string): Promise<void> {
-    await this.#definitions.deleteOne({ _id: jobId });
     await this.#jobs.deleteOne({ _id: jobId });
   }
 

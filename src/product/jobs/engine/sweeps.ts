@@ -167,6 +167,7 @@ export class JobSweeps {
     while ((await this.#context.assets.outputs.removeByJob(job.accountId, job._id, SWEEP_BATCH_SIZE)) > 0);
     await removeIntermediates(this.#context, job);
     while ((await this.#context.items.erase(job._id, ITEMS_AT_A_TIME)) > 0);
+    await this.#context.definitions.erase(job._id);
     await this.#context.jobs.erase(job._id);
   }
 

@@ -8,7 +8,6 @@ import type { Caller } from '../../accounts/authentication.ts';
 import { creditsHeldBy } from '../../billing/holds.ts';
 import type { AccountSnapshot } from '../../billing/movements.ts';
 import type { JobsContext } from '../context.ts';
-import { serializeDefinition } from '../definitions.ts';
 import type { Preclaim } from '../engine/active-job.ts';
 import type { JobAdmission } from '../engine/admission.ts';
 import type { JobRunner } from '../engine/runner.ts';
@@ -200,11 +199,11 @@ export class JobSubmission {
 
   /** Stores the definition and the items of the job. */
   async #storeWork(job: JobDocument, order: JobOrder, claim: Preclaim | undefined): Promise<void> {
-    const { jobs, items, definitions } = this.#context;
-    const definition = serializeDefinition(order.definition);
-    definitions.keep(job._id, definition);
-    const stored = claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]);
-    await settleAll([jobs.insertDefinition(job, definition), stored]);
+    const { items, definitions } = this.#context;
+    await settleAll([
+      definitions.insert(job, order.definition),
+      claim === undefined ? this.#insertItems(job, order.seeds()) : items.insert([claim.item]),
+    ]);
   }
 
   async #insertItems(job: JobDocument, seeds: Iterable<NewItemFields>): Promise<void> {
@@ -229,10 +228,11 @@ export class JobSubmission {
 
   /** Removes the remains of a submit, once its job is `undone`. */
   async #removeUndone({ _id, accountId }: JobDocument): Promise<void> {
-    const { holds, assets, items, jobs } = this.#context;
+    const { holds, assets, items, definitions, jobs } = this.#context;
     await holds.undo(accountId, _id);
     await assets.quota.undo(accountId, _id);
     while ((await items.erase(_id, ITEMS_ERASED_AT_ONCE)) > 0);
+    await definitions.erase(_id);
     await jobs.erase(_id);
   }
 
