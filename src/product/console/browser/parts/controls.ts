@@ -120,9 +120,17 @@ export function errorAt(error: unknown, name: string): string | undefined {
 }
 
 function boundsText({ min, max, type }: OpParameter): string {
-  if (min === undefined && max === undefined) return '';
-  const what = type.includes('string') ? ' characters' : type.includes('array') ? ' entries' : '';
-  return `${min ?? '…'} to ${max ?? '…'}${what}. `;
+  const isNumber = /number|integer/.test(type);
+  const unit = isNumber
+    ? ''
+    : type.includes('string')
+      ? ' characters'
+      : type.includes('array')
+        ? ' entries'
+        : '';
+  if (min !== undefined && max !== undefined) return `${min} to ${max}${unit}. `;
+  if (max !== undefined) return `At most ${max}${unit}. `;
+  return min === undefined ? '' : `At least ${min}${unit}. `;
 }
 
 interface ControlProps {

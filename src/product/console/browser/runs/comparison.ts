@@ -99,7 +99,7 @@ function RunEnvironments({ runs }: { runs: readonly Lettered[] }) {
       same.length > 0 &&
       html`<details open=${runs.length === 1}>
         <summary>${runs.length > 1 ? `${same.length} are the same` : 'As they were'}</summary>
-        ${table(same, [runs.length > 1 ? 'all' : 'value'])}
+        ${table(same, [runs.length > 1 ? 'All' : 'Value'])}
       </details>`
     }
   <//>`;

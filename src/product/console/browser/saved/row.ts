@@ -19,7 +19,7 @@ export function rowFor(variables: readonly TemplateVariable[]): FormValues {
   const names = variables.map((variable) => (typeof variable === 'string' ? variable : variable.name));
   return Object.fromEntries(
     names
-      .filter((name) => !/image|photo|logo|color|colour|url|src/i.test(name))
+      .filter((name) => !/image|photo|logo|color|colour|accent|url|src/i.test(name))
       .map((name) => [name, wordFor(name)]),
   );
 }

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<PresetData>[] = [
     name: 'slug',
     title: 'Slug',
     of: ({ slug }) => html`<${Copy} text=${slug} />`,
-    width: '16em',
+    width: '18em',
     isWide: true,
   },
   {
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<PresetData>[] = [
     title: 'Version',
     of: ({ version, builtIn }) => (builtIn ? html`<${Status} status="built in" />` : version),
     isNumber: true,
-    width: '7em',
+    width: '8.5em',
   },
 ];
 

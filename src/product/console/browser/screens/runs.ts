@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<Run>[] = [
     title: 'Kind',
     of: ({ kind }) => html`<${Status} status=${kind} tone="quiet" />`,
     isWide: true,
-    width: '112px',
+    width: '128px',
   },
   timeColumn('at', 'When', { isWide: false, width: '150px' }),
   {

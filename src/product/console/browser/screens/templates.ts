@@ -20,13 +20,13 @@ export function TemplatesScreen({ rest }: ScreenProps) {
 
 const COLUMNS: readonly Column<TemplateSummary>[] = [
   { name: 'name', title: 'Name', of: ({ name }) => name },
-  idColumn({ width: '15em' }),
+  idColumn({ width: '20em' }),
   {
     name: 'size',
     title: 'Size',
     of: ({ width, height }) => `${width} × ${height}`,
     isNumber: true,
-    width: '9em',
+    width: '10.5em',
   },
   {
     name: 'variables',
@@ -34,16 +34,16 @@ const COLUMNS: readonly Column<TemplateSummary>[] = [
     of: ({ variables }) => variables.length,
     isNumber: true,
     isWide: true,
-    width: '7em',
+    width: '8.5em',
   },
   {
     name: 'version',
     title: 'Version',
     of: ({ version, builtIn }) => (builtIn ? html`<${Status} status="built in" />` : version),
     isNumber: true,
-    width: '7em',
+    width: '8.5em',
   },
-  timeColumn('updatedAt', 'Saved', { width: '13em' }),
+  timeColumn('updatedAt', 'Saved', { width: '16em' }),
 ];
 
 function TemplateList() {

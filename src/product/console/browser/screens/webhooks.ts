@@ -57,7 +57,13 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
     of: ({ enabled }) => html`<${Status} status=${enabled ? 'enabled' : 'disabled'} />`,
   },
   countColumn('consecutiveFailures', 'Failed in a row', { width: '11em' }),
-  { name: 'description', title: 'Description', isWide: true, of: ({ description }) => description },
+  {
+    name: 'description',
+    title: 'Description',
+    isWide: true,
+    width: '12em',
+    of: ({ description }) => description,
+  },
   timeColumn('createdAt', 'Registered'),
   idColumn(),
 ];

@@ -94,7 +94,7 @@ function keyColumns(revoke: (key: ApiKey) => void): Column<ApiKey>[] {
     {
       name: 'revoke',
       title: 'Revoke',
-      width: '6em',
+      width: '7.5em',
       of: (key) =>
         html`<${Button} kind="link" label=${`Revoke ${key.name || key.hint}`} onClick=${() => revoke(key)}>Revoke<//>`,
     },
@@ -186,7 +186,7 @@ function sessionColumns(end: (session: Session) => void): Column<Session>[] {
     {
       name: 'end',
       title: 'End',
-      width: '6.5em',
+      width: '8em',
       of: (session) =>
         html`<${Button} kind="link" onClick=${() => end(session)}>${session.isCurrent ? 'Sign out' : 'End'}<//>`,
     },
