@@ -8,8 +8,8 @@ import { SPARE_PROCESS_ARGUMENT } from '../../src/host/processes/spare.ts';
 
 export const MAIN = join(import.meta.dirname, '../../src/host/main.ts');
 const KEY = 'drk_wholewholewholewholewholewholewholewhole';
-const POLL_MS = 25;
-const POLLS = 12_000;
+const POLL_MS = 50;
+const POLLS = 6_000;
 
 export interface WholeService {
   url: string;

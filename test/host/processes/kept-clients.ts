@@ -5,7 +5,7 @@ import type { WholeService } from '../../support/whole-service.ts';
 /** A process that ends closes a connection that was idle for so long: src/platform/http/connection/closing.ts. */
 const IDLE_GRACE_MS = 1_000;
 /** A body takes so long: calls are under way all the time, and leave the cores to processes that start. */
-const BODY_MS = 200;
+const BODY_MS = 300;
 const MAX_CALLS = 20_000;
 
 export interface KeptClients {

@@ -17,10 +17,10 @@ import {
 } from '../../support/whole-service.ts';
 import { startClients, transform } from './kept-clients.ts';
 
-const body = await sharp({ create: { width: 640, height: 480, channels: 3, background: '#336699' } })
+const body = await sharp({ create: { width: 64, height: 48, channels: 3, background: '#336699' } })
   .jpeg()
   .toBuffer();
-const call = { body, width: 64 };
+const call = { body, width: 8 };
 
 t.test('processes are killed, replaced and stopped under load', async (t) => {
   const service = await startWholeService(t, { PROCESSES: '2', SYNC_CALLS_PER_ACCOUNT: '12' });
@@ -132,108 +132,33 @@ t.test('no connection is lost while processes come and go', async (t) => {
   );
 });
 
-t.test('a process that hangs is noticed, killed and replaced', async (t) => {
-  const service = await startWholeService(t, { PROCESSES: '2', HANG_TIMEOUT_MS: '4000' });
-  const restarts = async () =>
-    (await (await fetch(`${service.url}/metrics`)).text()).match(/^darkroom_process_restarts_total\{.*$/gm);
-  const none = ['exit', 'signal', 'hung'].map(
-    (reason) => `darkroom_process_restarts_total{reason="${reason}"} 0`,
-  );
-  t.same(await restarts(), none, 'each reason begins at zero');
-  const [victim = 0] = await service.children();
-  process.kill(victim, 'SIGSTOP');
-  await until(async () => {
-    const now = await service.children();
-    return now.length === 2 && !now.includes(victim);
-  });
-  t.match(service.printed(), /An API process hangs: it is killed and replaced/);
-  t.same(await restarts(), [...none.slice(0, 2), 'darkroom_process_restarts_total{reason="hung"} 1']);
-});
-
 t.test('a service of one process', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'darkroom-open-'));
   await chmod(directory, 0o755);
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const service = await startWholeService(t, { PROCESSES: '1', DATA_DIR: directory });
+  const settings = { PROCESSES: '1', DATA_DIR: directory, BOOTSTRAP_API_KEY: '', HANG_TIMEOUT_MS: '4000' };
+  const first = await startWholeService(t, settings);
+  const [, key = ''] = /API key: +(drk_[0-9A-Za-z]{32,})/.exec(first.printed()) ?? [];
+  const [, password = ''] = /password: (\S+)/.exec(first.printed()) ?? [];
+  t.not(key, '', 'the first start prints a key');
 
   await t.test('what is stored is nobody else’s to read, whatever the directory allows', async (t) => {
-    t.equal((await template(service, service.key, 'POST')).status, 201);
+    t.equal((await template(first, key, 'POST')).status, 201);
     for (const name of await readdir(directory)) {
       t.equal((await stat(join(directory, name))).mode & 0o077, 0, name);
     }
   });
 
-  await t.test('a second server on one data directory says who holds it and exits 1', async (t) => {
-    const second = spawnSync(process.execPath, [MAIN], {
-      encoding: 'utf8',
-      env: bareEnvironment({ PORT: '0', DATA_DIR: directory }),
-    });
-    t.equal(second.status, 1);
-    t.match(second.stderr, new RegExp(`in use by another server \\(process ${service.pid}\\)`));
-  });
-
-  await t.test('a spare process takes the place of one that dies, at the same address', async (t) => {
-    const aSpare = async (others: readonly number[] = []) => {
-      let spare: number | undefined;
-      await until(async () => {
-        spare = (await service.spares()).find((pid) => !others.includes(pid));
-        return spare !== undefined;
-      });
-      return spare ?? 0;
-    };
-    const first = await aSpare();
-    const [victim = 0] = await service.children();
-    process.kill(victim, 'SIGKILL');
-    await until(async () => (await service.children()).includes(first));
-    t.same(await service.children(), [first], 'no other one is started');
-    // Its port was chosen by the system.
-    await until(() => transform(service, call).then((fault) => fault === null));
-    const second = await aSpare();
-    t.match(await (await fetch(`${service.url}/metrics`)).text(), /darkroom_processes\{role="spare"\} 1/);
-
-    service.signal('SIGHUP');
-    const third = await aSpare([second]);
-    await until(async () => !(await service.children()).includes(first));
-    const [replacement] = await service.children();
-    t.notOk(
-      [second, third].includes(replacement ?? 0),
-      'a process that was asked for has the modules of now',
-    );
-    t.notOk(isAlive(second), 'and so has the next spare');
-    service.signal('SIGTERM');
-    t.equal(await service.ended, 0);
-    await until(() => !isAlive(third));
-  });
-});
-
-t.test('wrong settings: one sentence each, all at once, exit 1', async (t) => {
-  const wrong = spawnSync(process.execPath, [MAIN], {
-    encoding: 'utf8',
-    env: bareEnvironment({ PORT: 'http', PROCESSES: '0', LOG_LEVEL: 'loud' }),
-  });
-  t.equal(wrong.status, 1);
-  t.equal(wrong.stderr.trim().split('\n').length, 3);
-  t.match(wrong.stderr, /PORT is "http", but a whole number from 0 to 65535 is expected\./);
-});
-
-t.test(
-  'the first start prints a password and a key once; kill -9 takes the processes along and loses nothing that was acknowledged',
-  async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'darkroom-first-'));
-    t.teardown(() => rm(directory, { recursive: true, force: true }));
-    const settings = { PROCESSES: '1', DATA_DIR: directory, BOOTSTRAP_API_KEY: '' };
-    const first = await startWholeService(t, settings);
-    const [, key = ''] = /API key: +(drk_[0-9A-Za-z]{32,})/.exec(first.printed()) ?? [];
-    const [, password = ''] = /password: (\S+)/.exec(first.printed()) ?? [];
-    t.not(key, '');
-    const created = await template(first, key, 'POST');
-    t.equal(created.status, 201);
+  await t.test('kill -9 takes the processes along', async (t) => {
     const children = await first.children();
     first.signal('SIGKILL');
     await first.ended;
     await until(() => children.every((pid) => !isAlive(pid)));
     t.equal(children.length, 1);
-    const second = await startWholeService(t, settings);
+  });
+
+  const second = await startWholeService(t, settings);
+  await t.test('the next start prints no secret and has all that was acknowledged', async (t) => {
     t.notMatch(second.printed(), /API key|password/);
     const { data } = (await (await template(second, key, 'GET')).json()) as { data: Array<{ name: string }> };
     t.same(
@@ -247,8 +172,80 @@ t.test(
         logs.some((line) => line.includes(secret)),
         'no secret is in a log line',
       );
-  },
-);
+  });
+
+  await t.test('a second server on one data directory says who holds it and exits 1', async (t) => {
+    const other = spawnSync(process.execPath, [MAIN], {
+      encoding: 'utf8',
+      env: bareEnvironment({ PORT: '0', DATA_DIR: directory }),
+    });
+    t.equal(other.status, 1);
+    t.match(other.stderr, new RegExp(`in use by another server \\(process ${second.pid}\\)`));
+  });
+
+  const metrics = async () => (await fetch(`${second.url}/metrics`)).text();
+  const untilServed = () => until(() => transform({ ...second, key }, call).then((fault) => fault === null));
+
+  await t.test('a process that hangs is noticed, killed and replaced', async (t) => {
+    const restarts = async () => (await metrics()).match(/^darkroom_process_restarts_total\{.*$/gm);
+    const none = ['exit', 'signal', 'hung'].map(
+      (reason) => `darkroom_process_restarts_total{reason="${reason}"} 0`,
+    );
+    t.same(await restarts(), none, 'each reason begins at zero');
+    const [victim = 0] = await second.children();
+    process.kill(victim, 'SIGSTOP');
+    await until(async () => {
+      const now = await second.children();
+      return now.length === 1 && !now.includes(victim);
+    });
+    t.match(second.printed(), /An API process hangs: it is killed and replaced/);
+    await untilServed();
+    t.same(await restarts(), [...none.slice(0, 2), 'darkroom_process_restarts_total{reason="hung"} 1']);
+  });
+
+  await t.test('a spare process takes the place of one that dies, at the same address', async (t) => {
+    const aSpare = async (others: readonly number[] = []) => {
+      let spare: number | undefined;
+      await until(async () => {
+        spare = (await second.spares()).find((pid) => !others.includes(pid));
+        return spare !== undefined;
+      });
+      return spare ?? 0;
+    };
+    const firstSpare = await aSpare();
+    const [victim = 0] = await second.children();
+    process.kill(victim, 'SIGKILL');
+    await until(async () => (await second.children()).includes(firstSpare));
+    t.same(await second.children(), [firstSpare], 'no other one is started');
+    // Its port was chosen by the system.
+    await untilServed();
+    const secondSpare = await aSpare();
+    t.match(await metrics(), /darkroom_processes\{role="spare"\} 1/);
+
+    second.signal('SIGHUP');
+    const thirdSpare = await aSpare([secondSpare]);
+    await until(async () => !(await second.children()).includes(firstSpare));
+    const [replacement] = await second.children();
+    t.notOk(
+      [secondSpare, thirdSpare].includes(replacement ?? 0),
+      'a process that was asked for has the modules of now',
+    );
+    t.notOk(isAlive(secondSpare), 'and so has the next spare');
+    second.signal('SIGTERM');
+    t.equal(await second.ended, 0);
+    await until(() => !isAlive(thirdSpare));
+  });
+});
+
+t.test('wrong settings: one sentence each, all at once, exit 1', async (t) => {
+  const wrong = spawnSync(process.execPath, [MAIN], {
+    encoding: 'utf8',
+    env: bareEnvironment({ PORT: 'http', PROCESSES: '0', LOG_LEVEL: 'loud' }),
+  });
+  t.equal(wrong.status, 1);
+  t.equal(wrong.stderr.trim().split('\n').length, 3);
+  t.match(wrong.stderr, /PORT is "http", but a whole number from 0 to 65535 is expected\./);
+});
 
 function template({ url }: WholeService, key: string, method: string): Promise<Response> {
   const body = JSON.stringify({ name: 'kept', html: '<p>x</p>', width: 10, height: 10 });

@@ -6,7 +6,7 @@ import { startWholeService, until } from '../../support/whole-service.ts';
 
 const ROUNDS = 12;
 const FLIP = '/images/transform?op=flip';
-const service = await startWholeService(t, { PROCESSES: '3' });
+const service = await startWholeService(t, { PROCESSES: '2' });
 const png = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#c04020' } })
   .png()
   .toBuffer();
