@@ -1,10 +1,10 @@
 // needs: server
 import sharp from 'sharp';
 import t from 'tap';
-import { type CallOptions, startServer } from '../support/harness.ts';
+import { type CallOptions, sharedServer } from '../support/harness.ts';
 import { samplesIn } from './reader.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account();
 const png = new Uint8Array(
   await sharp({ create: { width: 9, height: 9, channels: 3, background: '#fff' } })

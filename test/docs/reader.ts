@@ -9,6 +9,7 @@ import type { TestServer } from '../support/harness.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../..');
+const COMMANDS = join(import.meta.dirname, 'commands.ts');
 const TIMEOUT_MS = 240_000;
 
 /** Whether the samples in Python can run here. */
@@ -23,6 +24,8 @@ export interface Reader {
   directory: string;
   /** Runs commands of a shell; curl fails where the service refuses. */
   shell(commands: string): Promise<string>;
+  /** Runs commands of `darkroom`, one after the other in one process: starting it takes longer than what it does. */
+  commands(commands: readonly string[]): Promise<string>;
   /** Runs scripts one after the other in one process, each as a file of its own. */
   scripts(language: 'ts' | 'python', samples: readonly string[]): Promise<string>;
 }
@@ -69,6 +72,14 @@ darkroom() { ${process.execPath} ${ROOT}/src/client/cli/main.ts "$@"; }
     return (await run('bash', ['-c', strict + commands], options)).stdout;
   }
 
+  async function commands(commands: readonly string[]): Promise<string> {
+    // The shell tells the words of each, and a line break behind them.
+    const said = await shell(`darkroom() { printf '%s\\0' "$@" $'\\n'; }\n${commands.join('\n')}`);
+    const words = said.split('\0\n\0').slice(0, -1);
+    const asJson = JSON.stringify(words.map((text) => text.split('\0')));
+    return (await run(process.execPath, [COMMANDS, asJson], options)).stdout;
+  }
+
   async function scripts(language: 'ts' | 'python', samples: readonly string[]): Promise<string> {
     const extension = language === 'ts' ? 'mts' : 'py';
     const names = await Promise.all(
@@ -87,7 +98,7 @@ darkroom() { ${process.execPath} ${ROOT}/src/client/cli/main.ts "$@"; }
     return (await run(program, [`main.${extension}`], options)).stdout;
   }
 
-  return { key, asset, photo, directory, shell, scripts };
+  return { key, asset, photo, directory, shell, commands, scripts };
 }
 
 /** The samples of a page in a language, each as it stands between its fences. */

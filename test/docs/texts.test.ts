@@ -12,7 +12,7 @@ const BYTES_A_TOKEN = 4;
 const MAX_TOKENS = 8_000;
 
 const server = await startServer(t);
-const { key, photo, asset, directory, shell } = await openReader(t, server);
+const { key, photo, asset, directory, shell, commands } = await openReader(t, server);
 
 const textAt = async (path: string) => (await server.call(`/${path}`)).bytes.toString();
 const guidelines: string = (await server.call('/agent-guidelines')).json.data.document;
@@ -107,9 +107,13 @@ t.test('every op of the guidelines runs by the line that stands there', async (t
 });
 
 t.test('every page of an op has a command that runs, and the body of a job that is accepted', async (t) => {
+  const lines: string[] = [];
   for (const { op } of ops) {
     const page = await textAt(`/docs/ops/${op}.md`);
-    for (const command of samplesIn(page, 'sh')) await t.resolves(shell(command), command);
+    for (const command of samplesIn(page, 'sh')) {
+      if (command.startsWith('darkroom ')) lines.push(command);
+      else await t.resolves(shell(command), command);
+    }
     const [, body] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     if (body === undefined) continue;
     const json = JSON.parse(body.replaceAll(/ast_0{24}|ast_1{24}/g, asset));
@@ -117,4 +121,6 @@ t.test('every page of an op has a command that runs, and the body of a job that 
 
     t.equal(priced.status, 200, `${op}: ${priced.status} ${priced.json.error?.message ?? ''}`);
   }
+  t.ok(lines.length > 30, `${lines.length} lines of the command line`);
+  await t.resolves(commands(lines), 'each of them runs');
 });

@@ -6,7 +6,7 @@ import t from 'tap';
 import { SCENES, type Scene } from '../../../docs/gallery/scenes.ts';
 import { fontDifferences } from '../../product/templates/references.ts';
 import { comparePictures } from '../../support/comparison.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { writtenPage } from './page.ts';
 import { GALLERY, Studio } from './studio.ts';
 
@@ -20,7 +20,7 @@ const BEHIND = '#00ff00';
 /** Where a picture that changed lies beside the kept one. */
 const CHANGED = join(import.meta.dirname, '../../../.cache/gallery');
 
-const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
+const server = await sharedServer();
 const { key } = await server.account({ credits: 1_000 });
 const studio = new Studio(server, key);
 const otherFonts = fontDifferences();

@@ -7,7 +7,7 @@ import { writtenPage } from './page.ts';
 import { GALLERY, Studio } from './studio.ts';
 
 /** `npm run gallery`: makes every picture again and keeps it, with the page. Look at each before you commit it. */
-const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
+const server = await startServer(t);
 const { key } = await server.account({ credits: 1_000 });
 const studio = new Studio(server, key);
 const folder = join(GALLERY, 'pictures');

@@ -15,10 +15,12 @@ const directory = t.testdir();
 await writeFile(join(directory, 'photo.jpg'), await photo());
 await writeFile(join(directory, 'notes.txt'), 'no image');
 
+const { NODE_COMPILE_CACHE } = process.env;
+const bare = { HOME: directory, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) };
 const started = (environment: Record<string, string>) =>
   new StdioClientTransport({
     ...{ command: process.execPath, args: COMMAND, cwd: directory, stderr: 'pipe' },
-    env: { HOME: directory, ...environment },
+    env: { ...bare, ...environment },
   });
 
 for (const revision of REVISIONS) {
@@ -54,6 +56,6 @@ t.test('a service that is away is named, and a missing key ends the process with
   const client = await connected(t, transport, '2025-11-25');
   const answer = await call(client, 'ops');
   t.match(answer.data.error, { code: 'provider_unavailable', retryable: true, message: /127\.0\.0\.1:9/ });
-  const run = promisify(execFile)(process.execPath, COMMAND, { env: { HOME: directory } });
+  const run = promisify(execFile)(process.execPath, COMMAND, { env: bare });
   await t.rejects(run, { code: 2, stderr: /A key is missing: set DARKROOM_KEY/ });
 });
