@@ -12,12 +12,12 @@ import {
 import { join } from 'node:path';
 import sharp from 'sharp';
 import t, { type Test } from 'tap';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 import { redSquare } from '../support/images.ts';
 import { serve } from '../support/loopback.ts';
 import { runner } from './cli-harness.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ credits: 1_000 });
 const environment = { DARKROOM_URL: server.url, DARKROOM_KEY: account.key };
 const png = await redSquare();

@@ -12,10 +12,10 @@ import {
   openFile,
   UnauthorizedError,
 } from '../../src/client/index.ts';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 import { redSquare } from '../support/images.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { key } = await server.account({ credits: 1_000 });
 const client = new Darkroom({ baseUrl: server.url, key });
 const png = await redSquare();

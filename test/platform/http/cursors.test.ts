@@ -1,8 +1,8 @@
 // needs: server
 import t from 'tap';
-import { startServer, type TestAccount } from '../../support/harness.ts';
+import { sharedServer, type TestAccount } from '../../support/harness.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const owner = await server.account({ credits: 100 });
 const other = await server.account({ credits: 100 });
 const generate = { op: 'generate', model: 'sandbox-image', prompt: 'A beach', wait: 30 };

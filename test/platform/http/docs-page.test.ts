@@ -1,6 +1,6 @@
 // needs: server, browser
 import t from 'tap';
-import { type CallOptions, startServer } from '../../support/harness.ts';
+import { type CallOptions, sharedServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 
 interface Media {
@@ -15,7 +15,7 @@ interface Operation {
   requestBody?: { content: Record<string, Media> };
 }
 
-const server = await startServer(t);
+const server = await sharedServer();
 const { json: document } = await server.call('//openapi.json');
 const png = await redSquare();
 

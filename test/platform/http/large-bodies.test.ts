@@ -3,7 +3,7 @@ import t from 'tap';
 import { parseJson } from '../../../src/platform/http/bodies/json.ts';
 import { LargeBodyQueue } from '../../../src/platform/http/bodies/large-bodies.ts';
 import { sentFieldAt } from '../../../src/platform/http/errors/errors.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const named = (count: number, prefix = 'name') =>
@@ -132,7 +132,7 @@ t.test(
 t.test(
   'a body of too many values is 413 on every route that takes JSON, whatever its schema says',
   async (t) => {
-    const server = await startServer(t);
+    const server = await sharedServer();
     const { key } = await server.account({ plan: 'scale' });
     const body = JSON.stringify(named(30_000));
     const { json: document } = await server.call('//openapi.json');

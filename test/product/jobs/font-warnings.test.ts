@@ -1,9 +1,9 @@
 // needs: server, browser
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
+const server = await sharedServer();
 const account = await server.account({ credits: 100 });
 const { key } = account;
 const [assetId = ''] = await uploadPictures(server, account, 1);

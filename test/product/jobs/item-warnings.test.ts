@@ -2,10 +2,10 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { warningsText } from '../../../src/platform/http/hooks/warnings.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { ended, submit } from './jobs.ts';
 
-const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
+const server = await sharedServer();
 const { key } = await server.account({ credits: 100 });
 
 async function upload(body: Buffer, type: string): Promise<string> {

@@ -1,10 +1,10 @@
 // needs: server
 import t from 'tap';
 import { newId } from '../../../src/platform/ids/ids.ts';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { submit, uploadPictures } from './jobs.ts';
 
-const server = await startServer(t);
+const server = await sharedServer();
 const account = await server.account({ plan: 'scale' });
 const { key } = account;
 const ASSETS = 10_000;

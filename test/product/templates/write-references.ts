@@ -4,7 +4,7 @@ import { draw, PICTURES } from './pictures.ts';
 import { keep, keepFonts } from './references.ts';
 
 /** `npm run references`: draws every picture again and keeps it. Look at each before you commit it. */
-const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
+const server = await startServer(t);
 const { key } = await server.account();
 for (const picture of PICTURES) {
   const { status, bytes } = await draw(server, key, picture);

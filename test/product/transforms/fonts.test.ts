@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { openCalls, pictureOf, type Raster, rasterOf } from './calls.ts';
 
-const { server, key, transform } = await openCalls(t, { BROWSER_PATH: process.env.BROWSER_PATH ?? '' });
+const { server, key, transform } = await openCalls(t);
 const render = (json: object) =>
   server.call('/images/render', { key, json: { width: 200, height: 100, ...json } });
 const warningsOf = async (json: object) => (await render(json)).headers.get('x-service-warnings');

@@ -1,10 +1,10 @@
 // needs: server, browser
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { rasterOf, refusalOf } from './calls.ts';
 
-const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
+const server = await sharedServer();
 const { key } = await server.account();
 const { json: made } = await server.call('/templates', {
   key,

@@ -30,7 +30,6 @@ const LARGE = {
 const server = await startServer(t, {
   settings: {
     REQUESTS_PER_MINUTE: '100000',
-    BROWSER_PATH: process.env.BROWSER_PATH ?? '',
     RENDER_MEMORY_MEGABYTES: String(MAX_MEGABYTES),
     // A busy machine may take long to fill so much memory.
     RENDER_TIMEOUT_MS: '110000',

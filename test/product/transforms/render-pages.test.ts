@@ -1,11 +1,11 @@
 // needs: server, browser
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer } from '../../support/harness.ts';
+import { sharedServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 import { pictureOf, refusalOf } from './calls.ts';
 
-const server = await startServer(t, { settings: { BROWSER_PATH: process.env.BROWSER_PATH ?? '' } });
+const server = await sharedServer();
 const { key } = await server.account();
 const render = (json: object, as = key) => server.call('/images/render', { key: as, json });
 

@@ -11,7 +11,7 @@ import {
   startReceiver,
 } from './receiver.ts';
 
-const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '20' } });
+const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '100' } });
 const owner = await server.account();
 const { key } = owner;
 

@@ -14,7 +14,7 @@ const TRUSTED = { cert: LOOPBACK_CERTIFICATE, key: LOOPBACK_KEY };
 /** Trusted, for another name. */
 const MISNAMED = { cert: CERTIFICATE, key: PRIVATE_KEY };
 
-const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '20' } });
+const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '100' } });
 const owner = await server.account();
 
 type Behaviour = (socket: Socket, t: Test) => void;

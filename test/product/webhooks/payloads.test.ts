@@ -8,7 +8,7 @@ import { LOOPBACK, register, startReceiver } from './receiver.ts';
 const TYPES = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'];
 
 t.test('what arrives is what the document says of its webhooks, field by field', async (t) => {
-  const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '20' } });
+  const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '100' } });
   const account = await server.account({ plan: 'scale', credits: 1_000 });
   const { key } = account;
   const receiver = await startReceiver(t);

@@ -19,7 +19,7 @@ const WAITS_MINUTES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 360, 360];
 
 const clock = { ms: Date.parse('2026-05-04T03:02:01.000Z') };
 const server = await startServer(t, {
-  settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '20' },
+  settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '100' },
   now: () => new Date(clock.ms),
 });
 const owner = await server.account();

@@ -13,7 +13,7 @@ import {
 } from './receiver.ts';
 
 t.test('what arrives is verified by its documentation and by the library of Standard Webhooks', async (t) => {
-  const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '20' } });
+  const server = await startServer(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '100' } });
   const account = await server.account();
   const receiver = await startReceiver(t);
   const { id, secret } = await register(server, account, receiver.url);
