@@ -7,7 +7,7 @@ import { jobRow } from './job-row.ts';
 
 t.setTimeout(240_000);
 const ATTACK = '"><img src=x onerror="globalThis.hit = true"><script>globalThis.hit = true</script>';
-const console_ = await openConsole(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '50' } });
+const console_ = await openConsole(t, { settings: { ...LOOPBACK, SWEEP_INTERVAL_MS: '500' } });
 const { server, account } = console_;
 const { key } = account;
 

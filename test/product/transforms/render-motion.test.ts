@@ -1,8 +1,8 @@
 // needs: server, browser
 import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
-import t, { type Test } from 'tap';
-import { startServer, type TestServer } from '../../support/harness.ts';
+import t from 'tap';
+import { sharedServer, startServer, type TestServer } from '../../support/harness.ts';
 import { image, needsImages } from '../../support/images.ts';
 import { rasterOf } from './calls.ts';
 
@@ -166,12 +166,13 @@ const SPINNER = {
 };
 const TEMPLATES = { ALL, FADE_IN, SPINNER };
 
-const server = await openServer(t, 1);
+const server = await accountOf(await sharedServer());
 
 t.test(
   'equal templates and data give equal bytes, whatever moves and however many threads draw',
   async (t) => {
-    const two = await openServer(t, 2);
+    const settings = { REQUESTS_PER_MINUTE: '100000', RENDER_THREADS: '2' };
+    const two = await accountOf(await startServer(t, { settings }));
     for (const [name, template] of Object.entries(TEMPLATES)) {
       const pictures = [...(await picturesOf(server, template)), ...(await picturesOf(two, template))];
       const different = new Set(pictures.map((bytes) => Buffer.from(bytes).toString('base64')));
@@ -214,13 +215,7 @@ t.test('an AVIF that moves is drawn as the same picture each time', needsImages(
 
 type Drawing = TestServer & { key: string };
 
-async function openServer(t: Test, threads: number): Promise<Drawing> {
-  const settings = {
-    REQUESTS_PER_MINUTE: '100000',
-    BROWSER_PATH: process.env.BROWSER_PATH ?? '',
-    RENDER_THREADS: String(threads),
-  };
-  const server = await startServer(t, { settings });
+async function accountOf(server: TestServer): Promise<Drawing> {
   return { ...server, key: (await server.account()).key };
 }
 

@@ -1,7 +1,7 @@
 // needs: server, browser
 import sharp from 'sharp';
 import t from 'tap';
-import { startServer, type TestServer } from '../../support/harness.ts';
+import { sharedServer, startServer, type TestServer } from '../../support/harness.ts';
 import { redSquare } from '../../support/images.ts';
 import { untilAtWork } from '../../workers/render/processes.ts';
 import { draw, PICTURES, type Picture } from '../templates/pictures.ts';
@@ -15,7 +15,7 @@ const MAX_COLOUR_DISTANCE = 2;
 /** One takes seconds of a core. */
 const TURBULENCE = '<rect width="100%" height="100%" filter="url(#f)"/>';
 
-const server = await startServer(t, { settings: settings() });
+const server = await sharedServer();
 const { key } = await server.account();
 const browser = await needsBrowser();
 const fonts = sameFonts();
@@ -222,7 +222,7 @@ t.test(
   async (t) => {
     const hasty = await startServer(t, {
       // Long enough for a busy machine to draw the neighbour's page meanwhile.
-      settings: settings({ RENDER_TIMEOUT_MS: '8000', RENDER_THREADS: '2' }),
+      settings: { RENDER_TIMEOUT_MS: '8000', RENDER_THREADS: '2' },
     });
     const [caller, neighbour] = [await hasty.account(), await hasty.account()];
     const turbulence = await ownTemplate(hasty, caller.key, {
@@ -303,10 +303,6 @@ async function ownTemplate(at: TestServer, as: string, content: object): Promise
   const answer = await at.call('/templates', { key: as, json });
   if (answer.status !== 201) throw new Error(`${answer.status} ${answer.bytes}`);
   return answer.json.data.id;
-}
-
-function settings(changes: Record<string, string> = {}): Record<string, string> {
-  return { REQUESTS_PER_MINUTE: '100000', BROWSER_PATH: process.env.BROWSER_PATH ?? '', ...changes };
 }
 
 /** Options for a test that draws: skipped loudly where no browser starts, failed when CI=true. */
