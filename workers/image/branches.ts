@@ -99,12 +99,17 @@ function searches(one: OpenedPass | TaskFailure): boolean {
   return 'work' in one && one.work.encode.target !== undefined;
 }
 
-/** Gives a search its share of the time that is left, so that later searches have time too. */
+/**
+ * Gives a search its share of the time that is left, so that later searches have time too. Until it reaches its target,
+ * it may take half of their time as well: one result in time is better than several that are late.
+ */
 function shareTime(work: PassWork, searchesLeft: number): void {
+  if (work.encode.target === undefined || searchesLeft === 1) return;
   const { deadlineMs } = work.task;
   const nowMs = Date.now();
-  if (work.encode.target !== undefined)
-    work.task = { ...work.task, deadlineMs: nowMs + (deadlineMs - nowMs) / searchesLeft };
+  const shareEndMs = nowMs + (deadlineMs - nowMs) / searchesLeft;
+  work.improvesUntilMs = shareEndMs;
+  work.task = { ...work.task, deadlineMs: (shareEndMs + deadlineMs) / 2 };
 }
 
 /** Makes each page of a file readable once. */

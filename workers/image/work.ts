@@ -29,6 +29,8 @@ export interface PassWork {
   /** Background under transparent pixels; undefined if the output can be transparent. */
   ground: Rgba | undefined;
   context: PassContext;
+  /** See `SearchTime`. */
+  improvesUntilMs?: number;
 }
 
 /** Whether a step keeps what the picture shows, and changes only its size, position or section. */

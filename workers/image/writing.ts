@@ -105,6 +105,7 @@ export async function writePassResult(work: PassWork): Promise<{
     motion,
     original: originalOf(work),
     deadlineMs: task.deadlineMs,
+    improvesUntilMs: work.improvesUntilMs,
     nowMs: Date.now,
     prepare,
     prepareSample,

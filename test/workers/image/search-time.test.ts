@@ -197,6 +197,15 @@ t.test(
   },
 );
 
+t.test('a search that has reached its target leaves the rest of the time to others', async (t) => {
+  let isKept = false;
+  const options = { deadlineMs: DEADLINE_MS, improvesUntilMs: 3_000, nowMs: () => 1_000, trialMs: 2_500 };
+  const time = new TrialTime(options, () => isKept);
+  t.equal(time.hasTime(3), true, 'nothing is kept: they may end at 8.5 s');
+  isKept = true;
+  t.equal(time.hasTime(1), false, 'the next would end at 3.5 s');
+});
+
 t.test('the only trial that there is time for keeps a distance from the target', async (t) => {
   const triedWithin = async (most: number, above: number) => {
     const tried: number[] = [];

@@ -7,7 +7,7 @@ import type { Pixels } from '../pixels/pixels.ts';
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
 import { type TrialSample, takeTrialSample } from './sample.ts';
 import type { CommonEncoderSettings, EncoderSetting, SearchedQuantity } from './settings.ts';
-import { endsByItself, TrialTime } from './time.ts';
+import { endsByItself, type SearchTime, TrialTime } from './time.ts';
 import { type EncodingTrial, type SettingSequence, tryNextSetting } from './trials.ts';
 
 /** An encoded file. Its height is that of all frames together. */
@@ -17,13 +17,10 @@ export interface WrittenFile {
 }
 
 /** What a search needs to write files. */
-export interface SearchedPicture {
+export interface SearchedPicture extends SearchTime {
   pixels: Pixels;
   encode: CommonEncoderSettings;
   motion: AnimationPlayback;
-  deadlineMs: number;
-  /** The current time in epoch milliseconds. */
-  nowMs(): number;
   /**
    * Returns a pipeline over the pixels with what the files of all trials share, such as metadata and the profile. A
    * trial adds its encoder settings.
@@ -123,7 +120,7 @@ async function tryWhole<J extends EncodingTrial>(
   { row, judge }: Goal<J>,
   found: Rehearsed | undefined,
 ): Promise<Attempts<J>> {
-  const { nowMs, deadlineMs } = search;
+  const { nowMs, deadlineMs, improvesUntilMs } = search;
   const effort = found?.effort;
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
@@ -133,7 +130,7 @@ async function tryWhole<J extends EncodingTrial>(
   const isNearer = (one: EncodingTrial, other: EncodingTrial) =>
     row.pick === 'last' ? one.value < other.value : one.value > other.value;
   const time = new TrialTime(
-    { nowMs, deadlineMs, trialMs: found === undefined ? 0 : found.trialMs + judgingMs },
+    { nowMs, deadlineMs, improvesUntilMs, trialMs: found === undefined ? 0 : found.trialMs + judgingMs },
     () => best !== undefined,
   );
   const isSettled = await endsByItself(() =>

@@ -5,25 +5,41 @@ export const MIN_TRIAL_TIME_MS = 2_000;
 /** Time that is kept for the response by a search that has not reached its target yet. */
 export const ANSWER_MS = 500;
 
-interface TrialTimeOptions {
+/** The time of a search. */
+export interface SearchTime {
+  /** Epoch milliseconds. */
   deadlineMs: number;
+  /**
+   * When a search ends that has reached its target, in epoch milliseconds. Absent: MIN_TRIAL_TIME_MS before the
+   * deadline.
+   */
+  improvesUntilMs?: number | undefined;
+  /** The current time in epoch milliseconds. */
   nowMs(): number;
+}
+
+interface TrialTimeOptions extends SearchTime {
   /** Expected milliseconds of the first trial; 0 if they are unknown. */
   trialMs: number;
 }
 
 /**
- * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline. Any
- * other search goes on until ANSWER_MS before it.
+ * Limits the time of a search. A search that has reached its target ends MIN_TRIAL_TIME_MS before the deadline, or when
+ * other searches need the time. Any other search goes on until ANSWER_MS before the deadline.
  */
 export class TrialTime {
   readonly #deadlineMs: number;
+  readonly #improvesUntilMs: number;
   readonly #nowMs: () => number;
   readonly #isKept: () => boolean;
   #trialMs: number;
 
-  constructor({ deadlineMs, nowMs, trialMs }: TrialTimeOptions, isKept: () => boolean) {
+  constructor(
+    { deadlineMs, improvesUntilMs = deadlineMs - MIN_TRIAL_TIME_MS, nowMs, trialMs }: TrialTimeOptions,
+    isKept: () => boolean,
+  ) {
     this.#deadlineMs = deadlineMs;
+    this.#improvesUntilMs = improvesUntilMs;
     this.#nowMs = nowMs;
     this.#isKept = isKept;
     this.#trialMs = trialMs;
@@ -49,7 +65,7 @@ export class TrialTime {
   }
 
   #endMs(): number {
-    return this.#deadlineMs - (this.#isKept() ? MIN_TRIAL_TIME_MS : ANSWER_MS);
+    return this.#isKept() ? this.#improvesUntilMs : this.#deadlineMs - ANSWER_MS;
   }
 }
 
