@@ -20,7 +20,8 @@ import {
   sentSteps,
   toRequestedStep,
 } from '../catalogue/plan/step.ts';
-import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
+import type { PresetsSlice } from '../presets/open.ts';
+import type { FoundPreset } from '../presets/reading.ts';
 import { checkPresetWidths } from '../presets/rules.ts';
 import { parseImageSource } from '../transforms/input.ts';
 import { ADDRESS_PREFIX, MAX_ADDRESS_OPS, signatureOf, signedMessageOf } from './address.ts';

@@ -6,8 +6,9 @@ import { findOp } from '../catalogue/index.ts';
 import { compilePass, type SinglePassObstacle } from '../catalogue/plan/compile.ts';
 import { type PresetStep, type RequestedStep, savedSteps, sentSteps } from '../catalogue/plan/step.ts';
 import type { ModelsFile } from '../models/models.ts';
-import type { FoundPreset, PresetsSlice } from '../presets/open.ts';
+import type { PresetsSlice } from '../presets/open.ts';
 import { type PresetFallback, presetCacheTagOf } from '../presets/preset.ts';
+import type { FoundPreset } from '../presets/reading.ts';
 import type { AddressExtension, AddressOp, AddressWork, RequestedWidth } from './address.ts';
 
 /** The widths for a preset that declares none: those that the image loaders of web frameworks request. */

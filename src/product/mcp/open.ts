@@ -12,21 +12,30 @@ import { MAX_UPLOAD_BYTES } from '../assets/limits.ts';
 import type { InputSource } from './inputs.ts';
 import { PublicInterface, type SendRequest } from './public-interface.ts';
 
-interface McpRoutesOptions {
+interface McpOptions {
   gate: CallGate;
-  /** Whether pages of an origin may call the API. */
-  isKnownOrigin: (origin: string) => boolean;
+  publicUrl: () => string;
+  settings: { CORS_ORIGINS: string };
 }
 
 const EVENT_STREAM = 'text/event-stream';
+
+/**
+ * Opens the tools for agents, whose route is below / and not below /api/v1. They only use the public API, and need
+ * nothing of other slices.
+ */
+export function openMcp(options: McpOptions): Pick<ProductSlice, 'routes'> {
+  return { routes: (app) => mcpRoutes(app, options) };
+}
 
 /**
  * Serves POST /mcp: the tools for agents, by the Model Context Protocol over streamable HTTP without sessions. Each
  * message is answered by itself, so any process of any host may answer it.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
-async function mcpRoutes(app: FastifyInstance, { gate, isKnownOrigin }: McpRoutesOptions): Promise<void> {
+async function mcpRoutes(app: FastifyInstance, { gate, publicUrl, settings }: McpOptions): Promise<void> {
   const calls = new InProcessCalls(app);
+  const known = new Set(settings.CORS_ORIGINS.split(','));
 
   app.post(
     '/mcp',
@@ -52,7 +61,8 @@ async function mcpRoutes(app: FastifyInstance, { gate, isKnownOrigin }: McpRoute
    * Refuses pages of unknown origins, such as those that reach the service under a name of their own (DNS rebinding).
    */
   function refuseForeignPage({ headers: { origin } }: FastifyRequest): void {
-    if (origin === undefined || isKnownOrigin(origin)) return;
+    if (origin === undefined || known.has('*') || known.has(origin)) return;
+    if (origin === new URL(publicUrl()).origin) return;
     throw new ApiError(
       'forbidden',
       'Pages of this origin may not call the service: its operator names them in CORS_ORIGINS.',
@@ -102,23 +112,6 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   reply.type(type).header('cache-control', 'no-store');
   if (!type.startsWith(EVENT_STREAM)) return reply.send(Buffer.from(await response.arrayBuffer()));
   return reply.send(Readable.fromWeb(response.body as ReadableStream));
-}
-
-interface McpOptions {
-  gate: CallGate;
-  publicUrl: () => string;
-  settings: { CORS_ORIGINS: string };
-}
-
-/**
- * Opens the tools for agents, whose route is below / and not below /api/v1. They only use the public API, and need
- * nothing of other slices.
- */
-export function openMcp({ gate, publicUrl, settings }: McpOptions): Pick<ProductSlice, 'routes'> {
-  const named = new Set(settings.CORS_ORIGINS.split(','));
-  const isKnownOrigin = (origin: string) =>
-    named.has('*') || named.has(origin) || origin === new URL(publicUrl()).origin;
-  return { routes: (app) => mcpRoutes(app, { gate, isKnownOrigin }) };
 }
 
 /** The most tool calls of a process that hold a picture at the same time. */

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { ResultLink } from '../transforms/results.ts';
 import { type InputSource, imageFileOf, openImageInput } from './inputs.ts';
 import type { PublicInterface } from './public-interface.ts';
-import { AnyObjectSchema, type ToolPicture } from './tool.ts';
+import { AnyObjectSchema, type ToolPicture, type ToolResult } from './tool.ts';
 import { takeModelPicture } from './tools/look.ts';
 
 /** The lifetime of a link to a saved result, in seconds: the longest that the service grants. */
@@ -74,6 +74,31 @@ export async function takePreviews(
     size: PREVIEW_EDGE_PX,
   });
   return [picture];
+}
+
+/** What a tool answers that made one picture: its facts and, as far as they were asked for, its times and a view. */
+export async function answerMadePicture(
+  made: ResultLink,
+  headers: Headers,
+  args: { save?: boolean; preview?: boolean; timing?: boolean },
+  source: InputSource,
+): Promise<ToolResult> {
+  const described = await describeResultPicture(made, headers.get('x-service-warnings'), args, source);
+  return {
+    structured: { ...described, ...timingIn(headers, args), ...findingsIn(headers) },
+    pictures: await takePreviews(described.link, args, source),
+  };
+}
+
+/** The headers with measured results, such as the quality that a search found. */
+const FINDINGS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
+
+function findingsIn(headers: Headers): Record<string, string> {
+  const found = FINDINGS.flatMap((name) => {
+    const value = headers.get(`x-service-${name}`);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
 }
 
 /** Stores a result as an asset. */

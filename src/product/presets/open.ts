@@ -8,7 +8,6 @@ import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../platform/stores/documents/port.ts';
 import { type StepWarning, stepWarningsOf } from '../catalogue/checks/warnings.ts';
 import { compilePreset } from '../catalogue/plan/compile.ts';
-import type { ModelsFile } from '../models/models.ts';
 import { currentPresetVersion } from './preset.ts';
 import { type FoundPreset, findPreset } from './reading.ts';
 import { PresetRemovals } from './removals.ts';
@@ -17,8 +16,6 @@ import { checkPresetContent } from './rules.ts';
 import type { NewPreset } from './schema.ts';
 import { PresetsStore } from './store.ts';
 
-export type { FoundPreset } from './reading.ts';
-
 interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'> {
   documents: DocumentStore;
   coordination: Pick<Coordination, 'publish' | 'subscribe'>;
@@ -26,8 +23,12 @@ interface PresetsOptions extends Omit<PresetRoutesOptions, 'store' | 'removals'>
 
 export interface PresetsSlice extends ProductSlice {
   store: PresetsStore;
-  /** The single pass of a preset that runs while its caller waits; see transform-pass.ts for the errors. */
-  passOf: FindPresetPass;
+  /**
+   * The single pass of a preset that runs while its caller waits.
+   * @throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step that
+   *   reads a second asset), or preset_not_found.
+   */
+  passOf(accountId: string, reference: string): Promise<PresetPass>;
   /** Finds the preset and the version that a call names; see reading.ts for the errors. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
   /**
@@ -41,8 +42,16 @@ export interface PresetsSlice extends ProductSlice {
   whenRemoved: PresetRemovals['whenRemoved'];
 }
 
+/** The pass of a preset for POST /images/transform, and the warnings about its steps. */
+interface PresetPass {
+  pass: ImagePass;
+  warnings: StepWarning[];
+}
+
 /** The number of characters of the content's hash in the slug of such a preset. */
 const SLUG_HASH_CHARACTERS = 12;
+/** The most compiled versions that a process caches, of a few kilobytes each. */
+const MAX_KEPT_PASSES = 1_000;
 
 export async function openPresets({
   documents,
@@ -51,9 +60,20 @@ export async function openPresets({
 }: PresetsOptions): Promise<PresetsSlice> {
   const store = await PresetsStore.open(documents);
   const removals = new PresetRemovals(coordination);
+  /** Compiled passes. A version never changes, so it is compiled only once. A refused version is compiled each time. */
+  const passes = new LRUCache<string, PresetPass>({ max: MAX_KEPT_PASSES });
   return {
     store,
-    passOf: createPresetPassFinder(store, options.models),
+    async passOf(accountId, reference) {
+      const { preset, version } = await findPreset(store, accountId, reference, 'preset');
+      const key = `${preset._id}@${version.version}`;
+      const kept = passes.get(key);
+      if (kept !== undefined) return kept;
+      const compiled = compilePreset(version.steps, 'preset', options.models);
+      const made = { pass: compiled.pass, warnings: stepWarningsOf([compiled]) };
+      passes.set(key, made);
+      return made;
+    },
     find: (accountId, reference, param) => findPreset(store, accountId, reference, param),
     async saveOnce(accountId, sent, where) {
       const content = await checkPresetContent(sent, accountId, options, where);
@@ -71,38 +91,5 @@ export async function openPresets({
     },
     whenRemoved: (listener) => removals.whenRemoved(listener),
     routes: (app) => presetRoutes(app, { store, removals, ...options }),
-  };
-}
-
-/** The parameter of a transform that names its preset. */
-const PARAM = 'preset';
-
-/** The most compiled versions that a process caches, of a few kilobytes each. */
-const KEPT_PASSES = 1_000;
-
-/** The single pass of a preset that can run while the caller waits, and the warnings about its steps. */
-interface PresetRun {
-  pass: ImagePass;
-  warnings: StepWarning[];
-}
-
-type FindPresetPass = (accountId: string, reference: string) => Promise<PresetRun>;
-
-/**
- * Compiles presets to passes for POST /images/transform. The pass throws ApiError invalid_param on preset (a malformed
- * version; an AI step and with it several segments; a step that reads a second asset), or preset_not_found.
- */
-function createPresetPassFinder(store: PresetsStore, models: ModelsFile): FindPresetPass {
-  /** Compiled passes. A version never changes, so it is compiled only once. A refused version is compiled each time. */
-  const passes = new LRUCache<string, PresetRun>({ max: KEPT_PASSES });
-  return async (accountId, reference) => {
-    const { preset, version } = await findPreset(store, accountId, reference, PARAM);
-    const key = `${preset._id}@${version.version}`;
-    const kept = passes.get(key);
-    if (kept !== undefined) return kept;
-    const compiled = compilePreset(version.steps, PARAM, models);
-    const run = { pass: compiled.pass, warnings: stepWarningsOf([compiled]) };
-    passes.set(key, run);
-    return run;
   };
 }

@@ -12,7 +12,8 @@ import {
   subjectReferencesOf,
 } from '../../catalogue/plan/subjects.ts';
 import type { ModelsFile } from '../../models/models.ts';
-import type { FoundPreset, PresetsSlice } from '../../presets/open.ts';
+import type { PresetsSlice } from '../../presets/open.ts';
+import type { FoundPreset } from '../../presets/reading.ts';
 import type { AnswerSchemaChecker } from '../../providers/answers.ts';
 import type { TemplatesSlice } from '../../templates/open.ts';
 import { creditsPerVariantItem, type JobDefinition, runsPerItem } from '../definitions.ts';

@@ -85,7 +85,7 @@ async function submit(args: JobArguments, source: InputSource): Promise<ToolResu
   const json = withoutAbsentFields({ ...request, ...images, presetId: preset, templateId: template });
   const path = `/jobs?${queryOf({ dryRun, wait })}`;
   const { data } = await source.service.call<Job | object>('POST', path, { json, ...withKey(key) });
-  return { structured: 'id' in data ? viewOf(data as Job) : { ...data } };
+  return { structured: viewOrPrice(data) };
 }
 
 async function read({ id, wait }: JobArguments, source: InputSource): Promise<ToolResult> {
@@ -104,7 +104,12 @@ async function change(
     ...(json && { json }),
     ...withKey(key),
   });
-  return { structured: 'id' in data ? viewOf(data as Job) : { ...data } };
+  return { structured: viewOrPrice(data) };
+}
+
+/** A job, or what a dry run answers in its place. */
+function viewOrPrice(data: Job | object) {
+  return 'id' in data ? viewOf(data as Job) : { ...data };
 }
 
 function requirePath(id: string | undefined): string {

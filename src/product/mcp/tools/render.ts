@@ -1,13 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { ResultLink } from '../../transforms/results.ts';
-import {
-  describeResultPicture,
-  RESULT_OUTPUT_FIELDS,
-  SAVE_ARGUMENTS,
-  takePreviews,
-  timingIn,
-} from '../results.ts';
+import { answerMadePicture, RESULT_OUTPUT_FIELDS, SAVE_ARGUMENTS } from '../results.ts';
 import { AnyObjectSchema, Tool } from '../tool.ts';
 
 export const renderTool = Tool.of({
@@ -31,21 +25,15 @@ export const renderTool = Tool.of({
     { additionalProperties: false },
   ),
   output: Type.Partial(Type.Object(RESULT_OUTPUT_FIELDS)),
-  async run({ template, dryRun, save, preview, timing, ...page }, source) {
-    const keeping = withoutAbsentFields({ save, preview });
+  async run(args, source) {
+    const { template, dryRun, save: _, preview: __, timing: ___, ...page } = args;
     const json = withoutAbsentFields({ templateId: template, ...page });
     if (dryRun === true) {
       const { data } = await source.service.call<object>('POST', '/images/render?dryRun=true', { json });
       return { structured: { ...data } };
     }
-    const answer = await source.service.call<ResultLink>('POST', '/images/render?response=url', { json });
-    const made = await describeResultPicture(
-      answer.data,
-      answer.headers.get('x-service-warnings'),
-      keeping,
-      source,
-    );
-    const structured = { ...made, ...timingIn(answer.headers, withoutAbsentFields({ timing })) };
-    return { structured, pictures: await takePreviews(made.link, keeping, source) };
+    const path = '/images/render?response=url';
+    const { data, headers } = await source.service.call<ResultLink>('POST', path, { json });
+    return answerMadePicture(data, headers, args, source);
   },
 });

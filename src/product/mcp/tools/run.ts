@@ -11,6 +11,7 @@ import {
   type ToolImage,
 } from '../inputs.ts';
 import {
+  answerMadePicture,
   describeResultPicture,
   RESULT_OUTPUT_FIELDS,
   SAVE_ARGUMENTS,
@@ -83,16 +84,9 @@ export const runTool = Tool.of({
       '/images/transform?response=url',
       sent,
     );
-    const timing = timingIn(headers, args);
-    if ('outputs' in data) {
-      const { structured, ...others } = await describeOutputs(data.outputs, args, source);
-      return { structured: { ...structured, ...timing }, ...others };
-    }
-    const made = await describeResultPicture(data, headers.get('x-service-warnings'), args, source);
-    return {
-      structured: { ...made, ...timing, ...findingsIn(headers) },
-      pictures: await takePreviews(made.link, args, source),
-    };
+    if (!('outputs' in data)) return answerMadePicture(data, headers, args, source);
+    const { structured, ...others } = await describeOutputs(data.outputs, args, source);
+    return { structured: { ...structured, ...timingIn(headers, args) }, ...others };
   },
 });
 
@@ -124,15 +118,4 @@ async function describeOutputs(
   }
   const [link] = outputs.flatMap((output) => output.link ?? []);
   return { structured: { outputs }, pictures: await takePreviews(link, args, source) };
-}
-
-/** The headers with measured results, such as the quality that a search found. */
-const FINDINGS = ['quality', 'ssim', 'ssimulacra2', 'thumbhash', 'blurhash'];
-
-function findingsIn(headers: Headers): Record<string, string> {
-  const found = FINDINGS.flatMap((name) => {
-    const value = headers.get(`x-service-${name}`);
-    return value === null ? [] : [[name, value] as const];
-  });
-  return Object.fromEntries(found);
 }
