@@ -28,7 +28,7 @@ export interface PresetsSlice extends ProductSlice {
    * @throws ApiError invalid_param on preset (a malformed version; an AI step and with it several segments; a step that
    *   reads a second asset), or preset_not_found.
    */
-  passOf(accountId: string, reference: string): Promise<PresetPass>;
+  findPass(accountId: string, reference: string): Promise<PresetPass>;
   /** Finds the preset and the version that a call names; see reading.ts for the errors. */
   find(accountId: string, reference: string, param: string): Promise<FoundPreset>;
   /**
@@ -64,7 +64,7 @@ export async function openPresets({
   const passes = new LRUCache<string, PresetPass>({ max: MAX_KEPT_PASSES });
   return {
     store,
-    async passOf(accountId, reference) {
+    async findPass(accountId, reference) {
       const { preset, version } = await findPreset(store, accountId, reference, 'preset');
       const key = `${preset._id}@${version.version}`;
       const kept = passes.get(key);

@@ -20,7 +20,7 @@ interface TransformsOptions
   objects: ObjectStore;
   signatures: LinkSigner;
   models: ModelsFile;
-  presets: Pick<PresetsSlice, 'passOf' | 'find'>;
+  presets: Pick<PresetsSlice, 'findPass' | 'find'>;
   settings: { TRANSFORM_TIMEOUT_MS: number; RENDER_TIMEOUT_MS: number };
 }
 

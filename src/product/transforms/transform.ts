@@ -61,7 +61,7 @@ import {
 interface TransformOptions extends MeteredCallOptions, FontRoutesOptions {
   results: TemporaryResults;
   models: ModelsFile;
-  presets: Pick<PresetsSlice, 'passOf' | 'find'>;
+  presets: Pick<PresetsSlice, 'findPass' | 'find'>;
 }
 
 /** Serves POST /images/transform: runs one op, one preset or a list of steps on one image, while the caller waits. */
@@ -254,7 +254,7 @@ class TransformCalls {
     if (sent.kind === 'pass') return sent;
     const { reference } = sent;
     const paramOf = (passParam: string) => (passParam === 'frame' ? 'frame' : 'preset');
-    const run = await this.#options.presets.passOf(accountId, reference);
+    const run = await this.#options.presets.findPass(accountId, reference);
     return { ...run, name: 'preset', layers: [], paramOf, asJob: { presetId: reference } };
   }
 
