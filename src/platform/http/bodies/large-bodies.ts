@@ -37,7 +37,10 @@ export class LargeBodyQueue {
     const startedMs = performance.now();
     try {
       await inSlices(checkJsonInSlices(raw));
-      return await inSlices(parseInSlices(raw));
+      const body = await inSlices(parseInSlices(raw));
+      // The last piece may be a text of megabytes, so the first checks of the handler have a turn of their own.
+      await nextTurn();
+      return body;
     } finally {
       // The turn ends after the validation and the first checks of the handler, whose time counts as well.
       setImmediate(() => setTimeout(() => this.#turns.endTurn(), pauseAfter(performance.now() - startedMs)));
