@@ -7,13 +7,11 @@ import {
 } from '../protocol.ts';
 import {
   convertColours,
-  flattenBeforeEncode,
-  flattenEarly,
   type OpenedPass,
   openPass,
   runPass,
   runSelectedSteps,
-  turnFramesUpright,
+  startUpright,
 } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
@@ -170,7 +168,7 @@ class Trunk {
   /** Runs a pass from the last picture that it shares with another one. */
   async run(opened: OpenedPass): Promise<BranchOutput> {
     if (!this.#stops.has(opened.work)) return runPass(opened);
-    return runPass(opened, [this.#join, flattenBeforeEncode]);
+    return runPass(opened, this.#join);
   }
 
   readonly #join = async (work: PassWork): Promise<void> => {
@@ -199,8 +197,7 @@ class Trunk {
       const { pixels, areShared } = await this.#take(work, 0, async () => convertColours(work));
       work.picture.startAt(pixels, areShared);
     } else convertColours(work);
-    await turnFramesUpright(work);
-    flattenEarly(work);
+    await startUpright(work);
   }
 
   /**

@@ -30,20 +30,6 @@ import type { WrittenFile } from './search/attempts.ts';
 import { isGeometricStep, type PassWork, type PlannedStep, writableFormatFor } from './work.ts';
 import { isResultGrey, writePassResult } from './writing.ts';
 
-type PassStage = (work: PassWork) => void | Promise<void>;
-
-/**
- * The stages of a pass once the picture is open, in this order. A still picture is opened upright: sharp turns it by
- * its EXIF orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
- */
-const STAGES: readonly PassStage[] = [
-  convertColours,
-  turnFramesUpright,
-  flattenEarly,
-  runSteps,
-  flattenBeforeEncode,
-];
-
 /**
  * Runs one pass: one decode, the steps in order, one encode.
  * @returns the file, or a failure as plain data without the codec's own messages.
@@ -85,15 +71,19 @@ export async function openPass(
   }
 }
 
-/** Runs the stages of an opened pass, and writes its result. */
+/**
+ * Runs an opened pass, and writes its result.
+ * @param runSteps brings the picture to its last step.
+ */
 export async function runPass(
   { work, decodeMs }: OpenedPass,
-  stages: readonly PassStage[] = STAGES,
+  runSteps: (work: PassWork) => Promise<void> = runStepsAlone,
 ): Promise<TransformTaskResult | TaskFailure> {
   const { task, source, picture, context } = work;
   const openedMs = performance.now();
   try {
-    for (const stage of stages) await stage(work);
+    await runSteps(work);
+    await flattenBeforeEncode(work);
     const { written, achieved, warnings: writing = [], processedMs } = await writePassResult(work);
     // After a failure, another pipeline may still read the pixels, so they are not freed.
     picture.free();
@@ -258,32 +248,34 @@ function mustKeepAlpha({ keepsAlpha, background }: PassWork['encode']): boolean 
   return keepsAlpha === true && background === undefined;
 }
 
+async function runStepsAlone(work: PassWork): Promise<void> {
+  convertColours(work);
+  await startUpright(work);
+  await runSelectedSteps(work, work.steps);
+}
+
 /** Converts 16-bit pictures with a profile to sRGB, because sharp would convert them to Display P3. */
 export function convertColours({ picture, source, profile }: PassWork): void {
   if (source.isDeep && source.hasProfile && profile !== 'own') picture.convertToSrgb();
 }
 
-/** Turns the frames of an animation upright. */
-export async function turnFramesUpright({ picture, source }: PassWork): Promise<void> {
+/**
+ * Brings the picture of a pass to its first step. A still picture is opened upright: sharp turns it by its EXIF
+ * orientation as part of the first pipeline, so that a JPEG or WebP can still be shrunk while it is decoded.
+ */
+export async function startUpright(work: PassWork): Promise<void> {
+  const { picture, source, ground } = work;
   if (picture.frames > 1 && source.orientation > 1) await picture.turnFrames(source.orientation);
+  if (ground !== undefined && isFlattenedEarly(work)) picture.flattenAnytime(ground);
 }
 
 /**
  * Whether the picture is flattened before its steps. No step may depend on its transparency. Three channels are less
  * work than four, but only a JPEG is surely opaque.
  */
-export function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean {
+function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean {
   if (ground === undefined || source.format === 'jpeg' || mustKeepAlpha(encode)) return false;
   return steps.every(({ operation, params }) => operation.commutesWithFlatten(params));
-}
-
-export function flattenEarly(work: PassWork): void {
-  const { picture, ground } = work;
-  if (ground !== undefined && isFlattenedEarly(work)) picture.flattenAnytime(ground);
-}
-
-async function runSteps(work: PassWork): Promise<void> {
-  await runSelectedSteps(work, work.steps);
 }
 
 /** Runs some of the steps of a pass. */
@@ -303,7 +295,7 @@ export async function runSelectedSteps(
   }
 }
 
-export async function flattenBeforeEncode({ picture, ground, encode }: PassWork): Promise<void> {
+async function flattenBeforeEncode({ picture, ground, encode }: PassWork): Promise<void> {
   if (!picture.hasAlpha) return;
   if (mustKeepAlpha(encode)) assertAlphaKept(await picture.pixels(), encode);
   if (ground === undefined) return;
