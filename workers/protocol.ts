@@ -232,8 +232,6 @@ export interface BranchTaskResult {
   kind: 'branched';
   /** The result of each pass, in order. */
   outputs: (TransformTaskResult | TaskFailure)[];
-  /** The bytes of each file, when a child process sends them all on its data pipe. */
-  sizes?: number[];
   timings: PassTimings;
   /** Whether a pass that was not done in time still runs, so that the process must be killed. */
   leavesWork?: true;
@@ -329,21 +327,3 @@ export type ImageTaskResult =
   | DescribeTaskResult
   | CompareTaskResult
   | TaskFailure;
-
-/**
- * A task, as sent to a child process. The bytes of its input follow on the data pipe, and then those of its second
- * pictures in order.
- */
-export interface ChildProcessTask<Task> {
-  task: Omit<Task, 'input' | 'layers'>;
-  sizeBytes: number;
-  layers: { id: string; sizeBytes: number; raw?: RawPixels }[];
-}
-
-/** The answer of a child process to a task. The bytes of the result follow on the data pipe. */
-export interface ChildProcessAnswer<Reply> {
-  reply: Reply;
-  sizeBytes: number;
-  /** CPU time that the process used for the task, in milliseconds. */
-  cpuMs: number;
-}

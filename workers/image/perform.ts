@@ -6,7 +6,7 @@ import type {
   TransformTask,
   TransformTaskResult,
 } from '../protocol.ts';
-import { markTransferable, markTransferableWith, withOwnMemory } from '../transport/moved.ts';
+import { markTransferable } from '../transport/moved.ts';
 import { oncePerProcess } from '../transport/process-state.ts';
 import { performBranchTask } from './branches.ts';
 import { performCompareTask } from './facts/compare.ts';
@@ -21,14 +21,7 @@ oncePerProcess('closeOtherLoaders', blockUnusedLoaders);
 
 /** Performs one task in a thread. The bytes of a result are transferred to the receiver, not copied. */
 export default async function performInThread(task: ImageTask): Promise<ImageTaskResult> {
-  const result = await performImageTask(task);
-  if (result.kind === 'transformed') return markTransferable(result);
-  if (result.kind !== 'branched') return result;
-  const outputs = result.outputs.map((output) =>
-    output.kind === 'transformed' ? withOwnMemory(output) : output,
-  );
-  const files = outputs.filter((output) => output.kind === 'transformed');
-  return markTransferableWith({ ...result, outputs }, files);
+  return markTransferable(await performImageTask(task));
 }
 
 /**

@@ -20,8 +20,7 @@ type WatchedCall = RenderCall & { client?: MessagePort };
  * bytes of a picture are transferred to the receiver, not copied.
  */
 export default async function run(call: WatchedCall): Promise<RenderAnswer> {
-  const answer = await answerTo(call);
-  return answer.kind === 'rendered' ? markTransferable(answer) : answer;
+  return markTransferable(await answerTo(call));
 }
 
 function answerTo(call: WatchedCall): Promise<RenderAnswer> {

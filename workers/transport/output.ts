@@ -1,5 +1,5 @@
 import type { OutputInfo, Sharp } from 'sharp';
-import { freeBytes } from './pipe.ts';
+import { freeBytes } from './bytes.ts';
 
 /** The result of a pipeline. The bytes fill their whole buffer. */
 export interface PipelineOutput {

@@ -7,8 +7,4 @@ import { rasterizeSvg } from './rasterize.ts';
 sharp.concurrency(1);
 sharp.cache(false);
 
-serveTasks<RasterizeTask, RasterizeResult>(async (task) => {
-  const drawn = await rasterizeSvg(task);
-  if (!('pixels' in drawn)) return { reply: drawn };
-  return { reply: drawn.reply, bytes: drawn.pixels };
-});
+serveTasks<RasterizeTask, RasterizeResult>(rasterizeSvg);

@@ -23,9 +23,10 @@ export interface RasterizeTask {
   limitPixels: number;
 }
 
-/** The pixels follow on the data pipe, width × height × channels bytes. */
 export interface RasterizedPixels extends RawPixels {
   kind: 'rasterized';
+  /** RGBA, row by row. */
+  pixels: Uint8Array<ArrayBuffer>;
   /** Size of the drawing at 96 dots per inch, in pixels. */
   naturalWidth: number;
   naturalHeight: number;

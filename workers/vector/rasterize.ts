@@ -4,7 +4,13 @@ import { wholePixels } from '../formats/svg.ts';
 import type { TaskFailure } from '../protocol.ts';
 import { encodeOutput } from '../transport/output.ts';
 import type { SafeDrawing } from './drawing.ts';
-import { CSS_DENSITY, pixelSizeOfDrawing, type RasterizedPixels, type RasterizeTask } from './protocol.ts';
+import {
+  CSS_DENSITY,
+  pixelSizeOfDrawing,
+  type RasterizedPixels,
+  type RasterizeResult,
+  type RasterizeTask,
+} from './protocol.ts';
 import { sanitizeSvg, UnsafeDrawingError } from './sanitize.ts';
 
 /**
@@ -16,18 +22,8 @@ const SCALE_OF_DECODER = CSS_DENSITY / 72;
 /** Limit on the embedded pictures that are checked. Each check takes a fraction of a millisecond. */
 const MAX_CHECKED_PICTURES = 1_000;
 
-interface DrawingReply {
-  reply: RasterizedPixels;
-  /** RGBA, row by row. */
-  pixels: Uint8Array;
-}
-
 /** Draws one SVG. A file that is not an SVG, is unsafe or is too large returns a failure `unsupported_format`. */
-export async function rasterizeSvg({
-  input,
-  size,
-  limitPixels,
-}: RasterizeTask): Promise<DrawingReply | TaskFailure> {
+export async function rasterizeSvg({ input, size, limitPixels }: RasterizeTask): Promise<RasterizeResult> {
   try {
     const drawing = sanitizeSvg(input);
     const tooLarge = await tooLargePicture(drawing, limitPixels);
@@ -65,21 +61,13 @@ async function measured(drawing: SafeDrawing): Promise<Size> {
   return wholePixels(scaled({ width, height }, 1 / SCALE_OF_DECODER));
 }
 
-async function draw(drawing: SafeDrawing, natural: Size, pixels: Size): Promise<DrawingReply> {
+async function draw(drawing: SafeDrawing, natural: Size, pixels: Size): Promise<RasterizedPixels> {
   const text = drawing.textAt(natural, scaled(pixels, 1 / SCALE_OF_DECODER));
   const opened = sharp(Buffer.from(text), OPEN_OPTIONS);
   const { data, info } = await encodeOutput(opened.toColourspace('srgb').ensureAlpha().raw());
   const { width, height } = info;
   const { width: naturalWidth, height: naturalHeight } = wholePixels(natural);
-  const reply: RasterizedPixels = {
-    kind: 'rasterized',
-    width,
-    height,
-    channels: 4,
-    naturalWidth,
-    naturalHeight,
-  };
-  return { reply, pixels: data };
+  return { kind: 'rasterized', width, height, channels: 4, naturalWidth, naturalHeight, pixels: data };
 }
 
 function scaled({ width, height }: Size, scale: number): Size {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ImagePass, MAX_PIXELS, type PassTimings, type TaskFailure } from '../../../workers/protocol.ts';
+import { type ImagePass, MAX_PIXELS, type PassTimings } from '../../../workers/protocol.ts';
 import type {
   RasterizedPixels,
   RasterizeResult,
@@ -24,18 +24,13 @@ import { WorkerPool } from './pools/pool.ts';
 import { type AccountWorkerTime, LATE_WORK_MEMORY_SECONDS, type LateWork } from './pools/work-history.ts';
 import type { WaitingLimits, WorkClass } from './slots.ts';
 
-interface DrawnPixels extends RasterizedPixels {
-  /** RGBA pixels, row by row. They own their whole memory. */
-  pixels: Uint8Array<ArrayBuffer>;
-}
-
 /** How long a drawing waited for the rasterizer, and how long it then took, in milliseconds. */
 interface DrawingTimes {
   queueMs: number;
   drawnMs: number;
 }
 
-export interface RasterizedDrawing extends DrawnPixels, DrawingTimes {}
+export interface RasterizedDrawing extends RasterizedPixels, DrawingTimes {}
 
 interface DrawingRequest {
   bytes: Uint8Array;
@@ -86,15 +81,14 @@ const PROCESS_DIED_MESSAGE =
  */
 export class Rasterizer {
   readonly #options: RasterizerOptions;
-  readonly #pool: WorkerPool<RasterizeTask, DrawnPixels | TaskFailure>;
+  readonly #pool: WorkerPool<RasterizeTask, RasterizeResult>;
 
   constructor(options: RasterizerOptions) {
     const { memoryMegabytes, limits, clock, workerTime, onLost, processCpuMs } = options;
     this.#options = options;
-    const processes = new ChildProcesses<RasterizeTask, RasterizeResult, DrawnPixels | TaskFailure>({
+    const processes = new ChildProcesses<RasterizeTask, RasterizeResult>({
       ...{ file: VECTOR_PROCESS, memoryMegabytes, niceness: MAX_NICENESS, clock, onLost, processCpuMs },
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
-      resultOf: (reply, data) => (reply.kind === 'failure' ? reply : { ...reply, pixels: data }),
     });
     const givesWay = workerTime.isSpent;
     this.#pool = new WorkerPool({ slots: 1, budgetBytes: 0, limits, givesWay, clock }, processes);

@@ -25,5 +25,5 @@ serveTasks<ImageTask, ImageTaskResult>(async (task) => {
   const threads = (task.kind === 'transform' && task.threads) || 0;
   const width = behaviour === 'threads' ? threads : 1;
   const facts = { contentType: 'image/png', width, height: 1, timings };
-  return { reply: { kind: 'transformed', data: new Uint8Array(), ...facts }, bytes };
+  return { kind: 'transformed', data: new Uint8Array(bytes), ...facts };
 });

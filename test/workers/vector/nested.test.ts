@@ -21,7 +21,7 @@ async function isGreen(text: string): Promise<boolean> {
     limitPixels: 1_000_000,
   });
   if (!('pixels' in made)) throw new Error(made.message);
-  const middle = (4 * made.reply.width + 4) * 4;
+  const middle = (4 * made.width + 4) * 4;
   return [0, 255, 0, 255].every((value, channel) => made.pixels[middle + channel] === value);
 }
 

@@ -13,7 +13,7 @@ const svg = (root: string, content = FULL) =>
 async function drawn(input: Uint8Array, size: RequestedDrawingSize = { density: 96 }) {
   const made = await rasterizeSvg({ input, size, limitPixels: 50_000_000 });
   if (!('pixels' in made)) throw new Error(made.message);
-  const { width, height, naturalWidth, naturalHeight } = made.reply;
+  const { width, height, naturalWidth, naturalHeight } = made;
   let opaque = 0;
   for (let at = 3; at < made.pixels.length; at += 4) if (made.pixels[at] === 255) opaque += 1;
   return { size: [width, height], natural: [naturalWidth, naturalHeight], opaque: opaque / (width * height) };

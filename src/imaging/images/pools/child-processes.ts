@@ -3,24 +3,28 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import type { ChildProcessAnswer, ChildProcessTask, RasterInput } from '../../../../workers/protocol.ts';
-import { DATA_PIPE_INDEX, freeBytes, readBytesFromPipe } from '../../../../workers/transport/pipe.ts';
+import {
+  type ChildProcessAnswer,
+  DATA_PIPE_INDEX,
+  freeBytes,
+  joinMessage,
+  splitMessage,
+  totalOf,
+} from '../../../../workers/transport/bytes.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/process-state.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
 import { workerUnreachableError } from '../failures.ts';
 import type { FinishedTask, PoolWorkers } from './pool.ts';
 
-interface ChildProcessesOptions<Reply, Result> extends TaskProcessOptions {
+interface ChildProcessesOptions<Result> extends TaskProcessOptions {
   clock: Clock;
   /** Called when a process ends by itself. */
   onLost: (error: Error) => void;
   /** The result of a task that ended its own process, because the same task would do so again. */
   deathResult: Result;
-  /** Whether a process still works after its reply, so that it must be killed. Absent: none does. */
-  stillWorks?: (reply: Reply) => boolean;
-  /** Joins the reply of a process and its bytes. The bytes own their whole memory. */
-  resultOf: (reply: Reply, data: Uint8Array<ArrayBuffer>) => Result;
+  /** Whether a process still works after its answer, so that it must be killed. Absent: none does. */
+  stillWorks?: (result: Result) => boolean;
 }
 
 /**
@@ -37,27 +41,27 @@ const IDLE_MS = 60_000;
  * Child processes with a clean environment and bounded memory, for work that only a kill can stop. They are killed at
  * the deadline. Each runs one task at a time, and one is started when none is idle.
  */
-export class ChildProcesses<Task extends TaskFiles, Reply, Result> implements PoolWorkers<Task, Result> {
-  readonly #options: ChildProcessesOptions<Reply, Result>;
+export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
+  readonly #options: ChildProcessesOptions<Result>;
   /** Idle processes, each with the function that cancels its end. */
   readonly #idle = new Map<TaskProcess, () => void>();
 
-  constructor(options: ChildProcessesOptions<Reply, Result>) {
+  constructor(options: ChildProcessesOptions<Result>) {
     this.#options = options;
   }
 
   async run(task: Task, signal: AbortSignal, bytes: number): Promise<FinishedTask<Result>> {
-    const { clock, resultOf, stillWorks } = this.#options;
+    const { clock, stillWorks } = this.#options;
     const process = this.#take();
     const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
     try {
-      const { reply, data, cpuMs } = await process.ask<Task, Reply>(task);
-      const isLarge = bytes > LARGE_BYTES || data.length > LARGE_RESULT_BYTES;
-      if (isLarge || signal.aborted || stillWorks?.(reply)) await process.kill();
+      const { result, sizeBytes, cpuMs } = await process.ask<Task, Result>(task);
+      const isLarge = bytes > LARGE_BYTES || sizeBytes > LARGE_RESULT_BYTES;
+      if (isLarge || signal.aborted || stillWorks?.(result)) await process.kill();
       else this.#putBack(process);
-      return { busyMs: cpuMs, result: resultOf(reply, data) };
+      return { busyMs: cpuMs, result };
     } catch (error) {
       await process.kill();
       const knownMs = error instanceof ProcessDeathError ? error.cpuMs : null;
@@ -135,12 +139,6 @@ export interface TaskProcessOptions {
   processCpuMs?: ((pid: number) => number | null) | undefined;
 }
 
-/** The bytes of a task, which are sent apart from its other fields. */
-interface TaskFiles {
-  input: Uint8Array;
-  layers?: Readonly<Record<string, RasterInput>>;
-}
-
 interface ProcessEnd {
   code: number | null;
   killedBy: NodeJS.Signals | null;
@@ -192,21 +190,19 @@ class TaskProcess {
   }
 
   /**
-   * Sends a task and reads its answer, one at a time. The input and the second pictures are transferred, and freed once
-   * they are written.
-   * @throws ProcessDeath
+   * Sends a task and reads its answer, one at a time. The bytes of the task are freed once they are written.
+   * @throws ProcessDeathError
    */
-  async ask<Task extends TaskFiles, Reply>({ input, layers = {}, ...task }: Task) {
+  async ask<Task, Result>(task: Task): Promise<{ result: Result; sizeBytes: number; cpuMs: number }> {
     const { signal } = this.#died;
     this.#begunAtMs = this.#usedMs();
     try {
-      const message: ChildProcessTask<Task> = { task, sizeBytes: input.length, layers: sizesOf(layers) };
-      this.#child.send(message, (error) => error !== null && this.#child.kill('SIGKILL'));
-      for (const file of [input, ...Object.values(layers).map((layer) => layer.input)])
-        this.#pipe.write(file, (error) => (error ? undefined : freeBytes(file)));
-      const [answer] = (await once(this.#child, 'message', { signal })) as [ChildProcessAnswer<Reply>];
-      const { reply, sizeBytes, cpuMs } = answer;
-      return { reply, data: await readBytesFromPipe(this.#pipe, sizeBytes, signal), cpuMs };
+      const { sent, files } = splitMessage(task);
+      this.#child.send(sent, (error) => error !== null && this.#child.kill('SIGKILL'));
+      for (const file of files) this.#pipe.write(file, (error) => (error ? undefined : freeBytes(file)));
+      const [answer] = (await once(this.#child, 'message', { signal })) as [ChildProcessAnswer<Result>];
+      const result = await joinMessage(answer, this.#pipe, signal);
+      return { result, sizeBytes: totalOf(answer.sizes), cpuMs: answer.cpuMs };
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     }
@@ -223,14 +219,6 @@ class TaskProcess {
   #usedMs(): number | null {
     return this.#child.pid === undefined ? null : this.#processCpuMs(this.#child.pid);
   }
-}
-
-function sizesOf(layers: Readonly<Record<string, RasterInput>>): ChildProcessTask<unknown>['layers'] {
-  return Object.entries(layers).map(([id, { input, ...raster }]) => ({
-    id,
-    sizeBytes: input.length,
-    ...raster,
-  }));
 }
 
 /**

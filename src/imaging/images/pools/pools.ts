@@ -1,9 +1,4 @@
-import type {
-  BranchTaskResult,
-  ImagePass,
-  ImageTask,
-  ImageTaskResult,
-} from '../../../../workers/protocol.ts';
+import type { ImagePass, ImageTask, ImageTaskResult } from '../../../../workers/protocol.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import type { PoolMeter } from '../../../platform/metrics/work.ts';
@@ -293,12 +288,11 @@ export class ImagePools {
 
   #processPool(name: ImagePoolName, niceness: number): ImagePool {
     const { processFile: file = IMAGE_PROCESS, settings, clock, onLost, processCpuMs } = this.#options;
-    const processes = new ChildProcesses<ImageTask, ImageTaskResult, ImageTaskResult>({
+    const processes = new ChildProcesses<ImageTask, ImageTaskResult>({
       ...{ file, niceness, clock, onLost, processCpuMs },
       memoryMegabytes: settings.IMAGE_PROCESS_MEMORY_MEGABYTES,
       deathResult: { kind: 'failure', code: 'unsupported_format', message: PROCESS_DIED_MESSAGE },
-      stillWorks: (reply) => 'leavesWork' in reply,
-      resultOf: withBytes,
+      stillWorks: (result) => 'leavesWork' in result,
     });
     // An item of a job may take a minute there, for which no call can wait.
     return new WorkerPool({ ...this.#admissionOf(name), callsBesideJobs: name === 'heavy' }, processes);
@@ -330,27 +324,6 @@ export class ImagePools {
     this.#sizes = this.#sizesNow();
     for (const name of POOL_NAMES) this.#pools[name].resize(this.#sizes[name]);
   }
-}
-
-/** The answer of a child process with the bytes that it sent separately. */
-function withBytes(reply: ImageTaskResult, data: Uint8Array<ArrayBuffer>): ImageTaskResult {
-  if (reply.kind === 'branched') return withFiles(reply, data);
-  return reply.kind === 'transformed' ? { ...reply, data } : reply;
-}
-
-function withFiles(
-  { outputs, sizes = [], ...reply }: BranchTaskResult,
-  bytes: Uint8Array<ArrayBuffer>,
-): BranchTaskResult {
-  const left = sizes.values();
-  let end = 0;
-  const filled = outputs.map((output) => {
-    if (output.kind === 'failure') return output;
-    const start = end;
-    end += left.next().value ?? 0;
-    return { ...output, data: bytes.subarray(start, end) };
-  });
-  return { ...reply, outputs: filled };
 }
 
 const POOL_NAMES: readonly ImagePoolName[] = ['quick', 'slow', 'heavy', 'batch'];
