@@ -1,6 +1,5 @@
 import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { newId } from '../../../src/platform/ids/ids.ts';
-import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import { documentsOverChannel } from '../../../src/platform/stores/documents/remote.ts';
 import { channelToPrimary } from '../../../src/platform/stores/embedded/channel.ts';
 import { RunAllowance } from '../../../src/product/billing/allowance.ts';
@@ -20,8 +19,11 @@ export type Report = { ready: true } | { paid: number; refused: number };
 
 const { MONEY_STORE_URL, MONEY_DIES_AT, MONEY_DIES } = process.env;
 const now = () => new Date();
+// The driver is loaded only where it is needed: it takes longer than all else.
 const documents = MONEY_STORE_URL
-  ? await connectMongoDocuments(MONEY_STORE_URL)
+  ? await import('../../../src/platform/stores/documents/mongodb.ts').then(({ connectMongoDocuments }) =>
+      connectMongoDocuments(MONEY_STORE_URL),
+    )
   : documentsOverChannel(channelToPrimary());
 const store =
   MONEY_DIES_AT === undefined

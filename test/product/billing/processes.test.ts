@@ -11,7 +11,7 @@ import { onEachStore } from './stores.ts';
 
 const PROCESSES = 4;
 /** More of them by hand: MONEY_ROUNDS=100. */
-const ROUNDS = Number(process.env.MONEY_ROUNDS ?? 12);
+const ROUNDS = Number(process.env.MONEY_ROUNDS ?? 6);
 const CALLS = 200;
 const COVERED = 3;
 

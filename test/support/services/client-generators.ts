@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
+import { TSC_PATH } from '../../../src/client/pack.ts';
 import { npmInstalled } from './npm.ts';
 import { pipInstalled } from './pip.ts';
 
@@ -45,8 +46,8 @@ export const SILENT: Outcome = { code: 0, stdout: '', stderr: '' };
 
 /** A folder with a generated client, where programs of it are compiled and run. It goes when the test ends. */
 export interface ClientProject {
-  /** Compiles `source`, as `name`.ts, into built/`name`.js. */
-  compile(name: string, source: string): Promise<Outcome>;
+  /** Compiles sources by name, each as `name`.ts, into built/`name`.js, also where there are errors. */
+  compile(sources: Readonly<Record<string, string>>): Promise<Outcome>;
   /** Runs what `compile` made. */
   start(name: string, args: readonly string[]): Promise<Outcome>;
 }
@@ -127,12 +128,12 @@ async function projectOf(t: Test, packages: string, document: object) {
   const select = (files: string[]) =>
     writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files }));
   await select([]);
-  const compiler = join(packages, 'typescript/bin/tsc');
   const project: ClientProject = {
-    async compile(name, source) {
-      await writeFile(join(folder, `${name}.ts`), source);
-      await select([`${name}.ts`]);
-      return outcomeOf([compiler, '-p', '.'], folder);
+    async compile(sources) {
+      for (const [name, source] of Object.entries(sources))
+        await writeFile(join(folder, `${name}.ts`), source);
+      await select(Object.keys(sources).map((name) => `${name}.ts`));
+      return outcomeOf([TSC_PATH, '-p', '.'], folder);
     },
     start: (name, args) => outcomeOf([join(folder, `built/${name}.js`), ...args], folder),
   };

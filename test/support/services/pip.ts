@@ -30,9 +30,10 @@ export async function pipInstalled(
   if (python === null) return missing('Python runs it, and is not there.');
   const folder = await cached(`${name}-${version}`, async (building) => {
     console.error(`Installing ${name}, once.`);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--no-cache-dir', '--disable-pip-version-check'];
-    const target = ['--target', building, `${name}==${version}`];
-    await run(python, [...pip, ...target], { timeout: INSTALL_TIMEOUT_MS });
+    // Python compiles what a program imports, at its first run; pip would compile all.
+    const options = ['--quiet', '--no-compile', '--no-cache-dir', '--disable-pip-version-check'];
+    const args = ['-m', 'pip', 'install', ...options, '--target', building, `${name}==${version}`];
+    await run(python, args, { timeout: INSTALL_TIMEOUT_MS });
   }).catch((error) => missing(String(error)));
   return folder === null ? null : { python, folder, env: { ...process.env, PYTHONPATH: folder } };
 }
