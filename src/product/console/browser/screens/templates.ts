@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<TemplateSummary>[] = [
     title: 'Size',
     of: ({ width, height }) => `${width} × ${height}`,
     isNumber: true,
-    width: '10.5em',
+    width: 'min(10.5em, 24vw)',
   },
   {
     name: 'variables',
