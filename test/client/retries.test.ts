@@ -41,6 +41,12 @@ t.test('what cannot pass is not repeated', async (t) => {
   const narrow = standIn([refused(500, slow)]);
   await t.rejects(narrow.client.jobs.list().first(), { code: 'internal_error' });
   t.equal(narrow.got.length, 1, 'a query that takes too long takes too long again');
+
+  const details = { reason: 'deadline_exceeded', instead: [{ parameters: { maxFps: 4 } }] };
+  const late = { code: 'provider_unavailable', retryable: true, details };
+  const long = standIn([refused(503, late, { 'retry-after': '60' })]);
+  await t.rejects(long.client.ops.list(), { details });
+  t.equal(long.got.length, 1, 'and so does work that has to be asked for in another way');
 });
 
 t.test('retries end: by their number, or where the service asks for a longer wait', async (t) => {
