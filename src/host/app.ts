@@ -16,7 +16,7 @@ import { installIdempotency } from '../platform/http/hooks/idempotency.ts';
 import { installRequestMetrics, installTracing } from '../platform/http/hooks/telemetry.ts';
 import { countOpenPathCalls, healthRoutes, homeRoutes } from '../platform/http/open-paths.ts';
 import { installOpenApi } from '../platform/http/openapi/install.ts';
-import { createHttpServer, serverAddress } from '../platform/http/server.ts';
+import { createHttpServer, serverUrl } from '../platform/http/server.ts';
 import { type LoadSnapshot, takeLoadSnapshot } from '../platform/metrics/load.ts';
 import { createMeters, type ProcessMeters, registerClockSkewGauge } from '../platform/metrics/meters.ts';
 import { meterStores } from '../platform/metrics/stores.ts';
@@ -161,7 +161,7 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
       ...{ ...settings.jobs, ...settings.webhooks },
     }),
     server,
-    publicUrl: () => settings.http.PUBLIC_URL || serverAddress(server, settings.http.HOST),
+    publicUrl: () => settings.http.PUBLIC_URL || serverUrl(server, settings.http.HOST),
     draining: new AbortController(),
     checkFreeSpace: createFreeSpaceCheck(settings.stores, stores),
   };

@@ -40,7 +40,7 @@ export interface CodesResult {
  */
 export type SchemaTask = { kind: 'start' } | { kind: 'check'; schema: string; value?: string };
 
-export interface SchemaResult {
+export interface SchemaCheckResult {
   /** Reason why the schema cannot be used, as the end of the sentence "The schema …". */
   problem?: string;
   /** How the value breaks the schema, such as "/tags must be array". */

@@ -2,7 +2,7 @@ import type { Options, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
-import type { SchemaResult, SchemaTask } from './protocol.ts';
+import type { SchemaCheckResult, SchemaTask } from './protocol.ts';
 
 /**
  * This thread checks answers against schemas. Schemas and answers are untrusted, so the thread is terminated if a task
@@ -32,7 +32,7 @@ type Compiled = { validate: ValidateFunction } | { problem: string };
 const compiledSchemas = new LRUCache<string, Compiled>({ max: 100 });
 
 /** Compiles a schema, and validates a value against it, if given. */
-export default function run(task: SchemaTask): SchemaResult {
+export default function run(task: SchemaTask): SchemaCheckResult {
   if (task.kind === 'start') return {};
   const compiled = compiledSchemas.get(task.schema) ?? compile(task.schema);
   compiledSchemas.set(task.schema, compiled);

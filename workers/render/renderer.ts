@@ -136,7 +136,7 @@ function written(png: Buffer, encode: PageEncodeOptions): Sharp {
 interface DrawingLimits {
   /** Aborts with an AbandonedError or a MemoryError. */
   signal: AbortSignal;
-  /** Ends the drawing that begins now when its browser holds too much memory. */
+  /** Watches the memory of the browser, and ends the drawing if the browser holds too much. */
   watchMemory(keeper: BrowserKeeper): void;
   /** Stops the timers. */
   forget(): void;

@@ -9,7 +9,6 @@ import type { OperatorAccess } from './access.ts';
 import type { DoctorExamination } from './examination.ts';
 import type { BenchReports } from './reports.ts';
 import {
-  BenchReport,
   BenchRunParams,
   BenchRuns,
   BenchRunsQuery,
@@ -18,6 +17,7 @@ import {
   DrainBody,
   LogLevelBody,
   OperatorCommandResult,
+  OperatorReport,
   OperatorSessionBody,
   OperatorState,
   OperatorStateQuery,
@@ -219,7 +219,7 @@ function readRun(app: FastifyInstance, { reports }: OperatorRoutesOptions): void
         description: 'The report as bench or tune wrote it, without an envelope.',
         security,
         params: BenchRunParams,
-        response: { 200: BenchReport },
+        response: { 200: OperatorReport },
       },
     },
     async ({ params }, reply) => {

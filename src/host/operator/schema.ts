@@ -234,7 +234,7 @@ export const BenchRuns = Type.Object(
   { title: 'OperatorRuns' },
 );
 
-export const BenchReport = Type.Object(
+export const OperatorReport = Type.Object(
   {},
   { title: 'OperatorReport', additionalProperties: true, description: 'Its fields depend on its kind.' },
 );

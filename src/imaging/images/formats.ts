@@ -67,7 +67,7 @@ export class FormatRuns {
     return this.#groups.flatMap(({ runs }) => runs);
   }
 
-  /** The result of each pass, chosen among the results of its formats. */
+  /** For each pass, the smallest file among the formats that it may have, or the error if there is no file. */
   smallest(outputs: readonly PassOutcome[]): PassOutcome[] {
     let end = 0;
     return this.#groups.map(({ pass, runs }) => {

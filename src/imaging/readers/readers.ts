@@ -30,7 +30,7 @@ interface ReadCall extends ImageCall {
 
 export interface ReadingResult extends WithQueueTime {
   output: TextReading | CodesReading;
-  /** Milliseconds in the image worker and in the reader. */
+  /** `processMs` is the sum of the time in the image worker and in the reader, without waiting. */
   timings: { processMs: number };
 }
 

@@ -86,7 +86,7 @@ function installSerialization(server: FastifyInstance): void {
 }
 
 /** The actual address of the server, used if no public address is configured. */
-export function serverAddress(server: FastifyInstance, host: string): string {
+export function serverUrl(server: FastifyInstance, host: string): string {
   const address = server.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { SchemaResult, SchemaTask } from '../../../workers/models/protocol.ts';
+import type { SchemaCheckResult, SchemaTask } from '../../../workers/models/protocol.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
 import { OnDemandThread } from '../../platform/concurrency/thread.ts';
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
@@ -144,7 +144,7 @@ interface SchemaToCheck {
  * accounts take turns.
  */
 export class AnswerSchemaChecker {
-  readonly #thread = new OnDemandThread<SchemaTask, SchemaResult>(THREAD, THREAD_HEAP_MEGABYTES);
+  readonly #thread = new OnDemandThread<SchemaTask, SchemaCheckResult>(THREAD, THREAD_HEAP_MEGABYTES);
   /** The problem of each schema; '' for none. */
   readonly #known = new LRUCache<string, string>({ max: MAX_KNOWN_SCHEMAS });
   /** The queue for the thread. Accounts take turns in it. */
@@ -184,7 +184,7 @@ export class AnswerSchemaChecker {
   }
 
   /** Runs a task in the thread. Undefined when it reached its limit of time or memory. */
-  async #inThread(accountId: string, task: SchemaTask): Promise<SchemaResult | undefined> {
+  async #inThread(accountId: string, task: SchemaTask): Promise<SchemaCheckResult | undefined> {
     await this.#queue.takeTurn(accountId);
     try {
       // The thread is started first, because the time limit of a task counts from when its thread runs.
@@ -200,7 +200,7 @@ export class AnswerSchemaChecker {
   }
 
   /** Caches a result. The result of a schema that took too long is cached for a limited time. */
-  #remember(name: string, result: SchemaResult | undefined, work: 'compile' | 'check'): string {
+  #remember(name: string, result: SchemaCheckResult | undefined, work: 'compile' | 'check'): string {
     const problem = result === undefined ? `takes too long to ${work}: simplify it` : (result.problem ?? '');
     this.#known.set(name, problem, result === undefined ? { ttl: REMEMBERED_MS } : {});
     return problem;

@@ -7,8 +7,8 @@ import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { parseBoundedJson } from './answers.ts';
 import {
-  faultOfProviderRefusal,
   ProviderError,
+  providerErrorFromRefusal,
   providerMisconfiguredFault,
   redactSecrets,
   unavailableFault,
@@ -180,7 +180,7 @@ async function readRefusal(
   signal.throwIfAborted();
   const { message, kind } = parseRefusal(text);
   const retryAfterMs = parseRetryAfterMs(headers['retry-after'] ?? null, Date.now());
-  return faultOfProviderRefusal({ status, kind, message: redactSecrets(message, secrets), retryAfterMs });
+  return providerErrorFromRefusal({ status, kind, message: redactSecrets(message, secrets), retryAfterMs });
 }
 
 /**

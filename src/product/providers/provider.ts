@@ -112,7 +112,7 @@ const TEMPORARY_STATUSES = [408, 409, 425, 429];
  * Classifies an error response: caused by the item's input, temporarily by the provider, or by this service's
  * configuration.
  */
-export function faultOfProviderRefusal({
+export function providerErrorFromRefusal({
   status,
   kind,
   message,

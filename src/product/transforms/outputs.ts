@@ -13,7 +13,7 @@ import { addWarnings, type CallWarning, warningsText } from '../../platform/http
 import { randomText } from '../../platform/ids/ids.ts';
 import type { RequestedStep } from '../catalogue/plan/step.ts';
 import { formatOfContentType } from './metered-call.ts';
-import { type ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
+import { type ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
 import { type RequestedOutput, RequestedOutputs } from './transform-schema.ts';
 
 /** Several results of one image, as sent: the steps that run first for all of them, and the work of each. */
@@ -118,7 +118,7 @@ export async function sendOutputLinks(
       continue;
     }
     const { picture, warnings } = output;
-    const link = resultLinkData(await results.store(picture), picture);
+    const link = resultLinkBody(await results.store(picture), picture);
     linked.push({ name, ...link, ...(warnings.length > 0 && { warnings: warningsText(warnings) }) });
   }
   return successEnvelope('Outputs made.', { outputs: linked });

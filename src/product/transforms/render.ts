@@ -17,7 +17,7 @@ import { DRY_RUN_MESSAGE, ImageEstimate } from './estimates.ts';
 import type { FontRoutesOptions } from './fonts.ts';
 import { beginSyncCall, type MeteredCallOptions, runCountedWork, sendPicture } from './metered-call.ts';
 import { findPageAssets, readPageAssets, withAssetScheme } from './page-assets.ts';
-import { ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
+import { ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
 
 export interface RenderRoutesOptions
   extends Pick<MeteredCallOptions, 'gate' | 'imageWorkers' | 'assets' | 'allowance' | 'meters' | 'timeoutMs'>,
@@ -139,7 +139,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       addWarnings(reply, [...(await findWarnings()), ...(await options.fonts.findWarnings(picture.text))]);
       underWay.ran('render_template', { ...picture, bytesOut: picture.data.length });
       if (picture.link !== null)
-        return successEnvelope('Picture drawn.', resultLinkData(picture.link, picture));
+        return successEnvelope('Picture drawn.', resultLinkBody(picture.link, picture));
       return sendPicture(reply, picture);
     },
   );

@@ -32,7 +32,7 @@ export type ResultLink = Static<typeof ResultLink>;
  * The response data for a stored result.
  * @param url its signed link.
  */
-export function resultLinkData(
+export function resultLinkBody(
   url: string,
   {
     data,

@@ -43,7 +43,7 @@ import {
   sendOutputs,
   ZIP_TYPE,
 } from './outputs.ts';
-import { ResultLink, resultLinkData, type TemporaryResults } from './results.ts';
+import { ResultLink, resultLinkBody, type TemporaryResults } from './results.ts';
 import {
   type CompiledOutput,
   type CompiledTransformCall,
@@ -173,7 +173,7 @@ class TransformCalls {
     addWarnings(reply, [...callWarningsOf(warnings), ...(await findPassWarnings(this.#options, pass, done))]);
     sendFindings(reply, done);
     reply.header('x-service-format', formatOfContentType(done));
-    if (done.link !== null) return successEnvelope('Image transformed.', resultLinkData(done.link, done));
+    if (done.link !== null) return successEnvelope('Image transformed.', resultLinkBody(done.link, done));
     return sendPicture(reply, done);
   }
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { completeBaseUrl, parseRetryAfterMs } from '../../../src/product/providers/exchange.ts';
 import { nextAttemptDelayMs } from '../../../src/product/providers/open.ts';
-import { faultOfProviderRefusal, redactSecrets } from '../../../src/product/providers/provider.ts';
+import { providerErrorFromRefusal, redactSecrets } from '../../../src/product/providers/provider.ts';
 import { createIsOffered } from '../../../src/product/providers/registry.ts';
 
 t.test(
@@ -58,7 +58,11 @@ t.test('a status and the kind of its error say whose fault it is', (t) => {
     [529, '', 'unavailable'],
   ];
   for (const [status, kind, verdict] of rows)
-    t.equal(faultOfProviderRefusal({ status, kind, message: 'x' }).errorClass, verdict, `${status} ${kind}`);
+    t.equal(
+      providerErrorFromRefusal({ status, kind, message: 'x' }).errorClass,
+      verdict,
+      `${status} ${kind}`,
+    );
   t.end();
 });
 

@@ -39,7 +39,7 @@ const MAX_JPEG_SEGMENT_BYTES = 65_000;
  */
 const REPORTED_GROUPS = ['file', 'jfif', 'png', 'riff', 'gif', 'exif', 'gps', 'iptc', 'xmp', 'icc'] as const;
 
-/** Tags that are text although their type is bytes. The reader's description is that text. */
+/** Tags that are text although their type is bytes. ExifReader returns that text as their `description`. */
 const TEXT_IN_BYTES: ReadonlySet<string> = new Set([
   'ExifVersion',
   'FlashpixVersion',

@@ -78,7 +78,8 @@ export async function tryNextSetting(row: SettingSequence): Promise<boolean> {
 }
 
 /**
- * The setting between two others whose expected value is nearest to the aim.
+ * The untried setting between `low` and `high` whose expected value is nearest to the aim. The aim lies on the safe
+ * side of the target.
  * @param distance of the aim from the target, as a multiple of the tolerance.
  */
 function guess(

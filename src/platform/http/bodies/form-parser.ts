@@ -34,7 +34,7 @@ const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
  * Makes the parser read the full name of a file: `filename*` (RFC 8187) wins over `filename` in either order, and
  * encoded words (RFC 2047), which .NET sends, are decoded. The parser alone would take the first or the last name.
  */
-export function readFullFileNames(parser: BusboyInstance): void {
+export function keepFullFileNames(parser: BusboyInstance): void {
   partParserOf(parser).on('part', (part) => {
     part.prependListener('header', (headers) => {
       const [disposition] = headers['content-disposition'] ?? [];

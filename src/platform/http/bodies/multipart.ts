@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, invalidParamError } from '../errors/errors.ts';
-import { readFullFileNames, stopParsing } from './form-parser.ts';
+import { keepFullFileNames, stopParsing } from './form-parser.ts';
 import { LARGE_JSON_BODY_BYTES } from './json.ts';
 import { announcedBytes, bodyTooLargeError, discardBody, limitBody } from './streamed-body.ts';
 
@@ -250,7 +250,7 @@ function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: n
         parts: files + MAX_FIELDS,
       },
     });
-    readFullFileNames(parser);
+    keepFullFileNames(parser);
     return parser;
   } catch {
     throw malformed();

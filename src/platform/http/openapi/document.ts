@@ -161,8 +161,8 @@ export function operationsOf({
 }
 
 /**
- * Replaces schemas that have a title by references to components of that name, and merges `documented` into each
- * schema: constraints that only code checks.
+ * Replaces schemas that have a title by references to components of that name. Merges the field `documented` of each
+ * schema into it: it holds the constraints that the code checks instead of the schema.
  */
 function hoisted(value: unknown, schemas: DocumentNode): unknown {
   if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));

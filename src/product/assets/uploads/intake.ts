@@ -141,7 +141,7 @@ async function openParts(request: FastifyRequest, body: Readable): Promise<Incom
   };
 }
 
-export interface DescribedImage {
+export interface ExaminedImage {
   image: ImageObject;
   metadata: ImageTags;
 }
@@ -191,7 +191,7 @@ export class UploadIntake {
     key: string,
     client: AbortSignal,
     palette?: number,
-  ): Promise<DescribedImage> => {
+  ): Promise<ExaminedImage> => {
     using ends = new DisposableStack();
     const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
     const deadline = new CallDeadline({ deadlineMs, client, clock: systemClock, late: tooManyUploadsError });

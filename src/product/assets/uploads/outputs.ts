@@ -14,7 +14,7 @@ import {
 import type { AssetCollections } from '../collections.ts';
 import type { AssetRemoval } from '../removal.ts';
 import type { AssetsStore } from '../store.ts';
-import type { DescribedImage } from './intake.ts';
+import type { ExaminedImage } from './intake.ts';
 
 interface OutputsOptions {
   store: AssetsStore;
@@ -59,7 +59,7 @@ export class JobOutputs {
     labels: OutputLabels,
     bytes: Uint8Array<ArrayBuffer>,
     signal: AbortSignal,
-    known?: DescribedImage,
+    known?: ExaminedImage,
     repeated: (step: () => Promise<void>) => Promise<void> = (step) => step(),
   ): Promise<AssetDocument> => {
     const { accountId, ...label } = labels;
@@ -110,7 +110,7 @@ export class JobOutputs {
     return assets.length;
   }
 
-  #describe(accountId: string, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<DescribedImage> {
+  #describe(accountId: string, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<ExaminedImage> {
     const deadlineMs = Date.now() + DESCRIBE_TIMEOUT_MS;
     return this.#options.imageWorkers.describe({
       bytes: bytes.slice(),

@@ -26,7 +26,7 @@ import type { AssetQuota } from '../quota.ts';
 import type { AssetRemoval } from '../removal.ts';
 import { assetNameOrNull } from '../rules.ts';
 import type { AssetsStore } from '../store.ts';
-import type { DescribedImage, IncomingImage, UploadIntake } from './intake.ts';
+import type { ExaminedImage, IncomingImage, UploadIntake } from './intake.ts';
 
 interface UploadsOptions {
   store: AssetsStore;
@@ -288,6 +288,6 @@ export function uploadUrlExpiry({ createdAt }: AssetDocument): Date {
   return new Date(Date.parse(createdAt) + UPLOAD_URL_LIFE_MS);
 }
 
-function contentOf(sums: ContentChecksums, { image, metadata }: DescribedImage): AssetContentFields {
+function contentOf(sums: ContentChecksums, { image, metadata }: ExaminedImage): AssetContentFields {
   return { ...sums, ...descriptionFieldsOf(image, metadata) };
 }

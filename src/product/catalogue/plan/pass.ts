@@ -146,7 +146,7 @@ function formatsOf(encode: EncodeOptions): string[] {
 /** The settings that a pass has once. */
 const SINGLE = ['frame', ...FRAME_SELECTORS, 'density', 'metadata'] as const;
 
-/** The conflict of two steps that give different values to a setting of which the pass has one. */
+/** Refuses a step that gives another value to a setting of which the pass has only one. */
 function refuseSecondValue(steps: readonly DeterministicStep[]): void {
   const seen = new Map<string, unknown>();
   for (const step of steps) {
@@ -170,8 +170,8 @@ function frameNumber(frame: unknown): unknown {
 }
 
 /**
- * The conflict of asking for frames twice. A single frame and a choice of several exclude each other, and a range must
- * begin with its first frame.
+ * Refuses steps that choose frames in two ways, since a single frame and a choice of several exclude each other, and
+ * ranges that end before they begin.
  */
 function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
   const frame = steps.map(({ fragment }) => fragment.decode.frame).find((one) => one !== undefined);
@@ -190,7 +190,7 @@ function refuseFramesTwice(steps: readonly DeterministicStep[]): void {
   }
 }
 
-/** The conflict of several frames with a format that is not animated, or with a step that handles only one frame. */
+/** Refuses several frames for a format that is not animated, or with a step that handles only one frame. */
 function refuseFramesLost(
   steps: readonly DeterministicStep[],
   decode: DecodeOptions,
@@ -222,8 +222,8 @@ function severalBy(decode: DecodeOptions): 'frame' | (typeof FRAME_SELECTORS)[nu
 }
 
 /**
- * The conflict of lossless with a lossy format. Settings of another format have been removed before; the others were
- * sent without a format.
+ * Refuses lossless for a lossy format. Settings of another format have been removed before; the others were sent
+ * without a format.
  */
 function refuseLosslessInLossy(steps: readonly DeterministicStep[], encode: EncodeOptions): void {
   const [lossy] = encodeOptionsPerFormat(encode).flatMap((one) => lossyReason(one) ?? []);

@@ -17,7 +17,7 @@ export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNod
 ) => VNode;
 
 /** A value that several components draw. */
-export class Shared<T> {
+export class SharedState<T> {
   #value: T;
   readonly #listeners = new Set<(value: T) => void>();
 

@@ -1,4 +1,4 @@
-import { Shared, useCallback } from './html.ts';
+import { SharedState, useCallback } from './html.ts';
 
 /** The address of the present screen. */
 export interface ScreenAddress {
@@ -6,7 +6,7 @@ export interface ScreenAddress {
   query: URLSearchParams;
 }
 
-const place = new Shared(current());
+const place = new SharedState(current());
 
 /**
  * Goes to an address of the console.

@@ -2,7 +2,7 @@ import { readNamedCall } from '../../../client/calls.ts';
 import { ConnectionError } from '../../../client/errors.ts';
 import type { Account } from '../../../client/schema.ts';
 import { Transport } from '../../../client/transport.ts';
-import { Shared } from './html.ts';
+import { SharedState } from './html.ts';
 
 /** Who calls. */
 export type Session =
@@ -15,15 +15,15 @@ export type Session =
 /** A message to the other tabs of the console. */
 type TabMessage = 'signed in' | 'signed out';
 
-const session = new Shared<Session>({ kind: 'unknown' });
+const session = new SharedState<Session>({ kind: 'unknown' });
 /** Whether the last call did not arrive. */
-export const offlineState = new Shared(false);
+export const offlineState = new SharedState(false);
 /** Whether this browser has an operator's session. */
-export const operatorSessionState = new Shared<'unknown' | 'none' | 'open'>('unknown');
+export const operatorSessionState = new SharedState<'unknown' | 'none' | 'open'>('unknown');
 /** The name of the mark that this browser keeps of an operator's session. */
 export const WAS_OPERATOR = 'darkroom-operator';
 /** How many calls are under way. */
-export const callsInFlight = new Shared(0);
+export const callsInFlight = new SharedState(0);
 /** The pasted API key. It is kept only here, and is lost with the page. */
 let pastedKey: string | undefined;
 const otherTabs = new BroadcastChannel('darkroom-console');

@@ -6,7 +6,7 @@ import { isStoreOutage, retryThroughOutages } from '../../../platform/stores/out
 import { distinctValues } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../../platform/values/units.ts';
-import type { DescribedImage } from '../../assets/uploads/intake.ts';
+import type { ExaminedImage } from '../../assets/uploads/intake.ts';
 import type { ModelSegment, PassSegment, PlanSegment } from '../../catalogue/plan/plan.ts';
 import type { JobsContext } from '../context.ts';
 import { type JobDefinition, sandboxWarningsOf } from '../definitions.ts';
@@ -28,7 +28,7 @@ interface ImageResult {
   bytes: Uint8Array<ArrayBuffer>;
   contentType: string;
   /** The facts of the bytes, if they are known already. */
-  facts?: DescribedImage;
+  facts?: ExaminedImage;
   achieved?: Record<string, number>;
 }
 

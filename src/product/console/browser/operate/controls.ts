@@ -1,4 +1,4 @@
-import { html, Shared, useEffect, useRef, useState, type View } from '../html.ts';
+import { html, SharedState, useEffect, useRef, useState, type View } from '../html.ts';
 import { callOperator } from '../operator.ts';
 import { Button, errorAt, Field, submits, takesText } from '../parts/controls.ts';
 import { confirmed, toast } from '../parts/overlays.ts';
@@ -8,7 +8,7 @@ import { Status, Time } from '../parts/values.ts';
 import type { Finding, Findings, Host, Process } from './state.ts';
 
 /** The setting that a verdict or a finding proposes to change. The form takes it over. */
-export const proposed = new Shared<{ setting: string; value?: number } | null>(null);
+export const proposed = new SharedState<{ setting: string; value?: number } | null>(null);
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const TIMES: readonly [value: string, label: string][] = [

@@ -1,4 +1,4 @@
-import { html, Shared, useEffect, useRef, type View } from '../html.ts';
+import { html, SharedState, useEffect, useRef, type View } from '../html.ts';
 import { Button } from './controls.ts';
 import type { Tone } from './values.ts';
 
@@ -39,7 +39,7 @@ interface DialogQuestion {
   isDangerous?: boolean;
 }
 
-const asked = new Shared<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
+const asked = new SharedState<(DialogQuestion & { answer: (isAgreed: boolean) => void }) | null>(null);
 
 /** Asks the reader, and resolves with whether they agree. */
 export function confirmed(question: DialogQuestion): Promise<boolean> {
@@ -81,7 +81,7 @@ const SHOWN_MS = 5_000;
 /** How long a message with an undo button stays. The reader needs time to read it. */
 const UNDO_MS = 12_000;
 
-const shown = new Shared<readonly Toast[]>([]);
+const shown = new SharedState<readonly Toast[]>([]);
 let lastId = 0;
 
 /**
@@ -123,7 +123,7 @@ interface KeyBinding {
   act: () => void;
 }
 
-const isHelpOpen = new Shared(false);
+const isHelpOpen = new SharedState(false);
 /** The keys of the screen that is shown. */
 const ofScreen = new Set<KeyBinding>();
 

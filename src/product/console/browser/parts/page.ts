@@ -59,10 +59,10 @@ export function Section({ title, actions, children }: { title: string; actions?:
   </section>`;
 }
 
-export type Fact = readonly [name: string, value: View];
+export type LabelledValue = readonly [name: string, value: View];
 
 /** Names with their values. Names without a value are left out. */
-export function Facts({ of }: { of: readonly Fact[] }) {
+export function LabelledValues({ of }: { of: readonly LabelledValue[] }) {
   const shown = of.filter(
     ([, value]) => value !== undefined && value !== null && value !== '' && value !== false,
   );

@@ -31,7 +31,7 @@ export function timeText(at: string | number | Date): string {
 }
 
 /** The age of an instant, such as `3 minutes ago`. */
-export function sinceText(at: string | number | Date, now = Date.now()): string {
+export function relativeTimeText(at: string | number | Date, now = Date.now()): string {
   const ms = new Date(at).getTime() - now;
   const [unit, size] = SINCE_UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
   return formatSince().format(Math.round(ms / size), unit);
@@ -59,7 +59,7 @@ export function msText(value: number): string {
 export function Time({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return nothing();
   const iso = new Date(at).toISOString();
-  const utc = `${iso.slice(0, 19).replace('T', ' ')} UTC, ${sinceText(at)}`;
+  const utc = `${iso.slice(0, 19).replace('T', ' ')} UTC, ${relativeTimeText(at)}`;
   return html`<time dateTime=${iso} title=${utc}>${timeText(at)}</time>`;
 }
 

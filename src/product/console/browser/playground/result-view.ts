@@ -2,7 +2,7 @@ import type { Difference, OpDefinition } from '../../../../client/schema.ts';
 import { api } from '../api.ts';
 import { html, useRef, useState, type View } from '../html.ts';
 import { Button, Tabs, takesText } from '../parts/controls.ts';
-import { ErrorBox, type Fact, Facts } from '../parts/page.ts';
+import { ErrorBox, type LabelledValue, LabelledValues } from '../parts/page.ts';
 import { useObjectUrl } from '../parts/pictures.ts';
 import { useAction } from '../parts/reading.ts';
 import { bytesText, Code, Copy, Id, msText, TimingBar } from '../parts/values.ts';
@@ -24,7 +24,7 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
   const { pictures, failures, json, isSample, jobId, tookMs } = outcome;
   const picture = pictures.find(({ name }) => name === chosen) ?? pictures[0];
   const before = needsPicture(work, definition) ? source : undefined;
-  const ofRun: readonly Fact[] = [
+  const ofRun: readonly LabelledValue[] = [
     ['From call to result', msText(tookMs)],
     ['Price', html`<${Price} work=${work} definition=${definition} />`],
     ['Job', jobId && html`<${Id} id=${jobId} to=${`/console/jobs/${jobId}`} />`],
@@ -43,7 +43,7 @@ export function ResultView({ outcome, source, definition, work }: ResultViewProp
     }
     ${
       picture === undefined
-        ? html`<${Facts} of=${ofRun} />`
+        ? html`<${LabelledValues} of=${ofRun} />`
         : html`<${PictureView} key=${picture.name} picture=${picture} before=${before} ofRun=${ofRun} />`
     }
     ${json !== undefined && html`<${Code} samples=${[{ label: 'Answer', code: JSON.stringify(json, null, 2) }]} />`}
@@ -54,7 +54,7 @@ interface PictureViewProps {
   picture: ResultPicture;
   before: SourcePicture | undefined;
   /** What is known of the run that made it. */
-  ofRun: readonly Fact[];
+  ofRun: readonly LabelledValue[];
 }
 
 function PictureView({ picture, before, ofRun }: PictureViewProps) {
@@ -73,7 +73,7 @@ function PictureView({ picture, before, ofRun }: PictureViewProps) {
       after=${picture}
       facts=${html`${bytes()}, ${size}`}
     />
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Bytes', bytes()],
         ['Size', size],
@@ -137,7 +137,7 @@ function Likeness({ before, after }: { before: SourcePicture | undefined; after:
 interface PictureComparisonProps {
   before?: { blob: Blob; width: number; height: number } | undefined;
   after: ResultPicture;
-  /** Facts that are shown with the picture, even on a small screen. */
+  /** Values that are shown with the picture, even on a small screen. */
   facts: View;
 }
 

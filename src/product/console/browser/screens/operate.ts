@@ -12,7 +12,7 @@ import {
 import { callOperator, endOperatorSession, OperatorOnly } from '../operator.ts';
 import { Button, Tabs } from '../parts/controls.ts';
 import { confirmed } from '../parts/overlays.ts';
-import { ErrorBox, Facts, Page, Section, UnreadPage } from '../parts/page.ts';
+import { ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../parts/page.ts';
 import { useAction, usePoll } from '../parts/reading.ts';
 import { bytesText, Timeline } from '../parts/values.ts';
 import { useQuery } from '../router.ts';
@@ -135,7 +135,7 @@ function OneHost({ host, onDone }: { host: Host; onDone: () => void }) {
   const free = history.series.freeBytes?.at(-1);
   const marks = history.marks.toReversed().slice(0, isOpen ? undefined : MAX_LISTED_MARKS);
   return html`
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Host', host.hostId],
         ['Cores', host.cores],

@@ -4,7 +4,7 @@ import { h, html, useState } from '../html.ts';
 import { Button, takesText } from '../parts/controls.ts';
 import { Filters, savedListFilters } from '../parts/lists.ts';
 import { confirmed, toast } from '../parts/overlays.ts';
-import { Empty, ErrorBox, Facts, Page, Section, UnreadPage } from '../parts/page.ts';
+import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import { Copy, Id, Status, Time } from '../parts/values.ts';
@@ -138,7 +138,7 @@ function PresetView({ preset, onSaved }: { preset: PresetData; onSaved: () => vo
   `;
   return html`<${Page} title=${name} lead=${description} above=${ABOVE} actions=${actions}>
     <${ErrorBox} error=${error} />
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Slug', html`<${Copy} text=${slug} />`],
         ['Id', id !== slug && html`<${Id} id=${id} />`],

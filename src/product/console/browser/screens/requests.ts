@@ -5,7 +5,16 @@ import { api } from '../api.ts';
 import { html } from '../html.ts';
 import { Tabs } from '../parts/controls.ts';
 import { Filters, idColumn, Live, timeColumn, useLiveList, withoutEmpty } from '../parts/lists.ts';
-import { Empty, ErrorBox, Facts, fixView, Page, Section, UnreadPage, Waiting } from '../parts/page.ts';
+import {
+  Empty,
+  ErrorBox,
+  fixView,
+  LabelledValues,
+  Page,
+  Section,
+  UnreadPage,
+  Waiting,
+} from '../parts/page.ts';
 import { usePoll, useReading } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
 import {
@@ -235,7 +244,7 @@ function RequestPage({ id }: { id: string }) {
   const { method, route, operation, path, status, at, durationMs, bytesIn, bytesOut, apiKeyId, warnings } =
     data;
   return html`<${Page} title=${`${method} ${route}`} above=${above}>
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Status', html`<${HttpStatus} status=${status} />`],
         ['At', html`<${Time} at=${at} />`],
@@ -265,7 +274,7 @@ function RequestPage({ id }: { id: string }) {
 function Refusal({ error }: { error: NonNullable<RequestRecord['error']> }) {
   const { code, message, param, reason, retryable, fix } = error;
   return html`<${Section} title="Why it was refused">
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Code', html`<a href=${`/docs/errors/${code}`} target="_blank" rel="noopener">${code}</a>`],
         ['Reason', reason],

@@ -3,7 +3,7 @@ import { api } from '../api.ts';
 import { html, useMemo, type View } from '../html.ts';
 import { Tabs } from '../parts/controls.ts';
 import { countColumn, Filters, timeColumn } from '../parts/lists.ts';
-import { Empty, ErrorBox, Facts, Page, Section, Waiting } from '../parts/page.ts';
+import { Empty, ErrorBox, LabelledValues, Page, Section, Waiting } from '../parts/page.ts';
 import { Plot } from '../parts/plot.ts';
 import { usePages, useReading } from '../parts/reading.ts';
 import { type Column, Table } from '../parts/table.ts';
@@ -85,7 +85,7 @@ function Allowances({ account: { credits, processing, assets, plan } }: { accoun
     <${Allowance} label="Stored assets" used=${assets.stored} limit=${assets.limit}>
       ${of(assets.stored, assets.limit)}
     <//>
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Plan', plan],
         ['Balance', html`<${Count} value=${credits.balance} />`],
@@ -104,7 +104,7 @@ function UsageFigures({ byDay, byOp, byKey }: { byDay: Usage; byOp: Usage; byKey
   if (byDay.groups.length === 0)
     return html`<${Empty} title="Nothing was done in this time" text="Calls that count and jobs are shown here, by day." />`;
   return html`
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Calls that counted', html`<${Count} value=${total.sync} />`],
         ['Items of jobs', html`<${Count} value=${total.items} />`],
@@ -209,7 +209,7 @@ export function Ledger() {
   return html`
     ${
       credits.data &&
-      html`<${Facts}
+      html`<${LabelledValues}
         of=${[
           ['Balance', html`<${Count} value=${credits.data.balance} />`],
           ['Held by running jobs', html`<${Count} value=${credits.data.held} />`],

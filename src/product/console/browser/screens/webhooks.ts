@@ -12,7 +12,13 @@ import { type Column, Table } from '../parts/table.ts';
 import { Status } from '../parts/values.ts';
 import { navigate, type ScreenProps } from '../router.ts';
 import { DeliveryPage } from './webhooks/delivery.ts';
-import { EndpointPage, EVENTS, Secret, WEBHOOKS_PATH, type WebhookEvent } from './webhooks/endpoint.ts';
+import {
+  EndpointPage,
+  Secret,
+  WEBHOOK_EVENTS,
+  WEBHOOKS_PATH,
+  type WebhookEvent,
+} from './webhooks/endpoint.ts';
 
 /** The screen of webhook endpoints, of one endpoint with its deliveries, or of one delivery. */
 export function WebhooksScreen({ rest }: ScreenProps) {
@@ -106,7 +112,7 @@ function NewEndpoint({ onClose, onAdded }: { onClose: () => void; onAdded: () =>
       <//>
       <fieldset class="choices">
         <legend>Events</legend>
-        ${EVENTS.map(
+        ${WEBHOOK_EVENTS.map(
           (event) => html`<label key=${event}>
             <input type="checkbox" checked=${events.includes(event)} onChange=${() => toggle(event)} /> ${event}
           </label>`,

@@ -3,7 +3,7 @@ import { api } from '../../api.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { confirmed, toast } from '../../parts/overlays.ts';
-import { Empty, ErrorBox, Facts, Page, Section, UnreadPage, Waiting } from '../../parts/page.ts';
+import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage, Waiting } from '../../parts/page.ts';
 import { Thumb } from '../../parts/pictures.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
 import { ByteSize, bytesText, Code, copyText, Id, Status, shortId, Time } from '../../parts/values.ts';
@@ -47,7 +47,7 @@ function AssetFacts({
 }: {
   asset: Asset;
 }) {
-  return html`<${Facts}
+  return html`<${LabelledValues}
     of=${[
       ['Status', html`<${Status} status=${status} tone=${status === 'DONE' ? 'good' : undefined} />`],
       ['Id', html`<${Id} id=${id} />`],

@@ -1,6 +1,6 @@
 import type { DarkroomError } from '../../../../../client/errors.ts';
 import { api } from '../../api.ts';
-import { html, Shared, useEffect, useRef, useState } from '../../html.ts';
+import { html, SharedState, useEffect, useRef, useState } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { bytesText, Status } from '../../parts/values.ts';
 
@@ -25,7 +25,7 @@ const MAX_PAUSE_MS = 8_000;
 const MAX_LOST_MS = 14 * 60_000;
 
 /** The uploads of this page. They continue while the reader looks at other screens. */
-export const uploads = new Shared<readonly Upload[]>([]);
+export const uploads = new SharedState<readonly Upload[]>([]);
 const ends = new Map<number, AbortController>();
 let lastId = 0;
 

@@ -4,7 +4,7 @@ import { html, useEffect, useRef } from '../../html.ts';
 import { Button, Tabs } from '../../parts/controls.ts';
 import { Live, statusColumn } from '../../parts/lists.ts';
 import { confirmed, toast } from '../../parts/overlays.ts';
-import { Empty, ErrorBox, Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
+import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { Thumb } from '../../parts/pictures.ts';
 import { useAction, usePages, usePoll } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
@@ -110,7 +110,7 @@ function JobActs({ job, reload }: { job: Job; reload: () => void }) {
 function JobFacts({ job }: { job: Job }) {
   const { id, status, type, model, presetId, collection, actualCredits, sandbox, parentJobId, rootJobId } =
     job;
-  return html`<${Facts}
+  return html`<${LabelledValues}
     of=${[
       ['Status', html`<${Status} status=${status} />`],
       ['Id', html`<${Id} id=${id} />`],

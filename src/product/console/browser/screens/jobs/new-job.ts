@@ -4,7 +4,7 @@ import { api } from '../../api.ts';
 import { html, useEffect, useMemo, useState } from '../../html.ts';
 import { Button, errorAt, Field, Form, Tabs, takesText } from '../../parts/controls.ts';
 import { type FormValues, mended } from '../../parts/mending.ts';
-import { ErrorBox, Facts, Page, Section, Waiting } from '../../parts/page.ts';
+import { ErrorBox, LabelledValues, Page, Section, Waiting } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
 import { Count, countText } from '../../parts/values.ts';
 import { navigate, useQuery } from '../../router.ts';
@@ -190,7 +190,7 @@ function Estimate({ estimate }: { estimate: JobEstimate }) {
   const { totalItems, credits, balance, sufficientCredit, processCountLeft, overageRuns, overageCredits } =
     estimate;
   return html`<${Section} title="What it would cost">
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Items', html`<${Count} value=${totalItems} />`],
         ['Credits', html`<${Count} value=${credits + overageCredits} />`],

@@ -9,7 +9,7 @@ import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
 import { Empty, ErrorBox } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
-import { Copy, Status, sinceText, Time, timeText } from '../../parts/values.ts';
+import { Copy, relativeTimeText, Status, Time, timeText } from '../../parts/values.ts';
 import { addressOf } from '../../router.ts';
 import { signOut, useSession } from '../../session.ts';
 
@@ -35,7 +35,7 @@ function KeyList() {
   const revoking = useAction();
   const revoke = async ({ id, name, hint, lastUsedAt }: ApiKey) => {
     const used =
-      lastUsedAt === undefined ? 'It was never used.' : `It was last used ${sinceText(lastUsedAt)}.`;
+      lastUsedAt === undefined ? 'It was never used.' : `It was last used ${relativeTimeText(lastUsedAt)}.`;
     const isAgreed = await confirmed({
       title: `Revoke ${name || hint}?`,
       text: `${used} Its next call is refused, for good.`,

@@ -2,7 +2,7 @@ import { api } from '../../api.ts';
 import { html } from '../../html.ts';
 import { Button } from '../../parts/controls.ts';
 import { toast } from '../../parts/overlays.ts';
-import { ErrorBox, Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
+import { ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAction, usePoll } from '../../parts/reading.ts';
 import { Code, Count, Id, Status, Time } from '../../parts/values.ts';
 import { navigate } from '../../router.ts';
@@ -35,7 +35,7 @@ export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; d
     actions=${html`<${Button} kind="primary" isBusy=${resending.isActing} onClick=${resend}>Resend<//>`}
   >
     <${ErrorBox} error=${resending.error ?? error} />
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Status', html`<${Status} status=${status} />`],
         ['Attempts', html`<${Count} value=${data.attempts} />`],
@@ -47,7 +47,7 @@ export function DeliveryPage({ endpointId, deliveryId }: { endpointId: string; d
       ]}
     />
     <${Section} title="Answer of the receiver">
-      <${Facts}
+      <${LabelledValues}
         of=${[
           ['Status', responseStatus === undefined ? 'none came' : String(responseStatus)],
           ['Failure', data.error],

@@ -6,7 +6,7 @@ import { useBulk } from '../../parts/bulk.ts';
 import { Button, Field, Tabs, takesText } from '../../parts/controls.ts';
 import { countColumn, idColumn, Live, statusColumn, timeColumn, useLiveList } from '../../parts/lists.ts';
 import { confirmed, Dialog, toast } from '../../parts/overlays.ts';
-import { Empty, ErrorBox, Facts, Page, Section, UnreadPage } from '../../parts/page.ts';
+import { Empty, ErrorBox, LabelledValues, Page, Section, UnreadPage } from '../../parts/page.ts';
 import { useAction, useReading } from '../../parts/reading.ts';
 import { type Column, Table } from '../../parts/table.ts';
 import { Copy, Count, Id, Status, Time } from '../../parts/values.ts';
@@ -15,8 +15,13 @@ import { navigate, useQuery } from '../../router.ts';
 export const WEBHOOKS_PATH = '/console/webhooks';
 
 /** The events that an endpoint may ask for. */
-export const EVENTS = ['job.completed', 'job.failed', 'job.item.completed', 'job.item.failed'] as const;
-export type WebhookEvent = (typeof EVENTS)[number];
+export const WEBHOOK_EVENTS = [
+  'job.completed',
+  'job.failed',
+  'job.item.completed',
+  'job.item.failed',
+] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 /** Shows a secret, which no call returns again. */
 export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
@@ -61,7 +66,7 @@ export function EndpointPage({ endpointId }: { endpointId: string }) {
     above=${above}
     actions=${html`<${EndpointActs} endpoint=${data} reload=${reload} />`}
   >
-    <${Facts}
+    <${LabelledValues}
       of=${[
         ['Status', html`<${Status} status=${data.enabled ? 'enabled' : 'disabled'} />`],
         ['Why', data.disabledReason],
