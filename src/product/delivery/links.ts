@@ -104,7 +104,9 @@ export class SignedLinks {
     const sources =
       widths === undefined
         ? { url: sign(extension === undefined ? path : `${path}.${extension}`) }
-        : familyOf(widths, (width) => sign(`${path}/*.${extension}`, `${path}/${width}.${extension}`));
+        : familyOf(rungsOf(widths, size), (width) =>
+            sign(`${path}/*.${extension}`, `${path}/${width}.${extension}`),
+          );
     return { ...sources, html: imageElement(sources, size), ...withoutAbsentFields({ preset: work.saved }) };
   }
 
@@ -222,17 +224,35 @@ function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
+/** A width that an address asks for, and the width of the picture that it answers. */
+interface Rung {
+  width: number;
+  madePx: number;
+}
+
+/**
+ * The rungs that a browser chooses from. No rung enlarges the picture, so all rungs from its own width on make the same
+ * file, and only the first of them is named.
+ * @param largest the size at the last rung; null if only the pixels tell, and every rung is taken at its word.
+ */
+function rungsOf(widths: readonly number[], largest: Size | null): Rung[] {
+  const ownPx = largest?.width ?? Number.POSITIVE_INFINITY;
+  const last = widths.findIndex((width) => width >= ownPx);
+  const named = last === -1 ? widths : widths.slice(0, last + 1);
+  return named.map((width) => ({ width, madePx: Math.min(width, ownPx) }));
+}
+
 /**
  * The addresses of one picture in several widths.
  * @param addressOf the address of a width.
  */
-function familyOf(widths: readonly number[], addressOf: (width: number) => string): ImageSources {
-  const largest = widths.at(-1) ?? 0;
-  const usual = widths.findLast((width) => width <= USUAL_WIDTH_PX) ?? widths[0] ?? largest;
+function familyOf(rungs: readonly Rung[], addressOf: (width: number) => string): ImageSources {
+  const largestPx = rungs.at(-1)?.madePx ?? 0;
+  const usual = rungs.findLast(({ madePx }) => madePx <= USUAL_WIDTH_PX) ?? rungs[0];
   return {
-    url: addressOf(usual),
-    srcset: widths.map((width) => `${addressOf(width)} ${width}w`).join(', '),
-    sizes: `(max-width: ${largest}px) 100vw, ${largest}px`,
+    url: addressOf(usual?.width ?? 0),
+    srcset: rungs.map(({ width, madePx }) => `${addressOf(width)} ${madePx}w`).join(', '),
+    sizes: `(max-width: ${largestPx}px) 100vw, ${largestPx}px`,
   };
 }
 

@@ -102,7 +102,12 @@ export type NewDeliveryLinks = Static<typeof NewDeliveryLinks>;
 
 const deliveryLink = {
   url: Type.String({ format: 'uri' }),
-  srcset: Type.Optional(Type.String({ description: 'Every rung of a family.' })),
+  srcset: Type.Optional(
+    Type.String({
+      description:
+        'The rungs of a family, each with the width that it answers. The rungs above the first that reaches the own width of an asset are left out, because they answer the same picture.',
+    }),
+  ),
   sizes: Type.Optional(Type.String()),
   html: Type.String({ description: 'One `<img>`.' }),
   preset: Type.Optional(Type.String({ description: '`slug@version` that was saved for this, or found.' })),

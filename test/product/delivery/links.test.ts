@@ -63,6 +63,37 @@ t.test('widths make a family, whose every rung is a picture', async (t) => {
   t.equal((await sign(work)).json.data.preset, preset, 'the same preset serves the same work');
 });
 
+t.test('a family promises no width that its picture does not have', async (t) => {
+  const url = 'https://example.com/a.jpg';
+  const cropped = { steps: [{ op: 'crop', parameters: { x: 0, y: 0, width: 250, height: 200 } }] };
+  const turned = { steps: [{ op: 'rotate', parameters: { angle: 90 } }] };
+  for (const [source, work, widths, promised] of [
+    [{ assetId }, { op: 'grayscale' }, [100, 640, 2_000], [100, 400]],
+    [{ assetId }, { op: 'grayscale' }, [640, 1_280], [400]],
+    [{ assetId }, { op: 'grayscale' }, [100, 400, 800], [100, 400]],
+    [{ assetId }, { op: 'grayscale' }, [100, 399], [100, 399]],
+    [{ assetId }, cropped, [100, 300, 400], [100, 250]],
+    [{ assetId }, turned, [100, 300, 400], [100, 200]],
+    [{ url }, { op: 'grayscale' }, [100, 640, 2_000], [100, 640, 2_000]],
+  ] as const) {
+    const about = JSON.stringify([source, work, widths]);
+    const { data } = (await sign({ ...source, ...work, widths, format: 'png' })).json;
+    const rungs: string[][] = data.srcset.split(', ').map((rung: string) => rung.split(' '));
+    t.same(
+      rungs.map(([, width = '']) => width),
+      promised.map((width) => `${width}w`),
+      about,
+    );
+    const widest = promised.at(-1);
+    t.equal(data.sizes, `(max-width: ${widest}px) 100vw, ${widest}px`, about);
+    if ('url' in source) continue;
+    for (const [address = '', width = ''] of rungs)
+      t.equal((await sizeOf((await get(pathOf(address))).bytes))[0], Number.parseInt(width, 10), about);
+    const largest = pathOf(data.url).replace(/\/\d+\.png/, `/${widths.at(-1)}.png`);
+    t.equal((await get(largest)).status, 200, 'the rungs that are left out are served too');
+  }
+});
+
 t.test('a hundred links are one call, in order', async (t) => {
   const links = Array.from({ length: 100 }, (_, index) => ({
     assetId,
