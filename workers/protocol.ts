@@ -119,7 +119,7 @@ export interface InputHeader {
 }
 
 /** Facts that the sender has read from a header because the codec reports them wrongly. */
-export interface HeaderReadings {
+export interface HeaderDecodeHints {
   /** Number of pictures in an AVIF. The codec also counts the tiles of a grid. */
   pictures?: number;
 }
@@ -130,7 +130,7 @@ export interface RasterInput {
   raw?: RawPixels;
 }
 
-export interface TransformTask extends HeaderReadings {
+export interface TransformTask extends HeaderDecodeHints {
   kind: 'transform';
   /** The task owns the bytes: they are transferred, and the sender never touches them again. */
   input: Uint8Array<ArrayBuffer>;
@@ -150,13 +150,13 @@ export interface TransformTask extends HeaderReadings {
 /** Runs several passes over one file, which is decoded once for all that read the same pixels. */
 export interface BranchTask
   extends Pick<TransformTask, 'input' | 'header' | 'layers' | 'threads' | 'deadlineMs'>,
-    HeaderReadings {
+    HeaderDecodeHints {
   kind: 'branch';
   passes: ImagePass[];
 }
 
 /** Reads everything that the metadata endpoint reports about an image. */
-export interface DescribeTask extends HeaderReadings {
+export interface DescribeTask extends HeaderDecodeHints {
   kind: 'describe';
   input: Uint8Array<ArrayBuffer>;
   /** With raw pixels, the sender fills in the facts about the file: format, mimeType, bytes, sha1 and metadata. */

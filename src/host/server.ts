@@ -8,7 +8,7 @@ import { LOAD_SAMPLE_INTERVAL_MS } from './operator/history.ts';
 import { HEARTBEAT_INTERVAL_MS } from './processes/heartbeats.ts';
 import { createLog } from './processes/log.ts';
 import type { ProcessMessage } from './processes/messages.ts';
-import { answerMetrics } from './processes/metrics-collection.ts';
+import { answerMetricsRequests } from './processes/metrics-collection.ts';
 import { waitAsSpare } from './processes/spare.ts';
 import { surviveOutputErrors } from './processes/terminal.ts';
 
@@ -39,7 +39,7 @@ process.on('error', () => undefined);
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 surviveOutputErrors();
-const sendLastMetrics = answerMetrics();
+const sendLastMetrics = answerMetricsRequests();
 
 const usedBefore = await waitAsSpare(needed.promise);
 const settings = readSettings(process.env);

@@ -9,7 +9,7 @@ import type {
 } from '../protocol.ts';
 import { assertEncodable } from './encode/encoder.ts';
 import { chooseFrames, type FrameFacts, isAnimationFormat } from './frames.ts';
-import { assertScoreMeasurable, scoreRefusal } from './likeness/measurable.ts';
+import { assertScoreMeasurable, refusalOfScore } from './likeness/measurable.ts';
 import { stepNamed } from './operations/index.ts';
 import type { PictureShape } from './pixels/geometry.ts';
 import { argumentRefusal, invalidArgument, PassRefusal } from './refusal.ts';
@@ -118,7 +118,7 @@ export function sizeMismatchFailure(one: Size, other: Size): TaskFailure | undef
 
 /** The failure of a comparison whose pictures are too small or too large for a score; undefined for other sizes. */
 export function findScoringSizeFailure(size: Size): TaskFailure | undefined {
-  return scoreRefusal({ ...size, frames: 1 }, 'leave it out')?.failure;
+  return refusalOfScore({ ...size, frames: 1 }, 'leave it out')?.failure;
 }
 
 /**

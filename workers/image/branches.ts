@@ -5,14 +5,7 @@ import {
   type TaskFailure,
   type TransformTaskResult,
 } from '../protocol.ts';
-import {
-  convertColours,
-  type OpenedPass,
-  openPass,
-  runPass,
-  runSelectedSteps,
-  startUpright,
-} from './pipeline.ts';
+import { convertColours, type OpenedPass, openPass, runPass, applySteps, startUpright } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';
@@ -174,7 +167,7 @@ class Trunk {
   readonly #join = async (work: PassWork): Promise<void> => {
     const stops = this.#stops.get(work) ?? [];
     await this.#reach(work, stops);
-    await runSelectedSteps(work, work.steps.slice(stops.at(-1) ?? 0));
+    await applySteps(work, work.steps.slice(stops.at(-1) ?? 0));
   };
 
   /** Brings the picture of a pass to the last state that it shares with another pass. */
@@ -184,7 +177,7 @@ class Trunk {
     const before = stops.slice(0, -1);
     const { pixels, areShared, writtenIn, found } = await this.#take(work, count, async () => {
       await this.#reach(work, before);
-      await runSelectedSteps(work, work.steps.slice(before.at(-1) ?? 0, count));
+      await applySteps(work, work.steps.slice(before.at(-1) ?? 0, count));
     });
     work.picture.continueFrom(pixels, areShared);
     work.picture.writtenIn = writtenIn;

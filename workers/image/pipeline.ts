@@ -251,7 +251,7 @@ function mustKeepAlpha({ keepsAlpha, background }: PassWork['encode']): boolean 
 async function runStepsAlone(work: PassWork): Promise<void> {
   convertColours(work);
   await startUpright(work);
-  await runSelectedSteps(work, work.steps);
+  await applySteps(work, work.steps);
 }
 
 /** Converts 16-bit pictures with a profile to sRGB, because sharp would convert them to Display P3. */
@@ -279,10 +279,7 @@ function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean 
 }
 
 /** Runs some of the steps of a pass. */
-export async function runSelectedSteps(
-  { picture, context }: PassWork,
-  steps: readonly PlannedStep[],
-): Promise<void> {
+export async function applySteps({ picture, context }: PassWork, steps: readonly PlannedStep[]): Promise<void> {
   for (const { operation, params, index } of steps) {
     await picture.settle();
     if (!operation.commutesWithFlatten(params)) await picture.makePlain();

@@ -2,9 +2,13 @@ import sharp from 'sharp';
 import { findIsoBox, isoBrands } from '../formats/boxes.ts';
 import { ByteReader } from '../formats/bytes.ts';
 import { END_OF_IMAGE_MARKER, jpegSegments, START_OF_SCAN_MARKER } from '../formats/jpeg.ts';
-import { type HeaderReadings, MAX_PIXELS, type RawPixels } from '../protocol.ts';
+import { type HeaderDecodeHints, MAX_PIXELS, type RawPixels } from '../protocol.ts';
 import { encodeLocalOutput } from '../transport/output.ts';
-import { type ColouredFile, withPngProfile, withReadableAvifColours } from './colour/declared-colours.ts';
+import {
+  type ColouredFile,
+  withDeclaredPngColours,
+  withReadableAvifColours,
+} from './colour/declared-colours.ts';
 import { withReadableTiffSamples } from './colour/tiff-colours.ts';
 import { withLeadingBlocks, withoutBulkyTexts } from './metadata/png.ts';
 
@@ -36,12 +40,12 @@ const BIG_ENDIAN_TIFF_START = 0x4d;
  */
 export async function makeFileReadable(
   input: Uint8Array<ArrayBuffer>,
-  { raw, pictures = 1, page = 0 }: HeaderReadings & { raw?: RawPixels; page?: number } = {},
+  { raw, pictures = 1, page = 0 }: HeaderDecodeHints & { raw?: RawPixels; page?: number } = {},
 ): Promise<ReadableFile> {
   switch (raw === undefined && input[0]) {
     case PNG_START: {
       const described = withLeadingBlocks(withoutBulkyTexts(input));
-      const coloured = await withPngProfile(described);
+      const coloured = await withDeclaredPngColours(described);
       return { ...coloured, described, isConverted: coloured.input !== described };
     }
     case ISO_BOX_START: {

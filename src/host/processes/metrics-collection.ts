@@ -59,7 +59,7 @@ export function createMetricsCollection(): () => Promise<string> {
  * Sends the metrics of an API process to the primary on request.
  * @returns a function that sends the last metrics, before the process ends.
  */
-export function answerMetrics(): () => Promise<void> {
+export function answerMetricsRequests(): () => Promise<void> {
   async function send(id: number | null): Promise<void> {
     const metrics = (await register.getMetricsAsJSON()) as Metrics;
     const message: MetricsMessage = { type: 'metrics', id, metrics };

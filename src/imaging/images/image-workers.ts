@@ -9,7 +9,7 @@ import { estimatedScoringMs } from './estimates/costs.ts';
 import { assertSameSize, assertScorable, predictSuccess } from './estimates/following.ts';
 import { deadlineExceededError, errorOfTask, errorThrownBy } from './failures.ts';
 import { FormatRuns } from './formats.ts';
-import { headerReadingsOf, inputHeaderHintOf } from './header/facts.ts';
+import { decodeHintsOf, inputHeaderHintOf } from './header/facts.ts';
 import { readImageHeader } from './header/header.ts';
 import {
   type BranchCall,
@@ -267,7 +267,7 @@ export class ImageWorkers {
       ({ file, header }, deadlineMs) => ({
         kind: 'describe',
         ...file,
-        ...headerReadingsOf(header),
+        ...decodeHintsOf(header),
         ...withoutAbsentFields({ palette: call.palette }),
         deadlineMs,
       }),
@@ -304,7 +304,7 @@ export class ImageWorkers {
     return {
       ...file,
       ...inputHeaderHintOf(header),
-      ...headerReadingsOf(header),
+      ...decodeHintsOf(header),
       layers: rasters,
       threads: this.#pools.threadsFor(header, passes),
     };

@@ -83,7 +83,7 @@ export function storageUnreadableError(cause?: unknown): ApiError {
 }
 
 /** The upload waited too long in the queue. */
-export function tooManyUploadsError(): ApiError {
+export function uploadsBusyError(): ApiError {
   const message =
     'The upload was not done in time, because many others are under way: make the same call again later.';
   return temporarilyUnavailableError('deadline_exceeded', message, 5);

@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
-import { createCheck } from '../../platform/http/errors/validation.ts';
+import { createValidator } from '../../platform/http/errors/validation.ts';
 import type { InputSource } from './inputs.ts';
 
 /**
@@ -63,7 +63,7 @@ export class Tool {
   static of<Input extends TObject>({ input, output, run, ...listed }: ToolSpec<Input>): Tool {
     const { name, title, description, annotations } = listed;
     const definition = { name, title, description, inputSchema: input, outputSchema: output, annotations };
-    const check = createCheck(input, 'arguments');
+    const check = createValidator(input, 'arguments');
     return new Tool(definition, async (args, source) => run(check(args), source));
   }
 }

@@ -1,5 +1,5 @@
 import { ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { createCheck } from '../../platform/http/errors/validation.ts';
+import { createValidator } from '../../platform/http/errors/validation.ts';
 import { parseRfc3339Instant } from '../../platform/http/fields.ts';
 import { slugFromName } from '../../platform/ids/slugs.ts';
 import type { RequestedAnswerSchema } from '../catalogue/plan/subjects.ts';
@@ -20,7 +20,7 @@ import { PRESET_KIND, type PresetDraft } from './store.ts';
 /** The most ids of one query for assets. */
 const ASSETS_PER_QUERY = 1_000;
 
-const checkEntry = createCheck(PresetEntry, 'entry');
+const checkEntry = createValidator(PresetEntry, 'entry');
 
 /** An entry that can be stored if its assets exist. */
 interface ReadEntry extends Omit<ParsedPresetContent, 'content'> {

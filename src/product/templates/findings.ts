@@ -3,7 +3,7 @@ import type { CallWarning } from '../../platform/http/hooks/warnings.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { SizedTemplatePage, TemplateHtml } from './document.ts';
 import {
-  isEmptyInRow,
+  isMissingInRow,
   placeholdersWithEscapedValues,
   type TemplateRow,
   variableNamesIn,
@@ -42,7 +42,7 @@ export function variableWarnings(
   const placeholders = variableNamesIn(html, css);
   const known = new KnownNames([...variables.map(variableNameOf), ...placeholders]);
   const unknown = unknownNames(row, known).map((name) => ({ code: 'unknown_variable', name }));
-  const byEmptiness = Map.groupBy(placeholders, (name) => isEmptyInRow(row, name));
+  const byEmptiness = Map.groupBy(placeholders, (name) => isMissingInRow(row, name));
   const filled = lastOfSeries(byEmptiness.get(false) ?? []);
   const optional = new Set(optionalVariableNames(variables));
   const empty = (byEmptiness.get(true) ?? [])

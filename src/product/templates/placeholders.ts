@@ -57,7 +57,7 @@ export function placeholdersWithEscapedValues(text: string, row: TemplateRow): s
 }
 
 /** Whether a row has no value for a name. Empty text is a value. */
-export function isEmptyInRow(row: TemplateRow, name: string): boolean {
+export function isMissingInRow(row: TemplateRow, name: string): boolean {
   const value = read(row, name);
   return value !== '' && valueText(value) === '';
 }

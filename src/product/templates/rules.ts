@@ -1,5 +1,5 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
-import { createCheck } from '../../platform/http/errors/validation.ts';
+import { createValidator } from '../../platform/http/errors/validation.ts';
 import { reservedSlugMessage } from '../../platform/ids/slugs.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import type { SizedTemplatePage, TemplateHtml } from './document.ts';
@@ -27,7 +27,7 @@ export interface TemplateContent {
 }
 
 const VARIABLE = new RegExp(TEMPLATE_VARIABLE_PATTERN);
-const checkEntry = createCheck(TemplateEntry, 'entry');
+const checkEntry = createValidator(TemplateEntry, 'entry');
 
 /**
  * Checks a new template and fills in its defaults.

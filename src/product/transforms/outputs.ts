@@ -7,7 +7,7 @@ import { openZipArchive, type ZipArchiveEntry } from '../../platform/archive.ts'
 import { successEnvelope } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import { apiErrorBody } from '../../platform/http/errors/failures.ts';
-import { createCheck } from '../../platform/http/errors/validation.ts';
+import { createValidator } from '../../platform/http/errors/validation.ts';
 import { acceptWarnings, preferredType } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings, type CallWarning, warningsText } from '../../platform/http/hooks/warnings.ts';
 import { randomText } from '../../platform/ids/ids.ts';
@@ -23,7 +23,7 @@ export interface RequestedOutputsWork {
 }
 
 /** @throws ApiError (from the check) invalid_param on outputs, or `outputs[i]…`. */
-const checkShape = createCheck(Type.Object({ outputs: RequestedOutputs }), 'outputs');
+const checkShape = createValidator(Type.Object({ outputs: RequestedOutputs }), 'outputs');
 
 /** Each of these is the work of an output. */
 const WORKS = ['op', 'steps', 'preset'] as const;

@@ -9,7 +9,7 @@ import {
   type SentField,
   sentFieldAt,
 } from '../../platform/http/errors/errors.ts';
-import { createCheck } from '../../platform/http/errors/validation.ts';
+import { createValidator } from '../../platform/http/errors/validation.ts';
 import { mismatchedValueDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { parseJsonOrUndefined } from '../../platform/values/json.ts';
@@ -272,7 +272,7 @@ function presetCall(reference: string, query: RawQueryFields, body: BodyFields):
 }
 
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
-const checkShape = createCheck(Type.Object({ steps: RequestedTransformSteps }), 'steps');
+const checkShape = createValidator(Type.Object({ steps: RequestedTransformSteps }), 'steps');
 
 /** Parses steps. They are the whole work, so a field that would add to them is refused by its name. */
 function readSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: BodyFields): PresetStep[] {

@@ -13,7 +13,7 @@ import { MAX_PIXELS } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
 import { type DeepPixels, type Pixels, readDeepPixels, readPixels } from '../pixels/pixels.ts';
 import { buildIccProfile } from './icc-profile.ts';
-import { coloursOfCodePoints, coloursOfGamma, type DeclaredColourSpace } from './named-colours.ts';
+import { colourSpaceOfCodePoints, coloursOfGamma, type DeclaredColourSpace } from './named-colours.ts';
 
 const NOTHING = new Uint8Array();
 
@@ -28,7 +28,7 @@ export interface ColouredFile {
  * Gives a PNG an equivalent ICC profile if it defines its colours otherwise, because libvips reads only profiles and
  * takes all other colours for sRGB. A PNG of sRGB, and a PNG whose profile counts, is returned unchanged.
  */
-export async function withPngProfile(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
+export async function withDeclaredPngColours(input: Uint8Array<ArrayBuffer>): Promise<ColouredFile> {
   const png = readPngColours(new ByteReader(input));
   const colours = png && coloursOf(png);
   if (png === undefined || colours === undefined) return { input, isHdr: false };
@@ -52,7 +52,7 @@ function coloursOf({
   isSrgb,
   ...gamma
 }: PngColours): DeclaredColourSpace | 'srgb' | undefined {
-  const named = codePoints && coloursOfCodePoints(codePoints);
+  const named = codePoints && colourSpaceOfCodePoints(codePoints);
   if (named !== undefined) return named;
   if (hasProfile) return undefined;
   return isSrgb ? 'srgb' : coloursOfGamma(gamma);
@@ -88,7 +88,7 @@ export async function withReadableAvifColours(
   pictures: number,
 ): Promise<ColouredFile & { formerFormat?: 'avif' }> {
   const avif = pictures === 1 ? readAvifColours(new ByteReader(input)) : undefined;
-  const colours = avif?.codePoints && coloursOfCodePoints(avif.codePoints);
+  const colours = avif?.codePoints && colourSpaceOfCodePoints(avif.codePoints);
   const named = colours === 'srgb' ? undefined : colours;
   if (named === undefined && !avif?.isPremultiplied) return { input, isHdr: false };
   const png = await convertToPng(input, avif?.isPremultiplied);

@@ -49,7 +49,7 @@ export interface DeclaredColourSpace extends DisplayColours {
  * unchanged.
  * @returns undefined for primaries that are not known here.
  */
-export function coloursOfCodePoints({
+export function colourSpaceOfCodePoints({
   primaries,
   transfer,
 }: ColourCodePoints): DeclaredColourSpace | 'srgb' | undefined {

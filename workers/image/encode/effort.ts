@@ -125,7 +125,7 @@ export function avifEncoderEffort(
 /** The size up to which a search uses the highest effort. */
 const UNHURRIED_MEGAPIXELS = 2;
 const GREATEST_EFFORT = 9;
-/** The effort of a search over a large WebP: the highest one before the time doubles. */
+/** The effort of a search over a large WebP. The next higher one takes twice the time. */
 const LARGE_WEBP_EFFORT = 7;
 
 /**

@@ -7,7 +7,7 @@ const MAX_MEASURED_PX = 4_000_000;
 
 /** @throws PassRefusal invalid_param on `ssimulacra2` for a picture that is too small or too large to be measured. */
 export function assertScoreMeasurable(picture: Size & { frames: number }): void {
-  const refusal = scoreRefusal(picture, 'ask for minSsim');
+  const refusal = refusalOfScore(picture, 'ask for minSsim');
   if (refusal !== undefined) throw refusal;
 }
 
@@ -15,7 +15,7 @@ export function assertScoreMeasurable(picture: Size & { frames: number }): void 
  * The refusal of a score for a picture that is too small or too large; undefined if it can be measured.
  * @param instead what the caller may do instead.
  */
-export function scoreRefusal(
+export function refusalOfScore(
   { width, height, frames }: Size & { frames: number },
   instead: string,
 ): PassRefusal | undefined {

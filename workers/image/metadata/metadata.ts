@@ -4,7 +4,7 @@ import type { Size } from '../../formats/size.ts';
 import {
   type DescribeTask,
   type DescribeTaskResult,
-  type HeaderReadings,
+  type HeaderDecodeHints,
   type ImageFacts,
   MAX_PIXELS,
   type RawPixels,
@@ -48,7 +48,7 @@ const BITS_BY_DEPTH: Record<string, number> = {
 export async function describeImage(
   input: Uint8Array<ArrayBuffer>,
   raw?: RawPixels,
-  { palette, ...readings }: HeaderReadings & Pick<DescribeTask, 'palette'> = {},
+  { palette, ...readings }: HeaderDecodeHints & Pick<DescribeTask, 'palette'> = {},
 ): Promise<DescribeTaskResult | TaskFailure> {
   const startedMs = performance.now();
   const decoded = await decode(input, raw, readings).catch((error: unknown) => taskFailureOf(error, true));
@@ -77,7 +77,11 @@ export async function describeImage(
 }
 
 /** Reads the header of a file and decodes its pixels. */
-async function decode(file: Uint8Array<ArrayBuffer>, raw: RawPixels | undefined, readings: HeaderReadings) {
+async function decode(
+  file: Uint8Array<ArrayBuffer>,
+  raw: RawPixels | undefined,
+  readings: HeaderDecodeHints,
+) {
   const { input, described, bitDepth } = await makeFileReadable(file, {
     ...readings,
     ...(raw !== undefined && { raw }),
@@ -96,7 +100,7 @@ function bitDepthOf({ bitsPerSample, depth }: Metadata): number {
 }
 
 /** Number of pages. For a HEIF file it comes from `readings`, because libvips also counts tiles. */
-function pagesOf({ format, pages = 1 }: Metadata, { pictures }: HeaderReadings): number {
+function pagesOf({ format, pages = 1 }: Metadata, { pictures }: HeaderDecodeHints): number {
   return format === 'heif' ? (pictures ?? pages) : pages;
 }
 

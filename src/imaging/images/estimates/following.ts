@@ -16,7 +16,7 @@ import {
 import { layersOf, stepNamed } from '../../../../workers/image/operations/index.ts';
 import type { EncodeOptions, ImagePass, OutputFormat } from '../../../../workers/protocol.ts';
 import { apiErrorOfFailure } from '../failures.ts';
-import { headerReadingsOf, type ImageHeader, inputHeaderHintOf } from '../header/facts.ts';
+import { decodeHintsOf, type ImageHeader, inputHeaderHintOf } from '../header/facts.ts';
 
 /*
  * Predicts a pass from the header of its file, before a pixel is read: what its worker would refuse, and what the
@@ -107,7 +107,7 @@ export function predictSuccess(
   const input = {
     ...displayedSizeOf(header),
     format,
-    frames: headerReadingsOf(header).pictures ?? frames,
+    frames: decodeHintsOf(header).pictures ?? frames,
     delays,
     // Without this hint it is unknown: the decoder may add an alpha channel that the header does not declare.
     hasAlpha: format === 'svg' || inputHeaderHintOf(header).header?.hasAlpha,

@@ -5,7 +5,7 @@ import {
   TIFF_TYPE_SHORT,
   withoutExifPrefix,
 } from '../../../../workers/formats/tiff.ts';
-import type { HeaderReadings, InputHeader } from '../../../../workers/protocol.ts';
+import type { HeaderDecodeHints, InputHeader } from '../../../../workers/protocol.ts';
 
 const ORIENTATION_TAG = 0x0112;
 
@@ -76,7 +76,7 @@ export function orientationOrDefault(value: number): number {
 }
 
 /** Facts that the codec reports wrongly. */
-export function headerReadingsOf({ format, frames, animated }: ImageHeader): HeaderReadings {
+export function decodeHintsOf({ format, frames, animated }: ImageHeader): HeaderDecodeHints {
   // An AVIF animation is read as its still picture.
   return format === 'avif' ? { pictures: animated ? 1 : frames } : {};
 }

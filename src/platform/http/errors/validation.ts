@@ -62,7 +62,7 @@ export function installValidation(app: FastifyInstance): void {
  * @param name the name of the whole value in messages.
  * @throws ApiError (from the check) invalid_param on the invalid field.
  */
-export function createCheck<T extends TSchema>(schema: T, name: string): (value: unknown) => Static<T> {
+export function createValidator<T extends TSchema>(schema: T, name: string): (value: unknown) => Static<T> {
   const compiled = lazy(() => bodies.compile<Static<T>>(schema));
   return (value) => {
     const validate = compiled();

@@ -12,11 +12,11 @@ import type { Capacity } from '../../../platform/concurrency/capacity.ts';
 import { mediaTypeOf } from '../../../platform/http/bodies/image-body.ts';
 import { Multipart } from '../../../platform/http/bodies/multipart.ts';
 import { announcedBytes, bodyTooLargeError, limitBody } from '../../../platform/http/bodies/streamed-body.ts';
-import { createCheck } from '../../../platform/http/errors/validation.ts';
+import { createValidator } from '../../../platform/http/errors/validation.ts';
 import type { OutboundRequests } from '../../../platform/outbound/outbound.ts';
 import type { ObjectStore } from '../../../platform/stores/objects/port.ts';
 import type { ContentChecksums } from '../asset.ts';
-import { storageUnreadableError, tooManyUploadsError } from '../errors.ts';
+import { storageUnreadableError, uploadsBusyError } from '../errors.ts';
 import {
   IMAGE_FETCH_TIMEOUT_MS,
   MAX_CONCURRENT_IMAGE_FETCHES,
@@ -47,7 +47,7 @@ export interface IncomingImagesBody extends Disposable {
 }
 
 const MAX_WAITING_FETCHES = 1_000;
-export const checkUrlUpload = createCheck(UrlUploadBody, 'body');
+export const checkUrlUpload = createValidator(UrlUploadBody, 'body');
 
 /** Opens the images of a request's body as streams: raw bytes, multipart `file` parts, or the URL in a JSON body. */
 export class IncomingImageReader {
@@ -194,7 +194,7 @@ export class UploadIntake {
   ): Promise<ExaminedImage> => {
     using ends = new DisposableStack();
     const deadlineMs = systemClock.nowMs() + DESCRIBE_TIMEOUT_MS;
-    const deadline = new CallDeadline({ deadlineMs, client, clock: systemClock, late: tooManyUploadsError });
+    const deadline = new CallDeadline({ deadlineMs, client, clock: systemClock, late: uploadsBusyError });
     ends.defer(() => deadline.end());
     const { signal } = deadline;
     const { release } = await this.#queue.acquire({ accountId, bytes: MAX_UPLOAD_BYTES, signal });

@@ -4,7 +4,7 @@ import {
   type SentFieldFinder,
   sentFieldAt,
 } from '../../../platform/http/errors/errors.ts';
-import { createCheck } from '../../../platform/http/errors/validation.ts';
+import { createValidator } from '../../../platform/http/errors/validation.ts';
 import { isJsonObject } from '../../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import { normalizeParameterSpelling } from '../checks/spelling.ts';
@@ -157,7 +157,7 @@ const SentVariantFields = Type.Object(
 );
 
 /** @throws ApiError (from the check) invalid_param on variants, or `variants[i]…`. */
-const checkShape = createCheck(
+const checkShape = createValidator(
   Type.Object({ variants: Type.Array(SentVariantFields, { minItems: 1, maxItems: 20 }) }),
   'variants',
 );

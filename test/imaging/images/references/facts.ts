@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { headerReadingsOf } from '../../../../src/imaging/images/header/facts.ts';
+import { decodeHintsOf } from '../../../../src/imaging/images/header/facts.ts';
 import { readImageHeader } from '../../../../src/imaging/images/header/header.ts';
 import { checkOpParameters } from '../../../../src/product/catalogue/checks/check.ts';
 import { findOp, type OpName } from '../../../../src/product/catalogue/index.ts';
-import type { HeaderReadings, TransformTask } from '../../../../workers/protocol.ts';
+import type { HeaderDecodeHints, TransformTask } from '../../../../workers/protocol.ts';
 import { type PictureName, pictureNamed } from './pictures.ts';
 
 /** The expected answer of an op, computed by another implementation (compute.py). */
@@ -90,9 +90,9 @@ export async function taskOf(fact: Fact): Promise<TransformTask> {
 }
 
 /** The readings of a file that are sent to a thread with it. */
-export function readingsIn(input: Uint8Array): HeaderReadings {
+export function readingsIn(input: Uint8Array): HeaderDecodeHints {
   const header = readImageHeader(input);
-  return header === null ? {} : headerReadingsOf(header);
+  return header === null ? {} : decodeHintsOf(header);
 }
 
 /** The pixels of a fact. */

@@ -5,7 +5,7 @@ import { confirmed, toast } from '../parts/overlays.ts';
 import { ErrorBox, Progress, Section } from '../parts/page.ts';
 import { useAction, useReading } from '../parts/reading.ts';
 import { Status, Time } from '../parts/values.ts';
-import type { Finding, Findings, Host, Process } from './state.ts';
+import type { Finding, FindingsReport, Host, Process } from './state.ts';
 
 /** The setting that a verdict or a finding proposes to change. The form takes it over. */
 export const proposed = new SharedState<{ setting: string; value?: number } | null>(null);
@@ -137,7 +137,7 @@ export function Doctor({ settings }: { settings: Host['settings'] }) {
   const isFresh = useRef(false);
   const { data, error, isLoading, reload } = useReading(
     (signal) =>
-      callOperator<Findings>('GET', '/findings', {
+      callOperator<FindingsReport>('GET', '/findings', {
         query: { fresh: isFresh.current },
         signal,
         timeoutMs: 100_000,

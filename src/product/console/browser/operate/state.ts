@@ -65,7 +65,7 @@ export interface Finding {
   settings: readonly string[];
 }
 
-export interface Findings {
+export interface FindingsReport {
   at: string;
   isWell: boolean;
   findings: readonly Finding[];

@@ -126,7 +126,7 @@ export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View 
 
 type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
 
-/** Two results instead of one. A step that scales would limit both results, so it moves into them. */
+/** The work with two results instead of one. Each has a scaling step of its own, because a shared one would limit both. */
 function asSeveral(work: Steps): Steps {
   const [only] = work.steps;
   return {
