@@ -5,7 +5,7 @@ import {
   type TaskFailure,
   type TransformTaskResult,
 } from '../protocol.ts';
-import { convertColours, type OpenedPass, openPass, runPass, applySteps, startUpright } from './pipeline.ts';
+import { applySteps, convertColours, type OpenedPass, openPass, runPass, startUpright } from './pipeline.ts';
 import type { DeepPixels, Pixels } from './pixels/pixels.ts';
 import { makeFileReadable } from './readable.ts';
 import { DeadlineError, taskFailureOf } from './refusal.ts';

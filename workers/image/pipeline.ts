@@ -279,7 +279,10 @@ function isFlattenedEarly({ source, ground, steps, encode }: PassWork): boolean 
 }
 
 /** Runs some of the steps of a pass. */
-export async function applySteps({ picture, context }: PassWork, steps: readonly PlannedStep[]): Promise<void> {
+export async function applySteps(
+  { picture, context }: PassWork,
+  steps: readonly PlannedStep[],
+): Promise<void> {
   for (const { operation, params, index } of steps) {
     await picture.settle();
     if (!operation.commutesWithFlatten(params)) await picture.makePlain();

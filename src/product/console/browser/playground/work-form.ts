@@ -126,7 +126,9 @@ export function WorkForm({ work, offer, error, onChange }: WorkFormProps): View 
 
 type Steps = Extract<PlaygroundWork, { kind: 'steps' }>;
 
-/** The work with two results instead of one. Each has a scaling step of its own, because a shared one would limit both. */
+/**
+ * The work with two results instead of one. Each has a scaling step of its own, because a shared one would limit both.
+ */
 function asSeveral(work: Steps): Steps {
   const [only] = work.steps;
   return {
