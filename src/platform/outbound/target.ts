@@ -54,6 +54,8 @@ export async function resolveTarget(
   signal?: AbortSignal,
 ): Promise<OutboundTarget> {
   const url = parse(text, rules);
+  if ('problem' in url)
+    throw malformedTargetError(url.problem, await usableAddress(url.meant, rules, network, signal));
   const connectByMs = performance.now() + network.connectTimeoutMs;
   const deadline = AbortSignal.timeout(network.connectTimeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
@@ -71,29 +73,50 @@ export function isAddressAllowed(address: string, allowed: BlockList): boolean {
   return isPublicAddress(address) || networksContain(allowed, address);
 }
 
-function parse(text: string, rules: TargetRules): URL {
+/** Why an address has a form that is not taken, and the address that was probably meant. */
+interface MalformedAddress {
+  problem: string;
+  meant: string | null;
+}
+
+/** @throws OutboundError `refused` for an address with a user name or a password. */
+function parse(text: string, rules: TargetRules): URL | MalformedAddress {
   const url = URL.parse(text);
-  if (url === null) throw malformedTargetError('it is not an absolute URL', plainAddress(`https://${text}`));
+  if (url === null) return { problem: 'it is not an absolute URL', meant: plainAddress(`https://${text}`) };
   if (url.protocol !== 'https:' && !(rules.allowsHttp && url.protocol === 'http:')) {
     const schemes = rules.allowsHttp ? 'http or https' : 'https';
-    throw malformedTargetError(
-      `its scheme is not ${schemes}`,
-      plainAddress(text.replace(/^http:/i, 'https:')),
-    );
+    return {
+      problem: `its scheme is not ${schemes}`,
+      meant: plainAddress(text.replace(/^http:/i, 'https:')),
+    };
   }
   if (url.username !== '' || url.password !== '')
     throw targetRefusedError('it carries a user name or a password');
   if (!rules.allowsAnyPort && url.port !== '' && url.port !== HTTPS_PORT)
-    throw malformedTargetError('its port is not 443', plainAddress(text));
+    return { problem: 'its port is not 443', meant: plainAddress(text) };
   return url;
 }
 
-/** An https address of a host with a dot in its name, on the usual port; undefined if the text is none. */
-function plainAddress(text: string): string | undefined {
+/** An https address of a host with a dot in its name, on the usual port; null if the text is none. */
+function plainAddress(text: string): string | null {
   const url = URL.parse(text);
-  if (url === null || url.protocol !== 'https:' || !url.hostname.includes('.')) return undefined;
+  if (url === null || url.protocol !== 'https:' || !url.hostname.includes('.')) return null;
   url.port = '';
   return url.href;
+}
+
+/** The address if it is a target itself, so that nobody is led from one refusal to the next; otherwise undefined. */
+async function usableAddress(
+  address: string | null,
+  rules: TargetRules,
+  network: NetworkRules,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  if (address === null) return undefined;
+  return resolveTarget(address, rules, network, signal).then(
+    () => address,
+    () => undefined,
+  );
 }
 
 /** Whether the host is an IP address, so that an error may name it without revealing anything. */

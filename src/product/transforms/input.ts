@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Type } from '@sinclair/typebox';
 import type { FastifyRequest } from 'fastify';
@@ -15,6 +16,7 @@ import type { MendableCall } from '../../platform/http/errors/mends.ts';
 import { type FieldHint, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
 import { fieldNamesOf, misplacedIn } from '../../platform/http/hooks/sent-fields.ts';
+import { isPublicAddress } from '../../platform/outbound/target.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
@@ -223,10 +225,11 @@ export function parseImageUrl(value: unknown, param: string): string {
   });
 }
 
-/** What was probably meant by an address without a scheme. */
+/** What was probably meant by an address without a scheme: nothing if its host is not in the public internet. */
 function addressesLike(text: string): string[] {
   const [, rest = ''] = /^(?:\/\/)?([\w-]+(?:\.[\w-]+)+(?:[:/].*)?)$/.exec(text) ?? [];
-  return rest === '' ? [] : [`https://${rest}`];
+  const host = URL.parse(`https://${rest}`)?.hostname;
+  return host === undefined || (isIP(host) !== 0 && !isPublicAddress(host)) ? [] : [`https://${rest}`];
 }
 
 function multipartFields(sent: Record<string, string>, contents: BodyContents): BodyFields {

@@ -1,5 +1,6 @@
 // needs: nothing
 import t from 'tap';
+import { ApiError } from '../../../src/platform/http/errors/errors.ts';
 import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
 import { always, serve, serveTcp } from './listener.ts';
 
@@ -58,4 +59,41 @@ t.test('what went wrong is told in a few words', async (t) => {
   await t.rejects(foreign, { message: 'target refused: its scheme is not http or https' });
   const unknown = unresolvable.postWebhook('https://a.test/', CALL);
   await t.rejects(unknown, { message: 'DNS: a.test does not resolve' });
+});
+
+t.test('an address that is suggested instead of a refused one is taken', async (t) => {
+  const names: Record<string, string> = { 'hooks.test': '93.184.215.14', 'wiki.test': '10.1.2.3' };
+  const resolve = async (name: string) =>
+    name in names ? [{ address: names[name] ?? '', family: 4 as const }] : [];
+  const suggestions = async (url: string, allowedSubnets: string[] = []) => {
+    const strict = createOutbound({ allowedSubnets, allowsHttp: false, resolve });
+    const refusal = await strict.checkWebhook(url).catch((error: ApiError) => error);
+    if (!(refusal instanceof ApiError)) throw new Error(`${url} is taken`);
+    const { suggest = [] } = refusal.details ?? {};
+    for (const address of suggest as string[]) await t.resolves(strict.checkWebhook(address), address);
+    return suggest;
+  };
+  for (const [url, suggested] of [
+    ['http://hooks.test/a?b=c', 'https://hooks.test/a?b=c'],
+    ['http://hooks.test:9911/a', 'https://hooks.test/a'],
+    ['https://hooks.test:8443/a', 'https://hooks.test/a'],
+    ['hooks.test/a', 'https://hooks.test/a'],
+    ['http://93.184.215.14:9911/a', 'https://93.184.215.14/a'],
+  ] as const)
+    t.same(await suggestions(url), [suggested], url);
+  for (const url of [
+    'http://127.0.0.1:9911/hook',
+    'https://127.0.0.1:9911/hook',
+    '127.0.0.1/hook',
+    'http://0x7f.1/hook',
+    'http://[::ffff:10.0.0.1]/hook',
+    'http://wiki.test/hook',
+    'https://wiki.test:8443/hook',
+    'http://nowhere.test/hook',
+    'http://user:word@hooks.test/hook',
+    'ftp://hooks.test/hook',
+    'http://localhost:9911/hook',
+  ])
+    t.same(await suggestions(url), [], url);
+  t.same(await suggestions('http://127.0.0.1:9911/hook', ['127.0.0.0/8']), ['https://127.0.0.1/hook']);
 });

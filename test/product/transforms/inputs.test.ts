@@ -128,6 +128,19 @@ t.test('the type of a body is read from its Content-Type', async (t) => {
   });
 });
 
+t.test('no address is suggested that is refused too', async (t) => {
+  const suggested = async (path: string, url: string) => {
+    const { status, json } = await calls.server.call(path, { key: calls.key, json: { url } });
+    t.equal(status, 400, `${path} ${url}`);
+    return json.error.details?.suggest;
+  };
+  t.same(await suggested('/images/metadata', 'example.com/a.png'), ['https://example.com/a.png']);
+  for (const url of ['10.0.0.1/a.png', '//192.168.0.1:8080/a.png', 'example.com:99999/a.png'])
+    t.equal(await suggested('/images/metadata', url), undefined, url);
+  for (const url of ['http://10.0.0.1:9911/hook', '10.0.0.1/hook', 'http://user:word@10.0.0.1/hook'])
+    t.equal(await suggested('/webhook-endpoints', url), undefined, url);
+});
+
 t.test('a JSON body names one image', async (t) => {
   const refusals: [object, object][] = [
     [{}, { param: 'url' }],
