@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Worker } from 'tesseract.js';
+import type { PSM, Worker } from 'tesseract.js';
 import { languageFolder, type TextReading } from './reading.ts';
 
 /** The LSTM engine. The packages have language data for no other engine. */
@@ -7,6 +7,12 @@ const NEURAL = 1;
 const IDLE_MS = 60_000;
 /** Assumed density. Few pictures state theirs, and the reader would print a warning for all others. */
 const ASSUMED_DPI = '150';
+/** A page as one column of text of any sizes: a heading and the text below it, a row of a table as one line. */
+const COLUMN = '4' as PSM;
+/** A page as one block of text of one size. */
+const BLOCK = '6' as PSM;
+/** Text found as one block is at least so sure. What is found in photographs is below. */
+const MIN_BLOCK_CONFIDENCE = 0.4;
 
 type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
 
@@ -68,7 +74,19 @@ async function start(language: string): Promise<Worker> {
   return worker;
 }
 
+/**
+ * Reads a picture as a column. This finds no single letter, and no text on a photograph. A picture without lines is
+ * therefore read again as a block.
+ */
 async function readBy(worker: Worker, picture: Uint8Array): Promise<FoundText> {
+  const column = await readAs(COLUMN, worker, picture);
+  if (column.lines.length > 0) return column;
+  const block = await readAs(BLOCK, worker, picture);
+  return block.confidence < MIN_BLOCK_CONFIDENCE ? { text: '', confidence: 0, lines: [] } : block;
+}
+
+async function readAs(layout: PSM, worker: Worker, picture: Uint8Array): Promise<FoundText> {
+  await worker.setParameters({ tessedit_pageseg_mode: layout });
   const { data } = await worker.recognize(Buffer.from(picture), {}, { text: true, blocks: true });
   const lines = (data.blocks ?? []).flatMap(({ paragraphs }) => paragraphs).flatMap(({ lines }) => lines);
   return {

@@ -13,6 +13,7 @@ import { ImageWorkers } from '../../../src/imaging/images/image-workers.ts';
 import { Readers } from '../../../src/imaging/readers/readers.ts';
 import type { CodesReading, ReadingTask, TextReading } from '../../../src/imaging/readers/reading.ts';
 import { smallCapacity } from '../../support/capacity.ts';
+import { image, needsImages } from '../../support/images.ts';
 
 /** Floors below what is read today, so that a worse reader, or a worse preparation for it, is noticed. */
 const MIN_CHARACTERS_RIGHT = 0.97;
@@ -42,14 +43,20 @@ async function read(picture: Sharp, reading: ReadingTask) {
 
 interface Style {
   font?: string;
+  /** Attributes of the first line, as of Pango's span. */
+  heading?: string;
   ink?: string;
   paper?: string;
 }
 
 /** Writing on paper, with a margin. */
-async function written(text: string, { font = 'sans 32', ink = '#000000', paper = '#ffffff' }: Style = {}) {
+async function written(
+  text: string,
+  { font = 'sans 32', heading = '', ink = '#000000', paper = '#ffffff' }: Style = {},
+) {
+  const first = text.replace(/^.*/, `<span ${heading}>$&</span>`);
   const letters = await sharp({
-    text: { text: `<span foreground="${ink}">${text}</span>`, font, dpi: 72, rgba: true, spacing: 10 },
+    text: { text: `<span foreground="${ink}">${first}</span>`, font, dpi: 72, rgba: true, spacing: 10 },
   })
     .png()
     .toBuffer({ resolveWithObject: true });
@@ -76,6 +83,15 @@ function editsBetween(one: string, other: string): number {
 type Page = [what: string, text: string, style?: Style, changed?: (page: Sharp) => Sharp];
 
 const NOTE = 'Delivery note 20481\nTwelve boxes of paper';
+const INVOICE = `INVOICE 2026-0117
+Example Studio Ltd, 12 Harbour Street, Bristol
+Item Price Amount
+Photo retouching 40.00 120.00
+Prints 30 x 40 cm 18.50 37.00
+Total due: EUR 157.00`;
+const NOTICE = 'Platform 7\nTrains to Bristol and Bath\nPlease stand behind the yellow line.';
+/** Pango's sizes are in 1024ths of a point. */
+const heading = (points: number) => `weight="bold" size="${points * 1024}"`;
 
 const PAGES: readonly Page[] = [
   ['sans', NOTE],
@@ -96,6 +112,11 @@ const PAGES: readonly Page[] = [
   ['upside down', NOTE, {}, (page) => page.rotate(180)],
   ['a quarter to the left', NOTE, {}, (page) => page.rotate(270)],
   ['a little askew', NOTE, {}, (page) => page.rotate(4, { background: '#ffffff' })],
+  ['a heading of twice the size', INVOICE, { font: 'sans 18', heading: heading(36) }],
+  ['a heading of five times the size', INVOICE, { font: 'sans 16', heading: heading(80) }],
+  ['a white heading', INVOICE, { font: 'sans 16', heading: heading(54), ink: '#ffffff', paper: '#202020' }],
+  ['a white notice', NOTICE, { font: 'sans 14', heading: heading(96), ink: '#ffffff', paper: '#123456' }],
+  ['one letter', 'A', { font: 'sans bold 160' }],
   ['a low-quality JPEG', NOTE, {}, (page) => page.jpeg({ quality: 10 })],
   ['blurred', NOTE, {}, (page) => page.blur(2.2)],
 ];
@@ -132,6 +153,19 @@ t.test(`the text of ${PAGES.length} pages and signs is read`, { timeout: 180_000
   if (wrongByCommand === null) return t.comment('The command tesseract is not there to compare with.');
   t.comment(`wrong characters: ${wrong}, and ${wrongByCommand} by the command`);
   t.ok(wrong <= wrongByCommand, 'no worse than the command of Tesseract');
+});
+
+t.test('a photograph on a page is no text', needsImages(t), async (t) => {
+  const page = await written(`${INVOICE}${'\n'.repeat(20)}${NOTE}`, {
+    font: 'sans 18',
+    heading: heading(36),
+  });
+  const photo = await sharp(image('photos/kodak-20.png')).resize(380, 300).toBuffer();
+  const { text } = (await read(page.composite([{ input: photo, left: 40, top: 260 }]), {
+    kind: 'text',
+    language: 'eng',
+  })) as TextReading;
+  t.equal(text.replace(/\s*\n\s*/g, '\n'), `${INVOICE}\n${NOTE}`);
 });
 
 /** The text that is written, and what is read where it is not the same: UPC codes are read as the EAN that they are. */
