@@ -1,4 +1,4 @@
-// needs: browser
+// needs: browser, alone
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-// needs: browser
+// needs: browser, alone
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// needs: browser
+// needs: browser, alone
 import t from 'tap';
 import { browserProcesses, untilEmpty } from './processes.ts';
 import { openTestRenderer } from './test-renderer.ts';
