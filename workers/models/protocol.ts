@@ -3,6 +3,7 @@
  * structured-cloned.
  * Both sides import this file; neither imports the other.
  */
+import type { Size } from '../formats/size.ts';
 
 /**
  * A task for the sandbox models; its answer is the bytes of a PNG. Pictures are JPEG, PNG or WebP. The seed decides the
@@ -32,6 +33,13 @@ export interface CodesResult {
   width: number;
   height: number;
   codes: (BoundingBox & { format: string; text: string })[];
+}
+
+/** A picture whose text was read, with the lines that were found, in pixels of the picture. */
+export interface UnreadTask {
+  picture: Uint8Array;
+  size: Size;
+  lines: BoundingBox[];
 }
 
 /**

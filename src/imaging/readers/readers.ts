@@ -11,7 +11,14 @@ import { readImageHeader } from '../images/header/header.ts';
 import { type ImageCall, isStoredFile, type RunningCall, type WithQueueTime } from '../images/image-call.ts';
 import type { ImageWorkers } from '../images/image-workers.ts';
 import type { PoolSlot } from '../images/slots.ts';
-import { areReadersInstalled, type CodesReading, type ReadingTask, type TextReading } from './reading.ts';
+import {
+  areReadersInstalled,
+  type CodesReading,
+  type PreparedPicture,
+  type ReadingTask,
+  SURE,
+  type TextReading,
+} from './reading.ts';
 import { TextReader } from './text.ts';
 
 const CODES_THREAD = new URL('../../../workers/models/codes.ts', import.meta.url);
@@ -21,8 +28,6 @@ const MAX_READ_EDGE = 2_400;
 /** The number of calls that may wait for a reader. Jobs wait without a limit. */
 const MAX_WAITING_CALLS = 16;
 const RETRY_SECONDS = 5;
-/** From this confidence on, text counts as upright. */
-const SURE = 0.6;
 
 interface ReadCall extends ImageCall {
   reading: ReadingTask;
@@ -32,11 +37,6 @@ export interface ReadingResult extends WithQueueTime {
   output: TextReading | CodesReading;
   /** `processMs` is the sum of the time in the image worker and in the reader, without waiting. */
   timings: { processMs: number };
-}
-
-/** A picture as a reader gets it. */
-interface PreparedPicture extends Size {
-  png: Uint8Array;
 }
 
 /**
@@ -128,7 +128,7 @@ export class Readers {
     let best: TextReading | undefined;
     for (const angle of ANGLES) {
       const turned = angle === 0 ? { png, ...size } : await this.#turned(call, png, angle, deadline);
-      const found = await this.#text.read(turned.png, language, signal);
+      const found = await this.#text.read(turned, language, signal);
       const lines = found.lines.map((line) => ({ ...line, ...originalBox(line, angle, turned, original) }));
       const read = { ...sizeOf(original), text: found.text, confidence: found.confidence, lines };
       if (best === undefined || sureCharacters(read) > sureCharacters(best)) best = read;

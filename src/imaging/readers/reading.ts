@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Size } from '../../../workers/formats/size.ts';
 import type { BoundingBox } from '../../../workers/models/protocol.ts';
 
 /** What is read from a picture: text of one language, or bar and QR codes. */
@@ -17,7 +18,20 @@ export interface TextReading extends ReadPicture {
   /** The lines in reading order. */
   text: string;
   confidence: number;
-  lines: (BoundingBox & { text: string; confidence: number })[];
+  lines: TextLine[];
+}
+
+export interface TextLine extends BoundingBox {
+  text: string;
+  confidence: number;
+}
+
+/** From this confidence on, text counts as read rightly. */
+export const SURE = 0.6;
+
+/** A picture as a reader gets it. */
+export interface PreparedPicture extends Size {
+  png: Uint8Array;
 }
 
 /** The codes of a picture, from top to bottom. */

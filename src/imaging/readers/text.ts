@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import type { PSM, Worker } from 'tesseract.js';
-import { languageFolder, type TextReading } from './reading.ts';
+import type { BoundingBox, UnreadTask } from '../../../workers/models/protocol.ts';
+import { OnDemandThread } from '../../platform/concurrency/thread.ts';
+import { languageFolder, type PreparedPicture, SURE, type TextLine, type TextReading } from './reading.ts';
+
+const UNREAD_THREAD = new URL('../../../workers/models/unread.ts', import.meta.url);
+const UNREAD_HEAP_MEGABYTES = 128;
 
 /** The LSTM engine. The packages have language data for no other engine. */
 const NEURAL = 1;
@@ -13,6 +18,9 @@ const COLUMN = '4' as PSM;
 const BLOCK = '6' as PSM;
 /** Text found as one block is at least so sure. What is found in photographs is below. */
 const MIN_BLOCK_CONFIDENCE = 0.4;
+/** Text of an area that the first reading left out is at least so sure, and has two letters or digits. */
+const MIN_AREA_CONFIDENCE = 0.8;
+const TWO_CHARACTERS = /[\p{L}\p{N}].*[\p{L}\p{N}]/u;
 
 type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
 
@@ -24,27 +32,32 @@ type FoundText = Pick<TextReading, 'text' | 'confidence' | 'lines'>;
 export class TextReader {
   #thread: { language: string; worker: Promise<Worker> } | null = null;
   #idle: NodeJS.Timeout | undefined;
+  readonly #unread = new OnDemandThread<UnreadTask, BoundingBox[]>(UNREAD_THREAD, UNREAD_HEAP_MEGABYTES);
 
   /** Reads text. Rejects with the signal's reason when the signal aborts; the thread is then ended. */
-  async read(picture: Uint8Array, language: string, signal: AbortSignal): Promise<FoundText> {
+  async read(picture: PreparedPicture, language: string, signal: AbortSignal): Promise<FoundText> {
     signal.throwIfAborted();
     clearTimeout(this.#idle);
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const abort = () => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return await Promise.race([this.#recognise(picture, language), aborted]);
+      return await Promise.race([this.#recognise(picture, language, signal), aborted]);
     } catch (error) {
-      await this.close();
+      await this.#stop();
       throw error;
     } finally {
       signal.removeEventListener('abort', abort);
-      this.#idle = setTimeout(() => void this.close(), IDLE_MS);
+      this.#idle = setTimeout(() => void this.#stop(), IDLE_MS);
       this.#idle.unref();
     }
   }
 
   async close(): Promise<void> {
+    await Promise.all([this.#stop(), this.#unread.close()]);
+  }
+
+  async #stop(): Promise<void> {
     clearTimeout(this.#idle);
     const stopped = this.#thread;
     this.#thread = null;
@@ -54,10 +67,32 @@ export class TextReader {
     );
   }
 
-  async #recognise(picture: Uint8Array, language: string): Promise<FoundText> {
-    if (this.#thread?.language !== language) await this.close();
+  /**
+   * Reads a picture as a column, and then its areas with ink where no line was found. A column has no single letter,
+   * and no text on a photograph: a picture without lines is therefore read again as a block.
+   */
+  async #recognise(
+    { png, ...size }: PreparedPicture,
+    language: string,
+    signal: AbortSignal,
+  ): Promise<FoundText> {
+    if (this.#thread?.language !== language) await this.#stop();
     this.#thread ??= { language, worker: start(language) };
-    return readBy(await this.#thread.worker, picture);
+    const worker = await this.#thread.worker;
+    const column = await readAs(COLUMN, worker, png);
+    if (column.lines.length === 0) {
+      const block = await readAs(BLOCK, worker, png);
+      return block.confidence < MIN_BLOCK_CONFIDENCE ? { text: '', confidence: 0, lines: [] } : block;
+    }
+    if (column.confidence < SURE) return column;
+    const boxes = column.lines.filter(isSure).map(({ x, y, width, height }) => ({ x, y, width, height }));
+    const areas = await this.#unread.run({ picture: png, size, lines: boxes }, signal);
+    const added: TextLine[] = [];
+    for (const area of areas) {
+      const { lines } = await readAs(BLOCK, worker, png, area);
+      added.push(...lines.filter(isText));
+    }
+    return added.length === 0 ? column : withLines(column.lines, added);
   }
 }
 
@@ -74,20 +109,11 @@ async function start(language: string): Promise<Worker> {
   return worker;
 }
 
-/**
- * Reads a picture as a column. This finds no single letter, and no text on a photograph. A picture without lines is
- * therefore read again as a block.
- */
-async function readBy(worker: Worker, picture: Uint8Array): Promise<FoundText> {
-  const column = await readAs(COLUMN, worker, picture);
-  if (column.lines.length > 0) return column;
-  const block = await readAs(BLOCK, worker, picture);
-  return block.confidence < MIN_BLOCK_CONFIDENCE ? { text: '', confidence: 0, lines: [] } : block;
-}
-
-async function readAs(layout: PSM, worker: Worker, picture: Uint8Array): Promise<FoundText> {
+/** @param area the part that is read; the whole picture if undefined. Boxes are in pixels of the picture. */
+async function readAs(layout: PSM, worker: Worker, png: Uint8Array, area?: BoundingBox): Promise<FoundText> {
   await worker.setParameters({ tessedit_pageseg_mode: layout });
-  const { data } = await worker.recognize(Buffer.from(picture), {}, { text: true, blocks: true });
+  const part = area && { rectangle: { left: area.x, top: area.y, width: area.width, height: area.height } };
+  const { data } = await worker.recognize(Buffer.from(png), { ...part }, { text: true, blocks: true });
   const lines = (data.blocks ?? []).flatMap(({ paragraphs }) => paragraphs).flatMap(({ lines }) => lines);
   return {
     text: data.text.trim(),
@@ -98,4 +124,40 @@ async function readAs(layout: PSM, worker: Worker, picture: Uint8Array): Promise
       ...{ x: x0, y: y0, width: x1 - x0, height: y1 - y0 },
     })),
   };
+}
+
+/** Lines with others among them, in reading order. The others take the place of unsure lines that they overlap. */
+function withLines(lines: readonly TextLine[], added: readonly TextLine[]): FoundText {
+  const all = lines.filter((line) => isSure(line) || !added.some((other) => overlap(line, other)));
+  for (const line of added) {
+    const next = all.findIndex((other) => isBefore(line, other));
+    all.splice(next < 0 ? all.length : next, 0, line);
+  }
+  const characters = all.reduce((sum, { text }) => sum + text.length, 0);
+  const confidence = all.reduce((sum, line) => sum + line.confidence * line.text.length, 0) / characters;
+  return { text: all.map(({ text }) => text).join('\n'), confidence, lines: all };
+}
+
+function isSure({ confidence }: TextLine): boolean {
+  return confidence >= SURE;
+}
+
+function isText({ text, confidence }: TextLine): boolean {
+  return confidence >= MIN_AREA_CONFIDENCE && TWO_CHARACTERS.test(text);
+}
+
+/** Whether a line is above another, or to the left of it in the same row. */
+function isBefore(line: BoundingBox, other: BoundingBox): boolean {
+  const [middle, otherMiddle] = [line.y + line.height / 2, other.y + other.height / 2];
+  const isSameRow = Math.abs(middle - otherMiddle) < Math.max(line.height, other.height) / 2;
+  return isSameRow ? line.x < other.x : middle < otherMiddle;
+}
+
+function overlap(one: BoundingBox, other: BoundingBox): boolean {
+  return (
+    one.x < other.x + other.width &&
+    other.x < one.x + one.width &&
+    one.y < other.y + other.height &&
+    other.y < one.y + one.height
+  );
 }

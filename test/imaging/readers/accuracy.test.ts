@@ -116,6 +116,7 @@ const PAGES: readonly Page[] = [
   ['a heading of five times the size', INVOICE, { font: 'sans 16', heading: heading(80) }],
   ['a white heading', INVOICE, { font: 'sans 16', heading: heading(54), ink: '#ffffff', paper: '#202020' }],
   ['a white notice', NOTICE, { font: 'sans 14', heading: heading(96), ink: '#ffffff', paper: '#123456' }],
+  ['a far larger figure', '48,210\nVisitors this month', { font: 'sans 16', heading: heading(150) }],
   ['one letter', 'A', { font: 'sans bold 160' }],
   ['a low-quality JPEG', NOTE, {}, (page) => page.jpeg({ quality: 10 })],
   ['blurred', NOTE, {}, (page) => page.blur(2.2)],
@@ -153,6 +154,88 @@ t.test(`the text of ${PAGES.length} pages and signs is read`, { timeout: 180_000
   if (wrongByCommand === null) return t.comment('The command tesseract is not there to compare with.');
   t.comment(`wrong characters: ${wrong}, and ${wrongByCommand} by the command`);
   t.ok(wrong <= wrongByCommand, 'no worse than the command of Tesseract');
+});
+
+/** Something at a place of a page: a line of text, or a box of one colour. */
+type Piece = { x: number; y: number } & (
+  | { text: string; font: string; ink?: string }
+  | { width: number; height: number; colour: string }
+);
+
+async function pageOf(width: number, height: number, pieces: readonly Piece[]): Promise<Sharp> {
+  const layers = pieces.map(async ({ x, y, ...piece }) => {
+    if ('colour' in piece) {
+      const { colour, ...size } = piece;
+      return { input: { create: { ...size, channels: 3 as const, background: colour } }, left: x, top: y };
+    }
+    const { text, font, ink = '#000000' } = piece;
+    const letters = sharp({
+      text: { text: `<span foreground="${ink}">${text}</span>`, font, dpi: 72, rgba: true },
+    });
+    return { input: await letters.png().toBuffer(), left: x, top: y };
+  });
+  const sheet = sharp({ create: { width, height, channels: 3, background: '#ffffff' } });
+  return sharp(
+    await sheet
+      .composite(await Promise.all(layers))
+      .png()
+      .toBuffer(),
+  ).png();
+}
+
+const rule = (x: number, y: number, width: number, height: number): Piece => ({
+  ...{ x, y, width, height },
+  colour: '#000000',
+});
+
+const APART: readonly [what: string, picture: Sharp, text: string][] = [
+  [
+    'white buttons',
+    await pageOf(800, 500, [
+      { x: 40, y: 40, text: 'Delete the file?', font: 'sans bold 40' },
+      { x: 40, y: 110, text: 'This cannot be undone.', font: 'sans 18' },
+      { x: 40, y: 250, width: 200, height: 60, colour: '#c01020' },
+      { x: 85, y: 266, text: 'Delete', font: 'sans bold 24', ink: '#ffffff' },
+      { x: 280, y: 250, width: 200, height: 60, colour: '#606060' },
+      { x: 325, y: 266, text: 'Cancel', font: 'sans bold 24', ink: '#ffffff' },
+    ]),
+    'Delete the file?\nThis cannot be undone.\nDelete\nCancel',
+  ],
+  [
+    'a small line far below',
+    await pageOf(800, 1100, [
+      { x: 60, y: 110, text: 'JAZZ', font: 'sans bold 200' },
+      { x: 60, y: 340, text: 'NIGHT', font: 'sans bold 100' },
+      { x: 60, y: 530, text: 'Friday 12 May, 20:00', font: 'sans 40' },
+      { x: 60, y: 1028, text: 'Tickets at the door. Children free.', font: 'sans 14' },
+    ]),
+    'JAZZ\nNIGHT\nFriday 12 May, 20:00\nTickets at the door. Children free.',
+  ],
+  [
+    'a heading and a table in a frame',
+    await pageOf(800, 400, [
+      ...[rule(8, 8, 784, 4), rule(8, 388, 784, 4), rule(8, 8, 4, 384), rule(788, 8, 4, 384)],
+      ...[rule(40, 120, 640, 2), rule(40, 160, 640, 2), rule(40, 200, 640, 2), rule(300, 120, 2, 80)],
+      { x: 40, y: 46, text: 'INVOICE 2026-0117', font: 'sans bold 36' },
+      { x: 50, y: 133, text: 'Photo retouching', font: 'sans 18' },
+      { x: 310, y: 133, text: '120.00', font: 'sans 18' },
+      { x: 50, y: 173, text: 'Prints 30 x 40 cm', font: 'sans 18' },
+      { x: 310, y: 173, text: '37.00', font: 'sans 18' },
+    ]),
+    'INVOICE 2026-0117\nPhoto retouching 120.00\nPrints 30 x 40 cm 37.00',
+  ],
+];
+
+t.test('text apart from the other lines of a page is read, in reading order', async (t) => {
+  for (const [what, picture, text] of APART) {
+    const found = (await read(picture, { kind: 'text', language: 'eng' })) as TextReading;
+    t.equal(found.text.replace(/\s*\n\s*/g, '\n'), text, what);
+    t.same(
+      found.lines.map((line) => line.text),
+      text.split('\n'),
+      what,
+    );
+  }
 });
 
 t.test('a photograph on a page is no text', needsImages(t), async (t) => {
