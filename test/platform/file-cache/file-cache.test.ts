@@ -14,7 +14,8 @@ const log = { warn: () => undefined };
 
 async function openDirectory(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'cache-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  // A cache records without waiting when a file was last read, which may meet the end of a test.
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
   return directory;
 }
 

@@ -46,7 +46,6 @@ const REFUSED: [StepText[], string, Uint8Array?][] = [
   [[['extractChannel', { channel: 'alpha' }]], 'steps[0].params.channel'],
   [[['redact', { regions: [{ x: 9, y: 0, width: 1, height: 1 }] }]], 'steps[0].params.regions'],
   [[['tint', { color: 'no colour' }]], 'steps[0].params.color'],
-  [[['blur', { sigma: 100_000 }]], 'steps[0].params.sigma'],
   [[['nothing']], 'steps[0].operation'],
 ];
 
