@@ -21,6 +21,9 @@ export interface SplitMessage<T> {
   sizes: number[];
 }
 
+/** What a child process sends when it begins a task. It may have had to start first. */
+export const TASK_BEGUN = 'begun';
+
 /** The answer of a child process to a task. */
 export interface ChildProcessAnswer<Reply> extends SplitMessage<Reply> {
   /** CPU time that the process used for the task, in milliseconds. */

@@ -6,6 +6,7 @@ import {
   joinMessage,
   type SplitMessage,
   splitMessage,
+  TASK_BEGUN,
 } from './bytes.ts';
 
 /**
@@ -15,6 +16,7 @@ import {
 export function serveTasks<Task, Reply>(perform: (task: Task) => Promise<Reply>): void {
   const pipe = new Socket({ fd: DATA_PIPE_INDEX });
   process.on('message', async (message: SplitMessage<Task>) => {
+    process.send?.(TASK_BEGUN);
     const before = process.cpuUsage();
     const { sent, files } = splitMessage(await perform(await joinMessage(message, pipe)));
     const { user, system } = process.cpuUsage(before);

@@ -63,6 +63,16 @@ export class CallDeadline {
     this.#begun = { sinceMs: this.#options.clock.elapsedMs(), tookTooLong };
   }
 
+  /** Marks that the worker begins the work only now: its start was a part of the wait. */
+  workerStarted(): void {
+    if (this.#begun !== null) this.#begun.sinceMs = this.#options.clock.elapsedMs();
+  }
+
+  /** Milliseconds that the call has waited for its worker so far. */
+  waitedMs(): number {
+    return (this.#begun?.sinceMs ?? this.#options.clock.elapsedMs()) - this.#calledMs;
+  }
+
   /**
    * The error at the deadline. It depends on whether the wait or the work took longer. The wait of a job does not
    * count.
@@ -72,7 +82,7 @@ export class CallDeadline {
     const { work, clock, late } = this.#options;
     if (this.#begun === null) return late();
     const { sinceMs, tookTooLong } = this.#begun;
-    const waitedMs = work === 'job' ? 0 : sinceMs - this.#calledMs;
+    const waitedMs = work === 'job' ? 0 : this.waitedMs();
     return clock.elapsedMs() - sinceMs > waitedMs ? tookTooLong(doableShare) : late();
   }
 

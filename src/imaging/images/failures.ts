@@ -34,11 +34,11 @@ export function longWorkFullError(retryAfterSeconds: number): ApiError {
   );
 }
 
-/** The error for a call whose wait and work together exceed its deadline. */
+/** The error for a call whose wait and work together exceed its deadline. Most of that time was the wait. */
 export function deadlineExceededError(retryAfterSeconds: number): ApiError {
   return temporarilyUnavailableError(
     'deadline_exceeded',
-    'The image was not done in time; try a smaller image or a cheaper output, or make the same call again later.',
+    'The image was not done in time, and most of that time was the waiting for a worker, not the work: make the same call again later.',
     retryAfterSeconds,
   );
 }

@@ -112,7 +112,12 @@ export interface RunningCall<T> {
    * rejects.
    */
   ended: Promise<unknown>;
+  /** Milliseconds that it has waited for its workers so far, also if it fails. */
+  waitedMs: () => number;
 }
+
+/** A running call without the times of its waits. */
+export type StartedCall<T> = Pick<RunningCall<T>, 'result' | 'ended'>;
 
 /** Milliseconds from the call to the start of its worker, including the wait for a rasterizer. */
 export interface WithQueueTime {

@@ -21,6 +21,7 @@ import {
   type ImageCall,
   isStoredFile,
   type RunningCall,
+  type StartedCall,
   type TransformCall,
   type TransformResult,
   takeOnlyOutput,
@@ -120,8 +121,8 @@ export class ImageWorkers {
   transform(call: TransformCall): RunningCall<TransformResult> {
     const { pass, paramOf = (passParam) => passParam } = call;
     if (pass.encode.formats === undefined) return this.#beginMeasured('transform', call, this.#transform);
-    const { result, ended } = this.branch({ ...call, branches: [{ pass, paramOf }] });
-    return { result: result.then(takeOnlyOutput), ended };
+    const running = this.branch({ ...call, branches: [{ pass, paramOf }] });
+    return { ...running, result: running.result.then(takeOnlyOutput) };
   }
 
   /**
@@ -134,11 +135,12 @@ export class ImageWorkers {
     const header = isStoredFile(bytes) ? headerOfFacts(bytes.facts) : sent;
     const formats = new FormatRuns(call.branches, header);
     const each = { ...call, header: sent, branches: formats.runs };
-    const { result, ended } =
+    const running =
       header?.format === 'svg'
         ? runPassesOverDrawing(each, (pass) => this.transform(pass))
         : this.#beginMeasured('branch', each, this.#branch);
-    return { result: result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) })), ended };
+    const result = running.result.then((made) => ({ ...made, outputs: formats.smallest(made.outputs) }));
+    return { ...running, result };
   }
 
   /** Reads the facts and the metadata of an image, and measures a palette if the call asks for it. */
@@ -182,7 +184,7 @@ export class ImageWorkers {
   #beginMeasured<C extends ImageCall, T extends WithQueueTime>(
     kind: TaskKind,
     call: C,
-    start: (call: C, begun: BegunCall) => Promise<RunningCall<T>>,
+    start: (call: C, begun: BegunCall) => Promise<StartedCall<T>>,
   ): RunningCall<T> {
     this.workerTime.arrived(call.accountId);
     const running = this.#begin(call, start);
@@ -200,7 +202,7 @@ export class ImageWorkers {
    */
   #begin<C extends ImageCall, T>(
     call: C,
-    start: (call: C, begun: BegunCall) => Promise<RunningCall<T>>,
+    start: (call: C, begun: BegunCall) => Promise<StartedCall<T>>,
   ): RunningCall<T> {
     const { deadlineMs, work, signal: client, waitSignal } = call;
     const late = () => deadlineExceededError(this.#pools.retryAfterSeconds());
@@ -208,13 +210,14 @@ export class ImageWorkers {
     const pictures = new CallPictures(call, deadline, this.#rasterizer);
     const started = start(call, { call, deadline, pictures });
     const result = started.then((run) => deadline.guard(run.result)).finally(() => deadline.end());
-    return { result, ended: Promise.allSettled([result, started.then((run) => run.ended)]) };
+    const ended = Promise.allSettled([result, started.then((run) => run.ended)]);
+    return { result, ended, waitedMs: () => deadline.waitedMs() };
   }
 
   readonly #transform = async (
     call: TransformCall,
     begun: BegunCall,
-  ): Promise<RunningCall<TransformResult>> => {
+  ): Promise<StartedCall<TransformResult>> => {
     const { pass, describes = false } = call;
     const source = await begun.pictures.read(call, drawingSizeForPass(pass), [pass]);
     predictSuccess({ header: source.header, fileBytes: call.bytes.length }, pass, call.paramOf);
@@ -228,7 +231,7 @@ export class ImageWorkers {
     }));
   };
 
-  readonly #branch = async (call: BranchCall, begun: BegunCall): Promise<RunningCall<BranchResult>> => {
+  readonly #branch = async (call: BranchCall, begun: BegunCall): Promise<StartedCall<BranchResult>> => {
     const passes = call.branches.map(({ pass }) => pass);
     const source = await begun.pictures.read(call, NATURAL_SIZE, passes);
     const { header } = source;
@@ -258,7 +261,7 @@ export class ImageWorkers {
     return { result: outputs, ended };
   };
 
-  readonly #describe = async (call: DescribeCall, begun: BegunCall): Promise<RunningCall<DescribeResult>> => {
+  readonly #describe = async (call: DescribeCall, begun: BegunCall): Promise<StartedCall<DescribeResult>> => {
     const source = await begun.pictures.read(call, MEASURED_SIZE, []);
     const { result, ended } = await this.#start(
       'describe',
@@ -277,7 +280,7 @@ export class ImageWorkers {
     return { result: facts, ended };
   };
 
-  readonly #compare = async (call: CompareCall, begun: BegunCall): Promise<RunningCall<CompareResult>> => {
+  readonly #compare = async (call: CompareCall, begun: BegunCall): Promise<StartedCall<CompareResult>> => {
     const { isScored, paramOf } = call;
     const one = await begun.pictures.read(call, NATURAL_SIZE, []);
     const second = { bytes: call.other, param: paramOf?.('otherAssetId') };
@@ -319,7 +322,7 @@ export class ImageWorkers {
     { call, deadline, pictures }: BegunCall,
     { source, ...work }: TaskWork,
     makeTask: (opened: OpenedSource, deadlineMs: number) => ImageTask | Promise<ImageTask>,
-  ): Promise<RunningCall<AnswerTo<K> & WithQueueTime>> {
+  ): Promise<StartedCall<AnswerTo<K> & WithQueueTime>> {
     const { accountId, work: workClass, incoming, inBatch = false, paramOf, asJob } = call;
     const { header, prepare } = source;
     const { heldBytes } = pictures;

@@ -113,6 +113,7 @@ export class Rasterizer {
     const deadline = {
       signal: time.signal,
       deadlineMs: () => time.deadlineMs(),
+      workerStarted: () => time.workerStarted(),
       waiting: <T>(slot: Promise<T>) => caller.deadline.waiting(time.waiting(slot)),
     };
     // The input is transferred and then freed, so the task gets a copy: the caller still reads its file.
@@ -177,7 +178,7 @@ export function runPassesOverDrawing(
   };
   const result = drawAll();
   const ended = Promise.allSettled([result]).then(() => Promise.all(works.map((work) => work.ended)));
-  return { result, ended };
+  return { result, ended, waitedMs: () => works.reduce((sum, work) => sum + work.waitedMs(), 0) };
 }
 
 /** Copies the files of a call for one piece of work, which takes over their bytes. */

@@ -58,17 +58,18 @@ export class Readers {
    * in pixels of the drawing as it was read, whose size is in the result.
    */
   read(call: ReadCall): RunningCall<ReadingResult> {
-    const passes: Promise<unknown>[] = [];
-    const result = this.#read(call, passes);
-    return { result, ended: Promise.allSettled([result]).then(() => Promise.all(passes)) };
+    const parts: ReadingPart[] = [];
+    const result = this.#read(call, parts);
+    const ended = Promise.allSettled([result]).then(() => Promise.all(parts.map((part) => part.ended)));
+    return { result, ended, waitedMs: () => parts.reduce((sum, part) => sum + part.waitedMs(), 0) };
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#text.close(), this.#codes.close()]);
   }
 
-  /** @param passes collects promises of the end of the work in the image worker. */
-  async #read(call: ReadCall, passes: Promise<unknown>[]): Promise<ReadingResult> {
+  /** @param parts collects the parts of the work, for their waits and their ends. */
+  async #read(call: ReadCall, parts: ReadingPart[]): Promise<ReadingResult> {
     const { reading, accountId, work } = call;
     if (!areReadersInstalled())
       throw new ApiError('service_misconfigured', 'The packages that read text and codes are not installed.');
@@ -77,7 +78,7 @@ export class Readers {
     const allowedMs = call.deadlineMs - systemClock.nowMs();
     const original = displayedSize(call);
     const preparation = this.#imageWorkers.transform({ ...call, pass: preparing(0) });
-    passes.push(preparation.ended);
+    parts.push(preparation);
     const { data: png, width, height, queueMs, timings } = await preparation.result;
     // The deadline of a job does not count its waits, so its reading gets the whole time.
     const deadlineMs = work === 'job' ? systemClock.nowMs() + allowedMs : call.deadlineMs;
@@ -87,7 +88,9 @@ export class Readers {
     const { signal } = deadline;
     let slot: PoolSlot | undefined;
     try {
+      parts.push({ ended: Promise.resolve(), waitedMs: () => deadline.waitedMs() });
       slot = await deadline.waiting(queue.acquire({ accountId, work, bytes: 0, signal }));
+      deadline.begin(late);
       const beganMs = systemClock.elapsedMs();
       const picture = { png, width, height };
       const output =
@@ -151,6 +154,8 @@ export class Readers {
     return { png: data, width, height };
   }
 }
+
+type ReadingPart = Pick<RunningCall<unknown>, 'ended' | 'waitedMs'>;
 
 /** The queue of a thread that reads one picture at a time. */
 function newQueue(): AdmissionQueue {

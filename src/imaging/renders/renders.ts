@@ -161,7 +161,7 @@ export class Renders {
       )
       .catch(rethrowAsApiError)
       .finally(() => deadline.end());
-    return { result, ended: Promise.allSettled([result, drawn]) };
+    return { result, ended: Promise.allSettled([result, drawn]), waitedMs: () => deadline.waitedMs() };
   }
 
   /** Returns `begin().result`, for callers that need not know when the work has ended. */

@@ -173,3 +173,37 @@ t.test('a process without work is ended after a while', async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 10));
   t.same(children(), before);
 });
+
+const WAITED = /most of that time was the waiting for a worker.*same call again later/;
+const WORKED = /the work itself took that time/;
+
+t.test('a late call is told whether it waited or worked: the start of a process is a wait', async (t) => {
+  for (const [startMs, says] of [
+    [6_000, WAITED],
+    [4_000, WORKED],
+  ] as const) {
+    const { workers, clock } = openStandIns(t);
+    const stuck = workers.transform(heavyCall(clock, 'spin'));
+    await turn();
+    clock.advance(startMs);
+    while (stuck.waitedMs() < startMs) await turn();
+    clock.advance(10_000 - startMs);
+    await t.rejects(stuck.result, { details: { reason: 'deadline_exceeded' }, message: says });
+    t.equal(stuck.waitedMs(), startMs);
+    await stuck.ended;
+  }
+});
+
+t.test('each output of a call, and a worker that sees the deadline first, tell the same', async (t) => {
+  const { workers, clock } = openStandIns(t);
+  const { pass, ...call } = heavyCall(clock, 'late');
+  const paramOf = (param: string) => param;
+  const single = workers.transform({ ...call, pass });
+  await turn();
+  clock.advance(6_000);
+  await t.rejects(single.result, { details: { reason: 'deadline_exceeded' }, message: WAITED });
+  const { pass: other } = heavyCall(clock);
+  const branches = [pass, other].map((one) => ({ pass: one, paramOf }));
+  const { outputs } = await workers.branch({ ...heavyCall(clock), branches }).result;
+  t.match(outputs, [{ details: { reason: 'deadline_exceeded' }, message: WAITED }, { kind: 'transformed' }]);
+});

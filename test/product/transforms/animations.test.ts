@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import t from 'tap';
 import { image, needsImages } from '../../support/images.ts';
-import { openCalls, pictureOf, refusalOf } from './calls.ts';
+import { openCalls, pictureOf, pngOf, refusalOf } from './calls.ts';
 
 const corpus = needsImages(t);
 const calls = await openCalls(t);
@@ -59,11 +59,22 @@ t.test('a call for one frame counts one frame against the 50 megapixels', corpus
   t.match(refusalOf(past), { status: 400, param: 'frame', details: { limit: 379 } });
 });
 
+/** Starts the process of long work by a picture that only seems to take long: its start is a wait for a call. */
+async function startLongWork({ server, key }: typeof calls): Promise<void> {
+  const plain = { width: 3_000, height: 3_000, channels: 3, background: 'teal' } as const;
+  const body = await pngOf(sharp({ create: plain }));
+  const { id } = (await server.call('/assets/upload', { key, body, type: 'image/png' })).json.data;
+  const json = { op: 'convert', parameters: { format: 'avif', lossless: true }, assetIds: [id] };
+  const { data } = (await server.call('/jobs?wait=60', { key, json })).json;
+  if (data.status !== 'COMPLETED') throw new Error(`The job is ${data.status}`);
+}
+
 t.test('a call whose work fills its deadline is told what takes less', corpus, async (t) => {
   const hurried = await openCalls(t, { TRANSFORM_TIMEOUT_MS: '2500' });
   const query = { op: 'resize', width: 600, format: 'gif', effort: 9 };
-  const answer = await hurried.transform(query, image('animated/sample_big.gif'), 'image/gif');
   const job = { op: 'resize', parameters: { width: 600, format: 'gif', effort: 9 } };
+  await startLongWork(hurried);
+  const answer = await hurried.transform(query, image('animated/sample_big.gif'), 'image/gif');
   const refusal = {
     status: 503,
     code: 'provider_unavailable',
@@ -80,6 +91,7 @@ t.test('a call whose work fills its deadline is told what takes less', corpus, a
   };
   t.match(refusalOf(answer), refusal);
   t.match(answer.json.error.message, /the work itself took that time.*effort=0/);
+  t.match(answer.headers.get('server-timing'), /^admit;dur=.*, fetch;dur=.*, queue;dur=.*, total;dur=\d{4}/);
   t.equal(answer.headers.get('retry-after'), '60');
   const [{ parameters }] = answer.json.error.details.instead;
   const mended = await calls.transform(

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { on } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import {
   freeBytes,
   joinMessage,
   splitMessage,
+  TASK_BEGUN,
   totalOf,
 } from '../../../../workers/transport/bytes.ts';
 import { endFirstWithoutMemory } from '../../../../workers/transport/process-state.ts';
@@ -50,14 +51,19 @@ export class ChildProcesses<Task, Result> implements PoolWorkers<Task, Result> {
     this.#options = options;
   }
 
-  async run(task: Task, signal: AbortSignal, bytes: number): Promise<FinishedTask<Result>> {
+  async run(
+    task: Task,
+    signal: AbortSignal,
+    bytes: number,
+    onBegun: () => void,
+  ): Promise<FinishedTask<Result>> {
     const { clock, stillWorks } = this.#options;
     const process = this.#take();
     const begunMs = clock.elapsedMs();
     const kill = () => void process.kill();
     signal.addEventListener('abort', kill, { once: true });
     try {
-      const { result, sizeBytes, cpuMs } = await process.ask<Task, Result>(task);
+      const { result, sizeBytes, cpuMs } = await process.ask<Task, Result>(task, onBegun);
       const isLarge = bytes > LARGE_BYTES || sizeBytes > LARGE_RESULT_BYTES;
       if (isLarge || signal.aborted || stillWorks?.(result)) await process.kill();
       else this.#putBack(process);
@@ -191,21 +197,34 @@ class TaskProcess {
 
   /**
    * Sends a task and reads its answer, one at a time. The bytes of the task are freed once they are written.
+   * @param onBegun called when the process begins the task.
    * @throws ProcessDeathError
    */
-  async ask<Task, Result>(task: Task): Promise<{ result: Result; sizeBytes: number; cpuMs: number }> {
+  async ask<Task, Result>(
+    task: Task,
+    onBegun: () => void,
+  ): Promise<{ result: Result; sizeBytes: number; cpuMs: number }> {
     const { signal } = this.#died;
     this.#begunAtMs = this.#usedMs();
     try {
       const { sent, files } = splitMessage(task);
       this.#child.send(sent, (error) => error !== null && this.#child.kill('SIGKILL'));
       for (const file of files) this.#pipe.write(file, (error) => (error ? undefined : freeBytes(file)));
-      const [answer] = (await once(this.#child, 'message', { signal })) as [ChildProcessAnswer<Result>];
+      const answer = await this.#answer<Result>(onBegun);
       const result = await joinMessage(answer, this.#pipe, signal);
       return { result, sizeBytes: totalOf(answer.sizes), cpuMs: answer.cpuMs };
     } catch (error) {
       throw signal.aborted ? signal.reason : error;
     }
+  }
+
+  /** The next answer. All messages are kept until they are read: two of them may arrive at once. */
+  async #answer<Result>(onBegun: () => void): Promise<ChildProcessAnswer<Result>> {
+    for await (const [message] of on(this.#child, 'message', { signal: this.#died.signal })) {
+      if (message !== TASK_BEGUN) return message;
+      onBegun();
+    }
+    throw new Error('The messages of a process end only with the process.');
   }
 
   /** Ends it at once; resolves when it is gone. */

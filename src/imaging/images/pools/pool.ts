@@ -4,7 +4,7 @@ import type { AdmissionOptions, AdmissionStats, IncomingCall, PoolSlotRequest } 
 
 /** A call to a pool: the facts that its queue needs, and its deadline. */
 export interface PoolCall extends Omit<PoolSlotRequest, 'signal'> {
-  deadline: Pick<CallDeadline, 'signal' | 'waiting' | 'deadlineMs'>;
+  deadline: Pick<CallDeadline, 'signal' | 'waiting' | 'workerStarted' | 'deadlineMs'>;
 }
 
 /**
@@ -38,8 +38,9 @@ export interface PoolWorkers<Task, Result> {
    * Runs a task. Resolves when the work has really ended. The task's input is transferred.
    * @param signal ends the work, if the worker can be stopped.
    * @param bytes estimated memory of the work.
+   * @param onBegun called when a worker begins the task, if it had to start first.
    */
-  run(task: Task, signal: AbortSignal, bytes: number): Promise<FinishedTask<Result>>;
+  run(task: Task, signal: AbortSignal, bytes: number, onBegun: () => void): Promise<FinishedTask<Result>>;
   /** Changes how many tasks run at once. No task fails. */
   resize(count: number): void;
   close(): Promise<void>;
@@ -118,7 +119,7 @@ export class WorkerPool<Task, Result extends WorkerAnswer> {
     try {
       const task = await makeTask(deadline.deadlineMs());
       deadline.signal.throwIfAborted();
-      return await this.#workers.run(task, deadline.signal, bytes);
+      return await this.#workers.run(task, deadline.signal, bytes, () => deadline.workerStarted());
     } catch (error) {
       return { busyMs: null, error };
     }
