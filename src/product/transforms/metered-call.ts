@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PassTimings } from '../../../workers/protocol.ts';
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import type { RunningCall, StoredFile, TransformResult } from '../../imaging/images/image-call.ts';
@@ -11,6 +11,7 @@ import { acceptWarnings } from '../../platform/http/hooks/negotiation.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
 import type { OpMeter } from '../../platform/metrics/work.ts';
 import type { OutboundRequests } from '../../platform/outbound/outbound.ts';
+import { withoutAbsentFields } from '../../platform/values/present.ts';
 import type { Caller } from '../accounts/authentication.ts';
 import type { CallGate } from '../accounts/gate/gate.ts';
 import type { AssetReader } from '../assets/content/reader.ts';
@@ -72,6 +73,18 @@ export interface SyncCall {
   ran(op: string, run: TimedRun): void;
 }
 
+/** The times that are known of a call until now, for the answer of one that fails. */
+const knownTimes = new WeakMap<FastifyRequest, () => CallTimes>();
+
+/** Sends Server-Timing with the failures of synchronous calls too, as far as their times are known. */
+export function timeFailedCalls(app: FastifyInstance): void {
+  app.addHook('onError', (request, reply, _error, done) => {
+    const times = knownTimes.get(request)?.();
+    if (times !== undefined) reply.header('server-timing', serverTiming(times));
+    done();
+  });
+}
+
 /** Begins an admitted call. Its time counts from the first byte of the request. */
 export function beginSyncCall(
   request: FastifyRequest,
@@ -82,6 +95,15 @@ export function beginSyncCall(
   const admitMs = reply.elapsedTime;
   const deadlineMs = Date.now() - Math.round(admitMs) + timeoutMs;
   const terms = { accountId: caller.accountId, signal: clientGoneSignal(reply), deadlineMs };
+  const admittedMs = () => reply.elapsedTime - admitMs;
+  const waits: RunningCall<unknown>['waitedMs'][] = [];
+  let fetchedMs: number | undefined;
+  knownTimes.set(request, () => ({
+    admitMs,
+    fetchMs: fetchedMs ?? admittedMs(),
+    queueMs: waits.reduce((sum, waitedMs) => sum + waitedMs(), 0),
+    totalMs: reply.elapsedTime,
+  }));
   return {
     caller,
     terms,
@@ -90,28 +112,39 @@ export function beginSyncCall(
       reply.raw.once('close', incoming.end);
       return { ...terms, incoming };
     },
-    admittedMs: () => reply.elapsedTime - admitMs,
+    admittedMs,
     finish(work) {
+      fetchedMs ??= admittedMs();
+      waits.push(work.waitedMs);
       gate.keepSlotUntil(request, work.ended);
       return work.result;
     },
     ran(op, { fetchMs, queueMs, timings, bytesIn, bytesOut = 0 }) {
       const times = { admitMs, fetchMs, queueMs, ...timings };
-      reply.header('server-timing', serverTiming({ ...times, totalMs: reply.elapsedTime }));
+      const phases = { ...NO_WORK, ...times, totalMs: reply.elapsedTime };
+      reply.header('server-timing', serverTiming(phases));
       reply.header('x-service-duration-ms', String(workerMs(times)));
       meters.ops.ran({ op, work: 'call', ...times, bytesIn, bytesOut });
     },
   };
 }
 
+const NO_WORK: PassTimings = { decodeMs: 0, processMs: 0, encodeMs: 0 };
+
+/** The times of a call in milliseconds. Those of its work are absent if it failed. */
+interface CallTimes extends Partial<PassTimings> {
+  admitMs: number;
+  fetchMs: number;
+  queueMs: number;
+  totalMs: number;
+}
+
 /** The value of `Server-Timing`: `admit;dur=0.4, fetch;dur=3.1, …`. */
-function serverTiming(
-  times: { admitMs: number; fetchMs: number; queueMs: number; totalMs: number } & Partial<PassTimings>,
-): string {
-  const { totalMs, admitMs, fetchMs, queueMs, decodeMs = 0, processMs = 0, encodeMs = 0 } = times;
+function serverTiming(times: CallTimes): string {
+  const { totalMs, admitMs, fetchMs, queueMs, decodeMs, processMs, encodeMs } = times;
   const before = { admit: admitMs, fetch: fetchMs, queue: queueMs };
-  const phases = { ...before, decode: decodeMs, process: processMs, encode: encodeMs, total: totalMs };
-  return Object.entries(phases)
+  const work = withoutAbsentFields({ decode: decodeMs, process: processMs, encode: encodeMs });
+  return Object.entries({ ...before, ...work, total: totalMs })
     .map(([name, ms]) => `${name};dur=${ms.toFixed(1)}`)
     .join(', ');
 }

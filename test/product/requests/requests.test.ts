@@ -145,9 +145,32 @@ t.test('secrets of a query, and of the addresses in it, are not kept', async (t)
   );
 });
 
+t.test('a call that fails has the times that are known of it, in its answer too', async (t) => {
+  const broken = { ...image, body: image.body.slice(0, -12) };
+  const failures: [id: string, status: number, path: string, call: CallOptions][] = [
+    ['late-400', 400, '/images/transform?op=blur&sigma=3', broken],
+    ['late-url', 400, '/images/transform?op=flip', { json: { url: 'https://10.0.0.1/a.png' } }],
+    ['late-outputs', 400, '/images/transform', { json: { url: 'https://10.0.0.1/a.png', outputs: [] } }],
+    ['late-facts', 400, '/images/metadata', { ...image, body: new Uint8Array(40) }],
+    ['late-render', 404, '/images/render', { json: { templateId: 'absent' } }],
+  ];
+  for (const [id, status, path, call] of failures) {
+    const answer = await called(id, path, call);
+    t.equal(answer.status, status, `${id} ${JSON.stringify(answer.json)}`);
+    const { timing } = (await server.call(`/requests/${id}`, { key })).json.data;
+    t.same(Object.keys(timing ?? {}), ['admit', 'fetch', 'queue', 'total'], id);
+    t.ok(timing.total >= timing.admit && timing.total >= timing.queue, id);
+    const parts = Object.entries(timing).map(([name, ms]) => `${name};dur=${Number(ms).toFixed(1)}`);
+    t.equal(answer.headers.get('server-timing'), parts.join(', '), id);
+  }
+  const refused = await called('no-op', '/images/transform?op=nothing', image);
+  t.equal(refused.status, 400);
+  t.equal(refused.headers.get('server-timing'), null, 'nothing is known of a call that was not begun');
+});
+
 t.test('an hour later nothing is left', async (t) => {
   clock.nowMs += 3_600_000;
-  t.same(await listed(), ['secret'], 'a request is kept for the whole hour');
+  t.same(await listed(), ['no-op'], 'a request is kept for the whole hour');
   clock.nowMs += 1;
   t.same(await listed(), []);
   t.equal((await server.call('/requests/typo', { key })).status, 404);
