@@ -213,7 +213,10 @@ export interface Ops {
      * outside reaches both.
      */
     fit?: "cover" | "contain" | "fill" | "inside" | "outside";
-    /** With fit cover or contain, the part that is kept or the place in the padding. */
+    /**
+     * With fit cover or contain, the part that is kept or the place in the padding. attention finds contrast and
+     * colour, not faces: for those give a place, or focalX and focalY.
+     */
     gravity?: "center" | "north" | "northeast" | "east" | "southeast" | "south" | "southwest" | "west" | "northwest" | "attention" | "entropy";
     /** The point to keep in view, as a share of the width from the left; instead of gravity. */
     focalX?: number;
@@ -276,7 +279,10 @@ export interface Ops {
   thumbnail: PassParameters & {
     /** Edge of the square in pixels. */
     size?: number;
-    /** Which part of the picture fills the square. */
+    /**
+     * Which part of the picture fills the square. attention finds contrast and colour, not faces: for those give a
+     * place, or focalX and focalY.
+     */
     gravity?: "center" | "north" | "northeast" | "east" | "southeast" | "south" | "southwest" | "west" | "northwest" | "attention" | "entropy";
   };
   tint: PassParameters & {
@@ -799,7 +805,10 @@ export interface Delivery {
 
 export interface DeliveryLink {
   url: string;
-  /** Every rung of a family. */
+  /**
+   * The rungs of a family, each with the width that it answers. The rungs above the first that reaches the own
+   * width of an asset are left out, because they answer the same picture.
+   */
   srcset?: string;
   sizes?: string;
   /** One `<img>`. */

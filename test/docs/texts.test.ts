@@ -124,3 +124,19 @@ t.test('every page of an op has a command that runs, and the body of a job that 
   t.ok(lines.length > 30, `${lines.length} lines of the command line`);
   await t.resolves(commands(lines), 'each of them runs');
 });
+
+t.test(
+  'where an agent chooses attention it reads that no faces are found, and where time went',
+  async (t) => {
+    t.match(guidelines, /attention finds contrast and colour, not faces/);
+    for (const name of ['crop', 'resize', 'thumbnail']) {
+      const { params } = (await server.call(`/ops/${name}`)).json.data;
+      t.match(params.gravity.description, /not faces: for those give a place, or focalX and focalY/, name);
+    }
+    t.match(guidelines, /each of 10 s .*Server-Timing/);
+    const guide = await textAt('//docs/guides/first-picture.md');
+    for (const part of ['admit', 'fetch', 'queue', 'decode', 'process', 'encode', 'total'])
+      t.match(guide, `\`${part}\``);
+    t.match(guide, /10 s \(TRANSFORM_TIMEOUT_MS\).*20 s \(RENDER_TIMEOUT_MS\)/);
+  },
+);

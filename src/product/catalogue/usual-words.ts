@@ -52,7 +52,7 @@ way(
 way(
   ['face', 'faces', 'face detection', 'smart crop'],
   ['thumbnail', 'crop', 'resize'],
-  'Faces are not looked for; thumbnail, crop and resize keep what draws the eye by gravity=attention.',
+  'Faces are not looked for, and gravity=attention keeps contrast and colour: where faces matter, give crop or resize focalX and focalY.',
 );
 way(
   ['avatar', 'circle', 'round', 'corner', 'corners'],

@@ -284,7 +284,7 @@ const ERRORS: Readonly<Record<ErrorCode, ErrorText>> = {
       'Send what `details.instead` has, if it is there; else wait Retry-After seconds. `details.reason` says what is full or unavailable.',
     causes: [
       '`capacity`: the service has too many calls at a time. A job waits for its turn.',
-      '`deadline_exceeded`: the work takes longer than a call may. Where `details.instead` has parameters that take less, or the job that does it, the same call would be late again: send the first of them. Where a search for a size or a likeness had a file by then, `details.reached` has its bytes, or its likeness, and `details.achieved` its format, quality and bytes.',
+      '`deadline_exceeded`: the call took longer than it may: 10 s unless the operator set TRANSFORM_TIMEOUT_MS. The message says whether most of that time was the work or the waiting for it. Where `details.instead` has parameters that take less, or the job that does it, the same call would be late again: send the first of them. Where a search for a size or a likeness had a file by then, `details.reached` has its bytes, or its likeness, and `details.achieved` its format, quality and bytes.',
       '`url_unavailable`: the server of the URL that was sent did not answer.',
       '`worker_unreachable`: the worker ended with the call.',
     ],

@@ -156,12 +156,17 @@ export function radiusParameter<const D extends Default<number> = NoDefault>(
   return schema as TUnion<[TInteger, TString]> & D;
 }
 
+/** What every gravity says of attention. */
+export const ATTENTION_HINT =
+  'attention finds contrast and colour, not faces: for those give a place, or focalX and focalY.';
+
 /** A named place, the part that draws the eye (`attention`), or the part with the most detail (`entropy`). */
 export function gravityParameter<const D extends Default<Gravity> = NoDefault>(
   description: string,
   options?: D,
 ): TUnsafe<Gravity> & D {
-  return choiceParameter([...PLACE_NAMES, 'attention', 'entropy'] as const, description, options);
+  const says = `${description} ${ATTENTION_HINT}`;
+  return choiceParameter([...PLACE_NAMES, 'attention', 'entropy'] as const, says, options);
 }
 
 export const FOCAL_POINT_PARAMETERS = {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ATTENTION_HINT } from '../../../../workers/image/operations/parameter.ts';
 import { PLACE_NAMES } from '../../../../workers/image/pixels/geometry.ts';
 import { JSON_BOUNDS_TEXT } from '../../../platform/http/bodies/json.ts';
 import { pageMarkdown } from '../../../platform/pages/markdown.ts';
@@ -21,13 +22,11 @@ const LEAD =
 /** The instructions for agents. Every command in them runs unchanged once KEY and BASE are set. */
 const RULES: readonly PageBlock[] = [
   headingBlock('One image now'),
-  paragraphBlock(
-    'Nothing is stored. Parameters go into the query; POST /api/v1/images/transform runs one op, or several as steps:',
-  ),
+  paragraphBlock('Nothing is stored. Parameters go into the query of POST /api/v1/images/transform:'),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: image/jpeg" --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?op=resize&width=300" -o small.jpg`),
   paragraphBlock(
-    'Send the image as raw bytes with their own Content-Type, as a multipart part named file, or as JSON with url or assetId, and op and parameters too:',
+    'Send the image as raw bytes with their Content-Type, as a multipart part file, or as JSON with url or assetId, op and parameters:',
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"assetId\\": \\"$ASSET\\", \\"op\\": \\"blur\\", \\"parameters\\": {\\"sigma\\": 8}}" \\
@@ -37,12 +36,12 @@ const RULES: readonly PageBlock[] = [
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/metadata"`),
   paragraphBlock(
-    'Several ops on one image: send steps instead of op, as a multipart field or in JSON. They are one run. Several results of one image: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.',
+    'Several ops: send steps instead of op, as a multipart field or in JSON. They are one run. Several results: outputs, a list of {name, op, parameters} or {name, steps}, instead of op. Save steps by POST /api/v1/presets with a slug: ?preset=slug runs them.',
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -F file=@photo.jpg "$BASE/api/v1/images/transform" -o avatar.png \\
   -F 'steps=[{"op": "thumbnail", "parameters": {"size": 300}}, {"op": "round_corners", "parameters": {"radius": "50%", "format": "png"}}]'`),
   paragraphBlock(
-    'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. Instead of templateId send your own html, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
+    'A picture of words: a template and one row of data. GET /api/v1/templates lists all with their variables. Instead of templateId send html, css, width and height. A page loads `data:` URIs and `asset://<assetId>` alone: upload other pictures first.',
   ),
   shellSampleBlock(`curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" \\
   -d "{\\"templateId\\": \\"social-card\\", \\"data\\": {\\"title\\": \\"Hello\\", \\"image\\": \\"asset://$ASSET\\"}}" "$BASE/api/v1/images/render" -o card.png`),
@@ -56,28 +55,28 @@ curl -H "Authorization: ApiKey $KEY" "$BASE/api/v1/assets/$ASSET/link?expiresInS
   ),
   headingBlock('Many images, or a model'),
   paragraphBlock(
-    'A job runs an op, a preset (presetId) or steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: the same body with dryRun=true answers every refusal and the price.',
+    'A job runs an op, a preset (presetId) or steps over up to 10,000 assetIds, or over from: {collection, createdFrom, createdTo, limit}; generate is a job of its own. Price it first: dryRun=true answers every refusal and the price.',
   ),
   shellSampleBlock(`JOB="{\\"op\\": \\"resize\\", \\"assetIds\\": [\\"$ASSET\\"], \\"parameters\\": {\\"width\\": 64}}"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -d "$JOB" "$BASE/api/v1/jobs?dryRun=true"
 curl -H "Authorization: ApiKey $KEY" -H "Content-Type: application/json" -H "Idempotency-Key: resize-1" \\
   -d "$JOB" "$BASE/api/v1/jobs?wait=30"`),
   listBlock(
-    'wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. `outcome` of an ended job is `all`, `some` or `none` of its items completed.',
+    'wait (at most 60 s) holds the answer of a job of one item; read any other by GET /api/v1/jobs/{jobId}?wait=60, until its status is COMPLETED, FAILED or CANCELLED. POST /api/v1/jobs/{jobId}/resume retries what did not complete. `outcome` of an ended job: `all`, `some` or `none` completed.',
     'Each item of `data.items` has resultAssetId (an image) or output (JSON of analyze, compare, read_text, read_codes), or errorCode and retryable. Past 100 items read GET /api/v1/jobs/{jobId}/items; ?items=0 and ?fields=id,status,outcome make answers small. GET /api/v1/jobs/{jobId}/results.zip is all pictures of an ended job; …/results/link links to it.',
-    'maxCredits in a submit or a resume is the most it may cost: above it the call is 402 with details.price. A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
+    'maxCredits in a submit or a resume is the most it may cost (else 402 with details.price). A resume with dryRun=true is priced only; notRetryableItems will most likely fail again.',
     'Or register POST /api/v1/webhook-endpoints with an https url; keep its secret, shown once. Verify a delivery as its page shows, answer 2xx within 10 s, and drop repeats by Service-Event-Id.',
-    'AI ops are priced in credits per item and run on their defaultModel unless model names another. Results marked sandbox: true are invented.',
+    'AI ops cost credits per item and run on their defaultModel unless model names another. Results marked sandbox: true are invented.',
   ),
   headingBlock('Rules'),
   numberedListBlock(
-    'A deterministic op refuses a parameter that it does not declare.',
+    'A deterministic op refuses undeclared parameters.',
     'On success look at X-Service-Warnings: `unknown_variable:titel`, `missing_asset:<id>`, `ignored_parameter:dryrun,did_you_mean:dryRun`, `not_enlarged:768` (send enlarge=true), `missing_glyph:1F389`, `font_replaced:Inter` (GET /api/v1/fonts) say what may not be as meant.',
-    'On failure branch on error.code. Send details.instead if there is one. Else repeat only what is retryable, after Retry-After seconds; mend error.param by details.fix, suggest or allowed.',
+    'On failure branch on error.code. Send details.instead if there is one. Else repeat only what is retryable, after Retry-After; mend error.param by details.fix, suggest or allowed.',
     'Send an Idempotency-Key with every write, and the same again after a time-out. Synchronous image calls and uploads need none.',
-    'At most 4 synchronous calls at a time and 600 requests per minute and account.',
-    'In a URL write # as %23. Lists and objects are JSON text there. Formats, places and colours are read by usual names: jpg, ff8800.',
-    'What this server can do: GET /api/v1/ops?view=names, /ai-models, /fonts; limits and credits: /account; used: /usage.',
+    'At most 4 synchronous calls at a time, each of 10 s (a render 20 s; Server-Timing has the parts), and 600 requests per minute and account.',
+    'In a URL # is %23, and lists and objects are JSON text. Formats, places and colours are read by usual names: jpg, ff8800.',
+    'What this server can do: GET /api/v1/ops?view=names, /ai-models, /fonts; limits: /account; used: /usage.',
     'Tell what is missing: POST /api/v1/feedback, kind capability_gap, message.',
     JSON_BOUNDS_TEXT,
   ),
@@ -115,7 +114,7 @@ function sharedSection(definitions: readonly OpDefinition[]): PageBlock[] {
   return [
     headingBlock('Parameters of every op that writes an image'),
     listBlock(...lines),
-    paragraphBlock(`A place is one of ${PLACES}.`),
+    paragraphBlock(`A place is one of ${PLACES}. Gravity ${ATTENTION_HINT}`),
     paragraphBlock(`Deterministic ops: ${pricing?.summary ?? ''}`),
   ];
 }
@@ -130,7 +129,8 @@ function opSection(definition: OpDefinition): PageBlock[] {
     ...(call === undefined ? [] : [`\`${call}\``]),
   ];
   const parameters = own.map(
-    ([name, parameter]) => `${name}: ${parameterSummaryLine(parameter).replace(PLACES, 'a place')}`,
+    ([name, parameter]) =>
+      `${name}: ${parameterSummaryLine(parameter).replace(PLACES, 'a place').replace(` ${ATTENTION_HINT}`, '')}`,
   );
   return [
     headingBlock(op, 3),

@@ -45,6 +45,19 @@ export const firstPictureGuide: DocumentationPage = {
   -H "Content-Type: image/jpeg" \\
   --data-binary @photo.jpg \\
   "$BASE/api/v1/images/transform?op=resize&width=300"`),
+    paragraphBlock(
+      '`Server-Timing` has the parts in milliseconds, of a failure those that are known. `GET /api/v1/requests/{requestId}` has them as `timing`.',
+    ),
+    listBlock(
+      '`admit`: the key and the limits were checked.',
+      '`fetch`: the body was received, or the url was fetched.',
+      '`queue`: the call waited for a worker, which may have had to start.',
+      '`decode`, `process`, `encode`: the worker read the picture, changed it and wrote the result.',
+      '`total`: all of it, from the request to its answer.',
+    ),
+    paragraphBlock(
+      'A synchronous call may take 10 s (TRANSFORM_TIMEOUT_MS), and a render 20 s (RENDER_TIMEOUT_MS), its waits included: an operator sets both. Longer work is a job, whose waits do not count.',
+    ),
     headingBlock('When it fails'),
     paragraphBlock(
       'A failure is JSON with a code of a closed set, the field to fix and a sentence that says how. With `--fail-with-body` curl ends with an error, and still prints it. Repeat a call only if `retryable` is true. ',
