@@ -30,7 +30,7 @@ export interface PageEncodeOptions extends Pick<EncodeOptions, 'quality'> {
 
 /** What a page asks of fonts. */
 export interface PageText {
-  /** Its characters beyond ASCII, each once. */
+  /** Its characters beyond ASCII, each once. Of text in a declared font, only those that were not drawn. */
   characters: string;
   /** The font family lists of its text, each as in CSS. */
   families: string[];

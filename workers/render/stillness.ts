@@ -1,4 +1,5 @@
 import type { CDPSession } from 'playwright';
+import { READ_TEXT, SHAPE_DECLARED_FONTS } from './page-fonts.ts';
 import type { PageText } from './protocol.ts';
 
 /*
@@ -20,48 +21,6 @@ export const NO_ANIMATION_FLAGS = ['--blink-settings=imageAnimationPolicy=2'] as
 const MAX_ROUNDS = 20;
 
 /**
- * Limits on the pieces of text and characters of a page. A larger page is not read, so that reading takes milliseconds
- * at most.
- */
-const MAX_PIECES = 2_000;
-const MAX_CHARACTERS = 50_000;
-
-/**
- * A JavaScript expression that reads what the document's text needs of fonts: `characters` beyond ASCII, each once, and
- * `families`, each list as the style has it. Text in a font that the document itself loads (`@font-face`) is left out.
- * If that font did not load, its families are included, but not its characters. Invisible text, generated content and
- * the values of fields are not read.
- */
-const READ_TEXT_EXPRESSION = `(() => {
-  const plain = (family) => family.trim().replace(/^["']|["']$/g, '').toLowerCase();
-  const own = new Set();
-  for (const face of document.fonts) if (face.status !== 'error') own.add(plain(face.family));
-  const characters = new Set();
-  const families = new Set();
-  const read = new Map();
-  const look = (element) => {
-    if (!element.checkVisibility({ visibilityProperty: true })) return { isVisible: false };
-    const list = getComputedStyle(element).fontFamily;
-    const names = (list.match(/"[^"]*"|[^,]+/g) ?? []).map(plain);
-    if (!own.has(names[0])) families.add(list);
-    return { isVisible: true, isOwn: names.some((name) => own.has(name)) };
-  };
-  const walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
-  let left = ${MAX_CHARACTERS};
-  for (let pieces = 0; pieces < ${MAX_PIECES} && left > 0 && walker.nextNode(); pieces += 1) {
-    const { data, parentElement: element } = walker.currentNode;
-    if (element === null || !/\\S/.test(data)) continue;
-    if (!read.has(element)) read.set(element, look(element));
-    const { isVisible, isOwn } = read.get(element);
-    if (!isVisible || isOwn || !/[^\\x00-\\x7f]/.test(data)) continue;
-    const part = data.slice(0, left);
-    left -= part.length;
-    for (const character of part) if (character > '\\x7f') characters.add(character);
-  }
-  return { characters: [...characters].join(''), families: [...families] };
-})()`;
-
-/**
  * Settles a loaded document before its capture, and returns the number of its frames and its text. Scripts of the
  * document itself never run. The load event waits for images but not for fonts, which are requested when text is first
  * laid out. The page is scrolled to its top, because a focused element or the previous drawing may have scrolled it. A
@@ -71,6 +30,7 @@ const READ_TEXT_EXPRESSION = `(() => {
 const SETTLE = `(async () => {
   scrollTo({ top: 0, left: 0, behavior: 'instant' });
   await document.fonts.ready;
+  ${SHAPE_DECLARED_FONTS}
   for (const marquee of document.querySelectorAll('marquee')) {
     const still = marquee.cloneNode(true);
     marquee.replaceWith(still);
@@ -85,7 +45,7 @@ const SETTLE = `(async () => {
       else motion.finish();
     }
   }
-  return { frames: frames.length, text: ${READ_TEXT_EXPRESSION} };
+  return { frames: frames.length, text: ${READ_TEXT} };
 })()`;
 
 /** Waits for the fonts of a loaded page, ends all animation in it and in its frames, and reads their text. */

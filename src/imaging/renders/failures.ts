@@ -51,16 +51,20 @@ export function rethrowAsApiError(error: unknown): never {
 }
 
 /**
- * Returns the page of an answer, or throws its error.
+ * Returns the page of an answer, or throws its error. All time in which the page was neither drawn nor encoded is its
+ * queue: a browser may have to be started first, or the page was moved to another one.
+ * @param elapsedMs from the call to the answer.
  * @param refusal the field of the call that brought the page, and the error for a late page.
  */
 export function requireRenderedPage(
   answer: RenderAnswer,
-  queueMs: number,
+  elapsedMs: number,
   refusal: RefusalWords,
 ): RenderedPage {
   if (answer.kind === 'rendered') {
     const { data, contentType, width, height, timings, text } = answer;
+    const { decodeMs, processMs, encodeMs } = timings;
+    const queueMs = Math.max(0, elapsedMs - decodeMs - processMs - encodeMs);
     return { data, contentType, width, height, timings: { ...timings, queueMs }, text };
   }
   if (answer.kind === 'render_failure') throw refusalOf(answer, refusal);

@@ -39,12 +39,6 @@ export interface PageCall extends Omit<RenderTask, 'kind' | 'deadlineMs'> {
   deadline: CallDeadline;
 }
 
-/** The answer of a thread. */
-export interface DrawnPage {
-  answer: RenderAnswer;
-  queueMs: number;
-}
-
 /** Drawing time from which a killed page counts as slowing others down. */
 const BURDEN_FROM_MS = 1_000;
 
@@ -104,7 +98,7 @@ export class RenderPool {
    * @throws ApiError capacity when the queue is full, or when the page was stopped for others because it took long; the
    *   reason of the deadline's signal; Error when the thread was lost.
    */
-  async draw(call: PageCall): Promise<DrawnPage | 'withdrawn'> {
+  async draw(call: PageCall): Promise<RenderAnswer | 'withdrawn'> {
     const page: PooledPage = {
       accountId: call.accountId,
       thread: null,
@@ -117,7 +111,7 @@ export class RenderPool {
     this.review();
     try {
       const drawn = await this.#drawInTurn(call, page);
-      if (page.endedAs === null || drawn.answer.kind === 'rendered') return drawn;
+      if (page.endedAs === null || drawn.kind === 'rendered') return drawn;
     } catch (error) {
       if (page.endedAs === null || error !== page.ending.signal.reason) throw error;
     } finally {
@@ -187,7 +181,7 @@ export class RenderPool {
    * Draws a page in its slot. The slot stays taken until the thread has answered, even if the caller has stopped
    * waiting.
    */
-  async #drawInTurn(call: PageCall, page: PooledPage): Promise<DrawnPage> {
+  async #drawInTurn(call: PageCall, page: PooledPage): Promise<RenderAnswer> {
     const { accountId, work, deadline } = call;
     const signal = AbortSignal.any([deadline.signal, page.ending.signal]);
     const slot = await deadline.waiting(this.#admission.acquire({ accountId, work, bytes: 0, signal }));
@@ -197,7 +191,7 @@ export class RenderPool {
         const answer = await this.#drawOnce(call, page, signal);
         if (answer === 'moved') continue;
         this.#learnFrom(page, answer);
-        return { answer, queueMs: slot.queueMs };
+        return answer;
       }
     } finally {
       slot.release();

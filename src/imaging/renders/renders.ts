@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { RenderTask, RenderThreadOptions } from '../../../workers/render/protocol.ts';
+import type { RenderAnswer, RenderTask, RenderThreadOptions } from '../../../workers/render/protocol.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { Capacity } from '../../platform/concurrency/capacity.ts';
 import type { SettingsOf } from '../../platform/setting.ts';
@@ -11,7 +11,7 @@ import type { AccountWorkerTime } from '../images/pools/work-history.ts';
 import type { WorkClass } from '../images/slots.ts';
 import type { rendersSettings } from './config.ts';
 import { type RenderedPage, rendererBusyError, requireRenderedPage, rethrowAsApiError } from './failures.ts';
-import { type DrawnPage, type PageCall, RenderPool } from './pool.ts';
+import { type PageCall, RenderPool } from './pool.ts';
 import { findSandboxObstacle } from './sandbox.ts';
 import { BrowserThread, type RenderLog, StandbyRenderThread } from './thread.ts';
 
@@ -153,12 +153,14 @@ export class Renders {
     this.#options.workerTime.arrived(page.accountId);
     const late = () => rendererBusyError(this.#commonPool.retryAfterSeconds());
     const deadline = new CallDeadline({ deadlineMs, work: page.work, client, waitSignal, clock, late });
+    const calledMs = clock.elapsedMs();
     const drawn = this.#draw({ ...page, deadline });
     const result = deadline
       .guard(drawn)
-      .then(({ answer, queueMs }) =>
-        requireRenderedPage(answer, queueMs, { param, late: () => deadline.refusal() }),
-      )
+      .then((answer) => {
+        const elapsedMs = clock.elapsedMs() - calledMs;
+        return requireRenderedPage(answer, elapsedMs, { param, late: () => deadline.refusal() });
+      })
       .catch(rethrowAsApiError)
       .finally(() => deadline.end());
     return { result, ended: Promise.allSettled([result, drawn]), waitedMs: () => deadline.waitedMs() };
@@ -199,7 +201,7 @@ export class Renders {
   }
 
   /** Draws a page in the common pool, or in the slow pool if the account or the page is slow. */
-  async #draw(call: PageCall): Promise<DrawnPage> {
+  async #draw(call: PageCall): Promise<RenderAnswer> {
     if (!this.#isSlow(call)) {
       const drawn = await this.#commonPool.draw(call);
       if (drawn !== 'withdrawn') return drawn;
@@ -240,7 +242,7 @@ export class Renders {
 }
 
 /** Whether the next page of the account must be isolated too. */
-function tookLong({ answer }: DrawnPage): boolean {
+function tookLong(answer: RenderAnswer): boolean {
   if (answer.kind !== 'rendered') return false;
   const { decodeMs, processMs } = answer.timings;
   return decodeMs + processMs >= LONG_MS;

@@ -110,7 +110,7 @@ t.test("a page's own @font-face counts as there, unless it did not load", async 
   const css = (source: string) =>
     `@font-face { font-family: "My Font"; src: ${source} } p { font-family: "My Font", sans-serif }`;
   const html = `<p>x ${NOWHERE}</p>`;
-  t.equal(await warningsOf({ html, css: css('local("DejaVu Sans")') }), null);
+  t.equal(await warningsOf({ html, css: css('local("DejaVu Sans")') }), 'missing_glyph:10FFFE');
   t.equal(
     await warningsOf({ html, css: css('url(data:font/ttf;base64,AAAA)') }),
     'font_replaced:My%20Font,missing_glyph:10FFFE',

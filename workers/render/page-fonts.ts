@@ -1,0 +1,100 @@
+/*
+ * JavaScript that Chromium runs in a loaded document for its fonts. Scripts of the document itself never run.
+ */
+
+/** Statement of a function that returns the names in a font family list, as they can be compared. */
+const FAMILY_NAMES = `
+  const familyNames = (list) => (list.match(/"[^"]*"|[^,]+/g) ?? [])
+    .map((name) => name.trim().replace(/^["']|["']$/g, '').toLowerCase());`;
+
+/**
+ * Statements that load the fonts that the document declares (`@font-face`) and then shape the text in them again.
+ * Chromium keeps the glyphs of short texts, and finds them by the installed fonts of a list and by the style. So it
+ * would draw the glyphs that it chose before a face had loaded, or for an earlier page. A font feature that no font
+ * has, with a number that no text had before, makes it choose again. A face that does not load counts as absent. A
+ * document that declares no face is not touched.
+ */
+export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES}
+  const faces = [...document.fonts];
+  const declared = new Set(faces.flatMap((face) => familyNames(face.family)));
+  const shaped = declared.size === 0 ? [] : [...document.querySelectorAll('*')].flatMap((element) => {
+    const { fontFamily, fontFeatureSettings: features } = getComputedStyle(element);
+    return familyNames(fontFamily).some((name) => declared.has(name)) ? [{ element, features }] : [];
+  });
+  if (shaped.length > 0) {
+    await Promise.allSettled(faces.map((face) => face.load()));
+    const mark = '"none" ' + Math.floor(Math.random() * 2 ** 31);
+    for (const { element, features } of shaped) {
+      const settings = features === 'normal' ? mark : features + ', ' + mark;
+      element.style?.setProperty('font-feature-settings', settings, 'important');
+    }
+    await document.fonts.ready;
+  }`;
+
+/**
+ * Limits on the pieces of text and characters of a page. A larger page is not read, so that reading takes milliseconds
+ * at most.
+ */
+const MAX_PIECES = 2_000;
+const MAX_CHARACTERS = 50_000;
+
+/** The last character of Latin Extended-B. The sans that comes with the service has every letter up to it. */
+const LAST_CERTAIN_CHARACTER = '\\u024f';
+
+/** A character that no font has, because Unicode keeps it out of every text. */
+const NO_CHARACTER = '\\u{10fffe}';
+
+/**
+ * A JavaScript expression that reads what the document's text needs of fonts: `characters` beyond ASCII, each once, and
+ * `families`, each list as the style has it. Of text in a font that the document itself loads (`@font-face`) it returns
+ * the characters that are drawn as a missing one: they have the measures of a character that no font has. Such a font
+ * is no family that is needed, unless it did not load. Invisible text, generated content and the values of fields are
+ * not read.
+ */
+export const READ_TEXT = `(() => {${FAMILY_NAMES}
+  const loadable = [...document.fonts].filter((face) => face.status !== 'error');
+  const own = new Set(loadable.flatMap((face) => familyNames(face.family)));
+  const characters = new Set();
+  const charactersByOwnFont = new Map();
+  const families = new Set();
+  const read = new Map();
+  // Chromium keeps measures by size, so each page has a size of its own. A missing character is drawn in the first font.
+  const size = 100 + Math.floor(Math.random() * 500_000) / 100 + 'px sans-serif, ';
+  const look = (element) => {
+    if (!element.checkVisibility({ visibilityProperty: true })) return null;
+    const { fontFamily: list, fontStyle, fontWeight } = getComputedStyle(element);
+    const names = familyNames(list);
+    if (!own.has(names[0])) families.add(list);
+    if (!names.some((name) => own.has(name))) return { found: characters, after: '\\x7f' };
+    const font = [fontStyle, fontWeight, size + list].join(' ');
+    const found = charactersByOwnFont.get(font) ?? new Set();
+    charactersByOwnFont.set(font, found);
+    return { found, after: '${LAST_CERTAIN_CHARACTER}' };
+  };
+  const walker = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+  let left = ${MAX_CHARACTERS};
+  for (let pieces = 0; pieces < ${MAX_PIECES} && left > 0 && walker.nextNode(); pieces += 1) {
+    const { data, parentElement: element } = walker.currentNode;
+    if (element === null || !/\\S/.test(data)) continue;
+    if (!read.has(element)) read.set(element, look(element));
+    const looked = read.get(element);
+    if (looked === null || !/[^\\x00-\\x7f]/.test(data)) continue;
+    const part = data.slice(0, left);
+    left -= part.length;
+    for (const character of part) if (character > looked.after) looked.found.add(character);
+  }
+  for (const [font, found] of charactersByOwnFont) {
+    if (found.size === 0) continue;
+    const drawing = document.createElement('canvas').getContext('2d');
+    drawing.font = font;
+    const measure = (text) => {
+      const drawn = drawing.measureText(text);
+      const { actualBoundingBoxAscent, actualBoundingBoxDescent } = drawn;
+      const sides = [drawn.actualBoundingBoxLeft, drawn.actualBoundingBoxRight];
+      return [drawn.width, ...sides, actualBoundingBoxAscent, actualBoundingBoxDescent].join();
+    };
+    const missing = measure('${NO_CHARACTER}');
+    for (const character of found) if (measure(character) === missing) characters.add(character);
+  }
+  return { characters: [...characters].join(''), families: [...families] };
+})()`;
