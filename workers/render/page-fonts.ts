@@ -9,25 +9,22 @@ const FAMILY_NAMES = `
 
 /**
  * Statements that load the fonts that the document declares (`@font-face`) and then shape the text in them again.
- * Chromium keeps the glyphs of short texts, and finds them by the installed fonts of a list and by the style. So it
- * would draw the glyphs that it chose before a face had loaded, or for an earlier page. A font feature that no font
- * has, with a number that no text had before, makes it choose again. A face that does not load counts as absent. A
- * document that declares no face is not touched.
+ * Chromium keeps the glyphs of short texts by their style and installed fonts. So it would draw the glyphs that it
+ * chose before a face had loaded, or for an earlier page. It does not keep the glyphs of text with a word spacing, so
+ * such text gets one that is too small to be seen. A face that does not load counts as absent. A document that declares
+ * no face is not touched.
  */
 export const SHAPE_DECLARED_FONTS = `${FAMILY_NAMES}
   const faces = [...document.fonts];
   const declared = new Set(faces.flatMap((face) => familyNames(face.family)));
   const shaped = declared.size === 0 ? [] : [...document.querySelectorAll('*')].flatMap((element) => {
-    const { fontFamily, fontFeatureSettings: features } = getComputedStyle(element);
-    return familyNames(fontFamily).some((name) => declared.has(name)) ? [{ element, features }] : [];
+    const { fontFamily, wordSpacing } = getComputedStyle(element);
+    return familyNames(fontFamily).some((name) => declared.has(name)) ? [{ element, wordSpacing }] : [];
   });
   if (shaped.length > 0) {
     await Promise.allSettled(faces.map((face) => face.load()));
-    const mark = '"none" ' + Math.floor(Math.random() * 2 ** 31);
-    for (const { element, features } of shaped) {
-      const settings = features === 'normal' ? mark : features + ', ' + mark;
-      element.style?.setProperty('font-feature-settings', settings, 'important');
-    }
+    for (const { element, wordSpacing } of shaped)
+      element.style?.setProperty('word-spacing', 'calc(' + wordSpacing + ' + 0.0001px)', 'important');
     await document.fonts.ready;
   }`;
 
@@ -58,7 +55,8 @@ export const READ_TEXT = `(() => {${FAMILY_NAMES}
   const charactersByOwnFont = new Map();
   const families = new Set();
   const read = new Map();
-  // Chromium keeps measures by size, so each page has a size of its own. A missing character is drawn in the first font.
+  // Chromium keeps measures by size, so each page has a size of its own. A missing character is drawn in the first
+  // font of the list.
   const size = 100 + Math.floor(Math.random() * 500_000) / 100 + 'px sans-serif, ';
   const look = (element) => {
     if (!element.checkVisibility({ visibilityProperty: true })) return null;
