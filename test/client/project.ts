@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Test } from 'tap';
+import root, { type Test } from 'tap';
 import { packClient, TSC_PATH } from '../../src/client/pack.ts';
 
 const run = promisify(execFile);
@@ -25,13 +25,22 @@ export interface Project {
   run(program: string, args: readonly string[], env?: Record<string, string>): Promise<Said>;
 }
 
+let packed: Promise<string> | undefined;
+
+/** Packs the client into a folder that goes with this process. */
+async function pack(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-packed-'));
+  root.teardown(() => rm(folder, { recursive: true, force: true }));
+  return packClient(folder);
+}
+
 /** An empty project with the packed client installed into it, without a network. */
 export async function clientProject(t: Test): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-project-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  const file = await packClient(folder);
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', file], { cwd: folder });
+  packed ??= pack();
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', await packed], { cwd: folder });
   return {
     folder,
     async run(program, args, env = {}) {

@@ -5,8 +5,9 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import t from 'tap';
+import { CACHE } from '../../bench/services/server.ts';
 import { newSigningSecret, signedAttemptHeaders } from '../../src/product/webhooks/endpoints/signing.ts';
-import { startServer } from '../support/harness.ts';
+import { sharedServer } from '../support/harness.ts';
 import { redSquare } from '../support/images.ts';
 import { pipInstalled } from '../support/services/pip.ts';
 
@@ -26,7 +27,7 @@ t.test('the Python client keeps its promises, and its README runs', async (t) =>
     t.plan(0, 'Python or one of its packages is missing');
     return;
   }
-  const server = await startServer(t);
+  const server = await sharedServer();
   const { key } = await server.account({ credits: 1_000 });
   const cwd = t.testdir();
   await writeFile(join(cwd, 'red.png'), await redSquare());
@@ -40,7 +41,8 @@ t.test('the Python client keeps its promises, and its README runs', async (t) =>
   const env = {
     ...process.env,
     PYTHONPATH: [CLIENT, httpx.folder, pytest.folder].join(delimiter),
-    PYTHONDONTWRITEBYTECODE: '1',
+    // Compiled modules are kept, and not beside the sources of the client.
+    PYTHONPYCACHEPREFIX: join(CACHE, 'python'),
     DARKROOM_URL: server.url,
     DARKROOM_KEY: key,
     RED_PNG: join(cwd, 'red.png'),

@@ -6,7 +6,7 @@ import { startWholeService, until } from '../../support/whole-service.ts';
 const TOKEN = 'a-token-of-an-operator-for-tests';
 const ASK_MS = 3_000;
 /** Between two rounds of calls: a fault is as plain, and the cores are free for other tests. */
-const PAUSE_MS = 2_000;
+const PAUSE_MS = 4_000;
 
 /** A service in which faults are planted, and what its operator reads and does. A sample comes each ten seconds. */
 export async function openPlanted(t: Test, settings: Record<string, string>) {
