@@ -1,11 +1,12 @@
 import sharp, { type OutputInfo, type Sharp } from 'sharp';
 import type { EncodeOptions } from '../../protocol.ts';
 import { encodeOutput } from '../../transport/output.ts';
-import { defaultSearchEffort } from '../encode/effort.ts';
+import { defaultSearchEffort, EXACT_EFFORT } from '../encode/effort.ts';
 import { type AnimationPlayback, encodeWith } from '../encode/encoder.ts';
 import type { Pixels } from '../pixels/pixels.ts';
+import { DeadlineError } from '../refusal.ts';
 import { effortsOf, type SampleEstimates, searchSettingsOnSample } from './rehearsal.ts';
-import { type TrialSample, takeTrialSample } from './sample.ts';
+import { sizeShareOf, type TrialSample, takeTrialSample } from './sample.ts';
 import type { CommonEncoderSettings, EncoderSetting, SearchedQuantity } from './settings.ts';
 import { endsByItself, type SearchTime, TrialTime } from './time.ts';
 import { type EncodingTrial, type SettingSequence, tryNextSetting } from './trials.ts';
@@ -45,7 +46,7 @@ export interface TriedFile {
 export interface Goal<J extends EncodingTrial> {
   quantity: SearchedQuantity;
   row: Omit<SettingSequence, 'hasTime' | 'attempt'>;
-  /** Whether a lossless file is wanted that reaches the target and is no larger than a lossy one. */
+  /** Whether a lossless file is wanted where it is no larger than a lossy one. */
   wantsExact?: boolean;
   /** Judges a file of the whole picture, or a file of a sample whose whole picture is estimated to take `bytes`. */
   judge(file: WrittenFile, sample?: { pixels: Pixels; bytes: number }): Promise<J>;
@@ -74,9 +75,22 @@ const SAMPLE_MARGIN = 0.1;
 const MIN_PAIR_TIME = 1 / 8;
 const EXACT: EncoderSetting = { lossless: true };
 
+/** Settings to try on the whole picture, and what a sample told of them. */
+interface Plan<J extends EncodingTrial> {
+  search: SearchedPicture;
+  settings: readonly EncoderSetting[];
+  goal: Goal<J>;
+  /** The effort of these settings if it differs from the default one of a search. */
+  effort?: number;
+  /** Absent for a picture that is tried as a whole. */
+  found: Rehearsed | undefined;
+}
+
 /**
- * Tries settings on a sample, then on the whole picture with an effort that fits into the time.
- * @throws DeadlineError if even the lowest effort is too slow.
+ * Tries settings on a sample, then on the whole picture with an effort that fits into the time. Settings that would
+ * miss the target by their sample are tried on the whole picture only if no others were.
+ * @throws DeadlineError if even the lowest effort is too slow, so that the caller is refused early and not after ten
+ *   seconds. It tells the share of the picture that there is time for.
  */
 export async function tryFiles<J extends EncodingTrial>(
   search: SearchedPicture,
@@ -84,51 +98,93 @@ export async function tryFiles<J extends EncodingTrial>(
   goal: Goal<J>,
 ): Promise<Attempts<J>> {
   const found = await rehearsed(search, settings, goal);
-  const exact =
-    found && goal.wantsExact && (await exactEstimates(search, goal, found.expected(settings.length - 1)));
-  if (exact) {
-    const attempts = await tryWhole(search, [EXACT], { ...goal, row: { ...goal.row, count: 1 } }, exact);
-    if (attempts.best !== undefined) return { ...attempts, isThorough: true };
+  const plans = await withExactPlan({ search, settings, goal, found });
+  const timely = plans.filter((plan) => plan.found?.timeShare === undefined);
+  if (timely.length === 0) throw new DeadlineError(undefined, Math.max(...plans.map(doableShareOf)));
+  let attempts: Attempts<J> | undefined;
+  for (const plan of timely) {
+    if (attempts !== undefined && isSureToMiss(plan)) continue;
+    const later = await tryWhole(plan);
+    attempts = attempts === undefined ? later : joined(goal, attempts, later);
+    if (attempts.best !== undefined) return attempts;
   }
-  return tryWhole(search, settings, goal, found);
+  const wereAllTried = plans.every((plan) => timely.includes(plan) || isSureToMiss(plan));
+  return { ...(attempts as Attempts<J>), isThorough: attempts?.isThorough === true && wereAllTried };
 }
 
 /**
- * The estimates of a lossless file; undefined if by them it misses the target, is larger than the largest lossy file,
- * or takes too long.
- * @param largest the value that the largest lossy file is expected to reach.
+ * Adds a lossless file to a plan, if one is wanted. It comes first if by the samples it is small enough and smaller
+ * than the largest lossy file, or if it is smaller than any, and no file is small enough.
  */
-async function exactEstimates(
-  search: SearchedPicture,
-  goal: Goal<EncodingTrial>,
-  largest: number,
-): Promise<Rehearsed | undefined> {
+async function withExactPlan<J extends EncodingTrial>(lossy: Plan<J>): Promise<Plan<J>[]> {
+  const { search, settings, goal, found } = lossy;
+  if (!goal.wantsExact) return [lossy];
+  const { encode, pixels } = search;
+  const effort = encode.effort ?? Math.max(EXACT_EFFORT, effortOf(encode, pixels).effort ?? EXACT_EFFORT);
   const { expected: _, ...row } = goal.row;
-  let exact: Rehearsed | undefined;
-  await endsByItself(async () => {
-    exact = await rehearsed(search, [EXACT], { ...goal, row: { ...row, count: 1 } });
+  const exact: Plan<J> = {
+    search: { ...search, encode: { ...encode, effort } },
+    settings: [EXACT],
+    goal: { ...goal, row: { ...row, count: 1 } },
+    effort,
+    found: undefined,
+  };
+  if (found === undefined) return [lossy, exact];
+  const isKnown = await endsByItself(async () => {
+    exact.found = await rehearsed(exact.search, [EXACT], exact.goal, effortsOf(effort, encode));
     return true;
   });
-  const most = Math.min(goal.row.target, largest) - SAMPLE_MARGIN;
-  return exact !== undefined && exact.expected(0) <= most ? exact : undefined;
+  if (!isKnown || exact.found === undefined) return [lossy];
+  const [least, most] = [found.expected(0), found.expected(settings.length - 1)];
+  const isFirst = exact.found.expected(0) <= Math.min(Math.max(row.target, least), most) - SAMPLE_MARGIN;
+  return isFirst ? [exact, lossy] : [lossy, exact];
 }
 
-/** Tries settings on the whole picture. */
-async function tryWhole<J extends EncodingTrial>(
-  search: SearchedPicture,
-  settings: readonly EncoderSetting[],
-  { row, judge }: Goal<J>,
-  found: Rehearsed | undefined,
-): Promise<Attempts<J>> {
+/** Whether by its sample a plan misses the target. */
+function isSureToMiss({ found, goal: { row } }: Plan<EncodingTrial>): boolean {
+  return found !== undefined && row.pick === 'last' && found.expected(0) > row.target + SAMPLE_MARGIN;
+}
+
+/** The share of the picture that a plan surely has time for, and whose file is surely small enough. */
+function doableShareOf({ search, goal: { row }, found }: Plan<EncodingTrial>): number {
+  const { timeShare = 1, expected } = found as Rehearsed;
+  return row.pick === 'last'
+    ? Math.min(timeShare, sizeShareOf(search.pixels, row.target - expected(0)))
+    : timeShare;
+}
+
+/** The attempts of two plans of which the first has not reached the target. */
+function joined<J extends EncodingTrial>(goal: Goal<J>, one: Attempts<J>, other: Attempts<J>): Attempts<J> {
+  const [first, second] = [one.nearest, other.nearest];
+  const isNearer = first === undefined || (second !== undefined && isNearerThan(goal, second, first));
+  return {
+    best: other.best,
+    nearest: isNearer ? second : first,
+    trials: one.trials + other.trials,
+    isThorough: other.best === undefined ? one.isThorough && other.isThorough : other.isThorough,
+  };
+}
+
+function isNearerThan({ row }: Goal<EncodingTrial>, one: EncodingTrial, other: EncodingTrial): boolean {
+  return row.pick === 'last' ? one.value < other.value : one.value > other.value;
+}
+
+/** Tries the settings of a plan on the whole picture. */
+async function tryWhole<J extends EncodingTrial>({
+  search,
+  settings,
+  goal,
+  effort: planned,
+  found,
+}: Plan<J>): Promise<Attempts<J>> {
+  const { row, judge } = goal;
   const { nowMs, deadlineMs, improvesUntilMs } = search;
-  const effort = found?.effort;
+  const effort = found?.effort ?? planned;
   const fitting = effort === undefined ? search : { ...search, encode: { ...search.encode, effort } };
   let best: (TriedFile & J) | undefined;
   let nearest: (TriedFile & J) | undefined;
   let trials = 0;
   let judgingMs = found?.judgingMs ?? 0;
-  const isNearer = (one: EncodingTrial, other: EncodingTrial) =>
-    row.pick === 'last' ? one.value < other.value : one.value > other.value;
   const time = new TrialTime(
     { nowMs, deadlineMs, improvesUntilMs, trialMs: found === undefined ? 0 : found.trialMs + judgingMs },
     () => best !== undefined,
@@ -149,12 +205,14 @@ async function tryWhole<J extends EncodingTrial>(
         judgingMs = nowMs() - writtenMs;
         time.took(nowMs() - startedMs);
         if (judged.reaches) best = judged;
-        else if (nearest === undefined || isNearer(judged, nearest)) nearest = judged;
+        else if (nearest === undefined || isNearerThan(goal, judged, nearest)) nearest = judged;
         return judged;
       },
     }),
   );
-  return { best, nearest, trials, isThorough: isSettled && effort === undefined };
+  // Of a single setting, no effort has a better file that reaches the target.
+  const isBestEffort = found?.effort === undefined || (best !== undefined && settings.length === 1);
+  return { best, nearest, trials, isThorough: isSettled && isBestEffort };
 }
 
 /** Estimates, and how long it is expected to take to judge a file of the whole picture. */
@@ -165,6 +223,7 @@ async function rehearsed(
   search: SearchedPicture,
   settings: readonly EncoderSetting[],
   { quantity, row, judge }: Goal<EncodingTrial>,
+  efforts = effortsOf(effortOf(search.encode, search.pixels).effort, search.encode),
 ): Promise<Rehearsed | undefined> {
   const { pixels, encode, deadlineMs, nowMs } = search;
   const sample = takeTrialSample(pixels, quantity);
@@ -173,7 +232,7 @@ async function rehearsed(
   let judgingMs = 0;
   const estimates = await searchSettingsOnSample({
     row,
-    efforts: effortsOf(usual.effort, encode),
+    efforts,
     nowMs,
     deadlineMs,
     async attempt(index, effort) {

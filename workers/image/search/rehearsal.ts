@@ -1,5 +1,4 @@
 import type { OutputFormat } from '../../protocol.ts';
-import { DeadlineError } from '../refusal.ts';
 import { ANSWER_MS, MIN_TRIAL_TIME_MS } from './time.ts';
 import { type EncodingTrial, type SettingSequence, type TriedSetting, tryNextSetting } from './trials.ts';
 
@@ -22,13 +21,10 @@ const EFFORTS: Readonly<Record<OutputFormat, readonly (number | undefined)[]>> =
   tiff: [undefined],
 };
 
-/** The search is refused if a trial of the whole picture is estimated to take this many times the time left. */
+/** There is no time if a trial of the whole picture is estimated to take this many times the time left. */
 const MAX_TIME_RATIO = 1.25;
 /** The part of the time left that the trial of a smaller picture should take. */
 const SURE_TIME_RATIO = 0.6;
-/** The part of a number of bytes that the smallest file of a smaller picture should take. */
-const SURE_SIZE_SHARE = 0.8;
-
 /** Estimates for the whole picture from trials on a sample. */
 export interface SampleEstimates {
   /** The value that the setting at `index` is expected to reach. */
@@ -37,6 +33,8 @@ export interface SampleEstimates {
   effort: number | undefined;
   /** How long a trial of the whole picture is expected to take. */
   trialMs: number;
+  /** The share of the picture that there is surely time for; absent if there is time for all of it. */
+  timeShare?: number;
 }
 
 /** A trial on a sample. */
@@ -58,12 +56,11 @@ interface RehearsalInput {
 /**
  * Searches for the setting on a sample. The time of each trial predicts how long the whole picture would take now,
  * because the same work takes many times as long on a busy host. If the default effort would not finish in time, a
- * lower one is chosen.
- * @throws DeadlineError if even the lowest effort is too slow, so that the caller is refused early and not after ten
- *   seconds. It tells the share of the picture that there is time for.
+ * lower one is chosen. If even the lowest effort is too slow, the search on the sample ends early.
  */
 export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise<SampleEstimates> {
   const { row, efforts, nowMs, deadlineMs, attempt } = rehearsal;
+  const trialsToFit = Math.min(TRIALS_TO_FIT, row.count);
   const leftMs = (keptMs = MIN_TRIAL_TIME_MS) => deadlineMs - keptMs - nowMs();
   let found: TriedSetting[] = [];
   let trials = 0;
@@ -72,6 +69,7 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
   await tryNextSetting({
     ...row,
     hasTime(more) {
+      if (level === efforts.length - 1 && timeShare() !== undefined) return false;
       const isRushed = TRIALS_TO_FIT * wholeMs > leftMs();
       return trials + more <= (isRushed ? MAX_RUSHED_TRIALS : MAX_TRIALS);
     },
@@ -81,9 +79,8 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
         wholeMs = trial.wholeMs;
         trials += 1;
         const isLowest = level === efforts.length - 1;
-        if (TRIALS_TO_FIT * wholeMs <= leftMs() || isLowest) {
+        if (trialsToFit * wholeMs <= leftMs() || isLowest) {
           found.push({ index, value: trial.value });
-          if (isLowest) assertTimely();
           return trial;
         }
         // Earlier values are discarded, because files of another effort have other sizes.
@@ -92,24 +89,16 @@ export async function searchSettingsOnSample(rehearsal: RehearsalInput): Promise
       }
     },
   });
-  assertTimely();
-  return { expected: expectationOf(found, row.expected), effort: efforts[level], trialMs: wholeMs };
+  const share = timeShare();
+  return {
+    ...{ expected: expectationOf(found, row.expected), effort: efforts[level], trialMs: wholeMs },
+    ...(share !== undefined && { timeShare: share }),
+  };
 
-  function assertTimely(): void {
+  function timeShare(): number | undefined {
     const answerMs = Math.max(0, leftMs(ANSWER_MS));
-    if (wholeMs <= MAX_TIME_RATIO * answerMs) return;
-    const shares = [(SURE_TIME_RATIO * answerMs) / wholeMs];
-    if (row.pick === 'last') shares.push(sizeShareOf(row.target - expectationOf(found, row.expected)(0)));
-    throw new DeadlineError(undefined, Math.min(...shares));
+    return wholeMs <= MAX_TIME_RATIO * answerMs ? undefined : (SURE_TIME_RATIO * answerMs) / wholeMs;
   }
-}
-
-/**
- * The share of a picture whose smallest file surely fits into a number of bytes.
- * @param ratio logarithm of the ratio of that number to the bytes of the smallest file of the whole.
- */
-export function sizeShareOf(ratio: number): number {
-  return SURE_SIZE_SHARE * Math.exp(ratio);
 }
 
 /**

@@ -8,7 +8,7 @@ import type {
 import { achievedLikenessOf, type LikenessTarget, similarityMeter } from '../likeness/likeness.ts';
 import { DeadlineError, invalidArgument, PassRefusal } from '../refusal.ts';
 import { type SearchedPicture, type TriedFile, tryFiles, type WrittenFile } from './attempts.ts';
-import { sizeShareOf } from './rehearsal.ts';
+import { sizeShareOf } from './sample.ts';
 import {
   type CommonEncoderSettings,
   type EncoderSetting,
@@ -92,7 +92,7 @@ async function withinBytes(maxBytes: number, search: TargetSearch): Promise<Reac
   const { size } = reached.written.info;
   if (size <= maxBytes) return reachedBy(reached, encode, { trials, isThorough });
   const details = nearestDetails(size, reached, encode, achievedBy(reached, encode, trials));
-  const sizeShare = sizeShareOf(Math.log(limitBytes / size));
+  const sizeShare = sizeShareOf(pixels, Math.log(limitBytes / size));
   if (!isThorough) throw new DeadlineError(details, Math.min(SURE_TIME_SHARE, sizeShare));
   const message = `maxBytes is ${maxBytes}, but the smallest file that was reached has ${size} bytes: allow more, or make the picture smaller${frames > 1 ? ' or its frames fewer' : ''}.`;
   throw new PassRefusal({
