@@ -76,7 +76,7 @@ const MIN_PAIR_TIME = 1 / 8;
 const EXACT: EncoderSetting = { lossless: true };
 
 /** Settings to try on the whole picture, and what a sample told of them. */
-interface Plan<J extends EncodingTrial> {
+interface SearchPlan<J extends EncodingTrial> {
   search: SearchedPicture;
   settings: readonly EncoderSetting[];
   goal: Goal<J>;
@@ -116,13 +116,13 @@ export async function tryFiles<J extends EncodingTrial>(
  * Adds a lossless file to a plan, if one is wanted. It comes first if by the samples it is small enough and smaller
  * than the largest lossy file, or if it is smaller than any, and no file is small enough.
  */
-async function withExactPlan<J extends EncodingTrial>(lossy: Plan<J>): Promise<Plan<J>[]> {
+async function withExactPlan<J extends EncodingTrial>(lossy: SearchPlan<J>): Promise<SearchPlan<J>[]> {
   const { search, settings, goal, found } = lossy;
   if (!goal.wantsExact) return [lossy];
   const { encode, pixels } = search;
   const effort = encode.effort ?? Math.max(EXACT_EFFORT, effortOf(encode, pixels).effort ?? EXACT_EFFORT);
   const { expected: _, ...row } = goal.row;
-  const exact: Plan<J> = {
+  const exact: SearchPlan<J> = {
     search: { ...search, encode: { ...encode, effort } },
     settings: [EXACT],
     goal: { ...goal, row: { ...row, count: 1 } },
@@ -141,12 +141,12 @@ async function withExactPlan<J extends EncodingTrial>(lossy: Plan<J>): Promise<P
 }
 
 /** Whether by its sample a plan misses the target. */
-function isSureToMiss({ found, goal: { row } }: Plan<EncodingTrial>): boolean {
+function isSureToMiss({ found, goal: { row } }: SearchPlan<EncodingTrial>): boolean {
   return found !== undefined && row.pick === 'last' && found.expected(0) > row.target + SAMPLE_MARGIN;
 }
 
 /** The share of the picture that a plan surely has time for, and whose file is surely small enough. */
-function doableShareOf({ search, goal: { row }, found }: Plan<EncodingTrial>): number {
+function doableShareOf({ search, goal: { row }, found }: SearchPlan<EncodingTrial>): number {
   const { timeShare = 1, expected } = found as Rehearsed;
   return row.pick === 'last'
     ? Math.min(timeShare, sizeShareOf(search.pixels, row.target - expected(0)))
@@ -176,7 +176,7 @@ async function tryWhole<J extends EncodingTrial>({
   goal,
   effort: planned,
   found,
-}: Plan<J>): Promise<Attempts<J>> {
+}: SearchPlan<J>): Promise<Attempts<J>> {
   const { row, judge } = goal;
   const { nowMs, deadlineMs, improvesUntilMs } = search;
   const effort = found?.effort ?? planned;
