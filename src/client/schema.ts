@@ -122,7 +122,10 @@ export interface Ops {
     height?: number;
     /** Shape of the largest rectangle to keep, such as 16:9; instead of x, y, width and height. */
     aspect?: string;
-    /** With aspect, the part that is kept; center when left out. */
+    /**
+     * With aspect, the part that is kept; center when left out. attention finds contrast and colour, not faces: for
+     * those give a place, or focalX and focalY.
+     */
     gravity?: "center" | "north" | "northeast" | "east" | "southeast" | "south" | "southwest" | "west" | "northwest" | "attention" | "entropy";
     /** The point to keep in view, as a share of the width from the left; instead of gravity. */
     focalX?: number;

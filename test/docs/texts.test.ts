@@ -134,7 +134,7 @@ t.test(
       t.match(params.gravity.description, /not faces: for those give a place, or focalX and focalY/, name);
     }
     t.match(guidelines, /each of 10 s .*Server-Timing/);
-    const guide = await textAt('//docs/guides/first-picture.md');
+    const guide = await textAt('/docs/guides/first-picture.md');
     for (const part of ['admit', 'fetch', 'queue', 'decode', 'process', 'encode', 'total'])
       t.match(guide, `\`${part}\``);
     t.match(guide, /10 s \(TRANSFORM_TIMEOUT_MS\).*20 s \(RENDER_TIMEOUT_MS\)/);

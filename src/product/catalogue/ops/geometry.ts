@@ -1,5 +1,6 @@
 import { OPERATIONS } from '../../../../workers/image/operations/index.ts';
 import {
+  ATTENTION_HINT,
   choiceParameter,
   gravityParameter,
   integerParameter,
@@ -83,7 +84,7 @@ export const cropOp = definePixelOp({
       }),
     ),
     gravity: adaptParameter(SHAPE.gravity, {
-      description: 'With aspect, the part that is kept; center when left out.',
+      description: `With aspect, the part that is kept; center when left out. ${ATTENTION_HINT}`,
     }),
     focalX: SHAPE.focalX,
     focalY: SHAPE.focalY,
