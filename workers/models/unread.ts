@@ -46,7 +46,8 @@ interface Grey {
  */
 export default async function findUnread({ picture, size, lines }: UnreadTask): Promise<BoundingBox[]> {
   const small = sharp(picture).resize(MAX_EDGE, MAX_EDGE, { fit: 'inside', withoutEnlargement: true });
-  const { data, info } = await encodeLocalOutput(small.greyscale().raw());
+  // `greyscale()` would convert the picture before it is made smaller, which takes three times as long.
+  const { data, info } = await encodeLocalOutput(small.toColourspace('b-w').raw());
   const grey = { data, width: info.width, height: info.height };
   const scale = size.width / grey.width;
   const read = lines.map((line) => scaled(line, 1 / scale));
