@@ -55,6 +55,8 @@ const SCORE_MS = 450;
  * palette in 4.
  */
 const QUALITY_TRIALS = 4;
+/** The same of an animation: one trial of the whole or two, and those of a sample. */
+const MOVING_TRIALS = 2.5;
 const PALETTE_TRIALS = 4;
 const LOSSLESS_TRIALS = 2;
 
@@ -205,7 +207,7 @@ function encodingMs(encode: ResolvedEncode, written: WrittenPixels): number {
   }
   const moving = encode.effort === undefined ? animationSearchEffort(encode.format, written) : undefined;
   const once = megapixels * Math.max(moving?.cpuMsPerMegapixel ?? 0, atEffort(encode, written));
-  return trialsOf(encode) * (once + megapixels * judgingMs(encode.target));
+  return trialsOf(encode, written) * (once + megapixels * judgingMs(encode.target));
 }
 
 /** CPU milliseconds per megapixel to judge the file of a trial. */
@@ -215,8 +217,9 @@ function judgingMs(target: NonNullable<EncodeOptions['target']>): number {
 }
 
 /** The number of trials of a search in workers/image/search/target.ts. */
-function trialsOf({ format, lossless }: ResolvedEncode): number {
+function trialsOf({ format, lossless }: ResolvedEncode, { frames }: WrittenPixels): number {
   if (lossless) return LOSSLESS_TRIALS;
+  if (format === 'webp' && frames > 1) return MOVING_TRIALS;
   return format === 'png' || format === 'gif' ? PALETTE_TRIALS : QUALITY_TRIALS;
 }
 
