@@ -9,16 +9,23 @@ import { ownMetrics, PAGE, pageOf, writePage } from './page.ts';
 
 const ALERTS = join(import.meta.dirname, '../../../deploy/prometheus/alerts.yaml');
 
-/** The samples of Prometheus' text format: name with its labels, and value. Throws at a line that is none. */
+/**
+ * The samples of Prometheus' text format: name with its labels, and value, which may be NaN: so is the lag of an event
+ * loop until it was measured. Throws at a line that is none.
+ */
 function samplesOf(text: string): Map<string, number> {
   const samples = new Map<string, number>();
   for (const line of text.split('\n')) {
     if (line === '' || /^# (HELP|TYPE) /.test(line)) continue;
     const [, name, value] =
       /^([a-zA-Z_:][\w:]*(?:\{(?:\w+="(?:[^"\\]|\\.)*",?)*\})?) (\S+)$/.exec(line) ?? [];
-    if (name === undefined || Number.isNaN(Number(value?.replace('Inf', 'Infinity'))))
+    if (
+      name === undefined ||
+      value === undefined ||
+      !/^(?:nan|[+-]?inf|[+-]?[\d.]+(?:e[+-]?\d+)?)$/i.test(value)
+    )
       throw new Error(`not a sample: ${line}`);
-    samples.set(name, Number(value?.replace('Inf', 'Infinity')));
+    samples.set(name, Number(value.replace('Inf', 'Infinity')));
   }
   return samples;
 }
