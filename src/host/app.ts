@@ -311,7 +311,7 @@ function startSweeper(
     tasks: slices.all.flatMap(({ sweeps = [] }) => sweeps),
     intervalMs: settings.processes.SWEEP_INTERVAL_MS,
     now: clock.now,
-    yields: clock.yields,
+    yields: clock.yieldsSweeps,
     log,
   });
   sweeper.start();

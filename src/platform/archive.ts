@@ -8,7 +8,7 @@ import type { ByteRange } from './stores/objects/port.ts';
 export interface ZipArchiveEntry {
   name: string;
   sizeBytes: number;
-  /** SHA-256 of the bytes, from which the archive's ETag is made. */
+  /** SHA-256 of the bytes. The ETag of the archive is made of these digests. */
   digest: string;
   /** CRC-32 of the bytes. */
   checksum: number;
@@ -25,7 +25,7 @@ export interface ZipArchive {
 }
 
 /** An entry of a ZIP file with its position in the file. */
-interface Placed extends ZipArchiveEntry {
+interface PlacedEntry extends ZipArchiveEntry {
   /** The name in UTF-8. */
   path: Buffer;
   /** The offset of its local header. */
@@ -35,23 +35,23 @@ interface Placed extends ZipArchiveEntry {
   centralBytes: number;
 }
 
-/** A part of an archive whose offset and size are known before its bytes are made or read. */
-interface Piece {
+/** A piece of an archive, whose offset and size are known before its bytes are made or read. */
+interface ArchivePiece {
   offset: number;
   sizeBytes: number;
   /**
-   * Reads a part.
-   * @param range of the part, not of the archive.
+   * Reads the bytes of a piece.
+   * @param range within the piece, not within the archive.
    * @param signal aborts when the reader has gone.
    */
   read(range: ByteRange, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 /**
- * Names the layout of the archive. It is changed with the layout, so that no download continues with bytes of another
- * layout.
+ * Names the layout of the archive within its ETag. A change of the layout changes this text, so that no download
+ * continues with bytes of another layout.
  */
-const LAYOUT = 'stored, sums before the bytes';
+const ARCHIVE_LAYOUT = 'stored, sums before the bytes';
 
 /*
  * The ZIP format, as APPNOTE.TXT of PKWARE describes it. All numbers are little-endian.
@@ -61,24 +61,24 @@ const LAYOUT = 'stored, sums before the bytes';
  *   directory: one header for each entry, with its offset
  *   end: the place of the directory, also in 64 bits if 16 or 32 are too few
  */
-const LOCAL_BYTES = 30;
-const CENTRAL_BYTES = 46;
-const END_BYTES = 22;
-const END_64_BYTES = 56;
-const LOCATOR_64_BYTES = 20;
-const TIME_FIELD_BYTES = 9;
-const NOTHING = Buffer.alloc(0);
-/** The largest values of 16 and of 32 bits. They mean that the number is in a 64-bit field. */
-const IN_64_BITS_OF_16 = 0xffff;
-const IN_64_BITS_OF_32 = 0xffffffff;
-const VERSION = 20;
-const VERSION_64 = 45;
+const LOCAL_HEADER_BYTES = 30;
+const CENTRAL_HEADER_BYTES = 46;
+const END_RECORD_BYTES = 22;
+const ZIP64_END_RECORD_BYTES = 56;
+const ZIP64_LOCATOR_BYTES = 20;
+const TIMESTAMP_FIELD_BYTES = 9;
+const EMPTY_BUFFER = Buffer.alloc(0);
+/** A field of 16 or of 32 bits that has its largest value says that the number stands in a 64-bit field. */
+const MOVED_TO_ZIP64_16 = 0xffff;
+const MOVED_TO_ZIP64_32 = 0xffffffff;
+const ZIP_VERSION = 20;
+const ZIP64_VERSION = 45;
 /** The names are UTF-8. */
-const FLAGS = 0x0800;
+const UTF8_NAMES_FLAG = 0x0800;
 const MADE_BY_UNIX = 3 << 8;
 const FILE_MODE = 0o100644;
 /** The number of entries that are processed in one turn of the event loop. */
-const ENTRIES_AT_ONCE = 500;
+const ENTRIES_PER_TURN = 500;
 
 /**
  * A ZIP archive of files, which are stored uncompressed, because pictures do not get smaller. The names, sizes and
@@ -90,25 +90,25 @@ export async function openZipArchive(
   entries: readonly ZipArchiveEntry[],
   modifiedAt: Date,
 ): Promise<ZipArchive> {
-  const { placed, etag } = await layOut(entries, modifiedAt);
+  const { placed, etag } = await placeEntries(entries, modifiedAt);
   const last = placed.at(-1);
   const directory = {
     offset: last === undefined ? 0 : last.offset + last.localBytes + last.sizeBytes,
     sizeBytes: centralBytesOf(placed),
     entries: placed.length,
   };
-  const end = endOf(directory);
+  const end = endRecord(directory);
   const sizeBytes = directory.offset + directory.sizeBytes + end.length;
 
-  /** The parts in order, beginning with the entry that contains `start`. */
-  function* piecesFrom(start: number): Generator<Piece> {
+  /** The pieces in order, beginning with the entry that contains `start`. */
+  function* piecesFrom(start: number): Generator<ArchivePiece> {
     const first = placed.findLastIndex(({ offset }) => offset <= start);
     for (const entry of start < directory.offset ? placed.slice(first) : []) {
       const { offset, sizeBytes, localBytes: header } = entry;
       yield {
         offset,
         sizeBytes: header,
-        read: (range) => cut(localHeader(entry, modifiedAt), range),
+        read: (range) => yieldRange(localHeader(entry, modifiedAt), range),
       };
       yield {
         offset: offset + header,
@@ -117,17 +117,17 @@ export async function openZipArchive(
       };
     }
     let { offset } = directory;
-    for (let first = 0; first < placed.length; first += ENTRIES_AT_ONCE) {
-      const group = placed.slice(first, first + ENTRIES_AT_ONCE);
+    for (let first = 0; first < placed.length; first += ENTRIES_PER_TURN) {
+      const group = placed.slice(first, first + ENTRIES_PER_TURN);
       const sizeBytes = centralBytesOf(group);
       yield {
         offset,
         sizeBytes,
-        read: (range) => cut(centralHeaders(group, modifiedAt), range),
+        read: (range) => yieldRange(centralHeaders(group, modifiedAt), range),
       };
       offset += sizeBytes;
     }
-    yield { offset, sizeBytes: end.length, read: (range) => cut(end, range) };
+    yield { offset, sizeBytes: end.length, read: (range) => yieldRange(end, range) };
   }
 
   return {
@@ -145,9 +145,9 @@ export async function openZipArchive(
   };
 }
 
-/** The bytes of a range, part by part. Parts outside the range are neither made nor read. */
+/** The bytes of a range, piece by piece. Pieces outside the range are neither made nor read. */
 async function* readBytes(
-  pieces: Iterable<Piece>,
+  pieces: Iterable<ArchivePiece>,
   { start, end }: ByteRange,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -159,13 +159,13 @@ async function* readBytes(
   }
 }
 
-async function* cut(bytes: Buffer, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+async function* yieldRange(bytes: Buffer, { start, end }: ByteRange): AsyncGenerator<Buffer> {
   yield bytes.subarray(start, end + 1);
 }
 
 /**
- * The bytes of a file. Fails if the file is shorter than its stated size, because everything after it would be
- * displaced.
+ * The bytes of a file. Fails if the file is shorter than its stated size, because a shorter file would displace all
+ * bytes after it.
  */
 async function* readContent(
   { name, open }: ZipArchiveEntry,
@@ -185,20 +185,20 @@ async function* readContent(
  * Computes the positions of the entries and the ETag of the archive. It yields to other work, because 10,000 entries
  * take 30 ms.
  */
-async function layOut(
+async function placeEntries(
   entries: readonly ZipArchiveEntry[],
   modifiedAt: Date,
-): Promise<{ placed: Placed[]; etag: string }> {
-  const tag = createHash('sha256').update(`${LAYOUT}\n${modifiedAt.toISOString()}`);
-  const placed: Placed[] = [];
+): Promise<{ placed: PlacedEntry[]; etag: string }> {
+  const tag = createHash('sha256').update(`${ARCHIVE_LAYOUT}\n${modifiedAt.toISOString()}`);
+  const placed: PlacedEntry[] = [];
   let next = 0;
   for (const entry of entries) {
-    if (placed.length % ENTRIES_AT_ONCE === ENTRIES_AT_ONCE - 1) await nextTurn();
+    if (placed.length % ENTRIES_PER_TURN === ENTRIES_PER_TURN - 1) await nextTurn();
     const offset = next;
     const path = Buffer.from(entry.name);
-    const variable = path.length + TIME_FIELD_BYTES;
-    const localBytes = LOCAL_BYTES + variable + localField64(entry).length;
-    const centralBytes = CENTRAL_BYTES + variable + centralField64({ ...entry, offset }).length;
+    const variable = path.length + TIMESTAMP_FIELD_BYTES;
+    const localBytes = LOCAL_HEADER_BYTES + variable + localZip64Field(entry).length;
+    const centralBytes = CENTRAL_HEADER_BYTES + variable + centralZip64Field({ ...entry, offset }).length;
     next += localBytes + entry.sizeBytes;
     placed.push({ ...entry, path, offset, localBytes, centralBytes });
     tag.update(`\n${entry.digest} ${entry.name}`);
@@ -206,44 +206,44 @@ async function layOut(
   return { placed, etag: `"${tag.digest('base64url').slice(0, 32)}"` };
 }
 
-function centralBytesOf(entries: readonly Placed[]): number {
+function centralBytesOf(entries: readonly PlacedEntry[]): number {
   return entries.reduce((sum, { centralBytes }) => sum + centralBytes, 0);
 }
 
-function localField64({ sizeBytes }: Pick<Placed, 'sizeBytes'>): Buffer {
-  return field64([sizeBytes, sizeBytes]);
+function localZip64Field({ sizeBytes }: Pick<PlacedEntry, 'sizeBytes'>): Buffer {
+  return zip64Field([sizeBytes, sizeBytes]);
 }
 
-function centralField64({ sizeBytes, offset }: Pick<Placed, 'sizeBytes' | 'offset'>): Buffer {
-  return field64([sizeBytes, sizeBytes, offset]);
+function centralZip64Field({ sizeBytes, offset }: Pick<PlacedEntry, 'sizeBytes' | 'offset'>): Buffer {
+  return zip64Field([sizeBytes, sizeBytes, offset]);
 }
 
-function localHeader(entry: Placed, modifiedAt: Date): Buffer {
+function localHeader(entry: PlacedEntry, modifiedAt: Date): Buffer {
   const { path, sizeBytes, checksum } = entry;
-  const extra64 = localField64(entry);
-  const header = Buffer.alloc(LOCAL_BYTES);
+  const extra64 = localZip64Field(entry);
+  const header = Buffer.alloc(LOCAL_HEADER_BYTES);
   header.write('PK\x03\x04', 'latin1');
-  writeCommon(header.subarray(4), { path, sizeBytes, checksum, extra64, modifiedAt });
-  return Buffer.concat([header, path, timeField(modifiedAt), extra64]);
+  writeCommonFields(header.subarray(4), { path, sizeBytes, checksum, extra64, modifiedAt });
+  return Buffer.concat([header, path, timestampField(modifiedAt), extra64]);
 }
 
-function centralHeaders(entries: readonly Placed[], modifiedAt: Date): Buffer {
+function centralHeaders(entries: readonly PlacedEntry[], modifiedAt: Date): Buffer {
   const headers: Buffer[] = [];
   for (const entry of entries) {
     const { path, sizeBytes, checksum, offset } = entry;
-    const extra64 = centralField64(entry);
-    const header = Buffer.alloc(CENTRAL_BYTES);
+    const extra64 = centralZip64Field(entry);
+    const header = Buffer.alloc(CENTRAL_HEADER_BYTES);
     header.write('PK\x01\x02', 'latin1');
-    header.writeUInt16LE(MADE_BY_UNIX | VERSION_64, 4);
-    writeCommon(header.subarray(6), { path, sizeBytes, checksum, extra64, modifiedAt });
+    header.writeUInt16LE(MADE_BY_UNIX | ZIP64_VERSION, 4);
+    writeCommonFields(header.subarray(6), { path, sizeBytes, checksum, extra64, modifiedAt });
     header.writeUInt32LE(FILE_MODE * 0x10000, 38);
-    header.writeUInt32LE(Math.min(offset, IN_64_BITS_OF_32), 42);
-    headers.push(header, path, timeField(modifiedAt), extra64);
+    header.writeUInt32LE(Math.min(offset, MOVED_TO_ZIP64_32), 42);
+    headers.push(header, path, timestampField(modifiedAt), extra64);
   }
   return Buffer.concat(headers);
 }
 
-interface CommonFields extends Pick<Placed, 'path' | 'sizeBytes' | 'checksum'> {
+interface CommonHeaderFields extends Pick<PlacedEntry, 'path' | 'sizeBytes' | 'checksum'> {
   extra64: Buffer;
   modifiedAt: Date;
 }
@@ -251,11 +251,14 @@ interface CommonFields extends Pick<Placed, 'path' | 'sizeBytes' | 'checksum'> {
 /**
  * Writes the 26 bytes that local and central headers have in common, from the version to the size of the extra fields.
  */
-function writeCommon(common: Buffer, { path, sizeBytes, checksum, extra64, modifiedAt }: CommonFields): void {
-  const size = Math.min(sizeBytes, IN_64_BITS_OF_32);
-  const { date, time } = dosTimeOf(modifiedAt);
-  common.writeUInt16LE(extra64.length === 0 ? VERSION : VERSION_64, 0);
-  common.writeUInt16LE(FLAGS, 2);
+function writeCommonFields(
+  common: Buffer,
+  { path, sizeBytes, checksum, extra64, modifiedAt }: CommonHeaderFields,
+): void {
+  const size = Math.min(sizeBytes, MOVED_TO_ZIP64_32);
+  const { date, time } = dosDateTimeOf(modifiedAt);
+  common.writeUInt16LE(extra64.length === 0 ? ZIP_VERSION : ZIP64_VERSION, 0);
+  common.writeUInt16LE(UTF8_NAMES_FLAG, 2);
   // The method at 4 stays 0: stored.
   common.writeUInt16LE(time, 6);
   common.writeUInt16LE(date, 8);
@@ -263,13 +266,13 @@ function writeCommon(common: Buffer, { path, sizeBytes, checksum, extra64, modif
   common.writeUInt32LE(size, 14);
   common.writeUInt32LE(size, 18);
   common.writeUInt16LE(path.length, 22);
-  common.writeUInt16LE(TIME_FIELD_BYTES + extra64.length, 24);
+  common.writeUInt16LE(TIMESTAMP_FIELD_BYTES + extra64.length, 24);
 }
 
 /** The extra field for numbers that do not fit into 32 bits; empty when all fit. */
-function field64(numbers: readonly number[]): Buffer {
-  const large = numbers.filter((number) => number >= IN_64_BITS_OF_32);
-  if (large.length === 0) return NOTHING;
+function zip64Field(numbers: readonly number[]): Buffer {
+  const large = numbers.filter((number) => number >= MOVED_TO_ZIP64_32);
+  if (large.length === 0) return EMPTY_BUFFER;
   const field = Buffer.alloc(4 + 8 * large.length);
   field.writeUInt16LE(0x0001, 0);
   field.writeUInt16LE(8 * large.length, 2);
@@ -278,17 +281,17 @@ function field64(numbers: readonly number[]): Buffer {
 }
 
 /** The extra field with the time in seconds of UTC, because the time in the header has no time zone. */
-function timeField(modifiedAt: Date): Buffer {
-  const field = Buffer.alloc(TIME_FIELD_BYTES);
+function timestampField(modifiedAt: Date): Buffer {
+  const field = Buffer.alloc(TIMESTAMP_FIELD_BYTES);
   field.writeUInt16LE(0x5455, 0);
-  field.writeUInt16LE(TIME_FIELD_BYTES - 4, 2);
+  field.writeUInt16LE(TIMESTAMP_FIELD_BYTES - 4, 2);
   field.writeUInt8(1, 4);
   field.writeUInt32LE(Math.floor(modifiedAt.getTime() / 1000), 5);
   return field;
 }
 
 /** Date and time of a header: UTC, in steps of two seconds, from 1980 on. */
-function dosTimeOf(instant: Date): { date: number; time: number } {
+function dosDateTimeOf(instant: Date): { date: number; time: number } {
   const years = Math.max(0, instant.getUTCFullYear() - 1980);
   return {
     date: (years << 9) | ((instant.getUTCMonth() + 1) << 5) | instant.getUTCDate(),
@@ -296,37 +299,38 @@ function dosTimeOf(instant: Date): { date: number; time: number } {
   };
 }
 
-interface Directory {
+interface CentralDirectory {
   offset: number;
   sizeBytes: number;
   entries: number;
 }
 
 /** The end of the archive, with the records of 64 bits if a number needs them. */
-function endOf({ offset, sizeBytes, entries }: Directory): Buffer {
-  const end = Buffer.alloc(END_BYTES);
+function endRecord({ offset, sizeBytes, entries }: CentralDirectory): Buffer {
+  const end = Buffer.alloc(END_RECORD_BYTES);
   end.write('PK\x05\x06', 'latin1');
-  const count = Math.min(entries, IN_64_BITS_OF_16);
+  const count = Math.min(entries, MOVED_TO_ZIP64_16);
   end.writeUInt16LE(count, 8);
   end.writeUInt16LE(count, 10);
-  end.writeUInt32LE(Math.min(sizeBytes, IN_64_BITS_OF_32), 12);
-  end.writeUInt32LE(Math.min(offset, IN_64_BITS_OF_32), 16);
-  const isLarge = entries >= IN_64_BITS_OF_16 || sizeBytes >= IN_64_BITS_OF_32 || offset >= IN_64_BITS_OF_32;
-  return isLarge ? Buffer.concat([end64Of({ offset, sizeBytes, entries }), end]) : end;
+  end.writeUInt32LE(Math.min(sizeBytes, MOVED_TO_ZIP64_32), 12);
+  end.writeUInt32LE(Math.min(offset, MOVED_TO_ZIP64_32), 16);
+  const isLarge =
+    entries >= MOVED_TO_ZIP64_16 || sizeBytes >= MOVED_TO_ZIP64_32 || offset >= MOVED_TO_ZIP64_32;
+  return isLarge ? Buffer.concat([zip64EndRecords({ offset, sizeBytes, entries }), end]) : end;
 }
 
-function end64Of({ offset, sizeBytes, entries }: Directory): Buffer {
-  const end = Buffer.alloc(END_64_BYTES + LOCATOR_64_BYTES);
+function zip64EndRecords({ offset, sizeBytes, entries }: CentralDirectory): Buffer {
+  const end = Buffer.alloc(ZIP64_END_RECORD_BYTES + ZIP64_LOCATOR_BYTES);
   end.write('PK\x06\x06', 'latin1');
-  end.writeBigUInt64LE(BigInt(END_64_BYTES - 12), 4);
-  end.writeUInt16LE(MADE_BY_UNIX | VERSION_64, 12);
-  end.writeUInt16LE(VERSION_64, 14);
+  end.writeBigUInt64LE(BigInt(ZIP64_END_RECORD_BYTES - 12), 4);
+  end.writeUInt16LE(MADE_BY_UNIX | ZIP64_VERSION, 12);
+  end.writeUInt16LE(ZIP64_VERSION, 14);
   end.writeBigUInt64LE(BigInt(entries), 24);
   end.writeBigUInt64LE(BigInt(entries), 32);
   end.writeBigUInt64LE(BigInt(sizeBytes), 40);
   end.writeBigUInt64LE(BigInt(offset), 48);
-  end.write('PK\x06\x07', END_64_BYTES, 'latin1');
-  end.writeBigUInt64LE(BigInt(offset + sizeBytes), END_64_BYTES + 8);
-  end.writeUInt32LE(1, END_64_BYTES + 16);
+  end.write('PK\x06\x07', ZIP64_END_RECORD_BYTES, 'latin1');
+  end.writeBigUInt64LE(BigInt(offset + sizeBytes), ZIP64_END_RECORD_BYTES + 8);
+  end.writeUInt32LE(1, ZIP64_END_RECORD_BYTES + 16);
   return end;
 }

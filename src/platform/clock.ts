@@ -1,8 +1,8 @@
 /**
  * A clock that is passed as a parameter, so that tests can set it. Code whose timing is tested uses this clock;
  * documents are dated by the `now` of their slice. The system's clocks are read directly in three cases only:
- * `performance.now()` to measure a step or to count down an own lease; `Date.now()` for a deadline that another thread
- * or process compares, and for times of another machine or of the file system.
+ * `performance.now()` to measure a step or to count down a lease of this process; `Date.now()` for a deadline that
+ * another thread or process compares, and for times of another machine or of the file system.
  */
 export interface Clock {
   /** Epoch milliseconds, for instants that another thread or process compares with its own clock. */
@@ -22,14 +22,14 @@ export const systemClock: Clock = {
   },
 };
 
-/** Smaller differences are ignored: NTP keeps hosts closer together than a busy process can measure. */
-const MIN_INTERVAL_MS = 1_000;
+/** Smaller differences are ignored, because NTP keeps hosts closer together than a busy process can measure. */
+const MIN_DIFFERENCE_MS = 1_000;
 /** From this difference on, the log warns that the clock of the host is wrong. */
-const WRONG_FROM_MS = 5_000;
+const MIN_WRONG_DIFFERENCE_MS = 5_000;
 /** From this difference on, a process leaves sweeping to other hosts, if there are any. */
-const YIELDS_FROM_MS = 15_000;
-const INTERVAL_MS = 60_000;
-const SAMPLES = 3;
+const MIN_YIELDING_DIFFERENCE_MS = 15_000;
+const MEASUREMENT_INTERVAL_MS = 60_000;
+const SAMPLES_PER_MEASUREMENT = 3;
 /** Slower answers are ignored, because their instant is too uncertain. */
 const MAX_SAMPLE_MS = 1_000;
 
@@ -51,7 +51,7 @@ interface SharedClockOptions {
  */
 export class SharedClock {
   readonly #options: SharedClockOptions;
-  #measuredMs = 0;
+  #differenceMs = 0;
   #isClosed = false;
   #stopWaiting = () => {};
 
@@ -63,24 +63,24 @@ export class SharedClock {
   static async open(options: SharedClockOptions): Promise<SharedClock> {
     const clock = new SharedClock(options);
     await clock.#measure();
-    clock.#measureLater();
+    clock.#scheduleMeasurement();
     return clock;
   }
 
   readonly now = (): Date => {
     const own = this.#options.now();
-    if (Math.abs(this.#measuredMs) < MIN_INTERVAL_MS) return own;
-    return new Date(own.getTime() + Math.round(this.#measuredMs));
+    if (Math.abs(this.#differenceMs) < MIN_DIFFERENCE_MS) return own;
+    return new Date(own.getTime() + Math.round(this.#differenceMs));
   };
 
   /** The last measured difference in milliseconds. It is positive if the shared clock is ahead of this host's. */
-  readonly differenceMs = (): number => this.#measuredMs;
+  readonly differenceMs = (): number => this.#differenceMs;
 
   isWrong(): boolean {
-    return Math.abs(this.#measuredMs) > WRONG_FROM_MS;
+    return Math.abs(this.#differenceMs) > MIN_WRONG_DIFFERENCE_MS;
   }
 
-  readonly yields = (): boolean => Math.abs(this.#measuredMs) > YIELDS_FROM_MS;
+  readonly yieldsSweeps = (): boolean => Math.abs(this.#differenceMs) > MIN_YIELDING_DIFFERENCE_MS;
 
   close(): void {
     this.#isClosed = true;
@@ -89,9 +89,9 @@ export class SharedClock {
 
   async #measure(): Promise<void> {
     const { log } = this.#options;
-    const found = await this.#difference();
+    const found = await this.#measureDifference();
     if (found === null) return log.warn({}, 'The shared clock was not measured: its answers took too long');
-    this.#measuredMs = found;
+    this.#differenceMs = found;
     if (this.isWrong())
       log.error(
         { differenceMs: Math.round(found) },
@@ -100,11 +100,11 @@ export class SharedClock {
   }
 
   /** The difference according to the fastest of several answers; null if none was fast enough. */
-  async #difference(): Promise<number | null> {
+  async #measureDifference(): Promise<number | null> {
     const { now, readTime } = this.#options;
     let fastestMs = MAX_SAMPLE_MS;
     let differenceMs: number | null = null;
-    for (let sample = 0; sample < SAMPLES; sample += 1) {
+    for (let sample = 0; sample < SAMPLES_PER_MEASUREMENT; sample += 1) {
       const sentMs = now().getTime();
       const sharedMs = await readTime();
       const tookMs = now().getTime() - sentMs;
@@ -115,13 +115,13 @@ export class SharedClock {
     return differenceMs;
   }
 
-  #measureLater(): void {
+  #scheduleMeasurement(): void {
     const { timer = systemClock, log } = this.#options;
     if (this.#isClosed) return;
-    this.#stopWaiting = timer.after(INTERVAL_MS, () => {
+    this.#stopWaiting = timer.after(MEASUREMENT_INTERVAL_MS, () => {
       this.#measure()
         .catch((error) => log.warn({ err: error }, 'The shared clock was not measured'))
-        .finally(() => this.#measureLater());
+        .finally(() => this.#scheduleMeasurement());
     });
   }
 }

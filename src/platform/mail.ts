@@ -1,14 +1,14 @@
-import { type SettingsOf, text } from './setting.ts';
+import { type SettingsOf, textSetting } from './setting.ts';
 
 export const mailSettings = {
-  SMTP_URL: text({
+  SMTP_URL: textSetting({
     description:
       'Mail server, such as smtps://user:password@mail.example.com; without it, mails are written to the log.',
     pattern: /^smtps?:\/\/\S+$/,
     accepts: 'an smtp:// or smtps:// address is expected',
     secret: true,
   }),
-  MAIL_FROM: text({
+  MAIL_FROM: textSetting({
     description: 'Sender of the mails.',
     fallback: 'darkroom@localhost',
     pattern: /^[^\r\n]*[^\s@]+@[^\s@]+$/,

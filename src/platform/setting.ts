@@ -42,7 +42,7 @@ export function integerSetting(options: {
 }
 
 /** A setting that is any text, or text that matches `pattern`. `accepts` describes the pattern. */
-export function text(options: {
+export function textSetting(options: {
   description: string;
   fallback?: string;
   pattern?: RegExp;

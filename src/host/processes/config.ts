@@ -1,6 +1,6 @@
 import { DEFAULT_ENV_FILE } from '../../../config/env-file.ts';
 import { defaultProcessCount } from '../../platform/concurrency/control-group.ts';
-import { integerSetting, text } from '../../platform/setting.ts';
+import { integerSetting, textSetting } from '../../platform/setting.ts';
 
 export const processesSettings = {
   PROCESSES: integerSetting({
@@ -22,14 +22,14 @@ export const processesSettings = {
     min: 2_000,
     max: 3_600_000,
   }),
-  ALLOCATOR: text({
+  ALLOCATOR: textSetting({
     description:
       "Memory allocator of the API processes and their workers: auto (jemalloc or mimalloc if the host has one), system, or the path of an allocator's shared library.",
     fallback: 'auto',
     pattern: /^(auto|system|\/.+)$/,
     accepts: 'auto, system or an absolute path is expected',
   }),
-  ENV_FILE: text({
+  ENV_FILE: textSetting({
     description:
       'File of settings of this host: start, doctor and the operator\'s commands read it, tune and "set --save" write it. Only the environment names it, and what the environment sets wins over the file.',
     fallback: DEFAULT_ENV_FILE,

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** What the control groups of a process (cgroups, version 2 or 1) grant it. A field is null if no group limits it. */
+/**
+ * The limits that the control groups of a process (cgroups, version 2 or 1) set. A field is null if no group limits it.
+ */
 interface ControlGroupLimits {
   /** The CPU quota in cores, such as 0.5. */
   cores: number | null;
@@ -21,25 +23,27 @@ interface ControlGroupFiles {
 
 type Controller = 'cpu' | 'memory' | 'pids';
 
-const MICROSECONDS = 1e6;
-const NANOSECONDS = 1e9;
+const MICROSECONDS_PER_SECOND = 1e6;
+const NANOSECONDS_PER_SECOND = 1e9;
 
 /** The smallest limits of this process's group and all its parents, because each of them applies. */
 export function readControlGroupLimits(files: ControlGroupFiles = {}): ControlGroupLimits {
-  const cpu = groupsOf('cpu', files).map(quotaOf);
-  const memory = groupsOf('memory', files).flatMap((group) =>
-    ['memory.max', 'memory.high', 'memory.limit_in_bytes'].map((name) => numberIn(join(group, name))),
+  const cpu = findGroupFolders('cpu', files).map(readQuotaOfGroup);
+  const memory = findGroupFolders('memory', files).flatMap((group) =>
+    ['memory.max', 'memory.high', 'memory.limit_in_bytes'].map((name) => readNumber(join(group, name))),
   );
-  const tasks = groupsOf('pids', files).map((group) => numberIn(join(group, 'pids.max')));
-  return { cores: least(cpu), memoryBytes: least(memory), tasks: least(tasks) };
+  const tasks = findGroupFolders('pids', files).map((group) => readNumber(join(group, 'pids.max')));
+  return { cores: smallestLimit(cpu), memoryBytes: smallestLimit(memory), tasks: smallestLimit(tasks) };
 }
 
 /**
  * The seconds for which the CPU quota has throttled this process's group, or a parent, since the group was created. The
- * most throttled group counts. Null if no group counts them.
+ * result is that of the most throttled group, or null if no group counts them.
  */
 export function readThrottledSeconds(files: ControlGroupFiles = {}): number | null {
-  const seconds = groupsOf('cpu', files).flatMap((group) => throttledIn(join(group, 'cpu.stat')) ?? []);
+  const seconds = findGroupFolders('cpu', files).flatMap(
+    (group) => readThrottledSecondsIn(join(group, 'cpu.stat')) ?? [],
+  );
   return seconds.length === 0 ? null : Math.max(...seconds);
 }
 
@@ -48,11 +52,11 @@ export function readThrottledSeconds(files: ControlGroupFiles = {}): number | nu
  * often sees its own group as the root. Its path within the host does not exist there; such folders have no files and
  * are skipped.
  */
-function groupsOf(
+function findGroupFolders(
   controller: Controller,
   { root = '/sys/fs/cgroup', membership = '/proc/self/cgroup' }: ControlGroupFiles,
 ): string[] {
-  const lines = (textOf(membership) ?? '').split('\n').map((line) => line.split(':'));
+  const lines = (readText(membership) ?? '').split('\n').map((line) => line.split(':'));
   const paths = (isMeant: (controllers: string) => boolean) =>
     lines.flatMap(([, controllers = '', ...path]) =>
       isMeant(controllers) ? withParents(path.join(':')) : [],
@@ -62,7 +66,7 @@ function groupsOf(
   const mounts = [
     { mount: join(root, controller), groups: first },
     { mount: root, groups: second },
-    // Where both versions are mounted, the second one has its own folder.
+    // If both versions are mounted, the second one has its own folder.
     { mount: join(root, 'unified'), groups: second },
   ];
   return mounts.flatMap(({ mount, groups }) => ['/', ...groups].map((group) => join(mount, group)));
@@ -74,36 +78,36 @@ function withParents(path: string): string[] {
 }
 
 /** The CPU quota of a group in cores: `200000 100000` are 2 cores. Null without a limit (`max 100000`, `-1 100000`). */
-function quotaOf(group: string): number | null {
-  const second = textOf(join(group, 'cpu.max'));
-  const first = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => textOf(join(group, name)));
+function readQuotaOfGroup(group: string): number | null {
+  const second = readText(join(group, 'cpu.max'));
+  const first = () => ['cpu.cfs_quota_us', 'cpu.cfs_period_us'].map((name) => readText(join(group, name)));
   const [quota = 0, period = 0] = (second?.split(' ') ?? first()).map(Number);
   return quota > 0 && period > 0 ? quota / period : null;
 }
 
-function throttledIn(path: string): number | null {
+function readThrottledSecondsIn(path: string): number | null {
   const values = new Map(
-    (textOf(path) ?? '').split('\n').map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]),
+    (readText(path) ?? '').split('\n').map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]),
   );
   if (!values.has('nr_periods') || !values.has('nr_throttled')) return null;
   const microseconds = values.get('throttled_usec');
   return microseconds === undefined
-    ? (values.get('throttled_time') ?? 0) / NANOSECONDS
-    : microseconds / MICROSECONDS;
+    ? (values.get('throttled_time') ?? 0) / NANOSECONDS_PER_SECOND
+    : microseconds / MICROSECONDS_PER_SECOND;
 }
 
 /** The number in a file; null for `max`, and if there is no file. */
-function numberIn(path: string): number | null {
-  const number = Number(textOf(path) ?? Number.NaN);
+function readNumber(path: string): number | null {
+  const number = Number(readText(path) ?? Number.NaN);
   return Number.isFinite(number) ? number : null;
 }
 
-function least(limits: ReadonlyArray<number | null>): number | null {
+function smallestLimit(limits: ReadonlyArray<number | null>): number | null {
   const numbers = limits.filter((limit) => limit !== null);
   return numbers.length === 0 ? null : Math.min(...numbers);
 }
 
-function textOf(path: string): string | undefined {
+function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim();
   } catch {
@@ -117,22 +121,22 @@ export function hostMemoryBytes(): number {
 }
 
 /** The CPU quota of the control groups in cores, such as 0.5; null without a quota. */
-function quotaCores(): number | null {
+function readQuotaCores(): number | null {
   return readControlGroupLimits().cores;
 }
 
 /** The cores that the service may use: those of the machine, or the quota if it is smaller. */
-export function grantedCores(quota = quotaCores(), cores = availableParallelism()): number {
+export function grantedCores(quota = readQuotaCores(), cores = availableParallelism()): number {
   return Math.min(cores, quota ?? cores);
 }
 
 /** The default number of processes: one per available core, and at least one. */
-export function defaultProcessCount(quota = quotaCores(), cores = availableParallelism()): number {
+export function defaultProcessCount(quota = readQuotaCores(), cores = availableParallelism()): number {
   return Math.max(1, Math.floor(grantedCores(quota, cores)));
 }
 
 /** The sentence in the start log that explains the number of processes. */
-export function processCountSentence(processes: number, isSet: boolean, quota = quotaCores()): string {
+export function processCountSentence(processes: number, isSet: boolean, quota = readQuotaCores()): string {
   const cores = availableParallelism();
   const why = isSet
     ? 'as set by PROCESSES'

@@ -5,17 +5,17 @@ import { StorageFullError } from '../stores/documents/port.ts';
 import type { EventLog } from '../tracing/tracing.ts';
 import type { FileStorage, ListedFile } from './storage.ts';
 
-/** The part of the space that stays used after an eviction, so that one eviction serves many writes. */
-const KEPT_SHARE = 7 / 8;
-/** A process starts an eviction when it has written this part of the space. */
-const WRITTEN_SHARE = 1 / 32;
-/** The largest part of the space that one file may take. */
+/** The share of the space that an eviction leaves in use. The rest is free for many writes. */
+const SHARE_AFTER_EVICTION = 7 / 8;
+/** A process starts an eviction when it has written this share of the space. */
+const SHARE_WRITTEN_BETWEEN_EVICTIONS = 1 / 32;
+/** The largest share of the space that one file may take. */
 const MAX_FILE_SHARE = 1 / 8;
 /** The number of files whose last use a process remembers, so that it records each use only once in a while. */
-const MAX_NOTED = 50_000;
-/** How old the figures of a cache may be if nobody writes to it. */
-const FIGURES_LIFE_MS = 300_000;
-const FILES_AT_ONCE = 32;
+const MAX_REMEMBERED_USES = 50_000;
+/** The longest age of the figures of a cache. After it, the files are listed again. */
+const MAX_FIGURES_AGE_MS = 300_000;
+const CONCURRENT_REMOVALS = 32;
 
 interface FileCacheOptions {
   storage: FileStorage;
@@ -32,14 +32,15 @@ export interface FileCacheFigures {
 }
 
 /**
- * Files that can be made again, within a space. The path of each is `<owner>/<group>/<name>`: who it is made for, what
- * it is made of, and its own name there, each a safe name of a file. All processes with the same storage share
- * them, and they survive a restart. When the space is used up, the owner with the most bytes loses what was not used
- * for longest, so that one owner cannot evict the share of the others. Nothing here fails a caller: what cannot be kept
- * is not kept, and what cannot be read is not there.
+ * Files that can be made again, within a space of `maxBytes`. The path of each is `<owner>/<group>/<name>`: the account
+ * it is made for, what it is made of, and its name within that group. Each of the three is a safe name of a file. All
+ * processes with the same storage share them, and they survive a restart. When the space is used up, the least recently
+ * used files of the owner with the most bytes are evicted, so that one owner cannot evict the files of the others. No
+ * failure reaches a caller: a file that cannot be written is not cached, and a file that cannot be read counts as
+ * missing.
  *
- * Each process evicts after its own writes. So several processes may exceed the space by what they write meanwhile; an
- * eviction leaves enough space free for that.
+ * Each process evicts after its own writes. Several processes together may exceed the space by what they write
+ * meanwhile; an eviction leaves enough space free for that.
  */
 export class FileCache {
   readonly #options: FileCacheOptions;
@@ -49,15 +50,15 @@ export class FileCache {
    */
   #writtenBytes = Number.POSITIVE_INFINITY;
   #evicting: Promise<void> = Promise.resolve();
-  readonly #writing = new Set<Promise<boolean>>();
-  readonly #noted: LRUCache<string, true>;
+  readonly #pendingWrites = new Set<Promise<boolean>>();
+  readonly #recentlyUsed: LRUCache<string, true>;
   #figures: FileCacheFigures = { files: 0, bytes: 0, oldestUseMs: null };
   #listedMs = Number.NEGATIVE_INFINITY;
   #evicted = 0;
 
   constructor(options: FileCacheOptions) {
     this.#options = options;
-    this.#noted = new LRUCache({ max: MAX_NOTED, ttl: options.storage.useResolutionMs });
+    this.#recentlyUsed = new LRUCache({ max: MAX_REMEMBERED_USES, ttl: options.storage.useResolutionMs });
   }
 
   get isOff(): boolean {
@@ -80,18 +81,18 @@ export class FileCache {
     if (file === null) return null;
     const found = unpackFile(file);
     if (found === null) await this.remove(path);
-    else this.#noteUse(path, file);
+    else this.#recordUse(path, file);
     return found;
   }
 
   /** Writes a file. Returns false if the file is not cached, because it is too large or there is no space for it. */
   async write(path: string, facts: CachedFileFacts, bytes: Uint8Array): Promise<boolean> {
     const writing = this.#write(path, packFile(facts, bytes));
-    this.#writing.add(writing);
+    this.#pendingWrites.add(writing);
     try {
       return await writing;
     } finally {
-      this.#writing.delete(writing);
+      this.#pendingWrites.delete(writing);
     }
   }
 
@@ -108,7 +109,7 @@ export class FileCache {
   async removeAll(folder: string, prefix = ''): Promise<void> {
     const files = await this.#options.storage.list(folder).catch(() => []);
     const doomed = files.filter(({ path }) => path.slice(path.lastIndexOf('/') + 1).startsWith(prefix));
-    await forEachWithLimit(doomed, FILES_AT_ONCE, ({ path }) => this.remove(path));
+    await forEachWithLimit(doomed, CONCURRENT_REMOVALS, ({ path }) => this.remove(path));
   }
 
   /** The paths of all files. */
@@ -121,16 +122,16 @@ export class FileCache {
    * last figures stay.
    */
   async readFigures(): Promise<FileCacheFigures> {
-    if (!this.isOff && Date.now() - this.#listedMs > FIGURES_LIFE_MS) {
+    if (!this.isOff && Date.now() - this.#listedMs > MAX_FIGURES_AGE_MS) {
       const files = await this.#options.storage.list('').catch(() => null);
-      if (files !== null) this.#note(files);
+      if (files !== null) this.#setFigures(files);
     }
     return this.#figures;
   }
 
   /** Resolves when no write and no eviction is running. */
   async settled(): Promise<void> {
-    await Promise.all(this.#writing);
+    await Promise.all(this.#pendingWrites);
     await this.#evicting;
   }
 
@@ -144,7 +145,7 @@ export class FileCache {
         log.warn({ err: error }, 'A file of the cache could not be kept');
       return false;
     }
-    this.#noted.set(path, true);
+    this.#recentlyUsed.set(path, true);
     const { files, bytes: before, oldestUseMs } = this.#figures;
     this.#figures = {
       files: files + 1,
@@ -152,13 +153,13 @@ export class FileCache {
       oldestUseMs: oldestUseMs ?? Date.now(),
     };
     this.#writtenBytes += file.length;
-    if (this.#writtenBytes > maxBytes * WRITTEN_SHARE) this.#evict();
+    if (this.#writtenBytes > maxBytes * SHARE_WRITTEN_BETWEEN_EVICTIONS) this.#evict();
     return true;
   }
 
-  #noteUse(path: string, file: Buffer): void {
-    if (this.#noted.has(path)) return;
-    this.#noted.set(path, true);
+  #recordUse(path: string, file: Buffer): void {
+    if (this.#recentlyUsed.has(path)) return;
+    this.#recentlyUsed.set(path, true);
     this.#options.storage.touch(path, file).catch(() => undefined);
   }
 
@@ -173,13 +174,13 @@ export class FileCache {
 
   async #evictNow(): Promise<void> {
     const files = await this.#options.storage.list('');
-    const doomed = new Set(filesToEvict(files, this.#options.maxBytes * KEPT_SHARE));
-    this.#note(files.filter((file) => !doomed.has(file)));
-    await forEachWithLimit([...doomed], FILES_AT_ONCE, ({ path }) => this.remove(path));
+    const doomed = new Set(filesToEvict(files, this.#options.maxBytes * SHARE_AFTER_EVICTION));
+    this.#setFigures(files.filter((file) => !doomed.has(file)));
+    await forEachWithLimit([...doomed], CONCURRENT_REMOVALS, ({ path }) => this.remove(path));
     this.#evicted += doomed.size;
   }
 
-  #note(files: readonly ListedFile[]): void {
+  #setFigures(files: readonly ListedFile[]): void {
     this.#listedMs = Date.now();
     const oldestUseMs = files.reduce(
       (least, { usedMs }) => Math.min(least, usedMs),
@@ -193,30 +194,29 @@ export class FileCache {
   }
 }
 
-/** What is kept beside the bytes, as JSON. */
+/** What a file of the cache has beside its bytes, as JSON. */
 type CachedFileFacts = Readonly<Record<string, unknown>>;
 
-const SUM_BYTES = 4;
+const CHECKSUM_BYTES = 4;
 const LENGTH_BYTES = 4;
 
 /**
  * Packs a file of the cache: the CRC-32 of everything after it, the length of the facts, the facts as JSON, the bytes.
- * The checksum detects what a disk loses or changes. A cryptographic one would take more CPU than the rest of a
- * response.
+ * The checksum detects damage by the disk. A cryptographic one would take more CPU than the rest of a response.
  */
 export function packFile(facts: CachedFileFacts, bytes: Uint8Array): Buffer {
   const text = Buffer.from(JSON.stringify(facts));
-  const head = Buffer.alloc(SUM_BYTES + LENGTH_BYTES);
-  head.writeUInt32BE(text.length, SUM_BYTES);
+  const head = Buffer.alloc(CHECKSUM_BYTES + LENGTH_BYTES);
+  head.writeUInt32BE(text.length, CHECKSUM_BYTES);
   const file = Buffer.concat([head, text, bytes]);
-  file.writeUInt32BE(crc32(file.subarray(SUM_BYTES)));
+  file.writeUInt32BE(crc32(file.subarray(CHECKSUM_BYTES)));
   return file;
 }
 
 /** Unpacks a file of the cache; null if it is damaged, for example cut off by a power failure. */
 function unpackFile(file: Buffer): { facts: CachedFileFacts; bytes: Buffer } | null {
-  if (file.length < SUM_BYTES + LENGTH_BYTES) return null;
-  const content = file.subarray(SUM_BYTES);
+  if (file.length < CHECKSUM_BYTES + LENGTH_BYTES) return null;
+  const content = file.subarray(CHECKSUM_BYTES);
   if (crc32(content) !== file.readUInt32BE()) return null;
   const end = LENGTH_BYTES + content.readUInt32BE();
   const facts = JSON.parse(content.subarray(LENGTH_BYTES, end).toString()) as CachedFileFacts;

@@ -18,11 +18,13 @@ export interface ListedFile {
   usedMs: number;
 }
 
-/** Where the files of a cache lie. Each part of a path is a safe name of a file. */
+/** The place where the files of a cache are stored. Each part of a path is a safe name of a file. */
 export interface FileStorage {
-  /** What it is, for the metrics. */
+  /** The kind of the storage, as a label of metrics. */
   readonly kind: 'disk' | 'bucket';
-  /** How exact the time of the last use is, in milliseconds: a use costs this storage a change once in this time. */
+  /**
+   * The resolution of the times of last use, in milliseconds. The use of a file is recorded at most once in this time.
+   */
   readonly useResolutionMs: number;
   /** Reads a file. Null when there is no such file, or it cannot be read. */
   read(path: string): Promise<Buffer | null>;
@@ -39,10 +41,10 @@ export interface FileStorage {
   list(folder: string): Promise<ListedFile[]>;
 }
 
-/** Age from which an unfinished file counts as left over by a process that died. */
-const UNFINISHED_LIFE_MS = 60_000;
-const UNFINISHED = '.part';
-const FILES_AT_ONCE = 32;
+/** From this age on, an unfinished file counts as left behind by a process that died. */
+const MAX_UNFINISHED_AGE_MS = 60_000;
+const UNFINISHED_SUFFIX = '.part';
+const CONCURRENT_STATS = 32;
 
 const open = promisify(openFile);
 const read = promisify(readFile);
@@ -61,18 +63,18 @@ export class DiskStorage implements FileStorage {
   }
 
   read(path: string): Promise<Buffer | null> {
-    return readWhole(join(this.#directory, path)).catch(() => null);
+    return readWholeFile(join(this.#directory, path)).catch(() => null);
   }
 
   async write(path: string, file: Buffer): Promise<void> {
     const finished = join(this.#directory, path);
     try {
-      await this.#writeWhole(finished, file);
+      await this.#writeWholeFile(finished, file);
     } catch (error) {
-      // The folder mostly exists, and to make it each time would cost two more steps of the pool of threads.
+      // The folder exists in most cases, and making it each time would take two more operations of the thread pool.
       if (!isFileMissingError(error)) throw error;
       await mkdir(dirname(finished), { recursive: true });
-      await this.#writeWhole(finished, file);
+      await this.#writeWholeFile(finished, file);
     }
     this.#reserve.spend(file.length);
   }
@@ -92,20 +94,20 @@ export class DiskStorage implements FileStorage {
   async list(folder: string): Promise<ListedFile[]> {
     const names = await readdir(join(this.#directory, folder), { recursive: true }).catch(() => []);
     const files: ListedFile[] = [];
-    await forEachWithLimit(names, FILES_AT_ONCE, async (name) => {
+    await forEachWithLimit(names, CONCURRENT_STATS, async (name) => {
       const path = join(folder, name);
       const found = await stat(join(this.#directory, path)).catch(() => null);
       if (!found?.isFile()) return;
       const { size: bytes, mtimeMs: usedMs } = found;
-      if (!name.endsWith(UNFINISHED)) files.push({ path, bytes, usedMs });
-      else if (Date.now() - usedMs > UNFINISHED_LIFE_MS) await this.remove(path);
+      if (!name.endsWith(UNFINISHED_SUFFIX)) files.push({ path, bytes, usedMs });
+      else if (Date.now() - usedMs > MAX_UNFINISHED_AGE_MS) await this.remove(path);
     });
     return files;
   }
 
   /** @throws ENOENT where the folder of the file does not exist. */
-  async #writeWhole(finished: string, file: Buffer): Promise<void> {
-    const unfinished = `${finished}.${randomText(8)}${UNFINISHED}`;
+  async #writeWholeFile(finished: string, file: Buffer): Promise<void> {
+    const unfinished = `${finished}.${randomText(8)}${UNFINISHED_SUFFIX}`;
     await this.#reserve.check();
     try {
       await writeFile(unfinished, file);
@@ -118,10 +120,10 @@ export class DiskStorage implements FileStorage {
 }
 
 /**
- * Reads a file in two thread pool operations, where fs.readFile takes four: measuring and closing an open file does not
- * wait for the disk. Null if the file has become shorter since it was opened.
+ * Reads a file in two thread pool operations, whereas fs.readFile takes four. The size and the closing of an open file
+ * do not wait for the disk, so they are synchronous. Null if the file has become shorter since it was opened.
  */
-async function readWhole(path: string): Promise<Buffer | null> {
+async function readWholeFile(path: string): Promise<Buffer | null> {
   const file = await open(path, 'r');
   try {
     const { size } = fstatSync(file);
@@ -132,9 +134,9 @@ async function readWhole(path: string): Promise<Buffer | null> {
   }
 }
 
-/** Recording a use costs a put, so it is done at most four times a day. */
-const USE_RESOLUTION_MS = 6 * HOUR_MS;
-const TYPE = 'application/octet-stream';
+/** Recording a use takes a write of the object, so it is done at most four times a day. */
+const BUCKET_USE_RESOLUTION_MS = 6 * HOUR_MS;
+const MEDIA_TYPE = 'application/octet-stream';
 
 interface BucketStorageOptions {
   objects: ObjectStore;
@@ -146,7 +148,7 @@ interface BucketStorageOptions {
 /** Files in the object store, which all hosts share. The time of an object is that of its last use. */
 export class BucketStorage implements FileStorage {
   readonly kind = 'bucket';
-  readonly useResolutionMs = USE_RESOLUTION_MS;
+  readonly useResolutionMs = BUCKET_USE_RESOLUTION_MS;
   readonly #options: BucketStorageOptions;
 
   constructor(options: BucketStorageOptions) {
@@ -160,7 +162,7 @@ export class BucketStorage implements FileStorage {
   }
 
   async write(path: string, file: Buffer): Promise<void> {
-    await this.#options.objects.put(this.#keyOf(path), file, TYPE);
+    await this.#options.objects.put(this.#keyOf(path), file, MEDIA_TYPE);
   }
 
   remove(path: string): Promise<void> {

@@ -1,16 +1,16 @@
 import { isIP } from 'node:net';
-import { choiceSetting, integerSetting, text } from '../setting.ts';
+import { choiceSetting, integerSetting, textSetting } from '../setting.ts';
 
 export const httpSettings = {
-  HOST: text({ description: 'Address to listen on.', fallback: '127.0.0.1' }),
-  PORT: port('Port to listen on; 0 takes a free one.', 3000),
-  PUBLIC_URL: text({
+  HOST: textSetting({ description: 'Address to listen on.', fallback: '127.0.0.1' }),
+  PORT: portSetting('Port to listen on; 0 takes a free one.', 3000),
+  PUBLIC_URL: textSetting({
     description: 'Base of the links that the service gives out, without a slash at the end.',
     pattern: /^https?:\/\/[^\s/]+(\/\S*[^/\s])?$/,
     accepts: 'an http or https address without a slash at its end is expected',
     defaultText: 'http://HOST:PORT',
   }),
-  CORS_ORIGINS: text({
+  CORS_ORIGINS: textSetting({
     description:
       'Origins (comma-separated, such as https://app.example.com, or *) whose pages may call the interface with a key. Without it, pages read only signed links and public resources, which are open to every origin.',
     pattern: /^(\*|https?:\/\/[^\s/,*]+(,https?:\/\/[^\s/,*]+)*)$/,
@@ -22,7 +22,7 @@ export const httpSettings = {
     values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
   }),
   TRUST_PROXY: {
-    ...text({
+    ...textSetting({
       description:
         'Proxies (comma-separated addresses or CIDRs) whose X-Forwarded-For names the client; without it, no proxy is trusted.',
       accepts:
@@ -30,43 +30,43 @@ export const httpSettings = {
     }),
     parse: (value: string) => (value.split(',').every(isNetwork) ? value : undefined),
   },
-  REQUESTS_PER_MINUTE: perMinute(
+  REQUESTS_PER_MINUTE: perMinuteSetting(
     'Requests an account (or an address without a credential) may make in 60 s on this host.',
     600,
   ),
-  FAILED_AUTHENTICATIONS_PER_MINUTE: perMinute(
+  FAILED_AUTHENTICATIONS_PER_MINUTE: perMinuteSetting(
     'Wrong credentials (signed addresses of pictures among them) from one address in 60 s, after which every request from it is refused, but for right addresses of pictures.',
     60,
   ),
-  METRICS_PORT: port(
+  METRICS_PORT: portSetting(
     'Separate port for /metrics on HOST, served by the primary, so that it answers while a process hangs; 0 serves it on PORT beside the API.',
     0,
   ),
-  METRICS_TOKEN: text({
+  METRICS_TOKEN: textSetting({
     description:
       'Token that /metrics asks for, as "Authorization: Bearer TOKEN"; without it, everybody may read it.',
     pattern: /^[\x21-\x7e]{16,256}$/,
     accepts: '16 to 256 printable characters without spaces are expected',
     secret: true,
   }),
-  HEADERS_TIMEOUT_MS: timeout('Time a client has to send its request headers.', 10_000, 600_000),
-  BODY_TIMEOUT_MS: timeout('Time a client has to send a whole request.', 60_000),
-  STALL_TIMEOUT_MS: timeout(
+  HEADERS_TIMEOUT_MS: timeoutSetting('Time a client has to send its request headers.', 10_000, 600_000),
+  BODY_TIMEOUT_MS: timeoutSetting('Time a client has to send a whole request.', 60_000),
+  STALL_TIMEOUT_MS: timeoutSetting(
     'A connection on which no byte moves in either direction for this time is closed.',
     120_000,
   ),
-  IDLE_TIMEOUT_MS: timeout('Time a connection may stay open between two requests.', 75_000),
+  IDLE_TIMEOUT_MS: timeoutSetting('Time a connection may stay open between two requests.', 75_000),
 };
 
-function port(description: string, fallback: number) {
+function portSetting(description: string, fallback: number) {
   return integerSetting({ description, fallback, min: 0, max: 65_535 });
 }
 
-function timeout(description: string, fallback: number, max = 3_600_000) {
+function timeoutSetting(description: string, fallback: number, max = 3_600_000) {
   return integerSetting({ description, fallback, min: 100, max });
 }
 
-function perMinute(description: string, fallback: number) {
+function perMinuteSetting(description: string, fallback: number) {
   return integerSetting({ description, fallback, min: 1, max: 1_000_000 });
 }
 

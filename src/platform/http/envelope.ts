@@ -33,8 +33,8 @@ export function successEnvelope<T>(message: string, data: T, meta?: ListPageMeta
     : { success: true, message, data, meta, timestamp };
 }
 
-let lastMs = 0;
-let lastText = '';
+let formattedMs = 0;
+let formattedText = '';
 
 /**
  * The current instant as text. It is formatted once per millisecond, because formatting takes as long as the rest of a
@@ -42,19 +42,19 @@ let lastText = '';
  */
 function timestampNow(): string {
   const nowMs = Date.now();
-  if (nowMs !== lastMs) {
-    lastMs = nowMs;
-    lastText = new Date(nowMs).toISOString();
+  if (nowMs !== formattedMs) {
+    formattedMs = nowMs;
+    formattedText = new Date(nowMs).toISOString();
   }
-  return lastText;
+  return formattedText;
 }
 
-/** The response schema of `success(message, data)`. */
+/** The response schema of `successEnvelope(message, data)`. */
 export function envelopeSchemaOf<T extends TSchema>(data: T) {
   return envelopeSchema({ data });
 }
 
-/** Response schema of a paged list of `row`. */
+/** The response schema of a paged list of rows. */
 export function pageSchemaOf<T extends TSchema>(row: T) {
   return envelopeSchema({ data: Type.Array(row), meta: ListPageMeta });
 }
@@ -72,7 +72,7 @@ function envelopeSchema<P extends TProperties>(contents: P) {
  * The schema of a value that has one of several shapes, which clients distinguish by the field `object`.
  * @param shapes each has a title and a different literal for `object`.
  */
-export function oneOf<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(
+export function oneOfShapes<T extends Array<TSchema & { properties: { object: TLiteral<string> } }>>(
   shapes: readonly [...T],
 ) {
   const mapping = shapes.map(({ title, properties }) => [

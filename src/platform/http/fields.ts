@@ -3,11 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import { invalidParamError } from './errors/errors.ts';
 
 /** Schemas of fields, each with its description. */
-export const text = (description: string) => Type.String({ description });
+export const textField = (description: string) => Type.String({ description });
 export const flagField = (description: string) => Type.Boolean({ description });
 export const int32Field = (description: string) => Type.Integer({ format: 'int32', description });
 export const int64Field = (description: string) => Type.Integer({ format: 'int64', description });
-export const instant = (description: string) => Type.String({ format: 'date-time', description });
+export const instantField = (description: string) => Type.String({ format: 'date-time', description });
 /** A number whose bounds are checked by a rule with its own message. */
 export const numberField = (description: string) => Type.Unsafe<number>({ type: 'number', description });
 export const anyObjectField = (description: string) =>

@@ -1,7 +1,7 @@
-import { integerSetting, text } from '../setting.ts';
+import { integerSetting, textSetting } from '../setting.ts';
 
 export const storesSettings = {
-  DATA_DIR: text({
+  DATA_DIR: textSetting({
     description: 'Directory of the embedded stores and of objects kept as files.',
     fallback: './data',
   }),
@@ -12,32 +12,32 @@ export const storesSettings = {
     min: 0,
     max: 1_048_576,
   }),
-  MONGODB_URL: text({
+  MONGODB_URL: textSetting({
     description:
       'Documents on MongoDB 6 or later instead of the embedded store; REDIS_URL goes with it. FerretDB and DocumentDB are refused.',
     pattern: /^mongodb(\+srv)?:\/\//,
     accepts: 'a mongodb:// or mongodb+srv:// address is expected',
     secret: true,
   }),
-  REDIS_URL: text({
+  REDIS_URL: textSetting({
     description: 'Coordination on Redis instead of the embedded store; MONGODB_URL goes with it.',
     pattern: /^rediss?:\/\/(?:[^?]*@)?[^/?]*(?:\/\d*)?(?:\?.*)?$/,
     accepts:
       'a redis:// or rediss:// address is expected, with no path or the number of a database as its path',
     secret: true,
   }),
-  REDIS_PREFIX: text({
+  REDIS_PREFIX: textSetting({
     description:
       'Begins the names of all keys and channels on Redis. Deployments that share one Redis need different prefixes, or different database numbers in REDIS_URL; the start refuses a prefix that another deployment uses. All hosts of one deployment use the same.',
     fallback: 'darkroom',
     pattern: /^[A-Za-z0-9._-]{1,64}$/,
     accepts: '1 to 64 letters, digits, dots, hyphens and underscores are expected',
   }),
-  S3_BUCKET: text({ description: 'Bucket for objects; without it, they are files under DATA_DIR.' }),
-  S3_ENDPOINT: text({
+  S3_BUCKET: textSetting({ description: 'Bucket for objects; without it, they are files under DATA_DIR.' }),
+  S3_ENDPOINT: textSetting({
     description: 'Address of an S3-compatible service other than AWS.',
     pattern: /^https?:\/\//,
     accepts: 'an http or https address is expected',
   }),
-  S3_REGION: text({ description: 'Region of the bucket.', fallback: 'us-east-1' }),
+  S3_REGION: textSetting({ description: 'Region of the bucket.', fallback: 'us-east-1' }),
 };

@@ -1,7 +1,7 @@
-import { text } from '../../platform/setting.ts';
+import { textSetting } from '../../platform/setting.ts';
 
 export const billingSettings = {
-  TOP_UP_URL: text({
+  TOP_UP_URL: textSetting({
     description: 'Page that a refusal links to when the credits or the limits of the plan are used up.',
     pattern: /^https?:\/\/\S+$/,
     accepts: 'an http or https address is expected',

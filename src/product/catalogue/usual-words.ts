@@ -1,6 +1,6 @@
 import type { SentField } from '../../platform/http/errors/errors.ts';
 import {
-  NO_WORD,
+  NO_SUGGESTION,
   type SuggestedWord,
   suggestWord,
   unknownWordError,
@@ -116,5 +116,5 @@ export function requireOp<T extends Op>(
 
 /** The call that answers an op with an endpoint of its own. */
 function answeredBy(op: Op): SuggestedWord {
-  return 'endpoint' in op ? { ...NO_WORD, suggest: [`POST /api/v1${op.endpoint}`] } : NO_WORD;
+  return 'endpoint' in op ? { ...NO_SUGGESTION, suggest: [`POST /api/v1${op.endpoint}`] } : NO_SUGGESTION;
 }

@@ -4,7 +4,7 @@ import type { StoredFile } from '../../imaging/images/image-call.ts';
 import { forecastPasses } from '../../imaging/images/preview.ts';
 import {
   ApiError,
-  exclusive,
+  exclusiveFieldError,
   invalidParamError,
   type SentField,
   sentFieldAt,
@@ -147,13 +147,13 @@ export class SignedLinks {
     const given = (['op', 'steps', 'preset'] as const).filter((name) => sent[name] !== undefined);
     const [name, second] = given;
     if (name === undefined)
-      throw exclusive(`${where}op`, 'The work is missing: give op, steps or preset.', [
+      throw exclusiveFieldError(`${where}op`, 'The work is missing: give op, steps or preset.', [
         'op',
         'steps',
         'preset',
       ]);
     if (second !== undefined)
-      throw exclusive(
+      throw exclusiveFieldError(
         `${where}${second}`,
         `${name} and ${second} exclude each other: send one of them.`,
         given,

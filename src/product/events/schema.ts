@@ -2,21 +2,21 @@ import { type TObject, type TProperties, Type } from '@sinclair/typebox';
 import {
   anyValueField,
   flagField,
-  instant,
+  instantField,
   int32Field,
   oneOfField,
-  text,
+  textField,
 } from '../../platform/http/fields.ts';
 import type { WebhookEventType } from './event.ts';
 
 const failure = {
-  errorCode: Type.Optional(text('Of the closed set of error codes.')),
+  errorCode: Type.Optional(textField('Of the closed set of error codes.')),
   retryable: Type.Optional(flagField('Whether the same call may succeed later.')),
 };
 
 const job = (status: TProperties) => ({
   jobId: Type.String(),
-  type: text('The type of the job.'),
+  type: textField('The type of the job.'),
   ...status,
   totalItems: int32Field('Items of the job.'),
 });
@@ -36,21 +36,21 @@ const itemEnd = (status: string) =>
     ...job({ status: Type.Literal(status) }),
     itemIndex: int32Field('From 0.'),
     settledItems: int32Field('Items of the job that had ended by then, this one included.'),
-    sourceAssetId: Type.Optional(text('The asset that it worked on.')),
-    resultAssetId: Type.Optional(text('The asset that it made.')),
+    sourceAssetId: Type.Optional(textField('The asset that it worked on.')),
+    resultAssetId: Type.Optional(textField('The asset that it made.')),
     output: Type.Optional(anyValueField('The answer of an op that produces JSON.')),
     step: Type.Optional(int32Field('Chain: the segment that it ended in.')),
     failedStep: Type.Optional(int32Field('Chain: the segment that failed.')),
     ...failure,
-    error: Type.Optional(text('Why it failed, as a sentence.')),
+    error: Type.Optional(textField('Why it failed, as a sentence.')),
   });
 
 function payload(type: WebhookEventType | 'webhook.test', title: string, data: TObject): TObject {
   return Type.Object(
     {
-      id: text('`evt_…`; the same at every attempt.'),
+      id: textField('`evt_…`; the same at every attempt.'),
       type: Type.Literal(type),
-      createdAt: instant('The instant of what it announces.'),
+      createdAt: instantField('The instant of what it announces.'),
       data,
     },
     { title },

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientGoneSignal } from '../../platform/http/connection/client.ts';
 import {
   envelopeSchemaOf,
-  oneOf,
+  oneOfShapes,
   pageSchemaOf,
   sendCreated,
   successEnvelope,
@@ -161,7 +161,7 @@ function submitJob(app: FastifyInstance, options: JobRoutesOptions): void {
         querystring: JobSubmitQuery,
         body: JobRequest,
         response: {
-          200: envelopeSchemaOf(oneOf([Job, JobEstimate])),
+          200: envelopeSchemaOf(oneOfShapes([Job, JobEstimate])),
           201: envelopeSchemaOf(Job),
           202: envelopeSchemaOf(Job),
         },

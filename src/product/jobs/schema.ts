@@ -5,12 +5,12 @@ import {
   DATE_OR_INSTANT_PATTERN,
   dryRunQueryFields,
   flagField,
-  instant,
+  instantField,
   int32Field,
   int64Field,
   numberField,
   oneOfField,
-  text,
+  textField,
 } from '../../platform/http/fields.ts';
 import type { ClampBounds } from '../../platform/http/hooks/warnings.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
@@ -53,7 +53,7 @@ const bodyMoment = (description: string) =>
 /** A selection of the job's images by their facts instead of their ids. */
 const Selection = Type.Object(
   {
-    collection: Type.Optional(text('Of this collection.')),
+    collection: Type.Optional(textField('Of this collection.')),
     createdFrom: bodyMoment('Stored at or after: epoch milliseconds, an ISO-8601 date or an instant (UTC).'),
     createdTo: bodyMoment('At or before, in the same forms; a bare date includes the whole day.'),
     limit: Type.Optional(
@@ -70,8 +70,8 @@ const Selection = Type.Object(
 /** Body of POST /jobs. The catalogue checks the work, and names the field at fault. */
 export const JobRequest = Type.Object(
   {
-    op: Type.Optional(text('An op of the catalogue; alone, it decides everything else.')),
-    type: Type.Optional(text('A raw type, only without op.')),
+    op: Type.Optional(textField('An op of the catalogue; alone, it decides everything else.')),
+    type: Type.Optional(textField('A raw type, only without op.')),
     assetIds: Type.Optional(
       Type.Array(Type.Unsafe<unknown>({ description: 'An asset id.', documented: { type: 'string' } }), {
         description: `One item per asset; at most ${MAX_JOB_ITEMS}.`,
@@ -79,17 +79,17 @@ export const JobRequest = Type.Object(
     ),
     from: Type.Optional(Selection),
     parameters: Type.Optional(anyObjectField("The op's parameters; at most 64 KB of JSON.")),
-    prompt: Type.Optional(text('AI ops; at most 32,000 characters.')),
+    prompt: Type.Optional(textField('AI ops; at most 32,000 characters.')),
     count: Type.Optional(numberField('generate: 1 to 10 items.')),
-    model: Type.Optional(text("AI ops; the op's default when left out.")),
-    templateId: Type.Optional(text('render_template: id or slug, optionally @version.')),
+    model: Type.Optional(textField("AI ops; the op's default when left out.")),
+    templateId: Type.Optional(textField('render_template: id or slug, optionally @version.')),
     items: Type.Optional(
       Type.Array(anyValueField('A row of data.'), { description: 'render_template: one item per row.' }),
     ),
-    presetId: Type.Optional(text('Id, slug or slug@version of a preset.')),
+    presetId: Type.Optional(textField('Id, slug or slug@version of a preset.')),
     steps: Type.Optional(RequestedStepList),
     subjects: Type.Optional(RequestedPromptSubjects),
-    collection: Type.Optional(text('Collection of the results.')),
+    collection: Type.Optional(textField('Collection of the results.')),
     variants: Type.Optional(
       Type.Array(anyValueField('name and parameters.'), {
         description:
@@ -118,7 +118,7 @@ export const JobRequest = Type.Object(
 export type JobRequest = Static<typeof JobRequest>;
 
 const fields = Type.Optional(
-  text(
+  textField(
     'Names of fields, separated by commas: each job has only these then, also those that are always there.',
   ),
 );
@@ -180,9 +180,9 @@ export const JobResultsQuery = Type.Object({
       'Every completed item of the job and its resumes, by its index in the first attempt; the last result of each.',
     ),
   ),
-  owner: Type.Optional(text('Of a signed link.')),
-  expires: Type.Optional(text('Of a signed link.')),
-  signature: Type.Optional(text('Of a signed link.')),
+  owner: Type.Optional(textField('Of a signed link.')),
+  expires: Type.Optional(textField('Of a signed link.')),
+  signature: Type.Optional(textField('Of a signed link.')),
 });
 export type JobResultsQuery = Static<typeof JobResultsQuery>;
 
@@ -190,9 +190,9 @@ export const JobParams = Type.Object({ jobId: Type.String() });
 export type JobParams = Static<typeof JobParams>;
 
 const filters = {
-  preset: Type.Optional(text('Slug or id for every version, or slug@version.')),
-  op: Type.Optional(text('Jobs that were submitted as this op.')),
-  rootJobId: Type.Optional(text('Every attempt of one job.')),
+  preset: Type.Optional(textField('Slug or id for every version, or slug@version.')),
+  op: Type.Optional(textField('Jobs that were submitted as this op.')),
+  rootJobId: Type.Optional(textField('Every attempt of one job.')),
   createdFrom: Type.Optional(
     moment('At or after: epoch milliseconds, or an ISO-8601 date or instant (UTC).'),
   ),
@@ -222,9 +222,9 @@ export const JobItem = Type.Object(
   {
     index: int32Field('From 0.'),
     status: ItemStatusText,
-    assetId: Type.Optional(text('The asset that it works on.')),
-    variant: Type.Optional(text("The variant's name, or its index as text.")),
-    resultAssetId: Type.Optional(text('The asset that it made.')),
+    assetId: Type.Optional(textField('The asset that it works on.')),
+    variant: Type.Optional(textField("The variant's name, or its index as text.")),
+    resultAssetId: Type.Optional(textField('The asset that it made.')),
     sandbox,
     output: Type.Optional(anyValueField('The answer of an op that produces JSON.')),
     achieved: Type.Optional(anyObjectField('compress: what was reached.')),
@@ -256,8 +256,8 @@ export const JobItem = Type.Object(
     step: Type.Optional(int32Field('Chain: the segment that it is in.')),
     failedStep: Type.Optional(int32Field('Chain: the segment that failed.')),
     durationMs: Type.Optional(Type.Integer()),
-    startedAt: Type.Optional(instant('When its last try began.')),
-    completedAt: Type.Optional(instant('When it settled.')),
+    startedAt: Type.Optional(instantField('When its last try began.')),
+    completedAt: Type.Optional(instantField('When it settled.')),
   },
   { title: 'JobItem' },
 );
@@ -298,7 +298,7 @@ const summary = {
   outcome: Type.Optional(
     oneOfField(['all', 'some', 'none'], 'How many of its items completed; only on a job that has ended.'),
   ),
-  op: Type.Optional(text('The op that it was submitted as.')),
+  op: Type.Optional(textField('The op that it was submitted as.')),
   model: Type.Optional(Type.String()),
   sandbox,
   collection: Type.Optional(Type.String()),
@@ -312,9 +312,9 @@ const summary = {
   attemptNumber: int32Field('1, and 1 more with each resume.'),
   parentJobId: Type.Optional(Type.String()),
   rootJobId: Type.String(),
-  createdAt: instant('When it was submitted.'),
-  completedAt: Type.Optional(instant('When it ended.')),
-  expiresAt: instant('When its record and what it made are removed.'),
+  createdAt: instantField('When it was submitted.'),
+  completedAt: Type.Optional(instantField('When it ended.')),
+  expiresAt: instantField('When its record and what it made are removed.'),
 };
 
 export const JobSummary = Type.Object(summary, { title: 'JobSummary' });
@@ -323,7 +323,7 @@ export type JobSummary = Static<typeof JobSummary>;
 export const Job = Type.Object(
   {
     ...summary,
-    prompt: Type.Optional(text('As the model receives it.')),
+    prompt: Type.Optional(textField('As the model receives it.')),
     parameters: Type.Optional(
       anyObjectField('The parameters that it runs with; the rows of a render are under items.'),
     ),

@@ -1,16 +1,16 @@
-import { choiceSetting, integerSetting, type Setting, text } from '../../platform/setting.ts';
+import { choiceSetting, integerSetting, type Setting, textSetting } from '../../platform/setting.ts';
 
 const URL_OR_NOTHING = /^https?:\/\/[^\s@]+$/;
 
 const baseUrl = (description: string) =>
-  text({
+  textSetting({
     description,
     pattern: URL_OR_NOTHING,
     accepts: 'an http or https URL without credentials is expected',
   });
 
 const key = (description: string) =>
-  text({ description, pattern: /^\S+$/, accepts: 'text without spaces is expected', secret: true });
+  textSetting({ description, pattern: /^\S+$/, accepts: 'text without spaces is expected', secret: true });
 
 const MAX_RETRY_SECONDS = 300;
 const MAX_RETRIES = 10;

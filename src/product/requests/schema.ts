@@ -5,19 +5,19 @@ import {
   componentSchema,
   DATE_OR_INSTANT_PATTERN,
   flagField,
-  instant,
+  instantField,
   int32Field,
   int64Field,
   oneOfField,
-  text,
+  textField,
 } from '../../platform/http/fields.ts';
 import { PagingQuery } from '../../platform/http/lists.ts';
 
 const refusal = {
-  code: text('The code of the error.'),
-  message: text('As it was answered.'),
-  param: Type.Optional(text('The parameter at fault.')),
-  reason: Type.Optional(text('The sub-reason, of `details.reason`.')),
+  code: textField('The code of the error.'),
+  message: textField('As it was answered.'),
+  param: Type.Optional(textField('The parameter at fault.')),
+  reason: Type.Optional(textField('The sub-reason, of `details.reason`.')),
   fix: Type.Optional(
     Type.Array(anyValueField('A mend: `param` with `rename`, `replace` or `remove`.'), {
       description: 'The mends that, made in order, let the call pass.',
@@ -27,16 +27,16 @@ const refusal = {
 
 const place = {
   method: Type.String(),
-  operation: text('The name of the call in generated clients, such as `transformImage`.'),
-  route: text('The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`.'),
+  operation: textField('The name of the call in generated clients, such as `transformImage`.'),
+  route: textField('The path with its parameters in braces, such as `/api/v1/jobs/{jobId}`.'),
 };
 
 /** A call as its account sees it. */
 export const RequestRecord = componentSchema('RequestRecord', {
-  id: text('The X-Request-Id: several calls may have the same one, if their caller chose it.'),
-  at: instant('When it was answered.'),
+  id: textField('The X-Request-Id: several calls may have the same one, if their caller chose it.'),
+  at: instantField('When it was answered.'),
   ...place,
-  path: text('The path and query as they were sent, without secrets.'),
+  path: textField('The path and query as they were sent, without secrets.'),
   status: int32Field('Of the answer.'),
   error: Type.Optional(
     Type.Object({ ...refusal, retryable: flagField('Whether the same call may succeed later.') }),
@@ -50,7 +50,7 @@ export const RequestRecord = componentSchema('RequestRecord', {
   bytesIn: Type.Optional(int64Field('Of the body, if the client announced its size.')),
   bytesOut: Type.Optional(int64Field('Of the answer; absent for a stream of unknown size.')),
   warnings: Type.Optional(Type.Array(Type.String(), { description: 'The entries of X-Service-Warnings.' })),
-  apiKeyId: Type.Optional(text('The key it was made with; absent for a console session.')),
+  apiKeyId: Type.Optional(textField('The key it was made with; absent for a console session.')),
 });
 export type RequestRecord = Static<typeof RequestRecord>;
 
@@ -58,11 +58,11 @@ export type RequestRecord = Static<typeof RequestRecord>;
 export const RequestErrorGroup = componentSchema('RequestErrorGroup', {
   ...place,
   ...refusal,
-  message: text('Of the last one.'),
+  message: textField('Of the last one.'),
   count: int32Field('How many of the recent calls.'),
-  firstAt: instant('When the first of them was answered.'),
-  lastAt: instant('When the last of them was answered.'),
-  lastRequestId: text('The id of the last one.'),
+  firstAt: instantField('When the first of them was answered.'),
+  lastAt: instantField('When the last of them was answered.'),
+  lastRequestId: textField('The id of the last one.'),
 });
 export type RequestErrorGroup = Static<typeof RequestErrorGroup>;
 
@@ -74,10 +74,10 @@ const filters = {
     }),
   ),
   errorCode: Type.Optional(oneOfField(Object.keys(ERROR_CODES) as ErrorCode[], 'Of the error.')),
-  operation: Type.Optional(text('Calls of this name, such as `transformImage`.')),
-  path: Type.Optional(text('Calls whose path begins so, such as `/api/v1/jobs`.')),
-  requestId: Type.Optional(text('Calls with this id.')),
-  apiKeyId: Type.Optional(text('Calls with this key; `console` for those of console sessions.')),
+  operation: Type.Optional(textField('Calls of this name, such as `transformImage`.')),
+  path: Type.Optional(textField('Calls whose path begins so, such as `/api/v1/jobs`.')),
+  requestId: Type.Optional(textField('Calls with this id.')),
+  apiKeyId: Type.Optional(textField('Calls with this key; `console` for those of console sessions.')),
   from: Type.Optional(
     Type.String({
       description: 'Answered at or after: YYYY-MM-DD or an ISO-8601 instant (UTC).',

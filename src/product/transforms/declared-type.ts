@@ -1,7 +1,7 @@
 import type { ImageHeader } from '../../imaging/images/header/facts.ts';
 import { readImageHeader } from '../../imaging/images/header/header.ts';
 import { ApiError } from '../../platform/http/errors/errors.ts';
-import { headerMend } from '../../platform/http/errors/mends.ts';
+import { headerMends } from '../../platform/http/errors/mends.ts';
 
 /** The bytes of an image, with the media type that was declared for them. */
 export interface DeclaredImage {
@@ -60,7 +60,7 @@ export function checkDeclaredType(
     {
       param,
       details: { received: declaredType, found },
-      mends: declaredBy === 'header' ? headerMend('Content-Type', found) : [],
+      mends: declaredBy === 'header' ? headerMends('Content-Type', found) : [],
     },
   );
 }

@@ -11,7 +11,7 @@ import {
   type MultipartFile,
 } from '../../platform/http/bodies/multipart.ts';
 import { collectBody } from '../../platform/http/bodies/streamed-body.ts';
-import { type ApiError, exclusive, invalidParamError } from '../../platform/http/errors/errors.ts';
+import { type ApiError, exclusiveFieldError, invalidParamError } from '../../platform/http/errors/errors.ts';
 import type { MendableCall } from '../../platform/http/errors/mends.ts';
 import { type FieldHint, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
@@ -143,7 +143,7 @@ function parseReference(body: unknown, contents: BodyContents): CallInput {
   const source = parseImageSource({ assetId, url }, { assetId: 'assetId', url: 'url' });
   if (source !== null) return { ...source, fields, files: [] };
   const message = 'The image is missing: give its url, or the assetId of one of your assets.';
-  throw exclusive('url', message, ['url', 'assetId']);
+  throw exclusiveFieldError('url', message, ['url', 'assetId']);
 }
 
 /**
@@ -155,7 +155,11 @@ export function parseImageSource(
   names: { assetId: string; url: string },
 ): ImageSource | null {
   if (assetId !== undefined && url !== undefined)
-    throw exclusive(names.url, `Give ${names.assetId} or ${names.url}, not both.`, Object.values(names));
+    throw exclusiveFieldError(
+      names.url,
+      `Give ${names.assetId} or ${names.url}, not both.`,
+      Object.values(names),
+    );
   if (url !== undefined) return { kind: 'url', url: parseImageUrl(url, names.url) };
   if (assetId !== undefined) return { kind: 'asset', assetId: parseText(names.assetId, assetId) };
   return null;

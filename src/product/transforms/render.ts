@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { FastifyInstance } from 'fastify';
 import type { Renders } from '../../imaging/renders/renders.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
-import { exclusive, invalidParamError, sentFieldAt } from '../../platform/http/errors/errors.ts';
+import { exclusiveFieldError, invalidParamError, sentFieldAt } from '../../platform/http/errors/errors.ts';
 import { type FieldHint, unknownWordError } from '../../platform/http/errors/violations.ts';
 import { dryRunQueryFields, isDryRun, VERSIONED_REFERENCE_PATTERN } from '../../platform/http/fields.ts';
 import { addWarnings } from '../../platform/http/hooks/warnings.ts';
@@ -155,7 +155,7 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
       return { template: await templates.findForRender(accountId, reference), param: 'templateId' };
     }
     if (templateId !== undefined)
-      throw exclusive('html', 'html and templateId exclude each other: send one of them.', [
+      throw exclusiveFieldError('html', 'html and templateId exclude each other: send one of them.', [
         'html',
         'templateId',
       ]);
@@ -170,10 +170,11 @@ export async function renderRoutes(app: FastifyInstance, options: RenderRoutesOp
  */
 function requireTemplate({ templateId, css, width, height }: RenderBody): string {
   if (templateId === undefined)
-    throw exclusive('templateId', 'templateId is missing: name a template, or send html, width and height.', [
+    throw exclusiveFieldError(
       'templateId',
-      'html',
-    ]);
+      'templateId is missing: name a template, or send html, width and height.',
+      ['templateId', 'html'],
+    );
   const [extra] = Object.keys(withoutAbsentFields({ css, width, height }));
   if (extra === undefined) return templateId;
   const message = `${extra} goes with html, and a template has its own: leave it out.`;

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { ImagePass } from '../../../workers/protocol.ts';
 import {
   type ApiError,
-  exclusive,
+  exclusiveFieldError,
   invalidParamError,
   type SentField,
   sentFieldAt,
@@ -239,7 +239,10 @@ function namedIn(query: RawQueryFields, body: BodyFields) {
   const op = parseText('op', query.op) ?? (query.preset === undefined ? body.op : undefined);
   const preset = parseText('preset', query.preset) ?? (query.op === undefined ? body.preset : undefined);
   if (op !== undefined && preset !== undefined)
-    throw exclusive('preset', 'op and preset exclude each other: send one of them.', ['op', 'preset']);
+    throw exclusiveFieldError('preset', 'op and preset exclude each other: send one of them.', [
+      'op',
+      'preset',
+    ]);
   return { op, preset };
 }
 
@@ -268,7 +271,7 @@ function presetCall(reference: string, query: RawQueryFields, body: BodyFields):
   const extra = Object.keys(given)[0];
   if (extra === undefined) return { kind: 'preset', reference };
   const message = `${extra} may not accompany preset: a preset runs as it was saved. Leave it out.`;
-  throw exclusive(extra, message, ['preset', extra]);
+  throw exclusiveFieldError(extra, message, ['preset', extra]);
 }
 
 /** @throws ApiError (from the check) invalid_param on steps, or `steps[i]…`. */
@@ -282,7 +285,7 @@ function readSteps(query: RawQueryFields, { steps: sent, texts, ...fields }: Bod
       ? 'Leave it out, or leave out steps.'
       : 'Move it into parameters of a step.';
     const message = `${extra} may not accompany steps, because they define all of the work. ${fix}`;
-    throw exclusive(extra, message, ['steps', extra]);
+    throw exclusiveFieldError(extra, message, ['steps', extra]);
   }
   return checkedSteps(sent);
 }
@@ -312,11 +315,11 @@ function readOutputs(query: RawQueryFields, { outputs, steps, ...others }: BodyF
   const extra = extraIn(query, others);
   if (extra === 'op' || extra === 'preset') {
     const message = `outputs and ${extra} exclude each other: move ${extra} into an output, or leave outputs out.`;
-    throw exclusive('outputs', message, ['outputs', extra]);
+    throw exclusiveFieldError('outputs', message, ['outputs', extra]);
   }
   if (extra !== undefined) {
     const message = `${extra} may not accompany outputs: move it into parameters of an output, or leave it out.`;
-    throw exclusive(extra, message, ['outputs', extra]);
+    throw exclusiveFieldError(extra, message, ['outputs', extra]);
   }
   const first = steps === undefined ? [] : sentSteps(checkedSteps(steps));
   return { first, outputs: checkSentOutputs(outputs) };

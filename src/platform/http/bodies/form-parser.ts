@@ -4,9 +4,9 @@ import type { BusboyInstance } from '@fastify/busboy';
 /** The headers of a part as the parser emits them: values of one byte a character, by lower-case name. */
 type PartHeaders = Record<string, string[]>;
 
-/** What the parser of forms does not declare: its parser of parts. */
+/** The parser of parts within the parser of forms. Its types do not declare it. */
 interface PartParser extends EventEmitter<{ part: [part: EventEmitter<{ header: [PartHeaders] }>] }> {
-  /** The search for boundaries, which ends after so many. */
+  /** The search for boundaries. It ends after `maxMatches` of them. */
   _bparser?: { maxMatches: number };
 }
 
@@ -15,18 +15,21 @@ function partParserOf(parser: BusboyInstance): PartParser {
 }
 
 /**
- * Has a parser leave out what it has not parsed yet. A chunk may hold hundreds of parts, and the parser would make a
- * stream of each although its body is refused.
+ * Makes a parser skip everything that it has not parsed yet. A chunk may hold hundreds of parts, and the parser would
+ * make a stream of each although its body is refused.
  */
 export function stopParsing(parser: BusboyInstance): void {
   const { _bparser: search } = partParserOf(parser);
   if (search !== undefined) search.maxMatches = 0;
 }
 
-/** For longer headers, the name that the parser reads is kept. The longest file name takes a quarter of it. */
+/**
+ * A longer header is not rewritten: the file keeps the name that the parser reads. The longest valid file name takes a
+ * quarter of this size.
+ */
 const MAX_HEADER_CHARACTERS = 8_192;
-const PARAMETER = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
-const EXTENDED = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
+const DISPOSITION_PARAMETER = /;\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;"]*)/g;
+const EXTENDED_VALUE = /^([\w-]+)'[\w-]*'((?:[\w!#$&+.^`|~*'()@,:/-]|%[0-9a-f]{2})*)$/i;
 const ENCODED_WORDS = /^(?:\s*=\?[\w-]+\?[bq]\?[^\s?]*\?=)+$/i;
 const ENCODED_WORD = /\s*=\?([\w-]+)\?([bq])\?([^\s?]*)\?=/gi;
 
@@ -47,10 +50,13 @@ export function keepFullFileNames(parser: BusboyInstance): void {
 export function withFullFileName(disposition: string): string {
   const isCandidate = disposition.length <= MAX_HEADER_CHARACTERS && /filename\s*\*|=\?/i.test(disposition);
   if (!isCandidate) return disposition;
-  const given = (wanted: string) =>
-    [...disposition.matchAll(PARAMETER)].find(([, name = '']) => name.toLowerCase() === wanted)?.[2];
-  const name = extendedIn(given('filename*')) ?? encodedIn(given('filename'));
-  const rest = disposition.replace(PARAMETER, (parameter, key: string) => {
+  const parameterNamed = (wanted: string) =>
+    [...disposition.matchAll(DISPOSITION_PARAMETER)].find(
+      ([, name = '']) => name.toLowerCase() === wanted,
+    )?.[2];
+  const name =
+    decodeExtendedValue(parameterNamed('filename*')) ?? decodeEncodedWords(parameterNamed('filename'));
+  const rest = disposition.replace(DISPOSITION_PARAMETER, (parameter, key: string) => {
     const isDropped = /^filename\*$/i.test(key) || (name !== null && /^filename$/i.test(key));
     return isDropped ? '' : parameter;
   });
@@ -58,19 +64,21 @@ export function withFullFileName(disposition: string): string {
 }
 
 /** The text of an extended value, `charset'language'percent-encoded`; null for a value of another form. */
-function extendedIn(value: string | undefined): string | null {
-  const [, charset = '', encoded] = EXTENDED.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
-  return encoded === undefined ? null : decoded(percentDecoded(encoded, '%'), charset);
+function decodeExtendedValue(value: string | undefined): string | null {
+  const [, charset = '', encoded] = EXTENDED_VALUE.exec((value ?? '').trim().replace(/^"(.*)"$/, '$1')) ?? [];
+  return encoded === undefined ? null : decodeFileName(decodePercentEncoding(encoded, '%'), charset);
 }
 
 /** The text of encoded words (RFC 2047); null for other text. */
-function encodedIn(value: string | undefined): string | null {
+function decodeEncodedWords(value: string | undefined): string | null {
   const words = (value ?? '').trim().replace(/^"(.*)"$/, '$1');
   if (!ENCODED_WORDS.test(words)) return null;
   const texts = [...words.matchAll(ENCODED_WORD)].map(([, charset = '', kind = '', text = '']) => {
     const isBase64 = kind.toLowerCase() === 'b';
-    const bytes = isBase64 ? Buffer.from(text, 'base64') : percentDecoded(text.replaceAll('_', ' '), '=');
-    return decoded(bytes, charset);
+    const bytes = isBase64
+      ? Buffer.from(text, 'base64')
+      : decodePercentEncoding(text.replaceAll('_', ' '), '=');
+    return decodeFileName(bytes, charset);
   });
   return texts.includes(null) ? null : texts.join('');
 }
@@ -79,7 +87,7 @@ function encodedIn(value: string | undefined): string | null {
  * Decodes percent encoding.
  * @param sign the character before two hexadecimal digits.
  */
-function percentDecoded(text: string, sign: '%' | '='): Buffer {
+function decodePercentEncoding(text: string, sign: '%' | '='): Buffer {
   const hex = new RegExp(`${sign}([0-9a-f]{2})`, 'gi');
   return Buffer.from(
     text.replace(hex, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
@@ -91,7 +99,7 @@ function percentDecoded(text: string, sign: '%' | '='): Buffer {
  * Decodes a file name and removes line breaks. Null for an empty name, an unknown charset, and bytes that are invalid
  * in the charset.
  */
-function decoded(bytes: Buffer, charset: string): string | null {
+function decodeFileName(bytes: Buffer, charset: string): string | null {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes).replace(/[\r\n]/g, '') || null;
   } catch {

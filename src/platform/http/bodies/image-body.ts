@@ -1,17 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
 
-const SUPPORTED = ['image/*', 'multipart/form-data', 'application/json'];
-/** Types that say nothing of what a body is, as programs send them by default. */
-const NO_TYPES = [
+const SUPPORTED_MEDIA_TYPES = ['image/*', 'multipart/form-data', 'application/json'];
+/** Media types that programs send by default, and that say nothing about the body. */
+const UNSPECIFIC_MEDIA_TYPES = [
   '',
   'application/octet-stream',
   'binary/octet-stream',
   'application/x-www-form-urlencoded',
   'text/plain',
 ];
-/** The types of which the body probably has one. */
-const READABLE = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg+xml'].map((format) => `image/${format}`);
+/** The media types that a refusal suggests. The body probably has one of them. */
+const SUGGESTED_MEDIA_TYPES = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg+xml'].map(
+  (format) => `image/${format}`,
+);
 
 /** The media type of a body, in lower case and without parameters; empty when none was sent. */
 export function mediaTypeOf({ headers }: FastifyRequest): string {
@@ -28,7 +30,7 @@ export function checkImageBody(request: FastifyRequest): void {
     throw new ApiError(
       'unsupported_format',
       'application/octet-stream names no image format: send the image\'s own type, such as "Content-Type: image/jpeg".',
-      { param: 'file', details: { suggest: READABLE } },
+      { param: 'file', details: { suggest: SUGGESTED_MEDIA_TYPES } },
     );
   }
   if (type.startsWith('image/') || type === 'multipart/form-data' || type === 'application/json') return;
@@ -39,6 +41,10 @@ export function checkImageBody(request: FastifyRequest): void {
       : 'send an image with its own type (such as image/jpeg), multipart/form-data with a file part, or application/json with a reference such as url';
   throw new ApiError('unsupported_media_type', `${subject} is not supported: ${hint}.`, {
     param: 'Content-Type',
-    details: { supported: SUPPORTED, received: type, ...(NO_TYPES.includes(type) && { suggest: READABLE }) },
+    details: {
+      supported: SUPPORTED_MEDIA_TYPES,
+      received: type,
+      ...(UNSPECIFIC_MEDIA_TYPES.includes(type) && { suggest: SUGGESTED_MEDIA_TYPES }),
+    },
   });
 }

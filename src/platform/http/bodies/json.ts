@@ -7,7 +7,7 @@ import { ApiError, type SentField, sentFieldAt } from '../errors/errors.ts';
 /** Largest JSON body, in bytes. */
 export const MAX_JSON_BODY_BYTES = 8 * MEGABYTE_BYTES;
 /**
- * From this size on, the values of a body are counted before it is parsed. A smaller body is parsed within a few
+ * The values of a body of more than this size are counted before it is parsed. A smaller body is parsed within a few
  * milliseconds.
  */
 export const LARGE_JSON_BODY_BYTES = 256 * 1024;
@@ -19,21 +19,22 @@ const MAX_VALUES = 1_000_000;
 /** The most different names of a large body. Each name costs the parser 600 ns, ten times as much as a value. */
 const MAX_NAMES = 20_000;
 
-const formatted = (count: number) => count.toLocaleString('en');
+const formatCount = (count: number) => count.toLocaleString('en');
 
 /** The limits of a JSON body, as text for the documentation. */
-export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatted(MAX_VALUES)} names and values (${formatted(MAX_VALUES / 5)} rows of two fields) and ${formatted(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
+export const JSON_BOUNDS_TEXT = `A JSON body has at most ${MAX_JSON_BODY_BYTES / 1024 / 1024} MB, ${formatCount(MAX_VALUES)} names and values (${formatCount(MAX_VALUES / 5)} rows of two fields) and ${formatCount(MAX_NAMES)} different names: send more in several calls. Its lists and objects nest at most ${MAX_JSON_DEPTH} deep.`;
 
-/** A body of JSON, as refusals name it. */
-const BODY: SentField = { ...sentFieldAt('body'), name: 'The body' };
+/** The body as the field that refusals name. */
+const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
 
 /**
  * Parses a JSON text.
  * @param sent the field that has the text: the body, or one of its parts.
- * @throws ApiError invalid_param when empty, malformed, nested too deeply or no Unicode; payload_too_large for a large
+ * @throws ApiError invalid_param if it is empty, malformed, nested too deeply or no Unicode; payload_too_large for a
+ * large
  *   one of too many values.
  */
-export function parseJson(raw: Buffer, sent = BODY): unknown {
+export function parseJson(raw: Buffer, sent = BODY_FIELD): unknown {
   const checking = checkJsonInSlices(raw, sent);
   while (checking.next().done !== true);
   const text = withoutByteOrderMark(raw.toString('utf8'));
@@ -42,23 +43,23 @@ export function parseJson(raw: Buffer, sent = BODY): unknown {
 }
 
 /** Number of bytes that are counted before the event loop serves other calls. */
-const COUNTED_SLICE_BYTES = 512 * 1024;
+const COUNT_SLICE_BYTES = 512 * 1024;
 
 /**
  * Refuses a body that is too costly to parse, before it is parsed. It yields after each slice of bytes.
  * @throws ApiError as `parseJson`, except for errors that only the parser finds.
  */
-export function* checkJsonInSlices(raw: Buffer, sent = BODY): Generator<void, void> {
+export function* checkJsonInSlices(raw: Buffer, sent = BODY_FIELD): Generator<void, void> {
   if (!isUtf8(raw)) throw sent.refuse(`${sent.name} is not valid UTF-8: encode its text so.`);
-  const countUpTo = createJsonCount(raw, raw.length > LARGE_JSON_BODY_BYTES);
-  for (let to = COUNTED_SLICE_BYTES; ; to += COUNTED_SLICE_BYTES) {
+  const countUpTo = createJsonCounter(raw, raw.length > LARGE_JSON_BODY_BYTES);
+  for (let to = COUNT_SLICE_BYTES; ; to += COUNT_SLICE_BYTES) {
     const { deepest, values, names } = countUpTo(Math.min(to, raw.length));
     if (deepest > MAX_JSON_DEPTH) {
       const message = `${sent.name} has more than ${MAX_JSON_DEPTH} lists and objects within each other: flatten it.`;
       throw sent.refuse(message, { limit: MAX_JSON_DEPTH });
     }
-    if (values > MAX_VALUES) throw tooMuch('names and values', MAX_VALUES, sent);
-    if (names > MAX_NAMES) throw tooMuch('different names', MAX_NAMES, sent);
+    if (values > MAX_VALUES) throw tooManyError('names and values', MAX_VALUES, sent);
+    if (names > MAX_NAMES) throw tooManyError('different names', MAX_NAMES, sent);
     if (to >= raw.length) return;
     yield;
   }
@@ -69,26 +70,26 @@ export function* checkJsonInSlices(raw: Buffer, sent = BODY): Generator<void, vo
  * @param startsAt the byte offset of the text in its body, if it is a piece.
  * @throws ApiError invalid_param for malformed text, and for values that are not allowed in a call.
  */
-export function parseJsonText(text: string, startsAt?: number, sent = BODY): unknown {
+export function parseJsonText(text: string, startsAt?: number, sent = BODY_FIELD): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const { message } = error as Error;
     const remedy = /^\s*[[{\s]*'/.test(text) ? ' JSON takes double quotes.' : '';
-    const meant = startsAt === undefined ? looseJson(text) : undefined;
+    const meant = startsAt === undefined ? looseJsonValue(text) : undefined;
     throw malformedJsonError(
-      startsAt === undefined ? message : inBody(message, text, startsAt),
+      startsAt === undefined ? message : withBodyPosition(message, text, startsAt),
       { remedy, meant },
       sent,
     );
   }
-  if (POSSIBLY_FORBIDDEN.test(text)) refuseForbidden(value, sent);
+  if (MAYBE_FORBIDDEN.test(text)) refuseForbiddenValues(value, sent);
   return value;
 }
 
 /** Converts a position in a piece to a position in the body. */
-function inBody(message: string, text: string, startsAt: number): string {
+function withBodyPosition(message: string, text: string, startsAt: number): string {
   return message.replace(/ in JSON at position (\d+).*$/s, (_match, position: string) => {
     const at = startsAt + Buffer.byteLength(text.slice(0, Number(position)));
     return ` in JSON at byte ${at}`;
@@ -103,19 +104,22 @@ function inBody(message: string, text: string, startsAt: number): string {
 export function malformedJsonError(
   message: string,
   { remedy = '', meant }: { remedy?: string; meant?: unknown } = {},
-  sent = BODY,
+  sent = BODY_FIELD,
 ): ApiError {
   const reason = message.replace(/, ?(".*"|\.\.\..*) is not valid JSON$/s, '');
   const details = meant === undefined ? undefined : { instead: [{ [sent.param]: meant }] };
   return sent.refuse(`${sent.name} is not valid JSON: ${reason}.${remedy}`, details);
 }
 
-/** The longest text that is read as programs and people write JSON by mistake. */
-const MAX_LOOSE_CHARACTERS = 2_000;
-/** Texts, comments, a comma before an end, and words: names without quotes, and those of Python and JavaScript. */
-const LOOSE_PARTS =
+/** The longest text that is corrected when it is nearly JSON. */
+const MAX_LOOSE_JSON_CHARACTERS = 2_000;
+/**
+ * Matches the tokens of text that is nearly JSON: strings, comments, commas before a closing bracket, and words without
+ * quotes.
+ */
+const LOOSE_JSON_TOKENS =
   /("(?:[^"\\]|\\.)*")|'((?:[^'\\]|\\.)*)'|(\/\/[^\n]*|\/\*[\s\S]*?\*\/|,(?=\s*[}\]]))|([A-Za-z_$][\w$]*)(\s*:)?/g;
-const LOOSE_WORDS: Readonly<Record<string, string>> = {
+const LOOSE_JSON_WORDS: Readonly<Record<string, string>> = {
   True: 'true',
   False: 'false',
   None: 'null',
@@ -123,16 +127,16 @@ const LOOSE_WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The value of a text that is JSON but for commas before an end, comments, single quotes, and names without quotes;
- * undefined for any other text.
+ * The value of a text that is JSON except for commas before a closing bracket, comments, single quotes, and names
+ * without quotes; undefined for any other text.
  */
-function looseJson(text: string): unknown {
-  if (text.length > MAX_LOOSE_CHARACTERS) return undefined;
-  const strict = text.replace(LOOSE_PARTS, (part, quoted, single, dropped, word, colon = '') => {
+function looseJsonValue(text: string): unknown {
+  if (text.length > MAX_LOOSE_JSON_CHARACTERS) return undefined;
+  const strict = text.replace(LOOSE_JSON_TOKENS, (part, quoted, single, dropped, word, colon = '') => {
     if (quoted !== undefined) return part;
     if (single !== undefined) return JSON.stringify(single.replaceAll("\\'", "'"));
     if (dropped !== undefined) return '';
-    return colon === '' ? (LOOSE_WORDS[word] ?? word) : `${JSON.stringify(word)}${colon}`;
+    return colon === '' ? (LOOSE_JSON_WORDS[word] ?? word) : `${JSON.stringify(word)}${colon}`;
   });
   return strict === text ? undefined : parseJsonOrUndefined(strict);
 }
@@ -143,38 +147,38 @@ function withoutByteOrderMark(text: string): string {
 }
 
 /** Matches the forbidden name, and escapes that can spell it. Text without a match has no forbidden value. */
-const POSSIBLY_FORBIDDEN = /__proto__|\\u/;
+const MAYBE_FORBIDDEN = /__proto__|\\u/;
 
 /**
  * Refuses values that are not allowed. `__proto__` is an own property after JSON.parse, but sets the prototype in code
  * that copies it. Half of a surrogate pair is not a character, and cannot be stored as UTF-8 or used in a URL.
  */
-function refuseForbidden(value: unknown, sent: SentField): void {
-  if (typeof value === 'string') refuseHalfPairs(value, sent);
-  else if (Array.isArray(value)) for (const entry of value) refuseForbidden(entry, sent);
+function refuseForbiddenValues(value: unknown, sent: SentField): void {
+  if (typeof value === 'string') refuseLoneSurrogates(value, sent);
+  else if (Array.isArray(value)) for (const entry of value) refuseForbiddenValues(entry, sent);
   else if (typeof value === 'object' && value !== null) {
     for (const [key, entry] of Object.entries(value)) {
       if (key === '__proto__')
         throw sent.refuse(`${sent.name} has a key "__proto__", which is not allowed: rename it.`);
-      refuseHalfPairs(key, sent);
-      refuseForbidden(entry, sent);
+      refuseLoneSurrogates(key, sent);
+      refuseForbiddenValues(entry, sent);
     }
   }
 }
 
-function refuseHalfPairs(text: string, { name, refuse }: SentField): void {
+function refuseLoneSurrogates(text: string, { name, refuse }: SentField): void {
   if (text.isWellFormed()) return;
   throw refuse(
     `${name} holds half of a surrogate pair (\\ud800 to \\udfff), which is not a character: leave it out.`,
   );
 }
 
-function tooMuch(what: string, limit: number, { name, param }: SentField): ApiError {
+function tooManyError(what: string, limit: number, { name, param }: SentField): ApiError {
   const message = `${name} has more than ${limit} ${what}: send it in several calls.`;
   return new ApiError('payload_too_large', message, { param, details: { limit } });
 }
 
-export function emptyBodyError(schema?: unknown, { name, refuse } = BODY): ApiError {
+export function emptyBodyError(schema?: unknown, { name, refuse } = BODY_FIELD): ApiError {
   const [example] = (schema as { examples?: unknown[] } | undefined)?.examples ?? [];
   const suchAs = example === undefined ? '' : `, such as ${JSON.stringify(example)}`;
   return refuse(`${name} is empty: send a JSON document${suchAs}.`);
@@ -194,11 +198,11 @@ interface JsonSizes {
  * The start value of the FNV-1a hashes of names. It is secret, because a caller could otherwise choose names with equal
  * hashes.
  */
-const HASH_START = randomInt(2 ** 31);
+const HASH_SEED = randomInt(2 ** 31);
 const FNV_PRIME = 16_777_619;
 
 /** The slot of a hash: its upper 17 bits after mixing, which depend on all of its bits. */
-function slotOf(hash: number): number {
+function hashSlotOf(hash: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) >>> 15;
 }
 
@@ -209,7 +213,7 @@ export const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
  * Counts JSON text in one pass over its bytes, which can be interrupted.
  * @returns a function that continues from its last end, and returns the sizes of everything before `end`.
  */
-function createJsonCount(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonSizes> {
+function createJsonCounter(json: Buffer, countsNames: boolean): (end: number) => Readonly<JsonSizes> {
   const sizes: JsonSizes = { deepest: 0, values: 0, names: 0 };
   const seen = new Uint8Array(countsNames ? 2 ** 17 : 0);
   let next = 0;
@@ -218,7 +222,7 @@ function createJsonCount(json: Buffer, countsNames: boolean): (end: number) => R
   let hash = 0;
 
   function countName(): void {
-    const slot = slotOf(hash);
+    const slot = hashSlotOf(hash);
     if (seen[slot] !== 0) return;
     seen[slot] = 1;
     sizes.names += 1;
@@ -234,7 +238,7 @@ function createJsonCount(json: Buffer, countsNames: boolean): (end: number) => R
         if (countsNames) hash = Math.imul(hash ^ (json[index] as number), FNV_PRIME);
       } else if (byte === QUOTE) {
         isInString = true;
-        hash = HASH_START;
+        hash = HASH_SEED;
       } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
         depth += 1;
         if (depth > sizes.deepest) sizes.deepest = depth;

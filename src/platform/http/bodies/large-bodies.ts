@@ -14,19 +14,19 @@ import {
   QUOTE,
 } from './json.ts';
 
-/** How long parsing may block the event loop, in milliseconds. The piece that exceeds it is finished first. */
+/** The time for which parsing may block the event loop. A piece that exceeds it is finished first. */
 const SLICE_MS = 5;
 /** The length of the pause after a slice, as a multiple of the slice. */
-const PAUSES_LONGER = 2;
-/** The longest pause. It is limited, because a slice may have been slow only because the machine is busy. */
+const PAUSE_FACTOR = 2;
+/** The longest pause. A slice may have been slow only because the machine is busy. */
 const MAX_PAUSE_MS = 400;
 
-const pauseAfter = (tookMs: number) => Math.min(PAUSES_LONGER * tookMs, MAX_PAUSE_MS);
+const pauseMsAfter = (tookMs: number) => Math.min(PAUSE_FACTOR * tookMs, MAX_PAUSE_MS);
 
 /**
  * Parses large JSON bodies one at a time per process. Owners take turns, and the event loop serves other calls between
- * slices. A pause of twice its length follows each slice, which leaves two thirds of the event loop to small calls. A
- * thread would not help: copying its result takes longer than parsing, and cannot be done in slices.
+ * slices. A pause follows each slice. It is twice as long as the slice, so that two thirds of the event loop are left
+ * to small calls. A thread would not help: copying its result takes longer than parsing, and cannot be done in slices.
  */
 export class LargeBodyQueue {
   readonly #turns = new FairMutex();
@@ -36,14 +36,16 @@ export class LargeBodyQueue {
     await this.#turns.takeTurn(owner);
     const startedMs = performance.now();
     try {
-      await inSlices(checkJsonInSlices(raw));
-      const body = await inSlices(parseInSlices(raw));
+      await runInSlices(checkJsonInSlices(raw));
+      const body = await runInSlices(parseInSlices(raw));
       // The last piece may be a text of megabytes, so the first checks of the handler have a turn of their own.
       await nextTurn();
       return body;
     } finally {
       // The turn ends after the validation and the first checks of the handler, whose time counts as well.
-      setImmediate(() => setTimeout(() => this.#turns.endTurn(), pauseAfter(performance.now() - startedMs)));
+      setImmediate(() =>
+        setTimeout(() => this.#turns.endTurn(), pauseMsAfter(performance.now() - startedMs)),
+      );
     }
   }
 }
@@ -52,7 +54,7 @@ export class LargeBodyQueue {
  * Runs a generator that yields where it may be interrupted. It pauses whenever the generator has used up its slice of
  * time.
  */
-async function inSlices<T>(work: Generator<void, T>): Promise<T> {
+async function runInSlices<T>(work: Generator<void, T>): Promise<T> {
   let startedMs = performance.now();
   for (let step = work.next(); ; step = work.next()) {
     if (step.done === true) return step.value;
@@ -65,10 +67,10 @@ async function inSlices<T>(work: Generator<void, T>): Promise<T> {
 /** Size in bytes of the pieces in which a larger list or object is parsed. */
 const PIECE_BYTES = 64 * 1024;
 /** Number of bytes that are scanned before the event loop serves other calls. */
-const SCANNED_BYTES = 512 * 1024;
+const SCAN_SLICE_BYTES = 512 * 1024;
 
 /** A list or an object whose end is not reached yet. */
-interface Open {
+interface OpenContainer {
   isList: boolean;
   openedAt: number;
   /** The values parsed so far. */
@@ -93,13 +95,13 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
   const startsAt = raw.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
     ? BYTE_ORDER_MARK.length
     : 0;
-  const open: Open[] = [];
+  const open: OpenContainer[] = [];
   let root: { value: unknown; endsAt: number } | undefined;
   let isInString = false;
-  let yieldsAt = SCANNED_BYTES;
+  let yieldsAt = SCAN_SLICE_BYTES;
   for (let index = startsAt; index < raw.length; index += 1) {
     if (index >= yieldsAt) {
-      yieldsAt = index + SCANNED_BYTES;
+      yieldsAt = index + SCAN_SLICE_BYTES;
       yield;
     }
     const byte = raw[index] as number;
@@ -107,12 +109,12 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
       if (byte === BACKSLASH) index += 1;
       else if (byte === QUOTE) isInString = false;
     } else if (byte === QUOTE) isInString = true;
-    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) open.push(opened(byte === OPEN_LIST, index));
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) open.push(openContainer(byte === OPEN_LIST, index));
     else if (byte === COMMA) {
       const inner = open.at(-1);
       if (inner === undefined) continue;
       if (inner.isBehindEntry || index - inner.pieceAt >= PIECE_BYTES) {
-        takePiece(raw, inner, index);
+        addPiece(raw, inner, index);
         inner.pieceAt = index + 1;
         inner.isBehindEntry = false;
         yield;
@@ -120,45 +122,45 @@ function* parseInSlices(raw: Buffer): Generator<void, unknown> {
       inner.entryAt = index + 1;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       const inner = open.pop();
-      if (inner?.isList !== (byte === CLOSE_LIST)) throw unexpected(raw, index);
+      if (inner?.isList !== (byte === CLOSE_LIST)) throw unexpectedTokenError(raw, index);
       if (!inner.isCut && index - inner.openedAt < PIECE_BYTES) continue;
-      takeRest(raw, inner, index);
+      addLastPiece(raw, inner, index);
       yield;
       const value = inner.isList ? inner.list : inner.object;
       const outer = open.at(-1);
-      if (outer !== undefined) takeEntry(raw, outer, inner.openedAt, index + 1, value);
-      else if (root !== undefined) throw unexpected(raw, inner.openedAt);
+      if (outer !== undefined) addParsedEntry(raw, outer, inner.openedAt, index + 1, value);
+      else if (root !== undefined) throw unexpectedTokenError(raw, inner.openedAt);
       else {
-        if (!isBlank(raw, startsAt, inner.openedAt)) throw unexpected(raw, startsAt);
+        if (!isOnlyWhitespace(raw, startsAt, inner.openedAt)) throw unexpectedTokenError(raw, startsAt);
         root = { value, endsAt: index + 1 };
       }
     }
   }
   if (open.length > 0) throw malformedJsonError('Unexpected end of JSON input');
-  if (root === undefined) return parseWhole(raw, startsAt);
-  if (!isBlank(raw, root.endsAt, raw.length)) throw unexpected(raw, root.endsAt);
+  if (root === undefined) return parseSmallText(raw, startsAt);
+  if (!isOnlyWhitespace(raw, root.endsAt, raw.length)) throw unexpectedTokenError(raw, root.endsAt);
   return root.value;
 }
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
-function opened(isList: boolean, openedAt: number): Open {
+function openContainer(isList: boolean, openedAt: number): OpenContainer {
   const inside = openedAt + 1;
   const nothing = { list: [], object: {}, isCut: false, isBehindEntry: false };
   return { ...nothing, isList, openedAt, pieceAt: inside, entryAt: inside };
 }
 
 /** Parses a text without a large list or object. */
-function parseWhole(raw: Buffer, startsAt: number): unknown {
-  if (isBlank(raw, startsAt, raw.length)) throw emptyBodyError();
+function parseSmallText(raw: Buffer, startsAt: number): unknown {
+  if (isOnlyWhitespace(raw, startsAt, raw.length)) throw emptyBodyError();
   return parseJsonText(raw.toString('utf8', startsAt));
 }
 
 /** Adds the entries between `pieceAt` and the comma or end after them. */
-function takePiece(raw: Buffer, into: Open, to: number): void {
+function addPiece(raw: Buffer, into: OpenContainer, to: number): void {
   const from = into.pieceAt;
-  const isEmpty = isBlank(raw, from, to);
-  if (isEmpty !== into.isBehindEntry) throw unexpected(raw, from);
+  const isEmpty = isOnlyWhitespace(raw, from, to);
+  if (isEmpty !== into.isBehindEntry) throw unexpectedTokenError(raw, from);
   into.isCut = true;
   if (isEmpty) return;
   const text = raw.toString('utf8', from, to);
@@ -168,22 +170,22 @@ function takePiece(raw: Buffer, into: Open, to: number): void {
 }
 
 /** Adds the last entries before the end of a list or object. */
-function takeRest(raw: Buffer, into: Open, to: number): void {
-  const isEmpty = !into.isCut && isBlank(raw, into.pieceAt, to);
-  if (!isEmpty) takePiece(raw, into, to);
+function addLastPiece(raw: Buffer, into: OpenContainer, to: number): void {
+  const isEmpty = !into.isCut && isOnlyWhitespace(raw, into.pieceAt, to);
+  if (!isEmpty) addPiece(raw, into, to);
 }
 
 /** Adds a list or an object that was parsed in pieces, with the entries before it. */
-function takeEntry(raw: Buffer, into: Open, from: number, to: number, value: unknown): void {
-  if (into.isBehindEntry) throw unexpected(raw, from);
-  if (into.entryAt > into.pieceAt) takePiece(raw, into, into.entryAt - 1);
+function addParsedEntry(raw: Buffer, into: OpenContainer, from: number, to: number, value: unknown): void {
+  if (into.isBehindEntry) throw unexpectedTokenError(raw, from);
+  if (into.entryAt > into.pieceAt) addPiece(raw, into, into.entryAt - 1);
   if (into.isList) {
-    if (!isBlank(raw, into.entryAt, from)) throw unexpected(raw, from);
+    if (!isOnlyWhitespace(raw, into.entryAt, from)) throw unexpectedTokenError(raw, from);
     into.list.push(value);
   } else {
     const before = raw.toString('utf8', into.entryAt, from);
     const [name] = Object.keys(parseJsonText(`{${before}null}`, into.entryAt - 1) as object);
-    if (name === undefined) throw unexpected(raw, from);
+    if (name === undefined) throw unexpectedTokenError(raw, from);
     into.object[name] = value;
   }
   into.pieceAt = to;
@@ -193,17 +195,18 @@ function takeEntry(raw: Buffer, into: Open, from: number, to: number, value: unk
 }
 
 /** Whether a text has only whitespace of JSON. */
-function isBlank(raw: Buffer, from: number, to: number): boolean {
-  for (let index = from; index < to; index += 1) if (!BLANKS.includes(raw[index] as number)) return false;
+function isOnlyWhitespace(raw: Buffer, from: number, to: number): boolean {
+  for (let index = from; index < to; index += 1)
+    if (!JSON_WHITESPACE.includes(raw[index] as number)) return false;
   return true;
 }
 
-const BLANKS = Buffer.from(' \t\n\r');
+const JSON_WHITESPACE = Buffer.from(' \t\n\r');
 
 /** The error about the first character, at or after a position, that is not whitespace. */
-function unexpected(raw: Buffer, from: number): Error {
+function unexpectedTokenError(raw: Buffer, from: number): Error {
   let index = from;
-  while (BLANKS.includes(raw[index] as number)) index += 1;
+  while (JSON_WHITESPACE.includes(raw[index] as number)) index += 1;
   const [character] = raw.toString('utf8', index, index + 4);
   return malformedJsonError(`Unexpected token '${character}' in JSON at byte ${index}`);
 }

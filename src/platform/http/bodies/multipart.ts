@@ -9,10 +9,10 @@ import { announcedBytes, bodyTooLargeError, discardBody, limitBody } from './str
 /** The most bytes of a text field: JSON of this size is parsed within a few milliseconds. */
 const MAX_FIELD_BYTES = LARGE_JSON_BODY_BYTES;
 const MAX_FIELDS = 64;
-/** The headers of a part are its name, its file name and its type: these are far more than they take. */
+/** The most bytes of the headers of a part: its name, its file name and its type take far less. */
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 32;
-/** The most files of other names. */
+/** The most files whose name is not `file`. */
 const MAX_OTHER_FILES = 31;
 
 /** The stream of a `file` part. Disposing of it early reads and drops the rest of the part. */
@@ -23,11 +23,11 @@ export interface MultipartFile extends Disposable {
   filename: string | null;
 }
 
-/** A whole file besides the first one. */
+/** A file besides the first one, completely read. */
 export interface AdditionalFile {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
-  /** As that of the first file. */
+  /** The Content-Type of the part, as for the first file. */
   declaredType: string | null;
 }
 
@@ -72,7 +72,7 @@ export class Multipart implements Disposable {
     this.#body = body;
     this.#options = options;
     this.#maxFiles = options.maxFiles ?? 1;
-    this.#parser = openParser(request, options.fileLimitBytes, this.#maxFiles);
+    this.#parser = createParser(request, options.fileLimitBytes, this.#maxFiles);
     // Without a listener, an error would end the process. The readers of the files get the error anyway.
     this.#otherFiles.on('error', () => undefined);
     // After an error of the file, the caller does not await the fields.
@@ -126,7 +126,7 @@ export class Multipart implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#leave();
+    this.#stopReading();
   }
 
   #parse(): void {
@@ -137,34 +137,34 @@ export class Multipart implements Disposable {
       // Another file may begin later in this chunk.
       this.#checkSize(Math.min(this.#parts.length + 1, this.#maxFiles));
     });
-    body.once('error', () => this.#fail(malformed()));
-    body.once('aborted', () => this.#fail(malformed()));
+    body.once('error', () => this.#fail(malformedFormError()));
+    body.once('aborted', () => this.#fail(malformedFormError()));
     parser.on('file', (name, stream, filename, _encoding, type) => {
       // Without a listener, an error would end the process. The parser reports the same error.
       stream.on('error', () => undefined);
       // A part without a type is text/plain; if the type is not of an image, the bytes decide.
       const declaredType = /^image\//i.test(type) ? type.toLowerCase() : null;
-      if (name === 'file' && !this.#hasFailed) this.#takeFile(stream, filename ?? null, declaredType);
-      else this.#takeOther(name, stream, declaredType);
+      if (name === 'file' && !this.#hasFailed) this.#acceptFile(stream, filename ?? null, declaredType);
+      else this.#acceptOtherFile(name, stream, declaredType);
     });
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
-      parser.on(limit, () => this.#fail(tooManyParts()));
+      parser.on(limit, () => this.#fail(tooManyPartsError()));
     parser.on('field', (name, value, _nameIsCut, isCut) => {
       if (isCut) this.#fail(bodyTooLargeError(`field ${name}`, MAX_FIELD_BYTES, name));
       if (name in this.#fields)
         this.#fail(invalidParamError(name, `${name} is given more than once: send it once.`));
       this.#fields[name] = value;
     });
-    parser.on('error', () => this.#fail(malformed()));
+    parser.on('error', () => this.#fail(malformedFormError()));
     parser.once('finish', () => this.#finish());
     body.pipe(parser);
   }
 
-  #takeFile(stream: Readable, filename: string | null, declaredType: string | null): void {
+  #acceptFile(stream: Readable, filename: string | null, declaredType: string | null): void {
     if (this.#parts.length === this.#maxFiles) {
       stream.resume();
       const { further } = this.#options;
-      this.#fail(this.#maxFiles === 1 ? secondFile(further?.remedy) : tooManyFiles(this.#maxFiles));
+      this.#fail(this.#maxFiles === 1 ? secondFileError(further?.remedy) : tooManyFilesError(this.#maxFiles));
       return;
     }
     const file = {
@@ -177,13 +177,13 @@ export class Multipart implements Disposable {
     else this.#otherFiles.push(file);
   }
 
-  #takeOther(name: string, stream: Readable, declaredType: string | null): void {
+  #acceptOtherFile(name: string, stream: Readable, declaredType: string | null): void {
     this.otherNames.push(name);
     if (this.#hasFailed || this.#options.further?.keeps(name) !== true) {
       stream.resume();
       return;
     }
-    // Each file is joined when it ends: all of them at once would hold up the event loop.
+    // The chunks of each file are joined when it ends, because joining all files at once would block the event loop.
     const file = Array.fromAsync(limitBody(stream, this.#options.fileLimitBytes, name)).then(
       (chunks): AdditionalFile => ({ name, bytes: concatenateBytes(chunks), declaredType }),
     );
@@ -195,7 +195,7 @@ export class Multipart implements Disposable {
     this.#checkSize(Math.max(1, this.#parts.length));
     // This event occurs after an error as well.
     if (this.#hasFailed) return;
-    this.#found.reject(missingFile('file' in this.#fields, this.otherNames));
+    this.#found.reject(missingFileError('file' in this.#fields, this.otherNames));
     this.#otherFiles.push(null);
     this.#ended.resolve();
   }
@@ -208,12 +208,12 @@ export class Multipart implements Disposable {
   #fail(error: ApiError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
-    this.#leave(error);
+    this.#stopReading(error);
     this.#found.reject(error);
     this.#ended.reject(error);
   }
 
-  #leave(error?: Error): void {
+  #stopReading(error?: Error): void {
     this.#body.unpipe(this.#parser);
     stopParsing(this.#parser);
     discardBody(this.#body);
@@ -233,8 +233,8 @@ export function concatenateBytes(chunks: readonly Uint8Array[]): Uint8Array<Arra
   return bytes;
 }
 
-function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: number): BusboyInstance {
-  // One file beyond the limit is enough to refuse them by name.
+function createParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: number): BusboyInstance {
+  // One file beyond the limit is parsed, so that the refusal can name it.
   const files = maxFiles + 1 + MAX_OTHER_FILES;
   try {
     const parser = new Busboy({
@@ -253,7 +253,7 @@ function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: n
     keepFullFileNames(parser);
     return parser;
   } catch {
-    throw malformed();
+    throw malformedFormError();
   }
 }
 
@@ -261,7 +261,7 @@ function openParser(request: FastifyRequest, fileLimitBytes: number, maxFiles: n
  * The error for a body without a file.
  * @param otherNames the names of the other files in the body.
  */
-function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
+function missingFileError(isText: boolean, otherNames: readonly string[]): ApiError {
   const [other, another] = otherNames;
   const found = isText
     ? 'a part named "file" that is text, not a file'
@@ -274,21 +274,21 @@ function missingFile(isText: boolean, otherNames: readonly string[]): ApiError {
   );
 }
 
-function secondFile(remedy = 'send one image per call'): ApiError {
+function secondFileError(remedy = 'send one image per call'): ApiError {
   return invalidParamError('file', `The multipart body has more than one part named "file": ${remedy}.`);
 }
 
-function tooManyFiles(limit: number): ApiError {
+function tooManyFilesError(limit: number): ApiError {
   const message = `The multipart body has more than ${limit} parts named "file": send the others in another call.`;
   return invalidParamError('file', message, { limit });
 }
 
-function tooManyParts(): ApiError {
+function tooManyPartsError(): ApiError {
   const message = `The multipart body has too many parts: send at most ${MAX_FIELDS} fields, and ${MAX_OTHER_FILES} files besides file.`;
   return invalidParamError('body', message, { limit: MAX_FIELDS });
 }
 
-function malformed(): ApiError {
+function malformedFormError(): ApiError {
   return invalidParamError(
     'body',
     'The multipart body is malformed or was cut off: send it whole, with its boundary in Content-Type.',

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/errors.ts';
-import { headerMend } from '../errors/mends.ts';
+import { headerMends } from '../errors/mends.ts';
 import { emptyBodyError, LARGE_JSON_BODY_BYTES, MAX_JSON_BODY_BYTES, parseJson } from './json.ts';
 import { LargeBodyQueue } from './large-bodies.ts';
 import { collectBody } from './streamed-body.ts';
@@ -59,7 +59,7 @@ export function installBodyReading(app: FastifyInstance): void {
   app.addContentTypeParser('*', async (_request: FastifyRequest, stream: Readable) => stream);
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { 'content-encoding': encoding = 'identity' } = request.headers;
-    if (encoding.toLowerCase() !== 'identity' && hasBody(request)) throw unsupportedEncoding(encoding);
+    if (encoding.toLowerCase() !== 'identity' && hasBody(request)) throw unsupportedEncodingError(encoding);
     done();
   });
   // Returns a promise only if there is a body.
@@ -76,15 +76,15 @@ export function installBodyReading(app: FastifyInstance): void {
     // A route without a body schema ignores what is sent with it.
     if (!hasBody(request) || schema?.body === undefined) return;
     const type = request.headers['content-type'] ?? '';
-    if (!JSON_TYPE.test(type)) throw unsupportedType(type, config.uploadsAt);
+    if (!JSON_MEDIA_TYPE.test(type)) throw unsupportedTypeError(type, config.uploadsAt);
     if (stream === undefined) return;
     const raw = await collectBody(stream, request, MAX_JSON_BODY_BYTES, 'body');
     if (raw.length > 0) rawBodies.set(request, raw);
   }
 }
 
-/** Decodes JSON as UTF-8, the only encoding of JSON between systems. */
-const JSON_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
+/** Matches the media types of JSON. The charset can only be UTF-8, the only encoding of JSON between systems. */
+const JSON_MEDIA_TYPE = /^application\/([\w.+-]+\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?;?$/i;
 
 /**
  * Parses the stored bytes to `request.body`. For large bodies, accounts take turns. It runs after the hook for
@@ -120,7 +120,7 @@ function setMissingBody(request: FastifyRequest): void {
   request.body = {};
 }
 
-function unsupportedType(received: string, uploadsAt: string | undefined): ApiError {
+function unsupportedTypeError(received: string, uploadsAt: string | undefined): ApiError {
   const isFile = /^(image|multipart)\//i.test(received);
   const hint =
     uploadsAt !== undefined && isFile
@@ -134,12 +134,12 @@ function unsupportedType(received: string, uploadsAt: string | undefined): ApiEr
     {
       param: 'Content-Type',
       details: { supported: ['application/json'], received, ...(hint !== '' && { suggest: [uploadsAt] }) },
-      mends: isFile ? [] : headerMend('Content-Type', 'application/json'),
+      mends: isFile ? [] : headerMends('Content-Type', 'application/json'),
     },
   );
 }
 
-function unsupportedEncoding(received: string): ApiError {
+function unsupportedEncodingError(received: string): ApiError {
   return new ApiError(
     'unsupported_media_type',
     `The Content-Encoding ${received} is not supported: send the body as it is.`,

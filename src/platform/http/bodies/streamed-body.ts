@@ -22,7 +22,7 @@ export async function* limitBody(
       yield chunk;
     }
   } catch (error) {
-    throw error instanceof ApiError ? error : cutOff(error);
+    throw error instanceof ApiError ? error : bodyCutOffError(error);
   }
 }
 
@@ -42,12 +42,12 @@ export async function collectBody(
   if (announced !== null && announced > limitBytes) throw bodyTooLargeError(param, limitBytes);
   let buffer = Buffer.allocUnsafeSlow(announced ?? 64 * 1024);
   let length = 0;
-  await eachChunk(stream, (chunk) => {
+  await forEachChunk(stream, (chunk) => {
     if (length + chunk.length > limitBytes) throw bodyTooLargeError(param, limitBytes);
-    if (length + chunk.length > buffer.length) buffer = grown(buffer, length, length + chunk.length);
+    if (length + chunk.length > buffer.length) buffer = enlargedBuffer(buffer, length, length + chunk.length);
     chunk.copy(buffer, length);
     length += chunk.length;
-    freeNow(chunk);
+    freeChunk(chunk);
   });
   return length === buffer.length ? buffer : Buffer.from(buffer.buffer.slice(0, length));
 }
@@ -57,7 +57,7 @@ export async function collectBody(
  * take. If `take` refuses a chunk, the body is paused and stays open.
  * @throws the error of `take`, or invalid_param on `body` when the body was cut off.
  */
-function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void> {
+function forEachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const onData = (chunk: Buffer) => {
       try {
@@ -70,7 +70,7 @@ function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void>
     };
     const unsubscribe = finished(body, { writable: false }, (error) => {
       leave();
-      if (error) reject(cutOff(error));
+      if (error) reject(bodyCutOffError(error));
       else resolve();
     });
     function leave(): void {
@@ -83,7 +83,7 @@ function eachChunk(body: Readable, take: (chunk: Buffer) => void): Promise<void>
 
 /** Reads the rest of an unwanted body and drops it. */
 export function discardBody(body: Readable): void {
-  body.on('data', freeNow);
+  body.on('data', freeChunk);
   body.resume();
 }
 
@@ -105,13 +105,13 @@ export function bodyTooLargeError(part: string, limitBytes: number, param = part
   });
 }
 
-function cutOff(cause: unknown): ApiError {
+function bodyCutOffError(cause: unknown): ApiError {
   const refusal = invalidParamError('body', 'The body was cut off: send it whole.');
   refusal.cause = cause;
   return refusal;
 }
 
-function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffer<ArrayBuffer> {
+function enlargedBuffer(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffer<ArrayBuffer> {
   const larger = Buffer.allocUnsafeSlow(Math.max(needed, buffer.length * 2));
   buffer.copy(larger, 0, 0, used);
   return larger;
@@ -122,7 +122,7 @@ function grown(buffer: Buffer<ArrayBuffer>, used: number, needed: number): Buffe
  * V8 runs full collections as they grow; at 2 MB per call, these cost as much CPU as the picture. The chunk must not be
  * used any more.
  */
-function freeNow({ buffer, byteLength }: Buffer): void {
+function freeChunk({ buffer, byteLength }: Buffer): void {
   const ownsBuffer = buffer.byteLength === byteLength && buffer instanceof ArrayBuffer;
   if (ownsBuffer && !buffer.detached) buffer.transfer(0);
 }

@@ -15,7 +15,10 @@ export function clientGoneSignal(reply: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** The groups of an IPv6 address that identify a network: the owner of one address of a /64 has all of them. */
+/**
+ * The number of groups of an IPv6 address that identify a network. The owner of one address of a /64 has all of its
+ * addresses.
+ */
 const NETWORK_GROUPS = 4;
 const ADDRESS_GROUPS = 8;
 const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;

@@ -5,11 +5,11 @@ import { promisify } from 'node:util';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 
-/** A request to release connections expires after this time, because the load may have changed. */
-const VALID_MS = 2_000;
+/** The time after which a request to release connections expires, because the load may have changed. */
+const RELEASE_VALID_MS = 2_000;
 
-interface ReleasingOptions {
-  /** Whether a call keeps the process busy. Calls that only wait or stream are neither counted nor closed. */
+interface ReleasableConnectionsOptions {
+  /** Whether a request keeps the process busy. Calls that only wait or stream are neither counted nor closed. */
   isWork: (request: FastifyRequest) => boolean;
   /** Called when a connection is closed so that its client connects to another process. */
   onReleased: () => void;
@@ -29,7 +29,7 @@ export class ReleasableConnections {
   #remaining = 0;
   #validUntilMs: number;
 
-  constructor(server: FastifyInstance, options: ReleasingOptions) {
+  constructor(server: FastifyInstance, options: ReleasableConnectionsOptions) {
     this.#clock = options.clock;
     this.#countedMs = options.clock.elapsedMs();
     this.#measuredMs = this.#countedMs;
@@ -68,10 +68,12 @@ export class ReleasableConnections {
     return mean;
   }
 
-  /** Sends `Connection: close` with this number of the next responses. Replaces an earlier request. */
+  /**
+   * Sends `Connection: close` with this number of the next responses. A call replaces the number of an earlier call.
+   */
   release(connections: number): void {
     this.#remaining = connections;
-    this.#validUntilMs = this.#clock.elapsedMs() + VALID_MS;
+    this.#validUntilMs = this.#clock.elapsedMs() + RELEASE_VALID_MS;
   }
 
   #count(change: number): void {
@@ -88,7 +90,7 @@ const LINGER_MS = 5_000;
  * How long a connection may be idle before it is closed. It is longer than a client needs between a response and its
  * next request.
  */
-const QUIET_GRACE_MS = 1_000;
+const IDLE_GRACE_MS = 1_000;
 const POLL_MS = 20;
 
 /**
@@ -118,7 +120,7 @@ export async function drainServer(server: HttpServer, timeoutMs: number): Promis
   NetServer.prototype.close.call(server);
   for (;;) {
     const elapsedMs = performance.now() - startedMs;
-    if (elapsedMs >= QUIET_GRACE_MS) server.closeIdleConnections();
+    if (elapsedMs >= IDLE_GRACE_MS) server.closeIdleConnections();
     if (elapsedMs >= timeoutMs || (await countConnections()) === 0) return;
     await sleep(POLL_MS);
   }

@@ -25,7 +25,7 @@ export function answerUnparsableRequest(error: SocketError, socket: Socket): voi
     socket.destroy();
     return;
   }
-  answerAndClose(socket, refusalOf(error));
+  answerAndClose(socket, refusalOfParserError(error));
 }
 
 /** Refuses two Host headers, because a proxy may use the first of them and the service the second. */
@@ -57,7 +57,7 @@ export function refuseConnectRequests(server: Server): void {
   });
 }
 
-function refusalOf({ code = '' }: SocketError): ApiError {
+function refusalOfParserError({ code = '' }: SocketError): ApiError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `The path and the headers are over ${maxHeaderSize} bytes together: send fewer or shorter ones.`;
     return new ApiError('payload_too_large', message, {
@@ -96,14 +96,14 @@ function answerAndClose(socket: Socket, refusal: ApiError): void {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Makes the error for paths that cannot be decoded, by the prefix of these paths. */
+    /** Functions that make the error for paths that cannot be decoded, by the prefix of these paths. */
     unreadablePaths: Map<string, () => ApiError>;
   }
 }
 
 /**
  * Lets a prefix declare how paths with malformed percent-encoding are refused. Such a path reaches no route and no
- * hook. It is 400 if nothing is declared.
+ * hook. It is refused with 400 if no prefix of it is declared.
  */
 export function installUnreadablePaths(app: FastifyInstance): void {
   app.decorate('unreadablePaths', new Map());

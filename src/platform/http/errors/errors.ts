@@ -40,8 +40,8 @@ export interface ApiErrorContext {
   /** Context that a program can act on: limits, allowed values, the sub-reason. */
   details?: Record<string, unknown> | undefined;
   /**
-   * Changes that certainly correct this fault. `details.fix` contains them if they can be proven, together with those
-   * for all other faults.
+   * Changes that certainly correct this fault. If they can be proven, `details.fix` contains them together with the
+   * changes for all other faults.
    */
   mends?: readonly CallMend[] | undefined;
   /** Seconds for the Retry-After header. Always given for rate_limited. */
@@ -72,21 +72,25 @@ export class ApiError extends Error {
 
   constructor(code: ErrorCode, message: string, context: ApiErrorContext = {}) {
     super(
-      cutInside(message, MAX_MESSAGE_CHARACTERS),
+      truncateMiddle(message, MAX_MESSAGE_CHARACTERS),
       context.cause === undefined ? undefined : { cause: context.cause },
     );
     this.code = code;
     this.status = ERROR_CODES[code].status;
     this.retryable = ERROR_CODES[code].retryable;
-    this.param = context.param === undefined ? undefined : cutInside(context.param, MAX_PARAM_CHARACTERS);
-    this.details = context.details && boundedDetails(context.details);
+    this.param =
+      context.param === undefined ? undefined : truncateMiddle(context.param, MAX_PARAM_CHARACTERS);
+    this.details = context.details && truncateDetails(context.details);
     this.mends = context.mends ?? [];
     this.retryAfterSeconds = context.retryAfterSeconds;
     this.holdMs = context.holdMs;
     this.headers = context.headers;
   }
 
-  /** The same error with the changes that make the call pass, unless they are too long for its details. */
+  /**
+   * This error with the changes that make the call pass in `details.fix`. Changes that are too long for the details are
+   * left out.
+   */
   withFix(fix: readonly CallMend[]): ApiError {
     if (JSON.stringify(fix).length > MAX_DETAIL_CHARACTERS) return this;
     return new ApiError(this.code, this.message, { ...this, details: { ...this.details, fix } });
@@ -103,8 +107,8 @@ export function invalidParamError(
   return new ApiError('invalid_param', message, { param, details, mends });
 }
 
-/** 400 invalid_param on one of several fields of which a call has one alone: `details.suggest` names them. */
-export function exclusive(param: string, message: string, fields: readonly string[]): ApiError {
+/** 400 invalid_param on one of several fields that exclude each other. `details.suggest` names these fields. */
+export function exclusiveFieldError(param: string, message: string, fields: readonly string[]): ApiError {
   return invalidParamError(param, message, { suggest: fields });
 }
 
@@ -124,19 +128,22 @@ const MAX_PARAM_CHARACTERS = 200;
 const MAX_DETAIL_CHARACTERS = 4_000;
 
 /** Shortens the middle of a long message, because its end says how to correct the call. */
-function cutInside(text: string, longest: number): string {
+function truncateMiddle(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const half = Math.floor((longest - 3) / 2);
   return `${text.slice(0, half)} … ${text.slice(-half)}`.toWellFormed();
 }
 
-function boundedDetails(details: Record<string, unknown>): Record<string, unknown> {
+function truncateDetails(details: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(details).map(([name, value]) => {
-      if (typeof value === 'string') return [name, cutInside(value, MAX_DETAIL_CHARACTERS)];
-      if (name === 'missing' && Array.isArray(value)) return [name, value.map(boundedId)];
+      if (typeof value === 'string') return [name, truncateMiddle(value, MAX_DETAIL_CHARACTERS)];
+      if (name === 'missing' && Array.isArray(value)) return [name, value.map(truncateId)];
       const text = JSON.stringify(value) ?? '';
-      return [name, text.length > MAX_DETAIL_CHARACTERS ? cutInside(text, MAX_DETAIL_CHARACTERS) : value];
+      return [
+        name,
+        text.length > MAX_DETAIL_CHARACTERS ? truncateMiddle(text, MAX_DETAIL_CHARACTERS) : value,
+      ];
     }),
   );
 }
@@ -145,8 +152,8 @@ function boundedDetails(details: Record<string, unknown>): Record<string, unknow
  * Shortens a long id in the list of missing ids. The list itself is not shortened, so that a caller can correct all of
  * them at once; the limits of a call bound its length.
  */
-function boundedId(id: unknown): unknown {
-  return typeof id === 'string' ? cutInside(id, MAX_PARAM_CHARACTERS) : id;
+function truncateId(id: unknown): unknown {
+  return typeof id === 'string' ? truncateMiddle(id, MAX_PARAM_CHARACTERS) : id;
 }
 
 /** A field of a call: its name, and where it was sent. */

@@ -37,8 +37,8 @@ async function pauseUnlessGone(response: ServerResponse, timeMs: number): Promis
  * The two authentication schemes of the API. Every 401 names both.
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1
  */
-const CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
-const MAX_DROPPED_BYTES = 64 * MEGABYTE_BYTES;
+const AUTHENTICATION_CHALLENGE = 'ApiKey realm="darkroom", Bearer realm="darkroom"';
+const MAX_DISCARDED_BYTES = 64 * MEGABYTE_BYTES;
 /** The Retry-After for a full disk. It is long, because an operator has to free space. */
 const STORAGE_FULL_RETRY_SECONDS = 60;
 const refusals = new WeakMap<FastifyRequest, ApiError>();
@@ -56,7 +56,7 @@ export function sendApiError(request: FastifyRequest, reply: FastifyReply, failu
     discardBody(request.raw);
     closeAfterResponse(request.socket);
   }
-  if (hasEndlessBody(request)) reply.header('connection', 'close');
+  if (hasLongBody(request)) reply.header('connection', 'close');
   return reply
     .code(failure.status)
     .headers(failureHeaders(failure, request.id))
@@ -65,8 +65,9 @@ export function sendApiError(request: FastifyRequest, reply: FastifyReply, failu
 }
 
 /**
- * The headers of a refusal, whoever sends it: no hook runs for those of the router and of Node's parser. A cache may
- * keep a 404 or a 405 that names no lifetime for as long as it likes, so it may store only one that says so itself.
+ * The headers of a refusal, whoever sends it: no hook runs for those of the router and of Node's parser. Without
+ * `no-store`, a cache could keep a 404 or a 405 for as long as it likes. A refusal that may be stored brings its own
+ * Cache-Control.
  */
 export function failureHeaders(
   { status, retryAfterSeconds, headers }: ApiError,
@@ -79,7 +80,7 @@ export function failureHeaders(
     ...(retryAfterSeconds !== undefined && {
       'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))),
     }),
-    ...(status === 401 && { 'www-authenticate': CHALLENGE }),
+    ...(status === 401 && { 'www-authenticate': AUTHENTICATION_CHALLENGE }),
     ...headers,
   };
 }
@@ -115,7 +116,7 @@ export function asApiError(error: unknown): ApiError {
     const message = 'Two calls changed the same record at once: repeat the same call.';
     return new ApiError('internal_error', message, { cause: error });
   }
-  return fromFastify(error as Partial<FastifyError>);
+  return fastifyErrorAsApiError(error as Partial<FastifyError>);
 }
 
 /** Fastify's own errors by code. Its body parsers, which have more, are not used. */
@@ -128,7 +129,7 @@ const FASTIFY_FAILURES: Record<string, readonly [ErrorCode, string, ApiErrorCont
   FST_ERR_BAD_URL: ['invalid_param', 'The path is not a valid URL: percent-encode it.', { param: 'path' }],
 };
 
-function fromFastify(error: Partial<FastifyError>): ApiError {
+function fastifyErrorAsApiError(error: Partial<FastifyError>): ApiError {
   if (error.validation !== undefined)
     return validationFailure(error.validation, error.validationContext ?? 'body');
   const known = FASTIFY_FAILURES[error.code ?? ''];
@@ -142,20 +143,20 @@ function fromFastify(error: Partial<FastifyError>): ApiError {
   return new ApiError('internal_error', message, { cause: error });
 }
 
-function hasEndlessBody({ headers, raw }: FastifyRequest): boolean {
-  const isLong = Number(headers['content-length'] ?? 0) > MAX_DROPPED_BYTES;
+function hasLongBody({ headers, raw }: FastifyRequest): boolean {
+  const isLong = Number(headers['content-length'] ?? 0) > MAX_DISCARDED_BYTES;
   return !raw.complete && (isLong || headers['transfer-encoding'] !== undefined);
 }
 
 /** The interval between two summaries of refusals in the log. */
-const SUMMARY_MS = 1_000;
+const SUMMARY_INTERVAL_MS = 1_000;
 /** Reasons that are summarised besides rate limits. A loaded host or a full disk causes them in large numbers. */
-const SUMMED_REASONS = ['capacity', 'deadline_exceeded', 'storage_full'];
+const SUMMARISED_REASONS = ['capacity', 'deadline_exceeded', 'storage_full'];
 
 /** The reason of an error that is summarised; undefined for other errors. */
-export function summedReasonOf({ code, details }: ApiError): string | undefined {
+export function summarisedReasonOf({ code, details }: ApiError): string | undefined {
   const reason = String(details?.reason ?? code);
-  return code === 'rate_limited' || SUMMED_REASONS.includes(reason) ? reason : undefined;
+  return code === 'rate_limited' || SUMMARISED_REASONS.includes(reason) ? reason : undefined;
 }
 
 /**
@@ -164,7 +165,7 @@ export function summedReasonOf({ code, details }: ApiError): string | undefined 
  */
 class RefusalLog {
   readonly #log: FastifyBaseLogger;
-  readonly #summed = new Map<string, { refused: number; requestId: string; route: string | undefined }>();
+  readonly #summaries = new Map<string, { refused: number; requestId: string; route: string | undefined }>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(log: FastifyBaseLogger) {
@@ -173,16 +174,16 @@ class RefusalLog {
 
   /** Counts a refusal. False for a refusal that gets its own log line. */
   counts(request: FastifyRequest, failure: ApiError): boolean {
-    const reason = summedReasonOf(failure);
+    const reason = summarisedReasonOf(failure);
     if (reason === undefined) return false;
-    const sum = this.#summed.get(reason) ?? {
+    const sum = this.#summaries.get(reason) ?? {
       refused: 0,
       requestId: request.id,
       route: request.routeOptions.url,
     };
     sum.refused += 1;
-    this.#summed.set(reason, sum);
-    this.#timer ??= setTimeout(() => this.#write(), SUMMARY_MS).unref();
+    this.#summaries.set(reason, sum);
+    this.#timer ??= setTimeout(() => this.#write(), SUMMARY_INTERVAL_MS).unref();
     return true;
   }
 
@@ -193,7 +194,7 @@ class RefusalLog {
 
   #write(): void {
     this.#timer = undefined;
-    for (const [reason, sum] of this.#summed) this.#log.info({ reason, ...sum }, 'Calls were refused');
-    this.#summed.clear();
+    for (const [reason, sum] of this.#summaries) this.#log.info({ reason, ...sum }, 'Calls were refused');
+    this.#summaries.clear();
   }
 }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { isJsonObject, truncatedJson } from '../../values/json.ts';
 import { mediaTypeOf } from '../bodies/image-body.ts';
 import { ApiError } from './errors.ts';
-import { applyMend, type CallMend, isOfEnvelope, type MendableCall } from './mends.ts';
+import { applyMend, type CallMend, isHeaderOrPartMend, type MendableCall } from './mends.ts';
 import { checkInput } from './validation.ts';
 
 declare module 'fastify' {
@@ -20,7 +20,7 @@ declare module 'fastify' {
 
 const MAX_MENDS = 20;
 /** The largest query and body that are corrected, in characters of JSON. They are checked again after each change. */
-const MAX_CHARACTERS = 65_536;
+const MAX_MENDED_CHARACTERS = 65_536;
 
 /**
  * Adds `details.fix` to an error: the changes, in order, after which the parameters of the call are accepted. The
@@ -30,9 +30,10 @@ const MAX_CHARACTERS = 65_536;
 export async function withFixDetails(refusal: ApiError, request: FastifyRequest): Promise<ApiError> {
   const { recheck } = request.routeOptions.config;
   if (refusal.mends.length === 0) return refusal;
-  if (refusal.mends.every(isOfEnvelope)) return refusal.withFix(refusal.mends);
+  if (refusal.mends.every(isHeaderOrPartMend)) return refusal.withFix(refusal.mends);
   const call = sentCallOf(request);
-  if (truncatedJson([call.query, call.body], MAX_CHARACTERS + 1).length > MAX_CHARACTERS) return refusal;
+  if (truncatedJson([call.query, call.body], MAX_MENDED_CHARACTERS + 1).length > MAX_MENDED_CHARACTERS)
+    return refusal;
   const fix = await findFix(refusal, call, async (mended) => {
     checkInput(request, mended);
     await recheck?.(request, mended);
@@ -62,7 +63,7 @@ async function findFix(
   /** The fields that a change has renamed. If a later change renames one back, one of the two was wrong. */
   const named = new Set<string>();
   let call = sent;
-  for (let refusal: ApiError | null = first; refusal !== null; refusal = await refusalBy(check, call)) {
+  for (let refusal: ApiError | null = first; refusal !== null; refusal = await findRefusal(check, call)) {
     if (refusal.mends.length === 0 || fix.length + refusal.mends.length > MAX_MENDS) return null;
     for (const mend of refusal.mends) {
       const mended = applyMend(call, mend);
@@ -76,7 +77,7 @@ async function findFix(
 }
 
 /** The error of a call about one of its parameters. Null for a call that passes, or fails for another reason. */
-async function refusalBy(
+async function findRefusal(
   check: (call: MendableCall) => Promise<void>,
   call: MendableCall,
 ): Promise<ApiError | null> {

@@ -21,8 +21,8 @@ export interface MendableCall {
   isForm: boolean;
 }
 
-/** The mends of a field that another part of the call has. */
-export function movedTo(part: 'query' | 'body', param: string, value: unknown): CallMend[] {
+/** The mends that move a field from the query to the body, or from the body to the query. */
+export function moveFieldMends(part: 'query' | 'body', param: string, value: unknown): CallMend[] {
   const from = part === 'query' ? 'body' : 'query';
   return [
     { param, remove: true, in: from },
@@ -31,12 +31,15 @@ export function movedTo(part: 'query' | 'body', param: string, value: unknown): 
 }
 
 /** The mend of a header. */
-export function headerMend(param: string, value: string): CallMend[] {
+export function headerMends(param: string, value: string): CallMend[] {
   return [{ param, replace: value, in: 'header' }];
 }
 
-/** Whether a mend is of what is refused before the fields of a call are read: these are checked in the next call. */
-export function isOfEnvelope({ in: place }: CallMend): boolean {
+/**
+ * Whether a mend changes a header or a file part. These are refused before the fields of a call are read, so the fields
+ * are checked only in the next call.
+ */
+export function isHeaderOrPartMend({ in: place }: CallMend): boolean {
   return place === 'header' || place === 'part';
 }
 
@@ -48,13 +51,13 @@ export function siblingPath(path: string, name: string): string {
 
 /** The call with the change; null if it lacks the field, or already has a field with the new name. */
 export function applyMend(call: MendableCall, mend: CallMend): MendableCall | null {
-  const [root = ''] = partsOf(mend.param);
+  const [root = ''] = pathSegmentsOf(mend.param);
   const { in: part = Object.hasOwn(call.query, root) ? 'query' : 'body' } = mend;
   if (part === 'query') {
-    const query = changed(call.query, mend, true);
+    const query = applyToContainer(call.query, mend, true);
     return isJsonObject(query) ? { ...call, query } : null;
   }
-  const body = changed(call.body ?? {}, mend, call.isForm);
+  const body = applyToContainer(call.body ?? {}, mend, call.isForm);
   return body === null ? null : { ...call, body };
 }
 
@@ -62,20 +65,20 @@ export function applyMend(call: MendableCall, mend: CallMend): MendableCall | nu
  * The container with the change.
  * @param isText whether the values of the container are text, as in a query.
  */
-function changed(container: unknown, mend: CallMend, isText: boolean): unknown {
-  const path = partsOf(mend.param);
+function applyToContainer(container: unknown, mend: CallMend, isText: boolean): unknown {
+  const path = pathSegmentsOf(mend.param);
   const sent = valueAt(container, path);
   if ((sent === undefined) !== 'add' in mend) return null;
   if ('add' in mend) return withValue(container, path, mend.add, isText);
   if ('replace' in mend) return withValue(container, path, mend.replace, isText);
   const without = withValue(container, path, undefined, isText);
   if ('remove' in mend) return without;
-  const to = partsOf(mend.rename);
+  const to = pathSegmentsOf(mend.rename);
   return valueAt(container, to) === undefined ? withValue(without, to, sent, isText) : null;
 }
 
 /** `steps[2].op` is `['steps', '2', 'op']`. */
-function partsOf(path: string): string[] {
+function pathSegmentsOf(path: string): string[] {
   return path.split(/[.[\]]+/).filter((part) => part !== '');
 }
 
@@ -93,7 +96,7 @@ function withValue(
   value: unknown,
   isText: boolean,
 ): unknown {
-  if (name === undefined) return isText ? textOf(value) : value;
+  if (name === undefined) return isText ? asQueryText(value) : value;
   if (typeof container === 'string')
     return JSON.stringify(withValue(parseJsonOrUndefined(container), [name, ...rest], value, false));
   if (Array.isArray(container)) {
@@ -105,7 +108,7 @@ function withValue(
   return entry === undefined ? others : { ...others, [name]: entry };
 }
 
-function textOf(value: unknown): unknown {
+function asQueryText(value: unknown): unknown {
   if (value === undefined || typeof value === 'string') return value;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -7,7 +7,7 @@ export interface Remedy {
   says: string;
   replace?: unknown;
   suggest?: (string | number)[];
-  /** The value that was probably meant, if it is no word and no number. */
+  /** The value that was probably meant, if it is neither a word nor a number. */
   instead?: unknown;
 }
 
@@ -29,15 +29,19 @@ export function remedyOf(value: unknown, schema: TSchema): Remedy {
     return { says: ' Send a list of one.', replace: [value] };
   if (typeof schema.pattern === 'string' && typeof value === 'string')
     return separatorRemedy(value, schema.pattern);
-  if (schema.type === 'boolean') return flagRemedy(value);
+  if (schema.type === 'boolean') return booleanRemedy(value);
   if (typeof value === 'string' && isListOf(schema, 'object')) return rowsRemedy(value, schema.items);
-  if (Array.isArray(value)) return wordsRemedy(value, wordsOf(schema));
-  const number = alternativesOf(schema).find(({ type }) => NUMBERS.includes(type));
+  if (Array.isArray(value)) return wordsRemedy(value, acceptedWordsOf(schema));
+  const number = alternativesOf(schema).find(({ type }) => NUMBER_TYPES.includes(type));
   const remedy = number === undefined ? { says: '' } : numberRemedy(value, number);
-  return remedy.says === '' && typeof value === 'string' ? wordRemedy(value, wordsOf(schema)) : remedy;
+  return remedy.says === '' && typeof value === 'string'
+    ? wordRemedy(value, acceptedWordsOf(schema))
+    : remedy;
 }
 
-/** A text in place of a list of texts: one of them, or several with commas between them. */
+/**
+ * The remedy for a text in place of a list of texts: one text of the list, or several texts with commas between them.
+ */
 function listRemedy(value: string): Remedy {
   const entries = value.split(',').map((entry) => entry.trim());
   if (entries.length > 1 && !entries.includes(''))
@@ -45,7 +49,10 @@ function listRemedy(value: string): Remedy {
   return { says: ` Send a list of one: [${excerptOf(value)}].`, replace: [value] };
 }
 
-/** Numbers in a row that stand for objects of numbers, such as `10,10,50,50` for one of x, y, width and height. */
+/**
+ * The remedy for numbers in a row that stand for objects with numeric fields, such as `10,10,50,50` for one of x, y,
+ * width and height.
+ */
 function rowsRemedy(value: string, { required = [] }: TSchema): Remedy {
   const names = required as string[];
   const numbers = value
@@ -61,11 +68,11 @@ function rowsRemedy(value: string, { required = [] }: TSchema): Remedy {
   return { says: ` Did you mean ${excerptOf(rows)}?`, instead: rows };
 }
 
-/** The most numbers that are read as rows. */
+/** The most numbers in a row for which a remedy is made. */
 const MAX_ROW_NUMBERS = 100;
 
 /** The strings that a schema accepts, even if it accepts numbers as well. */
-function wordsOf(schema: TSchema): string[] {
+function acceptedWordsOf(schema: TSchema): string[] {
   return alternativesOf(schema)
     .flatMap((one) => (one.const === undefined ? (one.enum ?? []) : [one.const]))
     .map(String);
@@ -76,9 +83,9 @@ function alternativesOf(schema: TSchema): TSchema[] {
 }
 
 export function wordRemedy(value: string, known: readonly string[]): Remedy {
-  const ratio = ratioIn(value);
-  const sizes = ratio === undefined ? [] : sizesLike(ratio, known);
-  if (sizes.length > 0) return suggested(sizes);
+  const ratio = aspectRatioIn(value);
+  const sizes = ratio === undefined ? [] : sizesNearestTo(ratio, known);
+  if (sizes.length > 0) return suggestionRemedy(sizes);
   const words = likelyNames(value, known);
   const says = meantWordHint(words);
   return words.length === 1
@@ -99,7 +106,7 @@ function wordsRemedy(value: readonly unknown[], known: readonly string[]): Remed
     : { says: '' };
 }
 
-const FLAGS: Readonly<Record<string, boolean>> = {
+const BOOLEAN_WORDS: Readonly<Record<string, boolean>> = {
   true: true,
   yes: true,
   on: true,
@@ -110,9 +117,9 @@ const FLAGS: Readonly<Record<string, boolean>> = {
   '0': false,
 };
 
-function flagRemedy(value: unknown): Remedy {
+function booleanRemedy(value: unknown): Remedy {
   const word = String(value).toLowerCase();
-  const flag = Object.hasOwn(FLAGS, word) ? FLAGS[word] : undefined;
+  const flag = Object.hasOwn(BOOLEAN_WORDS, word) ? BOOLEAN_WORDS[word] : undefined;
   return flag === undefined ? { says: '' } : { says: ` Send ${flag}.`, replace: flag };
 }
 
@@ -123,7 +130,7 @@ function isListOf({ type, items = {} }: TSchema, entry: 'string' | 'object' | 'i
 }
 
 const TWO_NUMBERS = /^\s*(\d+)\s*([x×/:-]|\.{2,3})\s*(\d+)\s*$/i;
-/** Signs that patterns have between two numbers. */
+/** Signs that patterns accept between two numbers. */
 const SEPARATORS = [':', '..', 'x'];
 
 /** The remedy for two numbers with a wrong separator, such as 16/9 for 16:9. A ratio is never a size in pixels. */
@@ -131,31 +138,33 @@ function separatorRemedy(value: string, pattern: string): Remedy {
   const [, first, , second] = TWO_NUMBERS.exec(value) ?? [];
   if (first === undefined) return { says: '' };
   const accepted = new RegExp(pattern);
-  const ratio = ratioIn(value);
+  const ratio = aspectRatioIn(value);
   const signs = ratio === undefined ? SEPARATORS : SEPARATORS.filter((sign) => sign !== 'x');
   const replace = signs.map((sign) => `${first}${sign}${second}`).find((text) => accepted.test(text));
   if (replace !== undefined) return { says: ` Send ${replace}.`, replace };
-  return ratio === undefined ? { says: '' } : suggested(sizesOf(ratio).filter((size) => accepted.test(size)));
+  return ratio === undefined
+    ? { says: '' }
+    : suggestionRemedy(sizesOfRatio(ratio).filter((size) => accepted.test(size)));
 }
 
-/** The shape in a text such as `16:9` or `16/9`, width by height; undefined for any other text. */
-function ratioIn(value: string): number | undefined {
+/** The aspect ratio in a text such as `16:9` or `16/9`, width by height; undefined for any other text. */
+function aspectRatioIn(value: string): number | undefined {
   const [, first, sign = '', second] = TWO_NUMBERS.exec(value) ?? [];
   const ratio = /[:/]/.test(sign) ? Number(first) / Number(second) : Number.NaN;
   return Number.isFinite(ratio) && ratio > 0 ? ratio : undefined;
 }
 
-/** The longer sides of the sizes that are suggested for a shape, in pixels. */
+/** The longer sides of the sizes that are suggested for an aspect ratio, in pixels. */
 const SUGGESTED_SIDES_PX = [1024, 512];
 
-function sizesOf(ratio: number): string[] {
+function sizesOfRatio(ratio: number): string[] {
   return SUGGESTED_SIDES_PX.map((longer) =>
     ratio >= 1 ? `${longer}x${Math.round(longer / ratio)}` : `${Math.round(longer * ratio)}x${longer}`,
   );
 }
 
-/** Those of some sizes, such as `1536x1024`, whose shape is nearest to a ratio. */
-function sizesLike(ratio: number, words: readonly string[]): string[] {
+/** The sizes among some words, such as `1536x1024`, whose aspect ratio is nearest to the given one. */
+function sizesNearestTo(ratio: number, words: readonly string[]): string[] {
   const sizes = words.flatMap((word) => {
     const [, width, height] = /^(\d+)x(\d+)$/.exec(word) ?? [];
     return height === undefined
@@ -166,18 +175,18 @@ function sizesLike(ratio: number, words: readonly string[]): string[] {
   return sizes.filter(({ by }) => by === least).map(({ word }) => word);
 }
 
-function suggested(words: (string | number)[]): Remedy {
+function suggestionRemedy(words: (string | number)[]): Remedy {
   return words.length === 0 ? { says: '' } : { says: ` Did you mean ${words.join(' or ')}?`, suggest: words };
 }
 
-const NUMBERS = ['integer', 'number'];
+const NUMBER_TYPES = ['integer', 'number'];
 /** Longer texts are not numbers that somebody wrote, and the search for one would take the square of their length. */
 const MAX_NUMBER_CHARACTERS = 64;
 const NUMBER_AS_TEXT =
   /^\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(px|%|deg|°|dpi|fps|x|bytes|k|kb|mb|kib|mib)?\s*$/i;
 /** Matches a whole number with a point between its thousands, which may also be a number with three decimals. */
-const THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
-const BYTES_OF: Readonly<Record<string, number>> = {
+const POINT_BETWEEN_THOUSANDS = /^[-+]?\d{1,3}\.\d{3}$/;
+const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
   k: 1e3,
   kb: 1e3,
   kib: 1024,
@@ -185,16 +194,19 @@ const BYTES_OF: Readonly<Record<string, number>> = {
   mib: 1024 ** 2,
 };
 
-/** The number that was meant, or if it is not accepted, those nearest to it that are. */
+/** The remedy for a number: the number that was meant, or the nearest accepted numbers if that one is not accepted. */
 function numberRemedy(value: unknown, schema: TSchema): Remedy {
-  const meant = writtenNumber(value, schema);
+  const meant = writtenNumberRemedy(value, schema);
   const { replace = value } = meant;
   const isNumber = typeof replace === 'number' || (typeof replace === 'string' && replace.trim() !== '');
   const nearest = isNumber ? nearestAccepted(Number(replace), schema) : [];
-  return nearest.length === 0 ? meant : suggested(nearest);
+  return nearest.length === 0 ? meant : suggestionRemedy(nearest);
 }
 
-/** A bound for a number beyond it, and for a fraction the whole numbers beside it; none for one that is accepted. */
+/**
+ * The bound for a number beyond it; for a fraction in place of a whole number, the whole numbers beside it. Empty for
+ * an accepted number.
+ */
 function nearestAccepted(
   number: number,
   { type, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: TSchema,
@@ -205,20 +217,21 @@ function nearestAccepted(
   return type === 'integer' && !Number.isInteger(number) ? [Math.floor(number), Math.ceil(number)] : [];
 }
 
-function writtenNumber(value: unknown, schema: TSchema): Remedy {
+function writtenNumberRemedy(value: unknown, schema: TSchema): Remedy {
   const text = String(value);
   if (text.length > MAX_NUMBER_CHARACTERS) return { says: '' };
   const [, digits, unit] = NUMBER_AS_TEXT.exec(text) ?? [];
-  if (digits === undefined || (schema.type === 'integer' && THOUSANDS.test(digits))) return { says: '' };
+  if (digits === undefined || (schema.type === 'integer' && POINT_BETWEEN_THOUSANDS.test(digits)))
+    return { says: '' };
   const number = Number(digits);
   if (unit === '%') return shareRemedy(number, schema);
-  const factor = BYTES_OF[unit?.toLowerCase() ?? ''];
+  const factor = BYTES_PER_UNIT[unit?.toLowerCase() ?? ''];
   if (factor !== undefined) {
     const replace = Math.round(number * factor);
     return { says: ` Send ${replace}.`, replace };
   }
   if (unit) return { says: ` Send ${number} without the unit.`, replace: number };
-  if (isShareOfHundred(number, schema)) {
+  if (isFractionOfPercentage(number, schema)) {
     const replace = Math.round(number * 100);
     return { says: ` Did you mean ${replace}?`, replace };
   }
@@ -238,7 +251,7 @@ function shareRemedy(percent: number, { type, maximum = Number.POSITIVE_INFINITY
   return { says };
 }
 
-function isShareOfHundred(value: number, { type, minimum, maximum }: TSchema): boolean {
+function isFractionOfPercentage(value: number, { type, minimum, maximum }: TSchema): boolean {
   return type === 'integer' && minimum === 1 && maximum === 100 && value > 0 && value < 1;
 }
 

@@ -10,7 +10,7 @@ declare module 'fastify' {
 }
 
 /** A served path, and the methods of one of its declarations. */
-interface Route {
+interface ServedRoute {
   url: string;
   matches: RegExp;
   methods: string[];
@@ -32,8 +32,8 @@ export function installUnknownRoutes(app: FastifyInstance): void {
   app.setNotFoundHandler(refuse);
   // This runs before the body is checked.
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404 || hasParams(request)) refuseWrongMethod(request);
-    if (request.is404 || endsWithNothing(request)) refuse(request);
+    if (request.is404 || hasParameters(request)) refuseWrongMethod(request);
+    if (request.is404 || hasEmptyLastParameter(request)) refuse(request);
     done();
   });
 
@@ -48,7 +48,7 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     const path = pathOf(request);
     const allowed = request.is404 ? table.methodsOf(path) : [];
     if (allowed.length > 0) throw methodNotAllowed(request, allowed);
-    const { says, suggest } = table.meantBy(request.method, path);
+    const { says, suggest } = table.suggestPath(request.method, path);
     const message = `There is nothing at ${path}: GET /openapi.json lists every path.${says}`;
     throw new ApiError('not_found', message, { details: suggest && { suggest } });
   }
@@ -57,50 +57,53 @@ export function installUnknownRoutes(app: FastifyInstance): void {
     const { method } = request;
     const allowed = methods.toSorted();
     const path = pathOf(request);
-    const changes = table.changesBelow(path);
+    const changes = table.changingRoutesBelow(path);
     const others = changes.length === 0 ? '' : ` There are also ${changes.join(', ')}.`;
     const message = `${method} is not a method of this path: use ${allowed.join(' or ')}.${others}`;
     const headers = { allow: allowed.join(', ') };
-    const calls = allowed.filter((one) => !UNNAMED_METHODS.includes(one)).map((one) => `${one} ${path}`);
+    const calls = allowed.filter((one) => !UNSUGGESTED_METHODS.includes(one)).map((one) => `${one} ${path}`);
     const details = { allowed, suggest: [...changes, ...calls] };
     return new ApiError('method_not_allowed', message, { details, headers });
   }
 }
 
-/** Methods that nobody means who sends another one. */
-const UNNAMED_METHODS = ['HEAD', 'OPTIONS'];
+/** Methods that are never suggested, because nobody who sends another method means one of them. */
+const UNSUGGESTED_METHODS = ['HEAD', 'OPTIONS'];
 
-/** The number of segments of paths such as `/api/v1/images`. Shorter paths have too many routes below them to list. */
-const NAMED_FROM_SEGMENTS = 4;
+/**
+ * The fewest segments of a path whose routes are listed, as `/api/v1/images` has. A shorter path has too many routes
+ * below it.
+ */
+const MIN_LISTED_SEGMENTS = 4;
 
 /** The table of served routes, for errors about calls that match none of them. */
 function createRouteTable() {
-  const routes: Route[] = [];
+  const routes: ServedRoute[] = [];
 
   /** The method to recommend for a path: the preferred one, if the path has it. */
-  function methodOf(url: string, preferred: string): string | undefined {
+  function recommendedMethod(url: string, preferred: string): string | undefined {
     const methods = routes.filter((route) => route.url === url).flatMap((route) => route.methods);
     if (methods.includes(preferred)) return preferred;
-    return methods.find((name) => !UNNAMED_METHODS.includes(name));
+    return methods.find((name) => !UNSUGGESTED_METHODS.includes(name));
   }
 
   /** The routes below a path: the rest of each path, and its whole path. */
   function below(path: string): Map<string, string> {
     const found = new Map<string, string>();
     const { length } = path.split('/');
-    if (length < NAMED_FROM_SEGMENTS) return found;
+    if (length < MIN_LISTED_SEGMENTS) return found;
     for (const { url } of routes) {
       const parts = url.split('/');
       const rest = parts.slice(length).join('/');
       if (rest === '' || rest.startsWith(':') || rest.includes('*')) continue;
-      if (patternOf(parts.slice(0, length).join('/')).test(path)) found.set(rest, url);
+      if (pathPatternOf(parts.slice(0, length).join('/')).test(path)) found.set(rest, url);
     }
     return found;
   }
 
   return {
     add(url: string, methods: string[]): void {
-      routes.push({ url, matches: patternOf(url), methods });
+      routes.push({ url, matches: pathPatternOf(url), methods });
     },
     methodsOf(path: string): string[] {
       return [
@@ -113,8 +116,8 @@ function createRouteTable() {
      * paths of the same level are listed.
      * @returns the end of a message, and the calls of which one was probably meant.
      */
-    meantBy(method: string, path: string): { says: string; suggest?: string[] } {
-      const tail = withoutLastSlashes(path).replace(/^\/(api\/)?(v\d+\/)?/, '/');
+    suggestPath(method: string, path: string): { says: string; suggest?: string[] } {
+      const tail = withoutTrailingSlashes(path).replace(/^\/(api\/)?(v\d+\/)?/, '/');
       const meant = [tail, `/api/v1${tail}`, `/api/v1/images${tail}`];
       const served = routes.find(({ matches }) => meant.some((candidate) => matches.test(candidate)));
       const lastSlash = path.lastIndexOf('/');
@@ -126,9 +129,9 @@ function createRouteTable() {
           ? siblings.get(nearestName(path.slice(lastSlash + 1), [...siblings.keys()]) ?? '')
           : nearestName(`/api/v1${tail}`, urls);
       const known = served?.url ?? similar;
-      const meantUrls = known === undefined ? withWordsOf(tail, urls) : [known];
+      const meantUrls = known === undefined ? urlsWithWordsOf(tail, urls) : [known];
       if (meantUrls.length > 0) {
-        const calls = meantUrls.map((url) => `${methodOf(url, method)} ${openApiPathOf(url)}`);
+        const calls = meantUrls.map((url) => `${recommendedMethod(url, method)} ${openApiPathOf(url)}`);
         return { says: ` Did you mean ${calls.join(' or ')}?`, suggest: calls };
       }
       if (siblings.size === 0) return { says: '' };
@@ -137,17 +140,20 @@ function createRouteTable() {
       return { says: ` Below ${parent} there are ${names.join(', ')}.`, suggest };
     },
     /** Routes below a path that change its resource, such as the cancel of a job. */
-    changesBelow(path: string): string[] {
+    changingRoutesBelow(path: string): string[] {
       return [...below(path)].flatMap(([rest, url]) => {
-        const method = methodOf(url, 'POST');
+        const method = recommendedMethod(url, 'POST');
         return method === undefined || method === 'GET' ? [] : [`${method} ${path}/${openApiPathOf(rest)}`];
       });
     },
   };
 }
 
-/** A regular expression would take the square of the number of slashes where something follows them. */
-function withoutLastSlashes(path: string): string {
+/**
+ * The path without slashes at its end. A regular expression would take time in the square of the number of slashes if a
+ * character follows them.
+ */
+function withoutTrailingSlashes(path: string): string {
   let end = path.length;
   while (path[end - 1] === '/') end -= 1;
   return path.slice(0, end);
@@ -157,16 +163,16 @@ function withoutLastSlashes(path: string): string {
  * The served paths whose last segment has every word of the last segment of a path, without their plurals: for
  * `/webhooks`, `/webhook-endpoints`.
  */
-function withWordsOf(path: string, urls: readonly string[]): string[] {
+function urlsWithWordsOf(path: string, urls: readonly string[]): string[] {
   const wordsOf = (one: string) =>
     (one.split('/').at(-1) ?? '').split('-').map((word) => word.replace(/s$/, ''));
   const wanted = wordsOf(path);
   if (wanted.some((word) => word === '')) return [];
   const found = urls.filter((url) => wanted.every((word) => wordsOf(url).includes(word)));
-  return [...new Set(found)].slice(0, MAX_MEANT);
+  return [...new Set(found)].slice(0, MAX_SUGGESTED_PATHS);
 }
 
-const MAX_MEANT = 3;
+const MAX_SUGGESTED_PATHS = 3;
 
 /** `/jobs/:jobId` as the documentation writes it. */
 function openApiPathOf(url: string): string {
@@ -174,15 +180,15 @@ function openApiPathOf(url: string): string {
 }
 
 /** Whether the route has a parameter segment. */
-function hasParams({ params }: FastifyRequest): boolean {
+function hasParameters({ params }: FastifyRequest): boolean {
   for (const _name in params as object) return true;
   return false;
 }
 
 /** Whether the last parameter of a path of the interface is empty: the path of a list, with a slash at its end. */
-function endsWithNothing(request: FastifyRequest): boolean {
+function hasEmptyLastParameter(request: FastifyRequest): boolean {
   const path = pathOf(request);
-  return path.endsWith('/') && path.startsWith('/api/') && hasParams(request);
+  return path.endsWith('/') && path.startsWith('/api/') && hasParameters(request);
 }
 
 function pathOf({ url }: FastifyRequest): string {
@@ -190,7 +196,7 @@ function pathOf({ url }: FastifyRequest): string {
 }
 
 /** A regular expression for the paths of a route such as `/templates/:id/versions`. */
-function patternOf(url: string): RegExp {
+function pathPatternOf(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part === '*') return '.*';
     return part.startsWith(':') ? '[^/]+' : RegExp.escape(part);

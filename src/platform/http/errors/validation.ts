@@ -16,11 +16,12 @@ import {
 } from './violations.ts';
 
 /** Formats that only document a field in OpenAPI. The rules of the slices check the values. */
-const FORMATS = ['date-time', 'date', 'uri', 'email', 'int32', 'int64', 'double', 'binary'];
+const DOCUMENTING_FORMATS = ['date-time', 'date', 'uri', 'email', 'int32', 'int64', 'double', 'binary'];
 
 const AJV_OPTIONS: Options = {
   allErrors: false,
-  // The schema of schemas is not compiled, which would cost the first call of each process a tenth of a second.
+  // The schema of schemas is not compiled, because that would add a tenth of a second to the first call of each
+  // process.
   validateSchema: false,
   // Errors then contain the value and the schema of its field, for the message.
   verbose: true,
@@ -30,14 +31,14 @@ const AJV_OPTIONS: Options = {
   // this one. `clamped` has the bounds to which a value is moved. `documented` is the part of a schema that only
   // OpenAPI contains.
   keywords: ['example', 'elsewhere', 'instead', 'within', 'clamped', 'documented'],
-  formats: Object.fromEntries(FORMATS.map((name) => [name, true])),
+  formats: Object.fromEntries(DOCUMENTING_FORMATS.map((name) => [name, true])),
 };
 
 const CALL_SUBJECT: ViolationSubject = { owner: 'this call', noun: 'field' };
 
 /** Types in bodies are not coerced. Queries and paths are text, and are coerced to the types of their schemas. */
-const bodies = new Ajv(AJV_OPTIONS);
-const texts = new Ajv({ ...AJV_OPTIONS, coerceTypes: 'array' });
+const bodyAjv = new Ajv(AJV_OPTIONS);
+const textAjv = new Ajv({ ...AJV_OPTIONS, coerceTypes: 'array' });
 
 /**
  * Validates every route by its schemas; the first violation becomes invalid_param on the invalid field. The schemas of
@@ -45,7 +46,7 @@ const texts = new Ajv({ ...AJV_OPTIONS, coerceTypes: 'array' });
  */
 export function installValidation(app: FastifyInstance): void {
   app.setValidatorCompiler(({ schema, httpPart }) => {
-    const compiled = lazy(() => (httpPart === 'body' ? bodies : texts).compile(schema));
+    const compiled = lazy(() => (httpPart === 'body' ? bodyAjv : textAjv).compile(schema));
     return (data) => {
       const validate = compiled();
       if (validate(data)) return { value: data };
@@ -63,7 +64,7 @@ export function installValidation(app: FastifyInstance): void {
  * @throws ApiError (from the check) invalid_param on the invalid field.
  */
 export function createValidator<T extends TSchema>(schema: T, name: string): (value: unknown) => Static<T> {
-  const compiled = lazy(() => bodies.compile<Static<T>>(schema));
+  const compiled = lazy(() => bodyAjv.compile<Static<T>>(schema));
   return (value) => {
     const validate = compiled();
     if (validate(value)) return value;
@@ -97,11 +98,11 @@ export function validationFailure(
   const first = errors[0] as ErrorObject | undefined;
   if (first === undefined) return invalidParamError(context, 'The request does not match the documentation.');
   const path = spellPath(pathOf(first));
-  const { message, mends, ...hints } = diagnosed(path || context, path, first);
+  const { message, mends, ...hints } = diagnosisOf(path || context, path, first);
   return invalidParamError(path || context, message, detailsOf(first, hints), mends);
 }
 
-function diagnosed(param: string, path: string, error: ErrorObject): Diagnosis {
+function diagnosisOf(param: string, path: string, error: ErrorObject): Diagnosis {
   const { data: sent, parentSchema = {}, params } = error;
   const { missingProperty, additionalProperty } = params as Record<string, string | undefined>;
   if (missingProperty !== undefined) return missingFieldDiagnosis(param, sent, parentSchema, CALL_SUBJECT);

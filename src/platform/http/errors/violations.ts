@@ -101,9 +101,9 @@ function descriptionHint({ type, enum: words, pattern, examples, format, descrip
   return isPlain && sentence ? ` (${sentence})` : '';
 }
 
-/** Fields of an object that its schema does not have. */
-interface UndeclaredField {
-  /** The path of the first. */
+/** Fields of an object that its schema does not declare. */
+interface UndeclaredFields {
+  /** The path of the first of these fields. */
   param: string;
   /** Their names, at least one. */
   names: readonly [string, ...string[]];
@@ -116,11 +116,14 @@ interface UndeclaredField {
   schema: Partial<TSchema>;
 }
 
-/** The most wrong names for which others are looked for: a call with more of them was not meant for this route. */
-const MAX_MEANT_NAMES = 20;
+/**
+ * The most wrong names for which the right names are looked for. A call with more wrong names was not meant for this
+ * route.
+ */
+const MAX_CORRECTED_NAMES = 20;
 
 export function undeclaredFieldsDiagnosis(
-  { param, names, sent, schema }: UndeclaredField,
+  { param, names, sent, schema }: UndeclaredFields,
   contract: ViolationSubject,
 ): Diagnosis {
   const [name, ...others] = names;
@@ -129,17 +132,17 @@ export function undeclaredFieldsDiagnosis(
   const instead: FieldHint | undefined = Object.hasOwn(schema.instead ?? {}, name)
     ? schema.instead[name]
     : undefined;
-  if (instead !== undefined) return replacedBy(param, instead);
+  if (instead !== undefined) return replacementDiagnosis(param, instead);
   const meant = names
-    .slice(0, MAX_MEANT_NAMES)
-    .map((wrong) => ({ wrong, words: wordsFor(wrong, sent, schema) }));
+    .slice(0, MAX_CORRECTED_NAMES)
+    .map((wrong) => ({ wrong, words: likelyFieldNames(wrong, sent, schema) }));
   const mends = meant.flatMap(({ wrong, words: [word, ...more] }) =>
     word === undefined || more.length > 0
       ? []
       : [{ param: siblingPath(param, wrong), rename: siblingPath(param, word) }],
   );
   const [first] = meant;
-  const hint = others.length === 0 ? meantWordHint(first?.words ?? []) : replacements(meant);
+  const hint = others.length === 0 ? meantWordHint(first?.words ?? []) : replacementsHint(meant);
   const takes = declared.length === 0 ? 'takes none' : `takes ${declared.join(', ')}`;
   const message =
     typeof schema.elsewhere === 'string'
@@ -149,7 +152,7 @@ export function undeclaredFieldsDiagnosis(
   return { message: hintFirst(hint, message), mends, ...(suggest.length > 1 && { suggest }) };
 }
 
-function replacedBy(param: string, instead: FieldHint): Diagnosis {
+function replacementDiagnosis(param: string, instead: FieldHint): Diagnosis {
   if (typeof instead === 'string') return { message: `${param} is not a field here: ${instead}.` };
   const message = `${param} is not a field here: ${instead.says}.`;
   if ('suggest' in instead) return { message, suggest: instead.suggest };
@@ -160,7 +163,7 @@ function replacedBy(param: string, instead: FieldHint): Diagnosis {
  * The names that were probably meant by a wrong name: names within the field where it belongs, else names of the object
  * itself.
  */
-function wordsFor(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
+function likelyFieldNames(wrong: string, sent: unknown, schema: Partial<TSchema>): string[] {
   const within: ViolationContext | undefined = schema.within;
   if (within !== undefined && isJsonObject(sent)) {
     const words = likelyNames(wrong, within.names(sent));
@@ -170,7 +173,7 @@ function wordsFor(wrong: string, sent: unknown, schema: Partial<TSchema>): strin
 }
 
 /** The end of a message about several wrong names: ` Send x for left, y for top.`, or empty text. */
-function replacements(meant: readonly { wrong: string; words: readonly string[] }[]): string {
+function replacementsHint(meant: readonly { wrong: string; words: readonly string[] }[]): string {
   const pairs = meant.flatMap(({ wrong, words: [word] }) =>
     word === undefined ? [] : [`${word} for ${wrong}`],
   );
@@ -191,7 +194,7 @@ export function mismatchedValueDiagnosis(
   const { says, replace, suggest, instead } = remedyOf(value, schema);
   return {
     message: `${message}${says}`,
-    mends: mendsBy(path, value, replace),
+    mends: valueMends(path, value, replace),
     ...withoutAbsentFields({
       suggest,
       instead: instead === undefined ? undefined : [{ parameters: { [path]: instead } }],
@@ -199,7 +202,7 @@ export function mismatchedValueDiagnosis(
   };
 }
 
-function mendsBy(param: string, value: unknown, replace: unknown): CallMend[] {
+function valueMends(param: string, value: unknown, replace: unknown): CallMend[] {
   if (param === '') return [];
   if (value === null) return [{ param, remove: true }];
   return replace === undefined ? [] : [{ param, replace }];
@@ -215,18 +218,18 @@ export interface SuggestedWord {
   suggest?: (string | number)[];
 }
 
-/** Nothing is like the word. */
-export const NO_WORD: SuggestedWord = { hint: '', mends: [] };
+/** The suggestion for a word that resembles no known word. */
+export const NO_SUGGESTION: SuggestedWord = { hint: '', mends: [] };
 
 /** @param path where the word was sent. */
 export function suggestWord(word: string, known: readonly string[], path: string): SuggestedWord {
   const { says, replace, suggest } = wordRemedy(word, known);
-  return { hint: says, mends: mendsBy(path, word, replace), ...withoutAbsentFields({ suggest }) };
+  return { hint: says, mends: valueMends(path, word, replace), ...withoutAbsentFields({ suggest }) };
 }
 
 /**
  * Descriptions of the values that the formats of a slice's schemas accept, such as `css-color`, in the style of
- * expectationOf.
+ * `describeExpectedValue`.
  */
 type FormatDescriptions = Readonly<Record<string, string>>;
 
@@ -244,19 +247,19 @@ function describeExpectedValue(schema: TSchema, formats: FormatDescriptions = {}
   }
   switch (schema.type) {
     case 'integer':
-      return `a whole number${rangeOf(schema)}`;
+      return `a whole number${rangePhrase(schema)}`;
     case 'number':
-      return `a number${rangeOf(schema)}`;
+      return `a number${rangePhrase(schema)}`;
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${countPhrase(schema.minItems, schema.maxItems, 'entries')}${example(schema)}`;
+      return `a list${countPhrase(schema.minItems, schema.maxItems, 'entries')}${examplePhrase(schema)}`;
     case 'null':
       return 'null';
     case 'string':
       return textExpectation(schema, formats);
     default:
-      return `an object${example(schema)}`;
+      return `an object${examplePhrase(schema)}`;
   }
 }
 
@@ -268,11 +271,11 @@ function textExpectation(schema: TSchema, formats: FormatDescriptions): string {
   return `text${countPhrase(schema.minLength, schema.maxLength, 'characters')}`;
 }
 
-function example({ examples }: TSchema): string {
+function examplePhrase({ examples }: TSchema): string {
   return examples === undefined ? '' : `, such as ${JSON.stringify(examples[0])},`;
 }
 
-function rangeOf(schema: TSchema): string {
+function rangePhrase(schema: TSchema): string {
   const min: number | undefined = schema.minimum ?? schema.exclusiveMinimum;
   const max: number | undefined = schema.maximum ?? schema.exclusiveMaximum;
   if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;

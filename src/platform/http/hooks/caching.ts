@@ -18,8 +18,7 @@ import { varyBy } from './cors.ts';
  */
 export function installCaching(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, _payload, done) => {
-    if (!reply.hasHeader('cache-control') && isOfInterface(request))
-      reply.header('cache-control', 'no-store');
+    if (!reply.hasHeader('cache-control') && isApiRequest(request)) reply.header('cache-control', 'no-store');
     if (!reply.hasHeader('x-content-type-options')) reply.header('x-content-type-options', 'nosniff');
     if (isPage(reply) && !reply.hasHeader('content-security-policy'))
       reply.header('content-security-policy', "frame-ancestors 'none'");
@@ -28,7 +27,7 @@ export function installCaching(app: FastifyInstance): void {
 }
 
 /** Whether the request reached the API, even by a percent-encoded path. */
-function isOfInterface(request: FastifyRequest): boolean {
+function isApiRequest(request: FastifyRequest): boolean {
   // Reading the options of a route copies them.
   return request.url.startsWith('/api/') || request.routeOptions.url?.startsWith('/api/') === true;
 }
@@ -38,8 +37,8 @@ function isPage(reply: FastifyReply): boolean {
 }
 
 /**
- * Leaves Content-Length out of a 304 of HEAD, because Fastify writes that of the empty body: the header would be the
- * length of the content that the client has (RFC 9110, 8.6).
+ * Leaves Content-Length out of a 304 for HEAD, because Fastify writes the length of the empty body. In a 304, the
+ * header is the length of the content that the client has (RFC 9110, 8.6).
  */
 export function installNotModified(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -67,22 +66,25 @@ declare module 'fastify' {
 }
 
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
-const CODERS = {
+const COMPRESSORS = {
   br: (text: string) => promisify(brotliCompress)(text, BROTLI),
   gzip: (text: string) => promisify(gzip)(text),
 };
-type Coding = keyof typeof CODERS;
-/** Codings of content that clients cache for ever. Brotli costs more than gzip, but saves a seventh more. */
-const LASTING: readonly Coding[] = ['br', 'gzip'];
-const PASSING: readonly Coding[] = ['gzip'];
+type ContentCoding = keyof typeof COMPRESSORS;
+/**
+ * Codings of content that clients cache for ever, in the order of preference. Brotli costs more than gzip, but saves a
+ * seventh more.
+ */
+const IMMUTABLE_CODINGS: readonly ContentCoding[] = ['br', 'gzip'];
+const MUTABLE_CODINGS: readonly ContentCoding[] = ['gzip'];
 const MIN_COMPRESSED_BYTES = 1_024;
 /** Limit on cached compressed responses. Each static response is compressed once per process and coding. */
 const MAX_CACHED_BODIES = 600;
 const compressedTexts = new Map<string, Buffer>();
 
 /**
- * Sends long texts compressed, or 304 if the client has the current response. It is installed as the first hook of the
- * routes with `compress` only, so that other routes have no cost.
+ * Sends long texts compressed, or 304 if the client has the current response. The hook is added only to the routes with
+ * `compress`, as their first, so that other routes have no cost.
  */
 export function installCompression(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -100,7 +102,7 @@ const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
     return request.method === 'HEAD' ? '' : null;
   }
   const isLasting = reply.getHeader('cache-control')?.toString().includes('immutable') ?? false;
-  const coding = codingFor(request, isLasting ? LASTING : PASSING);
+  const coding = codingFor(request, isLasting ? IMMUTABLE_CODINGS : MUTABLE_CODINGS);
   if (!isText || payload.length < MIN_COMPRESSED_BYTES || coding === undefined) return payload;
   const body = await compressedText(payload, coding, etag);
   reply.header('content-encoding', coding).header('content-length', String(body.length));
@@ -131,19 +133,23 @@ export function etagOfData(data: unknown): string {
   return `W/${tagOf(JSON.stringify(data))}`;
 }
 
-async function compressedText(text: string, coding: Coding, etag: string | undefined): Promise<Buffer> {
+async function compressedText(
+  text: string,
+  coding: ContentCoding,
+  etag: string | undefined,
+): Promise<Buffer> {
   // The ETag is weak, because the bytes of an envelope differ by its timestamp.
   const isStatic = etag !== undefined && !etag.startsWith('W/');
   const key = `${coding} ${etag}`;
   const known = isStatic ? compressedTexts.get(key) : undefined;
   if (known !== undefined) return known;
-  const body = await CODERS[coding](text);
+  const body = await COMPRESSORS[coding](text);
   if (isStatic && compressedTexts.size < MAX_CACHED_BODIES) compressedTexts.set(key, body);
   return body;
 }
 
 /** The first of these codings that the client accepts. */
-function codingFor(request: FastifyRequest, codings: readonly Coding[]): Coding | undefined {
+function codingFor(request: FastifyRequest, codings: readonly ContentCoding[]): ContentCoding | undefined {
   const taken = new Negotiator(request).encodings(codings);
   return codings.find((coding) => taken.includes(coding));
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ChildLoggerOptions, Level, Logger } from 'pino';
 import { announcedBytes } from '../bodies/streamed-body.ts';
-import { recordedErrorOf, summedReasonOf } from '../errors/failures.ts';
+import { recordedErrorOf, summarisedReasonOf } from '../errors/failures.ts';
 
 const ACCEPTED_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -101,7 +101,7 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
   function write(request: FastifyRequest, reply: FastifyReply, highest: Level): void {
     const route = request.routeOptions.url ?? null;
     const refusal = recordedErrorOf(request);
-    const isSummed = refusal !== undefined && summedReasonOf(refusal) !== undefined;
+    const isSummed = refusal !== undefined && summarisedReasonOf(refusal) !== undefined;
     const isProbe = highest === 'info' && PROBES.includes(route ?? '');
     const level = isSummed || isProbe ? 'debug' : highest;
     if (log.isLevelEnabled(level)) log[level](lineOf(request, reply, route), 'answered');

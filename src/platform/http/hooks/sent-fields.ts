@@ -4,7 +4,7 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { nearestName } from '../../ids/nearest.ts';
 import { isJsonObject } from '../../values/json.ts';
 import { type ApiError, invalidParamError } from '../errors/errors.ts';
-import { movedTo } from '../errors/mends.ts';
+import { moveFieldMends } from '../errors/mends.ts';
 import { addWarnings, type CallWarning, type ClampBounds, clamp } from './warnings.ts';
 
 /**
@@ -46,7 +46,7 @@ export function misplacedIn(
     belongsTo === 'body'
       ? `a field of the body of this call, and is not read in the query: send it there`
       : `a field of the query of this call, and is not read in the body: send it there, as ?${name}=${shown(sent[name])}`;
-  const mends = found.flatMap((one) => movedTo(belongsTo, one, sent[one]));
+  const mends = found.flatMap((one) => moveFieldMends(belongsTo, one, sent[one]));
   return invalidParamError(name, `${name} is ${where}.`, undefined, mends);
 }
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { argumentsSchema } from '../../../../workers/image/operations/parameter.ts';
-import { exclusive, invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
+import { exclusiveFieldError, invalidParamError, sentFieldAt } from '../../../platform/http/errors/errors.ts';
 import { mismatchedValueDiagnosis, unknownWordError } from '../../../platform/http/errors/violations.ts';
 import type { CallWarning } from '../../../platform/http/hooks/warnings.ts';
 import { distinctValues } from '../../../platform/values/json.ts';
@@ -177,7 +177,7 @@ export function refuseContradictions(body: JobWork): void {
   const field = exclusion?.fields.find((name) => body[name] !== undefined);
   if (exclusion === undefined || field === undefined) return;
   const { by, why } = exclusion;
-  throw exclusive(field, `${field} must be left out beside ${by}: ${why}.`, [by, field]);
+  throw exclusiveFieldError(field, `${field} must be left out beside ${by}: ${why}.`, [by, field]);
 }
 
 function checkType({ type, op }: JobWork): void {

@@ -1,4 +1,4 @@
-import { exclusive, invalidParamError } from '../../../platform/http/errors/errors.ts';
+import { exclusiveFieldError, invalidParamError } from '../../../platform/http/errors/errors.ts';
 import { withoutAbsentFields } from '../../../platform/values/present.ts';
 import type { Caller } from '../../accounts/authentication.ts';
 import type { JobAssets } from '../../assets/open.ts';
@@ -298,7 +298,10 @@ export async function selectJobAssets(
  */
 function refuseOtherInputs({ assetIds, imageCount }: JobRequest, { takes }: CheckedJob): void {
   if (assetIds !== undefined)
-    throw exclusive('from', 'from and assetIds exclude each other: send one of them.', ['from', 'assetIds']);
+    throw exclusiveFieldError('from', 'from and assetIds exclude each other: send one of them.', [
+      'from',
+      'assetIds',
+    ]);
   if (takes !== 'assets')
     throw invalidParamError('from', 'from must be left out: this job takes no pictures.');
   if (imageCount !== undefined)
