@@ -5,7 +5,7 @@ import { readSettings } from '../../config/index.ts';
 import { ChangeableCapacity } from '../../src/platform/concurrency/capacity.ts';
 import { newId } from '../../src/platform/ids/ids.ts';
 import { createMailSender } from '../../src/platform/mail.ts';
-import { createOutbound } from '../../src/platform/outbound/outbound.ts';
+import { createOutboundRequests } from '../../src/platform/outbound/outbound.ts';
 import { Sweeper } from '../../src/platform/periodic-tasks.ts';
 import { channelToPrimary } from '../../src/platform/stores/embedded/channel.ts';
 import { connectStores } from '../../src/platform/stores/open.ts';
@@ -35,7 +35,7 @@ const webhooks = await openWebhooks({
     ...{ ...settings.jobs, ...settings.webhooks },
   }),
   events,
-  outbound: createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
+  outbound: createOutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true }),
   sendMail: createMailSender({ settings: settings.mail, log }),
   gate: {} as CallGate,
   findEmail: async () => null,

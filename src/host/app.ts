@@ -18,7 +18,7 @@ import { countOpenPathCalls, healthRoutes, homeRoutes } from '../platform/http/o
 import { installOpenApi } from '../platform/http/openapi/install.ts';
 import { createHttpServer, serverUrl } from '../platform/http/server.ts';
 import { type LoadSnapshot, takeLoadSnapshot } from '../platform/metrics/load.ts';
-import { createMeters, type ProcessMeters, registerClockSkewGauge } from '../platform/metrics/meters.ts';
+import { createMeters, declareClockDifferenceGauge, type ProcessMeters } from '../platform/metrics/meters.ts';
 import { meterStores } from '../platform/metrics/stores.ts';
 import { Sweeper } from '../platform/periodic-tasks.ts';
 import { StorageFullError } from '../platform/stores/documents/port.ts';
@@ -143,7 +143,7 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
   const meters = createMeters(tracing);
   const stores = meterStores(options.stores, meters.stores.observerOf);
   const clock = await SharedClock.open({ readTime: () => stores.coordination.time(), now, log });
-  registerClockSkewGauge(clock.differenceMs);
+  declareClockDifferenceGauge(clock.differenceMs);
   const server = createHttpServer(settings.http, log);
   installTracing(server, tracing);
   countOpenPathCalls(server, {

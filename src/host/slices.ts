@@ -11,7 +11,7 @@ import { LinkSigner } from '../platform/http/signatures.ts';
 import type { ProductSlice } from '../platform/http/slice.ts';
 import { createMailSender } from '../platform/mail.ts';
 import type { ProcessMeters } from '../platform/metrics/meters.ts';
-import { createOutbound, traceOutbound } from '../platform/outbound/outbound.ts';
+import { createOutboundRequests, traceOutbound } from '../platform/outbound/outbound.ts';
 import type { Stores } from '../platform/stores/open.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import { MEGABYTE_BYTES } from '../platform/values/units.ts';
@@ -184,7 +184,7 @@ async function openShared(settings: Settings, { documents, publicUrl, tracing }:
     topUpUrl: () => settings.billing.TOP_UP_URL || `${publicUrl()}/docs`,
     signatures: await LinkSigner.open(documents),
     outbound: traceOutbound(
-      createOutbound({
+      createOutboundRequests({
         allowedSubnets: settings.outbound.OUTBOUND_ALLOWED_SUBNETS,
         allowsHttp: settings.outbound.OUTBOUND_ALLOW_HTTP,
       }),

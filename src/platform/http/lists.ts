@@ -15,16 +15,19 @@ import { CURSOR_PATTERN } from './fields.ts';
 import { type ClampBounds, clamp } from './hooks/warnings.ts';
 
 const MAX_PAGE_SIZE = 100;
-/** The most rows that are counted exactly. */
-const FARTHEST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
-const PAGES: ClampBounds = [0, FARTHEST_PAGE];
-const PAGE_SIZES: ClampBounds = [1, MAX_PAGE_SIZE];
+/** The number of the last page whose rows can be counted exactly. */
+const LAST_PAGE = Math.floor(Number.MAX_SAFE_INTEGER / MAX_PAGE_SIZE);
+const PAGE_NUMBER_BOUNDS: ClampBounds = [0, LAST_PAGE];
+const PAGE_SIZE_BOUNDS: ClampBounds = [1, MAX_PAGE_SIZE];
 
 /** The query of every paged listing, whose properties are spread into the schemas of the routes. */
 export const PagingQuery = {
-  page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.', clamped: PAGES })),
+  page: Type.Optional(Type.Integer({ description: 'Page from 0; clamped.', clamped: PAGE_NUMBER_BOUNDS })),
   perPage: Type.Optional(
-    Type.Integer({ description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.`, clamped: PAGE_SIZES }),
+    Type.Integer({
+      description: `Rows per page, 1 to ${MAX_PAGE_SIZE}; clamped.`,
+      clamped: PAGE_SIZE_BOUNDS,
+    }),
   ),
   cursor: Type.Optional(
     Type.String({
@@ -53,8 +56,8 @@ export interface ListPage<T> {
 
 /**
  * Reads one page of a collection: by page number (with the total), or after a cursor (without the total).
- * @throws ApiError invalid_param on `cursor` that is sent with page, is not of this service, or is of another
- *   listing, account or filter.
+ * @throws ApiError invalid_param on `cursor` if it is sent with page, is malformed, or belongs to another listing,
+ *   account or filter.
  */
 export async function readListPage<T extends DocumentWithId>(
   collection: DocumentCollection<T>,
@@ -64,33 +67,33 @@ export async function readListPage<T extends DocumentWithId>(
 ): Promise<ListPage<T>> {
   const perPage = requestedPageSize(query);
   if (query.cursor !== undefined) {
-    const after = afterCursor(query.cursor, listing, query.page);
+    const after = keysetFilter(query.cursor, listing, query.page);
     const options = { sort: listing.sort, limit: perPage + 1 };
     const found = await collection.find({ $and: [filter, after] }, options);
-    return cutListPage(found, listing, perPage, {});
+    return toListPage(found, listing, perPage, {});
   }
   const page = requestedPageNumber(query);
   const [found, total] = await Promise.all([
     collection.find(filter, { sort: listing.sort, skip: page * perPage, limit: perPage + 1 }),
     collection.count(filter),
   ]);
-  return cutListPage(found, listing, perPage, { total, page });
+  return toListPage(found, listing, perPage, { total, page });
 }
 
 /** The size of the page: default 100, clamped to 1 to 100. */
 export function requestedPageSize(query: PagingQuery): number {
-  return clamp(PAGE_SIZES, query.perPage ?? MAX_PAGE_SIZE);
+  return clamp(PAGE_SIZE_BOUNDS, query.perPage ?? MAX_PAGE_SIZE);
 }
 
 /** The number of the requested page, limited to pages that can be reached by skipping rows. */
 export function requestedPageNumber(query: PagingQuery): number {
-  return clamp(PAGES, query.page ?? 0);
+  return clamp(PAGE_NUMBER_BOUNDS, query.page ?? 0);
 }
 
 /** A cursor that continues after a row. It holds the row's sort values, and is bound to the listing. */
 function cursorAfter(row: object, listing: ListingScope): string {
   const values = listing.sort.map(([field]) => (row as Record<string, unknown>)[field] ?? null);
-  return Buffer.from(JSON.stringify([fingerprint(listing), ...values])).toString('base64url');
+  return Buffer.from(JSON.stringify([fingerprintOf(listing), ...values])).toString('base64url');
 }
 
 /**
@@ -104,8 +107,8 @@ export function parseCursor(cursor: string, listing: ListingScope, page: number 
       'cursor and page exclude each other: send nextCursor back as cursor alone.',
     );
   }
-  const [bound, ...values] = decode(cursor);
-  const isOurs = bound === fingerprint(listing) && values.length === listing.sort.length;
+  const [bound, ...values] = decodeCursor(cursor);
+  const isOurs = bound === fingerprintOf(listing) && values.length === listing.sort.length;
   if (!isOurs || values.some((value) => typeof value === 'object' && value !== null)) {
     throw invalidParamError(
       'cursor',
@@ -116,10 +119,10 @@ export function parseCursor(cursor: string, listing: ListingScope, page: number 
 }
 
 /**
- * One page of rows, with its paging fields.
+ * Makes a page of rows, with its paging fields.
  * @param found up to one row more than a page. The extra row shows that there is a next page.
  */
-export function cutListPage<T extends object>(
+export function toListPage<T extends object>(
   found: T[],
   listing: ListingScope,
   perPage: number,
@@ -133,7 +136,7 @@ export function cutListPage<T extends object>(
 }
 
 /** Keyset condition: rows strictly after the cursor's values in the listing's order. */
-function afterCursor(cursor: string, listing: ListingScope, page: number | undefined): DocumentFilter {
+function keysetFilter(cursor: string, listing: ListingScope, page: number | undefined): DocumentFilter {
   const values = parseCursor(cursor, listing, page);
   const alternatives = listing.sort.map(([field, direction], position) => {
     const equalBefore = listing.sort.slice(0, position).map(([name], index) => [name, values[index]]);
@@ -145,7 +148,7 @@ function afterCursor(cursor: string, listing: ListingScope, page: number | undef
   return { $or: alternatives };
 }
 
-function decode(cursor: string): unknown[] {
+function decodeCursor(cursor: string): unknown[] {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (Array.isArray(decoded)) return decoded;
@@ -156,7 +159,7 @@ function decode(cursor: string): unknown[] {
 }
 
 /** The text to which a cursor is bound: the listing's name, its account and its filters, in any order. */
-function fingerprint({ name, accountId, ...listing }: ListingScope): string {
+function fingerprintOf({ name, accountId, ...listing }: ListingScope): string {
   const filters = Object.entries(listing.filters).filter(([, value]) => value !== undefined);
   const text = JSON.stringify([name, accountId, filters.sort(([a], [b]) => (a < b ? -1 : 1))]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);

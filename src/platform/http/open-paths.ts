@@ -6,7 +6,7 @@ import { clientNetworkOf } from './connection/client.ts';
 import { ApiError } from './errors/errors.ts';
 
 /** The links for a program that knows only the address of the service. */
-const LINKS = {
+const HOME_LINKS = {
   documentation: '/docs/',
   console: '/console',
   openapi: '/openapi.json',
@@ -24,7 +24,7 @@ export async function homeRoutes(
 ): Promise<void> {
   app.get('/', { config: { responseType: 'text/html' }, schema: { hide: true } }, async (request, reply) => {
     if (request.headers.accept?.includes('text/html')) return reply.redirect('/docs/', 302);
-    const absolute = Object.entries(LINKS).map(([name, path]) => [name, publicUrl() + path]);
+    const absolute = Object.entries(HOME_LINKS).map(([name, path]) => [name, publicUrl() + path]);
     return { service: 'Darkroom', ...Object.fromEntries(absolute) };
   });
 }
@@ -38,12 +38,12 @@ interface HealthOptions {
   remarks: () => Promise<string[]>;
   /** The difference between the clock of this host and the shared clock, in whole milliseconds. */
   clockDifferenceMs: () => number;
-  /** Why this process takes no calls now, such as "is draining"; null when it takes them. */
+  /** The reason why this process accepts no calls now, such as "is draining"; null when it accepts them. */
   closedBecause: () => string | null;
   checkTimeoutMs: number;
 }
 
-const Alive = Type.Object({ status: Type.Literal('ok') });
+const LivenessReport = Type.Object({ status: Type.Literal('ok') });
 
 const HealthReport = Type.Object({
   status: Type.Union([Type.Literal('ok'), Type.Literal('failing')]),
@@ -74,7 +74,7 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
       schema: {
         summary: 'The process answers',
         description: 'Says nothing of the stores and pools behind it: for a liveness probe.',
-        response: { 200: Alive },
+        response: { 200: LivenessReport },
       },
     },
     async () => ({
@@ -94,8 +94,8 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
     },
     async (_request, reply) => {
       const closed = options.closedBecause();
-      const health = closed === null ? await readHealth(options) : closedHealth(closed);
-      // What is true of this moment is kept by no cache.
+      const health = closed === null ? await readHealth(options) : notReadyReport(closed);
+      // No cache may keep this response, because it is true of this moment only.
       return reply
         .code(health.status === 'ok' ? 200 : 503)
         .header('cache-control', 'no-store')
@@ -104,7 +104,7 @@ export async function healthRoutes(app: FastifyInstance, options: HealthOptions)
   );
 }
 
-function closedHealth(because: string): HealthReport {
+function notReadyReport(because: string): HealthReport {
   return { status: 'failing', parts: { process: because } };
 }
 
@@ -116,7 +116,7 @@ async function readHealth({
 }: HealthOptions): Promise<HealthReport> {
   const parts = await Promise.all(
     Object.entries(checks).map(
-      async ([name, check]) => [name, await outcome(check, checkTimeoutMs)] as const,
+      async ([name, check]) => [name, await checkState(check, checkTimeoutMs)] as const,
     ),
   );
   const status = parts.every(([, result]) => result === 'ok') ? 'ok' : 'failing';
@@ -129,8 +129,11 @@ async function readHealth({
   };
 }
 
-/** The state of a part: `ok`, `failing` or its timeout. Reasons are only logged, because the response is public. */
-async function outcome(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
+/**
+ * The state of a part: `ok`, `failing`, or that it did not answer in time. Reasons are only logged, because the
+ * response is public.
+ */
+async function checkState(check: () => Promise<unknown>, timeoutMs: number): Promise<string> {
   const ended = new AbortController();
   const late = sleep(timeoutMs, `did not answer within ${timeoutMs} ms`, { signal: ended.signal });
   try {
@@ -145,14 +148,14 @@ async function outcome(check: () => Promise<unknown>, timeoutMs: number): Promis
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * Whether calls of the route are not counted: a cache before this service makes those of many readers, and one page
-     * makes several for its files.
+     * Whether calls of the route are not counted in the rate window. A cache in front of this service makes the calls
+     * of many readers, and one page makes several calls for its files.
      */
     isUncounted?: true;
   }
 }
 
-const WINDOW_MS = 60_000;
+const RATE_WINDOW_MS = 60_000;
 /** Probes have no limit, because the operator's own systems call them. */
 const PROBES = ['/healthz', '/readyz'];
 
@@ -177,7 +180,7 @@ export function countOpenPathCalls(app: FastifyInstance, options: OpenPathsOptio
 
   async function count(request: FastifyRequest): Promise<void> {
     const key = `${hostId}/${clientNetworkOf(request.ip)}`;
-    const question = { rate: { key, limit: requestsPerMinute, windowMs: WINDOW_MS } };
+    const question = { rate: { key, limit: requestsPerMinute, windowMs: RATE_WINDOW_MS } };
     // The metrics must be readable while a store is unavailable.
     const answer = await coordination.admit(question).catch(() => null);
     const rate = answer?.rate;

@@ -26,7 +26,7 @@ import { lazy } from './lazy.ts';
 
 /** Creates a server without routes, with the hooks and error handlers of all routes. */
 export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
-  const server = bareServer(settings, log);
+  const server = createFastify(settings, log);
   installRequestIds(server);
   refuseSecondHostHeader(server);
   installCors(server, settings.CORS_ORIGINS);
@@ -49,7 +49,7 @@ export function createHttpServer(settings: SettingsOf<typeof httpSettings>, log:
   return server;
 }
 
-function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
+function createFastify(http: SettingsOf<typeof httpSettings>, log: Logger): FastifyInstance {
   return Fastify({
     // Fastify calls this once per request. With a custom factory, it would check each child logger for its methods.
     loggerInstance: new RequestLog(() => log as FastifyBaseLogger) as FastifyBaseLogger,
@@ -70,7 +70,7 @@ function bareServer(http: SettingsOf<typeof httpSettings>, log: Logger): Fastify
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    // This limit is that of a whole path, because the routes refuse invalid ids themselves.
+    // A parameter may be as long as a whole path, because the routes refuse invalid ids themselves.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) =>
       sendApiError(request, reply, findPathRefusal(request) ?? asApiError(error)),

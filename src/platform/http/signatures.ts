@@ -7,7 +7,7 @@ interface ServiceSecret {
   value: string;
 }
 
-/** The document of the signing key. */
+/** The collection and the id of the document with the signing key. */
 export const LINK_SECRET_LOCATION = { collection: 'serviceSecrets', id: 'links' } as const;
 
 export const SERVICE_SECRETS_COLLECTION: DeclaredCollection = {
@@ -39,8 +39,8 @@ export class LinkSigner {
   }
 
   /**
-   * Query string of a link: `expires` (epoch milliseconds) and `signature`, which covers the purpose, the subject and
-   * the expiry.
+   * The query string of a link: `expires` (epoch milliseconds) and `signature`, which covers the purpose, the subject
+   * and the expiry.
    */
   sign(purpose: string, subject: string, expiresAt: Date): string {
     const expires = String(expiresAt.getTime());

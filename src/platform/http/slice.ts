@@ -25,8 +25,8 @@ export interface ProductSlice {
   stop?(): Promise<void>;
 }
 
-type Request = RawRequestDefaultExpression;
-type Reply = RawReplyDefaultExpression;
+type RawRequest = RawRequestDefaultExpression;
+type RawReply = RawReplyDefaultExpression;
 
 /**
  * Declares the route of a change: PUT, and PATCH as another name of the same call. Fields that are not sent keep their
@@ -35,8 +35,8 @@ type Reply = RawReplyDefaultExpression;
 export function declareChangeRoute<R extends RouteGenericInterface>(
   app: FastifyInstance,
   url: string,
-  options: RouteShorthandOptions<RawServerDefault, Request, Reply, R>,
-  handler: RouteHandlerMethod<RawServerDefault, Request, Reply, R>,
+  options: RouteShorthandOptions<RawServerDefault, RawRequest, RawReply, R>,
+  handler: RouteHandlerMethod<RawServerDefault, RawRequest, RawReply, R>,
 ): void {
   app.put<R>(url, options, handler);
   const { schema = {} } = options;

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { likelyNames, meantWordHint } from './nearest.ts';
 
 /** The kinds of ids, by prefix. */
-const NOUNS = {
+const NOUN_BY_PREFIX = {
   acc: 'an account',
   key: 'an API key',
   ses: 'a session',
@@ -19,25 +19,25 @@ const NOUNS = {
   sgk: 'a signing key',
 } as const;
 
-type IdPrefix = keyof typeof NOUNS;
+type IdPrefix = keyof typeof NOUN_BY_PREFIX;
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const BASE62_DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TIME_CHARACTERS = 8;
 const RANDOM_CHARACTERS = 16;
-/** The last time that an id can hold, in the year 8888. */
-const LAST_ID_MS = 62 ** TIME_CHARACTERS - 1;
+/** The latest time that an id can contain, in the year 8888. */
+const MAX_ID_TIME_MS = 62 ** TIME_CHARACTERS - 1;
 
 /**
  * An id such as `tpl_0VyQ3k1Zb7…`: 8 characters of creation time in milliseconds (base 62, so that ids sort
  * by creation in ASCII order) and 16 random ones (95 bits).
  */
 export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
-  return `${prefix}_${base62(nowMs, TIME_CHARACTERS)}${randomText(RANDOM_CHARACTERS)}`;
+  return `${prefix}_${toBase62(nowMs, TIME_CHARACTERS)}${randomText(RANDOM_CHARACTERS)}`;
 }
 
 /** The smallest id that can be made at this time: ids of this time or later are not less, earlier ids are less. */
 export function smallestIdAt(prefix: IdPrefix, atMs: number): string {
-  return `${prefix}_${base62(Math.min(Math.max(0, atMs), LAST_ID_MS), TIME_CHARACTERS)}`;
+  return `${prefix}_${toBase62(Math.min(Math.max(0, atMs), MAX_ID_TIME_MS), TIME_CHARACTERS)}`;
 }
 
 /**
@@ -46,8 +46,8 @@ export function smallestIdAt(prefix: IdPrefix, atMs: number): string {
  */
 export function derivedId(prefix: IdPrefix, nowMs: number, seed: string): string {
   const digest = createHash('sha256').update(seed).digest().subarray(0, RANDOM_CHARACTERS);
-  const text = Array.from(digest, (byte) => ALPHABET[byte % 62]).join('');
-  return `${prefix}_${base62(nowMs, TIME_CHARACTERS)}${text}`;
+  const text = Array.from(digest, (byte) => BASE62_DIGITS[byte % 62]).join('');
+  return `${prefix}_${toBase62(nowMs, TIME_CHARACTERS)}${text}`;
 }
 
 /** `length` characters of [0-9A-Za-z], uniformly random. Bytes above the last multiple of 62 are drawn again. */
@@ -55,45 +55,49 @@ export function randomText(length: number): string {
   let text = '';
   while (text.length < length) {
     for (const byte of randomBytes(length * 2)) {
-      if (byte < 248 && text.length < length) text += ALPHABET[byte % 62];
+      if (byte < 248 && text.length < length) text += BASE62_DIGITS[byte % 62];
     }
   }
   return text;
 }
 
-function base62(value: number, width: number): string {
+function toBase62(value: number, width: number): string {
   let text = '';
-  for (let rest = value; text.length < width; rest = Math.floor(rest / 62)) text = ALPHABET[rest % 62] + text;
+  for (let rest = value; text.length < width; rest = Math.floor(rest / 62))
+    text = BASE62_DIGITS[rest % 62] + text;
   return text;
 }
 
-/** What a refusal tells of an id or a slug that was not found: the end of its message, and words for a program. */
+/**
+ * A hint of a refusal about an id or a slug that was not found: the end of its message, and suggestions for a program.
+ */
 export interface MissingHint {
   says: string;
   details?: { suggest: string[] };
 }
 
 /**
- * Tells of an id that was not found where it leads, if it is of another kind, and else the names that are like it. An
- * id of the right kind gets no explanation, because that could reveal that another account has it.
+ * The hint for an id or a slug that was not found. An id of another kind gets the path where that kind is read;
+ * anything else gets the known names that are similar. An id of the right kind gets no hint, because that could reveal
+ * that another account has it.
  * @param known the names that the account may call.
  */
 export function missingHint(sent: string, expected: IdPrefix, known: readonly string[] = []): MissingHint {
   const prefix = sent.split('_')[0] ?? '';
-  if (sent.includes('_') && isPrefix(prefix))
-    return prefix === expected ? { says: '' } : ofOtherKind(sent, prefix, expected);
+  if (sent.includes('_') && isIdPrefix(prefix))
+    return prefix === expected ? { says: '' } : otherKindHint(sent, prefix, expected);
   const suggest = likelyNames(sent, known);
   return suggest.length === 0 ? { says: '' } : { says: meantWordHint(suggest), details: { suggest } };
 }
 
-function ofOtherKind(id: string, prefix: IdPrefix, expected: IdPrefix): MissingHint {
-  const says = ` ${prefix}_… is the id of ${NOUNS[prefix]}: the id of ${NOUNS[expected]} begins with ${expected}_.`;
-  const path = PATHS[prefix];
+function otherKindHint(id: string, prefix: IdPrefix, expected: IdPrefix): MissingHint {
+  const says = ` ${prefix}_… is the id of ${NOUN_BY_PREFIX[prefix]}: the id of ${NOUN_BY_PREFIX[expected]} begins with ${expected}_.`;
+  const path = PATH_BY_PREFIX[prefix];
   return { says, ...(path !== undefined && { details: { suggest: [`GET /api/v1/${path}/${id}`] } }) };
 }
 
-/** Where what has an id of a kind is read. */
-const PATHS: Partial<Record<IdPrefix, string>> = {
+/** The path below /api/v1 at which the object with an id is read, by the prefix of the id. */
+const PATH_BY_PREFIX: Partial<Record<IdPrefix, string>> = {
   ast: 'assets',
   job: 'jobs',
   pre: 'presets',
@@ -101,6 +105,6 @@ const PATHS: Partial<Record<IdPrefix, string>> = {
   whe: 'webhook-endpoints',
 };
 
-function isPrefix(text: string): text is IdPrefix {
-  return Object.hasOwn(NOUNS, text);
+function isIdPrefix(text: string): text is IdPrefix {
+  return Object.hasOwn(NOUN_BY_PREFIX, text);
 }

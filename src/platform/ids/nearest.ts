@@ -1,8 +1,11 @@
-/** Longest name that is compared. A longer name is no misspelling. */
+/** The longest name that is compared. A longer name is no misspelling. */
 const MAX_NAME_CHARACTERS = 40;
 
-/** The service's names, each with names that other services use for it. They take precedence over similar spellings. */
-const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+/**
+ * The names of this service, each with the names that other services use for the same field. They take precedence over
+ * similar spellings.
+ */
+const FOREIGN_NAMES: Readonly<Record<string, readonly string[]>> = {
   width: ['w', 'maxwidth'],
   height: ['h', 'maxheight'],
   quality: ['q', 'level'],
@@ -61,24 +64,24 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The known names that were most likely meant: one if it is certain, several that are equally near, or none. Similar
+ * The known names that were most likely meant: one that is certain, several that are equally similar, or none. Similar
  * names differ in at most a third of their letters, which may be missing, added, exchanged or swapped with their
  * neighbour.
  * @param lettersPerSlip the number of letters per accepted wrong letter. A higher number finds fewer names.
  */
 export function likelyNames(wrong: string, known: readonly string[], lettersPerSlip = 3): string[] {
   if (wrong.length > MAX_NAME_CHARACTERS) return [];
-  const plain = plainOf(wrong);
-  const equal = known.find((name) => plainOf(name) === plain);
+  const plain = normalizedNameOf(wrong);
+  const equal = known.find((name) => normalizedNameOf(name) === plain);
   if (equal !== undefined) return [equal];
-  const meant = Object.keys(OTHER_NAMES).filter(
-    (name) => OTHER_NAMES[name]?.includes(plain) && known.includes(name),
+  const meant = Object.keys(FOREIGN_NAMES).filter(
+    (name) => FOREIGN_NAMES[name]?.includes(plain) && known.includes(name),
   );
   if (meant.length > 0) return meant;
   const near = known.flatMap((name) => {
     const limit = Math.floor(Math.max(plain.length, name.length) / lettersPerSlip);
-    const distance = distanceWithin(plain, plainOf(name), limit);
-    return distance === undefined || isOpposite(plain, plainOf(name)) ? [] : [{ name, distance }];
+    const distance = editDistanceWithin(plain, normalizedNameOf(name), limit);
+    return distance === undefined || isOpposite(plain, normalizedNameOf(name)) ? [] : [{ name, distance }];
   });
   const least = Math.min(...near.map(({ distance }) => distance));
   return near.filter(({ distance }) => distance === least).map(({ name }) => name);
@@ -104,26 +107,26 @@ export function meantWordHint([word]: readonly string[]): string {
 }
 
 /**
- * A message that lists many names, with the hint to the right name in front.
+ * Puts the hint to the right name in front of a message that lists many names.
  * @param hint as `didYouMeanHint` makes it.
  */
 export function hintFirst(hint: string, message: string): string {
   return hint === '' ? message : `${hint.trimStart()} ${message}`;
 }
 
-/** Whether a wrong name denies a known one, as `noenlarge` does `enlarge`. */
+/** Whether a wrong name is the negation of a known one, as `noenlarge` does `enlarge`. */
 function isOpposite(wrong: string, known: string): boolean {
   const [denial = ''] = /^(?:no|un|dis)/.exec(wrong) ?? [];
   return !known.startsWith(denial);
 }
 
 /** A name in lower case without separators: `max_bytes`, `MaxBytes` and `max-bytes` are equal. */
-function plainOf(name: string): string {
+function normalizedNameOf(name: string): string {
   return name.toLowerCase().replaceAll(/[-_ ]/g, '');
 }
 
 /** Optimal string alignment distance: Levenshtein's, with swaps of neighbours; undefined if it is above a limit. */
-function distanceWithin(one: string, other: string, limit: number): number | undefined {
+function editDistanceWithin(one: string, other: string, limit: number): number | undefined {
   // The longer word has at least as many letters that the other one lacks.
   if (Math.abs(one.length - other.length) > limit) return undefined;
   let before: number[] = [];

@@ -4,7 +4,7 @@
  */
 
 /** The prefix of built-ins, which ship with the service. */
-const RESERVED_PREFIX = 'builtin-';
+const BUILT_IN_PREFIX = 'builtin-';
 
 /** The longest slug, sent or derived. */
 export const MAX_SLUG_CHARACTERS = 100;
@@ -12,7 +12,7 @@ export const MAX_SLUG_CHARACTERS = 100;
 /** The pattern of a slug, for JSON schemas: lowercase letters, digits, hyphens. */
 export const SLUG_PATTERN = '^[a-z0-9-]+$';
 
-const SLUG = new RegExp(SLUG_PATTERN);
+const SLUG_FORM = new RegExp(SLUG_PATTERN);
 
 /**
  * Fixed words of routes in the position of an id or a slug: `/presets/import`. A resource with such a slug would be
@@ -38,7 +38,7 @@ const SUFFIX_CHARACTERS = 5;
 
 /** Whether a text is a slug: lowercase letters, digits and hyphens. A reserved slug is well formed too. */
 export function isSlug(text: string, maxCharacters = MAX_SLUG_CHARACTERS): boolean {
-  return text.length <= maxCharacters && SLUG.test(text);
+  return text.length <= maxCharacters && SLUG_FORM.test(text);
 }
 
 /** Whether no account may have this slug, because it is reserved for built-ins or is a fixed word of a route. */
@@ -48,7 +48,7 @@ export function isReservedSlug(slug: string): boolean {
 
 /** Whether an id or a slug is that of a built-in. */
 export function isBuiltInReference(idOrSlug: string): boolean {
-  return idOrSlug.startsWith(RESERVED_PREFIX);
+  return idOrSlug.startsWith(BUILT_IN_PREFIX);
 }
 
 /**
@@ -60,7 +60,7 @@ export function reservedSlugMessage(slug: string, kind: string): string | null {
   if (RESERVED_ROUTE_WORDS.has(slug))
     return `slug must not be "${slug}", which is the name of a route: choose another.`;
   if (!isReservedSlug(slug)) return null;
-  return `slug must not begin with "${RESERVED_PREFIX}", which is kept for built-in ${kind}.`;
+  return `slug must not begin with "${BUILT_IN_PREFIX}", which is kept for built-in ${kind}.`;
 }
 
 /**
@@ -108,7 +108,7 @@ export function parseVersionedReference(text: string): VersionedReference | null
   return version === null ? null : { idOrSlug: text.slice(0, at), version };
 }
 
-/** Parses a version as `parseReference` does. Null when the text is not a positive whole number. */
+/** Parses a version as `parseVersionedReference` does. Null when the text is not a positive whole number. */
 export function parseVersion(text: string): number | null {
   return /^0*[1-9][0-9]*$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : null;
 }

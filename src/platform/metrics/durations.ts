@@ -11,7 +11,7 @@ interface HistogramSeries {
   sum: number;
 }
 
-interface DurationsOptions<L extends string> {
+interface DurationHistogramOptions<L extends string> {
   name: string;
   help: string;
   labelNames: readonly L[];
@@ -31,9 +31,9 @@ export class DurationHistogram<L extends string> {
   readonly aggregator = 'sum';
   readonly labelNames: readonly L[];
   readonly #bounds: readonly number[];
-  readonly #all: HistogramSeries[] = [];
+  readonly #series: HistogramSeries[] = [];
 
-  constructor({ name, help, labelNames, bounds }: DurationsOptions<L>) {
+  constructor({ name, help, labelNames, bounds }: DurationHistogramOptions<L>) {
     this.name = name;
     this.help = help;
     this.labelNames = labelNames;
@@ -54,7 +54,7 @@ export class DurationHistogram<L extends string> {
       sum: 0,
     };
     const { counts } = series;
-    this.#all.push(series);
+    this.#series.push(series);
     return (seconds) => {
       let bucket = 0;
       while (bucket < bounds.length && seconds > (bounds[bucket] ?? 0)) bucket += 1;
@@ -66,18 +66,24 @@ export class DurationHistogram<L extends string> {
   /** The observations in the form of the Prometheus client. */
   async get() {
     const { name, help, type, aggregator } = this;
-    return { name, help, type, aggregator, values: this.#all.flatMap((series) => this.#valuesOf(series)) };
+    return {
+      name,
+      help,
+      type,
+      aggregator,
+      values: this.#series.flatMap((series) => this.#samplesOf(series)),
+    };
   }
 
   /** Resets every series. */
   reset(): void {
-    for (const series of this.#all) {
+    for (const series of this.#series) {
       series.counts.fill(0);
       series.sum = 0;
     }
   }
 
-  #valuesOf({ labels, counts, sum }: HistogramSeries): MetricValueWithName<string>[] {
+  #samplesOf({ labels, counts, sum }: HistogramSeries): MetricValueWithName<string>[] {
     const { name } = this;
     let count = 0;
     const buckets = counts.map((ofBucket, at) => {

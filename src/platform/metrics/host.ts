@@ -8,18 +8,18 @@ import {
   readStolenSeconds,
 } from './proc.ts';
 
-interface HostMeterOptions {
+interface HostMetricsOptions {
   version: string;
   /** Measures the disk of DATA_DIR: its free space, and how much of it is kept free. */
   readDisk: () => Promise<{ freeBytes: number; reservedBytes: number }>;
   /** Cores that the service may use, such as 1.5. */
   cores: number;
-  /** The processes of the service. Absent: those of this primary. */
+  /** Reads the processes of the service. By default, these are the primary and its descendants. */
   table?: () => Promise<ProcessTableRow[]>;
 }
 
 /** Declares the metrics of the host in Prometheus' default register. They are measured at each scrape. */
-export function installHostMetrics(options: HostMeterOptions): void {
+export function installHostMetrics(options: HostMetricsOptions): void {
   const { version, readDisk, cores, table = readProcessTable } = options;
   new Gauge({
     name: 'darkroom_build_info',
@@ -30,30 +30,30 @@ export function installHostMetrics(options: HostMeterOptions): void {
     name: 'darkroom_cpu_cores',
     help: 'Cores that the service may use: those of the machine, or the quota of its control group.',
   }).set(cores);
-  declareProcesses(table);
-  declareDisk(readDisk);
+  declareProcessMetrics(table);
+  declareDiskMetrics(readDisk);
   new Gauge({
     name: 'darkroom_memory_limit_bytes',
     help: 'Memory that the service may use: that of the machine, or the least limit of its control groups.',
   }).set(hostMemoryBytes());
-  declareCounted(
+  declareKernelCounter(
     'darkroom_cpu_throttled_seconds_total',
     'Time that the control group of the service, or a parent, waited for CPU beyond its quota; absent where nothing counts it.',
     readThrottledSeconds,
   );
-  declareCounted(
+  declareKernelCounter(
     'darkroom_cpu_stolen_seconds_total',
     'Time for which the hypervisor gave the cores of this machine to others, as the mean of its cores; absent where the kernel does not tell.',
     readStolenSeconds,
   );
-  declareCounted(
+  declareKernelCounter(
     'darkroom_cpu_pressure_seconds_total',
     'Time in which a task of this machine, of the service or not, was ready and had no core; absent where the kernel does not tell.',
     readPressureSeconds,
   );
 }
 
-function declareProcesses(table: () => Promise<ProcessTableRow[]>): void {
+function declareProcessMetrics(table: () => Promise<ProcessTableRow[]>): void {
   /** The CPU time of each process at the last scrape. */
   let known = new Map<string, number>();
   let reading: Promise<void> | undefined;
@@ -97,7 +97,7 @@ function declareProcesses(table: () => Promise<ProcessTableRow[]>): void {
   }
 }
 
-function declareDisk(readDisk: HostMeterOptions['readDisk']): void {
+function declareDiskMetrics(readDisk: HostMetricsOptions['readDisk']): void {
   const gauge = (name: string, help: string, field: 'freeBytes' | 'reservedBytes') =>
     new Gauge({
       name,
@@ -120,7 +120,7 @@ function declareDisk(readDisk: HostMeterOptions['readDisk']): void {
 }
 
 /** Declares a counter that the kernel keeps. Its series is absent if the kernel has none. */
-function declareCounted(name: string, help: string, read: () => number | null): void {
+function declareKernelCounter(name: string, help: string, read: () => number | null): void {
   let counted = 0;
   new Counter({
     name,
@@ -135,8 +135,8 @@ function declareCounted(name: string, help: string, read: () => number | null): 
 }
 
 /** Why a process of the service was replaced. */
-export type RestartReason = (typeof REASONS)[number];
-const REASONS = ['exit', 'signal', 'hung'] as const;
+export type RestartReason = (typeof RESTART_REASONS)[number];
+const RESTART_REASONS = ['exit', 'signal', 'hung'] as const;
 
 /** The metrics of the primary. Their text is added to that of the API processes. */
 export class RestartMeter {
@@ -148,7 +148,7 @@ export class RestartMeter {
 
   constructor() {
     // Starting at zero lets an alert see the first restart as an increase.
-    for (const reason of REASONS) this.#restarts.inc({ reason }, 0);
+    for (const reason of RESTART_REASONS) this.#restarts.inc({ reason }, 0);
   }
 
   restarted(reason: RestartReason): void {

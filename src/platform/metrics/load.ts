@@ -3,11 +3,14 @@ import { type MetricObjectWithValues, type MetricValueWithName, register } from 
 /** The calls of an account since the start of a process. */
 export interface AccountCalls {
   calls: number;
-  /** Those that were answered with 429 or 503. */
+  /** The calls that were answered with 429 or 503. */
   refused: number;
 }
 
-/** The counters of a process since its start, and its gauges. Two snapshots give the load of the time between them. */
+/**
+ * The counters of a process since its start, and its gauges. The difference of two snapshots is the load in the time
+ * between them.
+ */
 export interface LoadSnapshot {
   /** The time on the monotonic clock of the process. */
   atMs: number;
@@ -21,7 +24,7 @@ export interface LoadSnapshot {
  * The metrics in a snapshot, each with its samples and the labels that are kept. Samples are summed over all other
  * labels.
  */
-const SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+const SNAPSHOT_SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   darkroom_request_duration_seconds: {
     darkroom_request_duration_seconds_bucket: ['le'],
     darkroom_request_duration_seconds_count: [],
@@ -29,7 +32,7 @@ const SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]
   darkroom_pool_wait_seconds: { darkroom_pool_wait_seconds_sum: ['work'] },
   darkroom_provider_call_seconds: { darkroom_provider_call_seconds_sum: [] },
   darkroom_store_duration_seconds: { darkroom_store_duration_seconds_sum: [] },
-  ...alone({
+  ...singleSampleMetrics({
     darkroom_op_part_seconds_total: ['part'],
     darkroom_request_store_seconds_total: [],
     darkroom_job_items_running: [],
@@ -53,12 +56,14 @@ const SAMPLES: Readonly<Record<string, Readonly<Record<string, readonly string[]
     nodejs_active_resources: ['type'],
   }),
 };
-const API = '/api/';
+const API_PREFIX = '/api/';
 
 type MetricSample = MetricValueWithName<string>;
 
 /** Metrics whose only sample has the name of the metric. */
-function alone(labels: Record<string, readonly string[]>): Record<string, Record<string, readonly string[]>> {
+function singleSampleMetrics(
+  labels: Record<string, readonly string[]>,
+): Record<string, Record<string, readonly string[]>> {
   return Object.fromEntries(Object.entries(labels).map(([name, of]) => [name, { [name]: of }]));
 }
 
@@ -69,7 +74,7 @@ function alone(labels: Record<string, readonly string[]>): Record<string, Record
 export async function takeLoadSnapshot(): Promise<LoadSnapshot> {
   const values: Record<string, number> = {};
   await Promise.all(
-    Object.entries(SAMPLES).map(async ([metric, samples]) => {
+    Object.entries(SNAPSHOT_SAMPLES).map(async ([metric, samples]) => {
       const read = await register.getSingleMetric(metric)?.get();
       if (read !== undefined) addSamples(values, read as MetricObjectWithValues<MetricSample>, samples);
     }),
@@ -84,7 +89,7 @@ function addSamples(
 ): void {
   for (const { metricName = metric, labels, value } of sampled) {
     const names = samples[metricName];
-    if (names === undefined || (labels.route !== undefined && !String(labels.route).startsWith(API)))
+    if (names === undefined || (labels.route !== undefined && !String(labels.route).startsWith(API_PREFIX)))
       continue;
     const key = [metricName, ...names.flatMap((label) => labels[label] || [])].join(' ');
     values[key] = (values[key] ?? 0) + value;

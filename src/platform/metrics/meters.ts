@@ -25,9 +25,9 @@ const MISNAMED_GAUGES = [
 ];
 
 /**
- * The interval between two measurements of the delay of the event loop. Each wakes an idle process: at the default of
- * Prometheus' client, 10 ms, they take four fifths of its CPU time, and at 50 ms half of it. The reported delays
- * contain this interval.
+ * The interval between two measurements of the delay of the event loop. Each measurement wakes an idle process. At 10
+ * ms, the default of Prometheus' client, measuring takes four fifths of the CPU time of such a process, and at 50 ms
+ * half of it. The reported delays include this interval.
  */
 const LOOP_DELAY_INTERVAL_MS = 200;
 
@@ -53,9 +53,10 @@ export function createMeters(tracing: Tracing): ProcessMeters {
 
 /**
  * Declares the metric of the shared clock.
- * @param differenceMs returns its difference from the clock of this host; called at every scrape.
+ * @param differenceMs returns the difference between the shared clock and the clock of this host. It is called at every
+ * scrape.
  */
-export function registerClockSkewGauge(differenceMs: () => number): void {
+export function declareClockDifferenceGauge(differenceMs: () => number): void {
   new Gauge({
     name: 'darkroom_clock_difference_seconds',
     help: 'Between the clock of this host and the one that all hosts share (of Redis), ahead or behind.',

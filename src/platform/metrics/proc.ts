@@ -34,44 +34,46 @@ interface ProcessStat {
   cpuTicks: number;
 }
 
-/** No process has a lower priority. */
+/** The niceness of the lowest priority. */
 const MAX_NICENESS = 19;
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own clock is. */
 const TICKS_PER_SECOND = 100;
-const KILOBYTE = 1_024;
-
-/** The files that are read before the event loop serves other work: about a millisecond. */
-const FILES_A_TURN = 64;
+const BYTES_PER_KILOBYTE = 1_024;
 
 /**
- * A process and all its descendants; empty without /proc. The kernel answers a file of it from memory within 15 µs, so
- * that waiting for each in a thread would cost ten times as much, on every host with a few hundred processes.
+ * The number of files that are read before the event loop serves other work. Reading them takes about a millisecond.
+ */
+const FILES_PER_TURN = 64;
+
+/**
+ * A process and all its descendants; empty without /proc. The kernel returns a file of /proc from memory within 15 µs.
+ * Files are therefore read synchronously: reading each in a thread would take ten times as long.
  */
 export async function readProcessTable(root = process.pid, proc = '/proc'): Promise<ProcessTableRow[]> {
   const names = await readdir(proc).catch(() => []);
   const living: ProcessStat[] = [];
   for (const [index, pid] of names.filter((name) => /^\d+$/.test(name)).entries()) {
-    if (index % FILES_A_TURN === FILES_A_TURN - 1) await nextTurn();
-    const stat = readStat(proc, pid);
+    if (index % FILES_PER_TURN === FILES_PER_TURN - 1) await nextTurn();
+    const stat = readProcessStat(proc, pid);
     if (stat !== null) living.push(stat);
   }
   const byParent = Map.groupBy(living, ({ parent }) => parent);
-  const family = [...living.filter(({ pid }) => pid === root), ...descendants(root, byParent)];
+  const family = [...living.filter(({ pid }) => pid === root), ...descendantsOf(root, byParent)];
   const usualNiceness = family[0]?.niceness ?? 0;
-  const rows = family.map((one) => readRow(one, { root, proc, usualNiceness }));
+  const rows = family.map((one) => readTableRow(one, { root, proc, usualNiceness }));
   return rows.filter((row) => row !== null);
 }
 
-function descendants(parent: number, byParent: ReadonlyMap<number, ProcessStat[]>): ProcessStat[] {
-  return (byParent.get(parent) ?? []).flatMap((child) => [child, ...descendants(child.pid, byParent)]);
+function descendantsOf(parent: number, byParent: ReadonlyMap<number, ProcessStat[]>): ProcessStat[] {
+  return (byParent.get(parent) ?? []).flatMap((child) => [child, ...descendantsOf(child.pid, byParent)]);
 }
 
 /**
- * Null when the process has ended. The name of a program is in brackets and may contain spaces and brackets, so fields
- * begin after the last bracket.
+ * Reads the fields of a process; null when it has ended. The name of its program stands in parentheses and may contain
+ * spaces and parentheses, so the fields are counted from the last parenthesis.
  */
-function readStat(proc: string, pid: string): ProcessStat | null {
-  const stat = textOf(`${proc}/${pid}/stat`);
+function readProcessStat(proc: string, pid: string): ProcessStat | null {
+  const stat = readText(`${proc}/${pid}/stat`);
   if (stat === null) return null;
   const fields = stat
     .slice(stat.lastIndexOf(')') + 2)
@@ -84,23 +86,23 @@ function readStat(proc: string, pid: string): ProcessStat | null {
 }
 
 /** Null when the process has ended. */
-function readRow(
+function readTableRow(
   { pid, niceness, startedTicks, cpuTicks }: ProcessStat,
   { root, proc, usualNiceness }: { root: number; proc: string; usualNiceness: number },
 ): ProcessTableRow | null {
-  const [status, command] = ['status', 'cmdline'].map((name) => textOf(`${proc}/${pid}/${name}`));
+  const [status, command] = ['status', 'cmdline'].map((name) => readText(`${proc}/${pid}/${name}`));
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(status ?? '') ?? [];
   if (kilobytes === undefined) return null;
   return {
     id: `${pid}/${startedTicks}`,
     role: pid === root ? 'primary' : roleOf(command ?? '', niceness, usualNiceness),
-    residentBytes: Number(kilobytes) * KILOBYTE,
+    residentBytes: Number(kilobytes) * BYTES_PER_KILOBYTE,
     cpuSeconds: cpuTicks / TICKS_PER_SECOND,
   };
 }
 
-/** Null when there is no such file any more. */
-function textOf(path: string): string | null {
+/** The text of a file; null when the file does not exist any more. */
+function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -124,19 +126,19 @@ function roleOf(command: string, niceness: number, usualNiceness: number): Proce
   return isLowerBy(3) ? 'slow' : 'image';
 }
 
-const MICROSECONDS = 1e6;
-/** The place of `steal` in a line of /proc/stat, after its name: user nice system idle iowait irq softirq steal. */
-const STEAL = 7;
+const MICROSECONDS_PER_SECOND = 1e6;
+/** The index of `steal` among the fields of a line of /proc/stat: user nice system idle iowait irq softirq steal. */
+const STEAL_FIELD_INDEX = 7;
 
 /**
  * The seconds for which the hypervisor has given the cores of this machine to others since it started, averaged over
  * the cores. Null if the kernel does not report it.
  */
 export function readStolenSeconds(path = '/proc/stat'): number | null {
-  const lines = (textOf(path) ?? '').split('\n');
+  const lines = (readText(path) ?? '').split('\n');
   const cores = lines.filter((line) => /^cpu\d/.test(line)).length;
   const [name, ...ticks] = lines[0]?.split(/\s+/) ?? [];
-  const stolen = ticks[STEAL];
+  const stolen = ticks[STEAL_FIELD_INDEX];
   return name === 'cpu' && cores > 0 && stolen !== undefined
     ? Number(stolen) / TICKS_PER_SECOND / cores
     : null;
@@ -147,6 +149,6 @@ export function readStolenSeconds(path = '/proc/stat'): number | null {
  * the kernel has no pressure stall information.
  */
 export function readPressureSeconds(path = '/proc/pressure/cpu'): number | null {
-  const [, total] = /^some .*\btotal=(\d+)/m.exec(textOf(path) ?? '') ?? [];
-  return total === undefined ? null : Number(total) / MICROSECONDS;
+  const [, total] = /^some .*\btotal=(\d+)/m.exec(readText(path) ?? '') ?? [];
+  return total === undefined ? null : Number(total) / MICROSECONDS_PER_SECOND;
 }

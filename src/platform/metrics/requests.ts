@@ -2,7 +2,7 @@ import { Counter } from 'prom-client';
 import { DurationHistogram, type DurationObserver } from './durations.ts';
 
 /** One HTTP response, as the metrics count it. */
-interface Answered {
+interface AnsweredRequest {
   method: string;
   /** The pattern of the route, never the path of the request. */
   route: string;
@@ -14,7 +14,7 @@ interface Answered {
   refusal?: { code: string; reason: string };
 }
 
-const BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const DURATION_BOUNDS_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
 /** The route of requests for unknown paths. */
 export const NO_ROUTE_LABEL = 'none';
@@ -26,7 +26,7 @@ export class RequestMeter {
     name: 'darkroom_request_duration_seconds',
     help: 'Time from the request to the end of its answer.',
     labelNames: ['method', 'route', 'status'],
-    bounds: BOUNDS_SECONDS,
+    bounds: DURATION_BOUNDS_SECONDS,
   });
   readonly #refusals = new Counter({
     name: 'darkroom_refusals_total',
@@ -42,14 +42,17 @@ export class RequestMeter {
     name: 'darkroom_server_errors_total',
     help: 'Answers with status 500: a store was away, a disk was full, or the service has a fault.',
   });
-  /** By route, method and status. Their number is limited, because none of them is a text of the caller. */
+  /**
+   * The observers by route, method and status. Their number is limited, because none of the three is a text of the
+   * caller.
+   */
   readonly #observers = new Map<string, Map<string, Map<number, DurationObserver>>>();
 
   constructor() {
     this.#startAtZero(NO_ROUTE_LABEL);
   }
 
-  answered({ method, route, status, seconds, storeSeconds, refusal }: Answered): void {
+  answered({ method, route, status, seconds, storeSeconds, refusal }: AnsweredRequest): void {
     this.#observerOf(method, route, status)(seconds);
     this.#waits.inc({ route }, storeSeconds);
     if (status === 500) this.#errors.inc();

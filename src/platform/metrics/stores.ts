@@ -5,13 +5,13 @@ import { type Interceptor, wrapDocuments, wrapMethods } from '../stores/store-ti
 import type { Tracing } from '../tracing/tracing.ts';
 import { DurationHistogram } from './durations.ts';
 
-/** Records one query: its duration in seconds, and the name of its error, if any. */
+/** Records one query to a store: its duration in seconds, and the name of its error, if any. */
 type QueryObserver = (seconds: number, error: string | null) => void;
 
-const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
+const QUERY_BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5];
 
-/** The error of a store that is away. */
-const UNAVAILABLE = 'StoreUnavailableError';
+/** The name of the error of a store that cannot be reached. */
+const STORE_UNAVAILABLE = 'StoreUnavailableError';
 
 /** Measures queries to the stores, and adds each to the current trace. */
 export class StoreMeter {
@@ -20,7 +20,7 @@ export class StoreMeter {
     name: 'darkroom_store_duration_seconds',
     help: 'Time of a query to a store (documents, coordination or objects), as the calling process sees it.',
     labelNames: ['store', 'operation'],
-    bounds: BOUNDS_SECONDS,
+    bounds: QUERY_BOUNDS_SECONDS,
   });
   readonly #errors = new Counter({
     name: 'darkroom_store_errors_total',
@@ -37,15 +37,15 @@ export class StoreMeter {
   /** Returns the observer of one operation of a store. */
   readonly observerOf = (store: string, operation: string): QueryObserver => {
     const name = `${store} ${operation}`;
-    const known = this.#observers.get(name) ?? this.#newObserver(store, operation);
+    const known = this.#observers.get(name) ?? this.#createObserver(store, operation);
     this.#observers.set(name, known);
     return known;
   };
 
-  #newObserver(store: string, operation: string): QueryObserver {
+  #createObserver(store: string, operation: string): QueryObserver {
     const observe = this.#durations.observerOf({ store, operation });
     // Starting at zero lets an alert see the first failure as an increase.
-    this.#errors.inc({ store, operation, error: UNAVAILABLE }, 0);
+    this.#errors.inc({ store, operation, error: STORE_UNAVAILABLE }, 0);
     return (seconds, error) => {
       observe(seconds);
       if (error !== null) this.#errors.inc({ store, operation, error });
@@ -55,7 +55,7 @@ export class StoreMeter {
   }
 }
 
-const current = new AsyncLocalStorage<StoreWaitTime>();
+const requestStoreTime = new AsyncLocalStorage<StoreWaitTime>();
 
 /** The time that a request waits for stores. Time in which several queries run counts once. */
 export class StoreWaitTime {
@@ -84,9 +84,9 @@ export class StoreWaitTime {
   }
 }
 
-/** Runs the callback. Everything that it starts counts as part of the request. */
+/** Runs the callback within a request: the store time of everything that it starts is added to `time`. */
 export function runWithinRequest(time: StoreWaitTime, callback: () => void): void {
-  current.run(time, callback);
+  requestStoreTime.run(time, callback);
 }
 
 /**
@@ -94,12 +94,12 @@ export function runWithinRequest(time: StoreWaitTime, callback: () => void): voi
  * work.
  */
 export function storeWaitTimeOfRequest(): StoreWaitTime | undefined {
-  return current.getStore();
+  return requestStoreTime.getStore();
 }
 
-/** Measures each query to the stores: its duration, and how long the current request waits for it. */
+/** Wraps the stores, so that each query is measured: its duration, and how long the current request waits for it. */
 export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']): Stores {
-  const of = (store: string) => (operation: string) => measuring(observerOf(store, operation));
+  const of = (store: string) => (operation: string) => measureQueries(observerOf(store, operation));
   return {
     documents: wrapDocuments(stores.documents, of('documents')),
     coordination: wrapMethods(stores.coordination, of('coordination')),
@@ -112,7 +112,7 @@ export function meterStores(stores: Stores, observerOf: StoreMeter['observerOf']
  * Returns a function that measures a query and returns its original promise, so that callers do not wait for the
  * measurement.
  */
-function measuring(observe: QueryObserver): Interceptor {
+function measureQueries(observe: QueryObserver): Interceptor {
   return (step) => {
     const startMs = performance.now();
     const answer = step();

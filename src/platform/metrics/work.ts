@@ -1,13 +1,13 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { SpanPart, Tracing } from '../tracing/tracing.ts';
 
-const PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'] as const;
+const RUN_PARTS = ['admit', 'fetch', 'queue', 'decode', 'process', 'encode'] as const;
 
 /**
- * Where the time of a run went, in milliseconds: `admitMs` from the request to its admission, `fetchMs` for reading the
- * body or fetching the image, and so on. A part that does not apply is absent.
+ * The time of each part of a run, in milliseconds: `admitMs` from the request to its admission, `fetchMs` for reading
+ * the body or fetching the image, and so on. A part that does not apply is absent.
  */
-type RunTimings = { [P in (typeof PARTS)[number] as `${P}Ms`]?: number };
+type RunTimings = { [P in (typeof RUN_PARTS)[number] as `${P}Ms`]?: number };
 
 /** One run of an op that succeeded. */
 interface OpRun extends RunTimings {
@@ -18,7 +18,7 @@ interface OpRun extends RunTimings {
   bytesOut: number;
 }
 
-const BUCKETS_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
+const RUN_BUCKETS_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
 export class OpMeter {
   readonly #tracing: Tracing;
@@ -26,7 +26,7 @@ export class OpMeter {
     name: 'darkroom_op_duration_seconds',
     help: 'Time of a successful run in the pool, without its wait, by op and class (call or job).',
     labelNames: ['op', 'work'],
-    buckets: BUCKETS_SECONDS,
+    buckets: RUN_BUCKETS_SECONDS,
   });
   readonly #parts = new Counter({
     name: 'darkroom_op_part_seconds_total',
@@ -43,23 +43,25 @@ export class OpMeter {
     this.#tracing = tracing;
   }
 
-  /** Counts a run, and adds its parts to the current trace. The parts follow one another, and the last one ends now. */
+  /**
+   * Counts a run, and adds its parts to the current trace. The parts follow one another, and the last part ends now.
+   */
   ran(run: OpRun): void {
     const { op, work, bytesIn, bytesOut, decodeMs = 0, processMs = 0, encodeMs = 0 } = run;
     this.#durations.observe({ op, work }, (decodeMs + processMs + encodeMs) / 1000);
-    for (const part of PARTS) {
+    for (const part of RUN_PARTS) {
       const ms = run[`${part}Ms`];
       if (ms !== undefined) this.#parts.inc({ op, part }, ms / 1000);
     }
     this.#bytes.inc({ op, direction: 'in' }, bytesIn);
     this.#bytes.inc({ op, direction: 'out' }, bytesOut);
-    if (this.#tracing.isOn) this.#tracing.parts(partsOf(run));
+    if (this.#tracing.isOn) this.#tracing.parts(spanPartsOf(run));
   }
 }
 
-function partsOf(run: OpRun): SpanPart[] {
+function spanPartsOf(run: OpRun): SpanPart[] {
   let agoMs = 0;
-  return PARTS.toReversed().flatMap((name): SpanPart[] => {
+  return RUN_PARTS.toReversed().flatMap((name): SpanPart[] => {
     const ms = run[`${name}Ms`];
     if (ms === undefined) return [];
     agoMs += ms;
@@ -70,7 +72,7 @@ function partsOf(run: OpRun): SpanPart[] {
 
 /** A pool at one moment. */
 interface PoolStats {
-  /** How much may run at once. */
+  /** The number of tasks that may run at once. */
   slots: number;
   busy: number;
   waiting: number;
@@ -127,7 +129,7 @@ export class PoolMeter {
 
   /** @param pools the pools of this process, by name; each function is called at every scrape. */
   watch(pools: Record<string, () => PoolStats>): void {
-    declareGauges(pools);
+    declarePoolGauges(pools);
   }
 
   /**
@@ -146,7 +148,7 @@ export class PoolMeter {
   }
 }
 
-function declareGauges(pools: Record<string, () => PoolStats>): void {
+function declarePoolGauges(pools: Record<string, () => PoolStats>): void {
   const gauge = (name: string, help: string, field: keyof PoolStats) =>
     new Gauge({
       name,

@@ -27,7 +27,7 @@ const inflate = promisify(zlib.inflate);
 const inflateRaw = promisify(zlib.inflateRaw);
 const gunzip = promisify(zlib.gunzip);
 /** The decoder window of 8 MB that RFC 9659 allows. Each decoder holds one window in memory. */
-const ZSTD_WINDOW = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
+const ZSTD_OPTIONS = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } };
 /** Limit on zstd frames, far above the number of any real image. Each frame takes a decoder. */
 const MAX_ZSTD_FRAMES = 1_000;
 
@@ -39,33 +39,36 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   br: promisify(zlib.brotliDecompress),
   zstd: zstdDecompress,
 };
-/** The codings that are undone, for messages. */
+/** The codings that are decoded, as text for messages. */
 export const SUPPORTED_CODINGS_TEXT = 'gzip, deflate, br and zstd';
-/** Names that mean no coding. `aws-chunked` is left over from uploads to S3, and some object stores send it back. */
-const NO_CODING: readonly string[] = ['', 'identity', 'aws-chunked'];
+/** Names that mean no coding. Uploads to S3 have `aws-chunked`, and some object stores send it back with the file. */
+const IDENTITY_CODINGS: readonly string[] = ['', 'identity', 'aws-chunked'];
 const MAX_CODINGS = 4;
 const MAX_NAME_CHARACTERS = 40;
-/** How many bytes larger a coded body may be than the decoded one, because some data does not compress. */
-const CODING_ROOM_BYTES = 64 * 1024;
+/**
+ * The number of bytes by which a coded body may be larger than the decoded one, because some data does not compress.
+ */
+const MAX_CODING_GROWTH_BYTES = 64 * 1024;
 
 /**
- * Reads a body, and undoes its content codings (RFC 9110, 8.4), also those that were not asked for: object stores send
- * the stored bytes of a file. No step makes more than the limit, so that a small body cannot fill the memory.
+ * Reads a body, and decodes its content codings (RFC 9110, 8.4). Codings that were not asked for are decoded too,
+ * because object stores send the bytes of a file as they are stored. No step makes more bytes than the limit, so that a
+ * small body cannot fill the memory.
  * @returns the bytes, in their own ArrayBuffer.
- * @throws CodingError, for an unknown coding before the body is read; the error of the connection.
+ * @throws ContentCodingError, for an unknown coding before the body is read; the error of the connection.
  */
 export async function readDecodedBody(
   response: IncomingMessage,
   limitBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const codings = parseCodings(response);
-  if (codings.length === 0) return received(response, limitBytes);
-  const coded: Uint8Array<ArrayBuffer> = await received(response, limitBytes + CODING_ROOM_BYTES);
+  if (codings.length === 0) return readBody(response, limitBytes);
+  const coded: Uint8Array<ArrayBuffer> = await readBody(response, limitBytes + MAX_CODING_GROWTH_BYTES);
   if (coded.length === 0) return coded;
   let bytes: Uint8Array = coded;
   for (const [index, { name, decode }] of codings.toReversed().entries()) {
     const isLast = index === codings.length - 1;
-    const maxOutputLength = isLast ? limitBytes : limitBytes + CODING_ROOM_BYTES;
+    const maxOutputLength = isLast ? limitBytes : limitBytes + MAX_CODING_GROWTH_BYTES;
     bytes = await decode(bytes, { maxOutputLength }).catch((error: NodeJS.ErrnoException) => {
       if (error instanceof ContentCodingError) throw error;
       const fault = error.code === 'ERR_BUFFER_TOO_LARGE' ? 'large' : 'damaged';
@@ -77,7 +80,7 @@ export async function readDecodedBody(
 
 /**
  * Decodes all frames of a body (RFC 8878, 3.1). Node's own function decodes only the first.
- * @throws CodingError; the error of the decoder.
+ * @throws ContentCodingError; the error of the decoder.
  */
 async function zstdDecompress(
   bytes: Uint8Array,
@@ -87,7 +90,7 @@ async function zstdDecompress(
   let [readBytes, madeBytes] = [0, 0];
   for (let frames = 0; readBytes < bytes.length; frames += 1) {
     if (frames === MAX_ZSTD_FRAMES) throw new ContentCodingError('damaged', 'zstd');
-    const frame = zlib.createZstdDecompress(ZSTD_WINDOW);
+    const frame = zlib.createZstdDecompress(ZSTD_OPTIONS);
     frame.end(bytes.subarray(readBytes));
     for await (const chunk of frame as AsyncIterable<Buffer>) {
       madeBytes += chunk.length;
@@ -105,17 +108,17 @@ function parseCodings({ headers }: IncomingMessage): { name: string; decode: Dec
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-    .filter((name) => !NO_CODING.includes(name));
+    .filter((name) => !IDENTITY_CODINGS.includes(name));
   const codings = names.map((name) => {
     const decode = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
-    if (decode === undefined) throw new ContentCodingError('unknown', printable(name));
+    if (decode === undefined) throw new ContentCodingError('unknown', toPrintable(name));
     return { name, decode };
   });
-  if (codings.length > MAX_CODINGS) throw new ContentCodingError('unknown', printable(names.join(', ')));
+  if (codings.length > MAX_CODINGS) throw new ContentCodingError('unknown', toPrintable(names.join(', ')));
   return codings;
 }
 
-async function received(response: IncomingMessage, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readBody(response: IncomingMessage, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () => new ContentCodingError('large', 'identity');
   if (Number(response.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
   const chunks: Buffer[] = [];
@@ -133,6 +136,6 @@ function hasZlibHeader([first = 0, second = 0]: Uint8Array): boolean {
   return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
 }
 
-function printable(name: string): string {
+function toPrintable(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_NAME_CHARACTERS);
 }

@@ -6,7 +6,7 @@ import { ApiError, invalidParamError } from '../http/errors/errors.ts';
  */
 type OutboundFault = 'refused' | 'dns' | 'connection' | 'timeout';
 
-const RETRY_AFTER_SECONDS = 2;
+const DEFAULT_RETRY_AFTER_SECONDS = 2;
 
 /** The error of an exchange without a complete response. Delivery records contain its message unchanged. */
 export class OutboundError extends Error {
@@ -44,7 +44,7 @@ export function targetRefusedError(reason: string, cause?: unknown): OutboundErr
   return new OutboundError('refused', `target refused: ${reason}`, { cause });
 }
 
-/** The error for an address of a form that is not taken. @param meant the address that was probably meant. */
+/** The error for an address in a form that is not accepted. */
 export function malformedTargetError(reason: string, meant: string | undefined): OutboundError {
   return new OutboundError('refused', `target refused: ${reason}`, { meant });
 }
@@ -63,7 +63,10 @@ export function tooSlowError(what: string, status?: number): OutboundError {
   return new OutboundError('timeout', `timeout: it took too long ${what}`, { status });
 }
 
-/** The error of an aborted signal: a timeout is a fault of the other side, any other reason is the caller's own. */
+/**
+ * The error of an aborted signal. A timeout is a fault of the other side; any other reason of the signal is returned as
+ * it is.
+ */
 export function errorOfAbortedSignal({ reason }: AbortSignal, what: string): unknown {
   return reason instanceof DOMException && reason.name === 'TimeoutError' ? tooSlowError(what) : reason;
 }
@@ -92,7 +95,7 @@ export function hostUnavailableError(
   what: string,
   {
     param,
-    retryAfterSeconds = RETRY_AFTER_SECONDS,
+    retryAfterSeconds = DEFAULT_RETRY_AFTER_SECONDS,
   }: { param: string; retryAfterSeconds?: number | undefined },
 ): ApiError {
   const message = `The host of the url failed (${what}); send the same call again later.`;

@@ -9,7 +9,7 @@ export interface OutboundRequest {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
   body?: Uint8Array;
-  /** From the connection to the end of the headers. */
+  /** The timeout from the connection to the end of the headers. */
   answerTimeoutMs: number;
   /** Aborts the call at any time, also while its body is read. */
   signal?: AbortSignal;
@@ -26,7 +26,7 @@ const TLS_AGENT = new https.Agent({
   rejectUnauthorized: true,
 });
 
-/** Node reports a 101 as an upgrade, or as a response when it names no protocol. */
+/** The status of a switch of protocols. Node reports it as an upgrade, or as a response when it names no protocol. */
 const SWITCHING_PROTOCOLS = 101;
 /**
  * The most bytes of a response's headers. This is Node's default; it is set explicitly because the peer is not trusted.
@@ -54,7 +54,7 @@ export function exchangeHttp(
   allowed: BlockList,
 ): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const client = open(target, call);
+  const client = openRequest(target, call);
   let begun: () => number | undefined = () => undefined;
   const leftMs = Math.max(0, target.connectByMs - performance.now());
   let timer = setTimeout(() => client.destroy(tooSlowError('to connect')), leftMs);
@@ -72,12 +72,12 @@ export function exchangeHttp(
   });
   client.once('response', (response) => {
     clearTimeout(timer);
-    if (response.statusCode === SWITCHING_PROTOCOLS) client.destroy(protocolSwitched());
+    if (response.statusCode === SWITCHING_PROTOCOLS) client.destroy(protocolSwitchError());
     else resolve(response);
   });
-  refuseOtherResponses(client);
+  refuseUnexpectedResponses(client);
   client.on('error', fail);
-  // Ends the exchange once; events after a response or an error are ignored.
+  // A connection that closes first ends the exchange. After a response or an error, this event has no effect.
   client.once('close', () =>
     fail(new OutboundError('connection', 'connection failed: it was closed without an answer')),
   );
@@ -86,13 +86,12 @@ export function exchangeHttp(
 }
 
 /**
- * Destroys a call whose peer switches protocols (101) or sends too many interim responses. The call's error is then an
- * OutboundError.
+ * Destroys a request with an OutboundError when the peer switches protocols (101) or sends too many interim responses.
  */
-export function refuseOtherResponses(client: ClientRequest): void {
+export function refuseUnexpectedResponses(client: ClientRequest): void {
   client.once('upgrade', (_response, socket) => {
     socket.destroy();
-    client.destroy(protocolSwitched());
+    client.destroy(protocolSwitchError());
   });
   let interimAnswers = 0;
   client.on('information', () => {
@@ -102,7 +101,7 @@ export function refuseOtherResponses(client: ClientRequest): void {
   });
 }
 
-function protocolSwitched(): OutboundError {
+function protocolSwitchError(): OutboundError {
   return new OutboundError('connection', 'connection failed: it switched protocols (HTTP 101)');
 }
 
@@ -120,7 +119,7 @@ export function outboundErrorOf(error: unknown, signal?: AbortSignal, status?: n
  * Opens the request. Node connects to the checked addresses, because `lookup` returns them instead of resolving the
  * name.
  */
-function open(
+function openRequest(
   { url, addresses }: OutboundTarget,
   { method, headers, signal }: OutboundRequest,
 ): ClientRequest {
@@ -149,25 +148,25 @@ function checkPeer(client: ClientRequest, socket: Socket, allowed: BlockList): v
 
 const FINAL_STATUS = /^HTTP\/1\.[01] ([2-5]\d\d)/;
 /** A complete 1xx response, which is followed by another one. */
-const INTERIM = /^HTTP\/1\.[01] 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/;
-/** The most bytes that are read for the status line. */
-const MAX_HEAD_CHARACTERS = 16 * 1024;
+const INTERIM_RESPONSE = /^HTTP\/1\.[01] 1\d\d[^\n]*\n(?:[^\r\n][^\n]*\n)*\r?\n/;
+/** The most characters that are read for the status line. */
+const MAX_STATUS_CHARACTERS = 16 * 1024;
 
 /**
- * Observes the bytes of a response up to the status line of the final response, because a peer may never end its
- * headers. Returns the status; undefined while it is not received. Interim responses (1xx) are skipped.
+ * Reads the status of a response from the bytes of the socket, because a peer may never end its headers. The returned
+ * function gives the status, or undefined while it is not received. Interim responses (1xx) are skipped.
  */
 function watchStatus(socket: Socket): () => number | undefined {
   let head = '';
   let status: number | undefined;
   const read = (chunk: Buffer) => {
-    head += chunk.toString('latin1', 0, MAX_HEAD_CHARACTERS);
-    for (let interim = INTERIM.exec(head); interim !== null; interim = INTERIM.exec(head)) {
+    head += chunk.toString('latin1', 0, MAX_STATUS_CHARACTERS);
+    for (let interim = INTERIM_RESPONSE.exec(head); interim !== null; interim = INTERIM_RESPONSE.exec(head)) {
       head = head.slice(interim[0].length);
     }
     const final = FINAL_STATUS.exec(head);
     if (final !== null) status = Number(final[1]);
-    if (final !== null || head.length > MAX_HEAD_CHARACTERS) socket.off('data', read);
+    if (final !== null || head.length > MAX_STATUS_CHARACTERS) socket.off('data', read);
   };
   socket.on('data', read);
   return () => status;

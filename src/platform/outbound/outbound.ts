@@ -27,11 +27,11 @@ export interface OutboundOptions {
 interface PostOptions {
   headers: Record<string, string>;
   body: Uint8Array;
-  /** From the connection to the end of the answer's headers. */
+  /** The timeout from the connection to the end of the headers of the response. */
   answerTimeoutMs: number;
 }
 
-/** The only way to call addresses from users. */
+/** The requests that the service makes to addresses from users. Nothing else may call such an address. */
 export interface OutboundRequests {
   /** Fetches the image at a URL. Every failure is an ApiError, as `fetchImage` says. */
   fetchImage(url: string, options: ImageFetchOptions): Promise<FetchedImage>;
@@ -47,7 +47,7 @@ export interface OutboundRequests {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-export function createOutbound(options: OutboundOptions): OutboundRequests {
+export function createOutboundRequests(options: OutboundOptions): OutboundRequests {
   const network: NetworkRules = {
     allowed: blockListOf(options.allowedSubnets),
     resolve: options.resolve ?? resolveHostName,
@@ -86,9 +86,9 @@ export function traceOutbound(outbound: OutboundRequests, tracing: Tracing): Out
   };
 }
 
-/** The timeout of a query to a name server, and the number of attempts. */
-const TIMEOUT_MS = 1_500;
-const MAX_TRIES = 2;
+/** The timeout of one query to a name server. */
+const DNS_TIMEOUT_MS = 1_500;
+const MAX_DNS_TRIES = 2;
 const HOSTS_FILE = '/etc/hosts';
 /** DNS error codes for a missing name, or missing addresses of a family. */
 const NOT_FOUND_CODES = ['ENODATA', 'ENOTFOUND'];
@@ -105,21 +105,21 @@ export const resolveHostName: ResolveHostName = async (hostname) => {
 
 /** The addresses that a hosts file gives a name: `address name alias … # comment`, one per line. */
 export function addressesInHostsFile(hosts: string, hostname: string): ResolvedAddress[] {
-  const name = withoutDot(hostname);
+  const name = withoutFinalDot(hostname);
   return hosts.split('\n').flatMap((line) => {
     const [address = '', ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/);
-    if (!names.some((other) => withoutDot(other) === name)) return [];
+    if (!names.some((other) => withoutFinalDot(other) === name)) return [];
     return [{ address, family: address.includes(':') ? 6 : 4 } as const];
   });
 }
 
-function withoutDot(name: string): string {
+function withoutFinalDot(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
 /** Queries IPv4 and IPv6 addresses at once. If one query fails, the addresses of the other are used. */
 async function queryDns(hostname: string): Promise<ResolvedAddress[]> {
-  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: MAX_TRIES });
+  const resolver = new dns.Resolver({ timeout: DNS_TIMEOUT_MS, tries: MAX_DNS_TRIES });
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const addresses = [...addressesOf(v4, 4), ...addressesOf(v6, 6)];
   if (addresses.length > 0) return addresses;
@@ -153,7 +153,11 @@ interface FetchedImage {
 }
 
 const IMAGE_RULES: TargetRules = { allowsHttp: true, allowsAnyPort: true };
-const HEADERS = { accept: 'image/*,*/*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'Darkroom' };
+const FETCH_HEADERS = {
+  accept: 'image/*,*/*;q=0.1',
+  'accept-encoding': 'identity',
+  'user-agent': 'Darkroom',
+};
 
 const MAX_RETRY_AFTER_SECONDS = 60;
 const MAX_LOCATION_CHARACTERS = 2048;
@@ -174,12 +178,17 @@ async function fetchImage(
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   try {
     const target = await resolveTarget(text, IMAGE_RULES, network, ended);
-    const call = { method: 'GET', headers: HEADERS, answerTimeoutMs: timeoutMs, signal: ended } as const;
+    const call = {
+      method: 'GET',
+      headers: FETCH_HEADERS,
+      answerTimeoutMs: timeoutMs,
+      signal: ended,
+    } as const;
     const response = await exchangeHttp(target, call, network.allowed);
     try {
       checkStatus(response, target.url, address);
       const bytes = await readDecodedBody(response, limitBytes).catch((error: unknown) => {
-        throw error instanceof ContentCodingError ? undecoded(error, limitBytes, param) : error;
+        throw error instanceof ContentCodingError ? undecodableBodyError(error, limitBytes, param) : error;
       });
       if (bytes.length === 0)
         throw invalidParamError(address, 'The url answers an empty body; send the address of an image.');
@@ -221,12 +230,12 @@ function extensionOf({ pathname }: URL): string | null {
   return /\.([a-z0-9]{1,8})$/i.exec(pathname)?.[1]?.toLowerCase() ?? null;
 }
 
-function undecoded(
+function undecodableBodyError(
   { fault, coding, cause }: ContentCodingError,
   limitBytes: number,
   param?: string,
 ): ApiError {
-  if (fault === 'large') return tooLarge(limitBytes, param);
+  if (fault === 'large') return imageTooLargeError(limitBytes, param);
   const what =
     fault === 'unknown'
       ? `has the content coding "${coding}", which is not read: serve it as it is, or as ${SUPPORTED_CODINGS_TEXT}`
@@ -237,7 +246,7 @@ function undecoded(
   return refusal;
 }
 
-function tooLarge(limitBytes: number, param = 'file'): ApiError {
+function imageTooLargeError(limitBytes: number, param = 'file'): ApiError {
   const message = `The image at the url is larger than ${limitBytes} bytes; send a smaller one.`;
   return new ApiError('payload_too_large', message, { param, details: { limit: limitBytes } });
 }

@@ -16,7 +16,7 @@ export interface ResolvedAddress {
 /** Resolves all addresses of a name; rejects when there is none. */
 export type ResolveHostName = (hostname: string) => Promise<ResolvedAddress[]>;
 
-/** The targets that a kind of call may have. */
+/** The rules for the targets of a kind of call. */
 export interface TargetRules {
   allowsHttp: boolean;
   /** Whether every port is allowed; otherwise only 443 is. */
@@ -53,15 +53,15 @@ export async function resolveTarget(
   network: NetworkRules,
   signal?: AbortSignal,
 ): Promise<OutboundTarget> {
-  const url = parse(text, rules);
+  const url = parseTargetUrl(text, rules);
   if ('problem' in url)
-    throw malformedTargetError(url.problem, await usableAddress(url.meant, rules, network, signal));
+    throw malformedTargetError(url.problem, await allowedAddress(url.meant, rules, network, signal));
   const connectByMs = performance.now() + network.connectTimeoutMs;
   const deadline = AbortSignal.timeout(network.connectTimeoutMs);
   const ended = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
   const addresses = await untilAborted(resolveAddresses(url, network.resolve), ended);
   if (!addresses.every(({ address }) => isAddressAllowed(address, network.allowed))) {
-    throw isLiteral(url)
+    throw isIpAddress(url)
       ? targetRefusedError(`${url.hostname} is not a public address`)
       : notPublicError(url.hostname);
   }
@@ -73,14 +73,14 @@ export function isAddressAllowed(address: string, allowed: BlockList): boolean {
   return isPublicAddress(address) || networksContain(allowed, address);
 }
 
-/** Why an address has a form that is not taken, and the address that was probably meant. */
+/** An address in a form that is not accepted: what is wrong with it, and the address that was probably meant. */
 interface MalformedAddress {
   problem: string;
   meant: string | null;
 }
 
 /** @throws OutboundError `refused` for an address with a user name or a password. */
-function parse(text: string, rules: TargetRules): URL | MalformedAddress {
+function parseTargetUrl(text: string, rules: TargetRules): URL | MalformedAddress {
   const url = URL.parse(text);
   if (url === null) return { problem: 'it is not an absolute URL', meant: plainAddress(`https://${text}`) };
   if (url.protocol !== 'https:' && !(rules.allowsHttp && url.protocol === 'http:')) {
@@ -97,7 +97,7 @@ function parse(text: string, rules: TargetRules): URL | MalformedAddress {
   return url;
 }
 
-/** An https address of a host with a dot in its name, on the usual port; null if the text is none. */
+/** The text as an https address on the usual port; null unless it is an https address whose host name has a dot. */
 function plainAddress(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || url.protocol !== 'https:' || !url.hostname.includes('.')) return null;
@@ -105,8 +105,11 @@ function plainAddress(text: string): string | null {
   return url.href;
 }
 
-/** The address if it is a target itself, so that nobody is led from one refusal to the next; otherwise undefined. */
-async function usableAddress(
+/**
+ * The address if it is an allowed target, so that no refusal suggests an address that is refused too; otherwise
+ * undefined.
+ */
+async function allowedAddress(
   address: string | null,
   rules: TargetRules,
   network: NetworkRules,
@@ -120,17 +123,17 @@ async function usableAddress(
 }
 
 /** Whether the host is an IP address, so that an error may name it without revealing anything. */
-function isLiteral({ hostname }: URL): boolean {
-  return isIP(bare(hostname)) !== 0;
+function isIpAddress({ hostname }: URL): boolean {
+  return isIP(withoutBrackets(hostname)) !== 0;
 }
 
 /** An address without the brackets that a URL puts around IPv6. */
-function bare(hostname: string): string {
+function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
 async function resolveAddresses({ hostname }: URL, resolve: ResolveHostName): Promise<ResolvedAddress[]> {
-  const literal = bare(hostname);
+  const literal = withoutBrackets(hostname);
   const version = isIP(literal);
   if (version !== 0) return [{ address: literal, family: version === 6 ? 6 : 4 }];
   const unresolved = (cause?: unknown) =>

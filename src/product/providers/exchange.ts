@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { ContentCodingError, readDecodedBody } from '../../platform/outbound/codings.ts';
 import { OutboundError } from '../../platform/outbound/errors.ts';
-import { refuseOtherResponses } from '../../platform/outbound/exchange.ts';
+import { refuseUnexpectedResponses } from '../../platform/outbound/exchange.ts';
 import { parseJsonOrUndefined } from '../../platform/values/json.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { parseBoundedJson } from './answers.ts';
@@ -105,7 +105,7 @@ export async function requestTrustedHost(
     url.protocol === 'https:'
       ? https.request(url, { method, headers, signal, agent: AGENTS['https:'] })
       : http.request(url, { method, headers, signal, agent: AGENTS['http:'] });
-  refuseOtherResponses(client);
+  refuseUnexpectedResponses(client);
   client.once('response', resolve);
   client.on('error', reject);
   client.end(body);

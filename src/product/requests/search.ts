@@ -1,12 +1,12 @@
 import { invalidParamError } from '../../platform/http/errors/errors.ts';
 import { requireDateOrInstant } from '../../platform/http/fields.ts';
 import {
-  cutListPage,
   type ListingScope,
   type ListPage,
   parseCursor,
   requestedPageNumber,
   requestedPageSize,
+  toListPage,
 } from '../../platform/http/lists.ts';
 import {
   answerProcessQuestions,
@@ -89,7 +89,7 @@ export class RequestSearch {
     const answers = await this.#ask({ ...question, wants: 'rows' });
     const rows = answers.flatMap((answer) => answer.rows).sort(byAge);
     const total = answers.reduce((sum, answer) => sum + answer.total, 0);
-    return cutListPage(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
+    return toListPage(rows, listing, perPage, query.cursor === undefined ? { total, page } : {});
   }
 
   /** The last request with an id; null if no process keeps it. */

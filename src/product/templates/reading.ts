@@ -1,10 +1,10 @@
 import {
-  cutListPage,
   type ListingScope,
   type ListPage,
   parseCursor,
   requestedPageNumber,
   requestedPageSize,
+  toListPage,
 } from '../../platform/http/lists.ts';
 import { isBuiltInReference, parseVersionedReference } from '../../platform/ids/slugs.ts';
 import { sortBy } from '../../platform/stores/documents/port.ts';
@@ -152,7 +152,7 @@ export async function listTemplates(
       builtIn === true
         ? await rowsFrom(builtIns.findIndex((row) => row.id === id) + 1, { skip: 0 })
         : await rowsFrom(builtIns.length, { after: { updatedAt: String(updatedAt), id: String(id) } });
-    return cutListPage(rows, listing, perPage, {});
+    return toListPage(rows, listing, perPage, {});
   }
   const page = requestedPageNumber(query);
   const skipped = Math.min(page * perPage, builtIns.length);
@@ -160,7 +160,7 @@ export async function listTemplates(
     rowsFrom(skipped, { skip: page * perPage - skipped }),
     listsOwn ? store.count(accountId) : 0,
   ]);
-  return cutListPage(rows, listing, perPage, { total: builtIns.length + ownTotal, page });
+  return toListPage(rows, listing, perPage, { total: builtIns.length + ownTotal, page });
 }
 
 /** Every version of a template, newest first, read in batches. */

@@ -7,7 +7,7 @@ import { checkImageBody, mediaTypeOf } from '../../platform/http/bodies/image-bo
 import { Multipart } from '../../platform/http/bodies/multipart.ts';
 import { envelopeSchemaOf, successEnvelope } from '../../platform/http/envelope.ts';
 import { type ApiError, invalidParamError } from '../../platform/http/errors/errors.ts';
-import { misplacedIn } from '../../platform/http/hooks/sent-fields.ts';
+import { misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
 import { addWarnings, type CallWarning } from '../../platform/http/hooks/warnings.ts';
 import { hintFirst, likelyNames, meantWordHint } from '../../platform/ids/nearest.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
@@ -133,7 +133,7 @@ async function readPair(request: FastifyRequest): Promise<ImagePair> {
   const body = request.body as Readable;
   if (mediaTypeOf(request) === 'application/json') {
     request.body = await request.readJson();
-    const misplaced = misplacedIn(request.body, Object.keys(CompareQuery.properties), 'query');
+    const misplaced = misplacedFieldsRefusal(request.body, Object.keys(CompareQuery.properties), 'query');
     if (misplaced !== undefined) throw misplaced;
     return parsePair(request.body);
   }

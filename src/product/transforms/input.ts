@@ -15,7 +15,7 @@ import { type ApiError, exclusiveFieldError, invalidParamError } from '../../pla
 import type { MendableCall } from '../../platform/http/errors/mends.ts';
 import { type FieldHint, undeclaredFieldsDiagnosis } from '../../platform/http/errors/violations.ts';
 import { DRY_RUN_QUERY_NAMES } from '../../platform/http/fields.ts';
-import { fieldNamesOf, misplacedIn } from '../../platform/http/hooks/sent-fields.ts';
+import { fieldNamesOf, misplacedFieldsRefusal } from '../../platform/http/hooks/sent-fields.ts';
 import { isPublicAddress } from '../../platform/outbound/target.ts';
 import { isJsonObject } from '../../platform/values/json.ts';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
@@ -113,7 +113,7 @@ const QUERY_FIELDS = ['response', ...DRY_RUN_QUERY_NAMES];
 /** @throws ApiError invalid_param on a field of the body that belongs to the query. */
 function refuseQueryFields({ body, routeOptions }: FastifyRequest, contents: BodyContents): void {
   const names = contents === 'image' ? [...fieldNamesOf(routeOptions.schema?.querystring)] : QUERY_FIELDS;
-  const refusal = misplacedIn(body, names, 'query');
+  const refusal = misplacedFieldsRefusal(body, names, 'query');
   if (refusal !== undefined) throw refusal;
 }
 

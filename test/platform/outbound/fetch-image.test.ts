@@ -4,13 +4,13 @@ import { createServer as createTlsServer } from 'node:https';
 import { setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { createOutbound, type OutboundOptions } from '../../../src/platform/outbound/outbound.ts';
+import { createOutboundRequests, type OutboundOptions } from '../../../src/platform/outbound/outbound.ts';
 import { CERTIFICATE, PRIVATE_KEY } from './certificate.ts';
 import { always, listen, serve, serveTcp } from './listener.ts';
 
 const OPTIONS: OutboundOptions = { allowedSubnets: ['127.0.0.0/8', '::1/128'], allowsHttp: true };
 const CALL = { limitBytes: 1_000, timeoutMs: 10_000 };
-const outbound = createOutbound(OPTIONS);
+const outbound = createOutboundRequests(OPTIONS);
 const fetchImage = (url: string, call: Partial<typeof CALL> = {}) =>
   outbound.fetchImage(url, { ...CALL, ...call });
 const UNAVAILABLE = { code: 'provider_unavailable', status: 503, details: { reason: 'url_unavailable' } };
@@ -36,7 +36,7 @@ t.test('no type and no extension are told as null', async (t) => {
 t.test('an IPv6 address is reached, and a name by the first of its addresses that answers', async (t) => {
   const v6 = await serve(t, (_request, response) => response.end('six'), '::1');
   t.match(Buffer.from((await fetchImage(`http://[::1]:${v6.port}/`)).bytes).toString(), 'six');
-  const both = createOutbound({ ...OPTIONS, resolve: always('127.0.0.1', '::1') });
+  const both = createOutboundRequests({ ...OPTIONS, resolve: always('127.0.0.1', '::1') });
   t.match(Buffer.from((await both.fetchImage(`http://two.test:${v6.port}/`, CALL)).bytes).toString(), 'six');
 });
 
@@ -80,7 +80,10 @@ t.test('each refusal names the field that gave the address', async (t) => {
     response.end(path === '/empty' ? '' : Buffer.alloc(2_000));
   });
   const param = 'layerUrl';
-  const [strict, silent] = [createOutbound({ ...OPTIONS, allowedSubnets: [] }), 'http://127.0.0.1:9/'];
+  const [strict, silent] = [
+    createOutboundRequests({ ...OPTIONS, allowedSubnets: [] }),
+    'http://127.0.0.1:9/',
+  ];
   for (const path of ['302', '404', 'empty', 'coded'])
     await t.rejects(
       outbound.fetchImage(`${url}/${path}`, { ...CALL, param }),
@@ -189,7 +192,7 @@ t.test('a host that is too slow, wherever it hangs, may be asked again later', a
   for (const { url } of [silent, inHeaders, inBody, dripping]) {
     await t.rejects(fetchImage(url, { timeoutMs: 150 }), { ...UNAVAILABLE, retryAfterSeconds: 2 });
   }
-  const impatient = createOutbound({
+  const impatient = createOutboundRequests({
     ...OPTIONS,
     connectTimeoutMs: 100,
     resolve: () => new Promise(() => undefined),
@@ -220,7 +223,7 @@ t.test('over TLS the name is asked for, and the certificate must be good for it'
     response.end('secret');
   });
   const { port } = await listen(t, server);
-  const named = createOutbound({ ...OPTIONS, resolve: always('127.0.0.1') });
+  const named = createOutboundRequests({ ...OPTIONS, resolve: always('127.0.0.1') });
   const untrusted = { code: 'invalid_param', param: 'url', message: /certificate/ };
   await t.rejects(
     named.fetchImage(`https://pictures.test:${port}/`, CALL),

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
 import { ChangeableCapacity } from '../../../src/platform/concurrency/capacity.ts';
 import { newId } from '../../../src/platform/ids/ids.ts';
-import { createOutbound } from '../../../src/platform/outbound/outbound.ts';
+import { createOutboundRequests } from '../../../src/platform/outbound/outbound.ts';
 import type { Coordination } from '../../../src/platform/stores/coordination/port.ts';
 import type { DocumentStore } from '../../../src/platform/stores/documents/port.ts';
 import type { CallGate } from '../../../src/product/accounts/gate/gate.ts';
@@ -12,7 +12,7 @@ import { newSigningSecret } from '../../../src/product/webhooks/endpoints/signin
 import { EndpointsStore } from '../../../src/product/webhooks/endpoints/store.ts';
 import { openWebhooks } from '../../../src/product/webhooks/open.ts';
 
-const outbound = createOutbound({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
+const outbound = createOutboundRequests({ allowedSubnets: ['127.0.0.0/8'], allowsHttp: true });
 const settings = readSettings({});
 let processes = 0;
 

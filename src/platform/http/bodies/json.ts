@@ -31,8 +31,7 @@ const BODY_FIELD: SentField = { ...sentFieldAt('body'), name: 'The body' };
  * Parses a JSON text.
  * @param sent the field that has the text: the body, or one of its parts.
  * @throws ApiError invalid_param if it is empty, malformed, nested too deeply or no Unicode; payload_too_large for a
- * large
- *   one of too many values.
+ *   large text with too many values.
  */
 export function parseJson(raw: Buffer, sent = BODY_FIELD): unknown {
   const checking = checkJsonInSlices(raw, sent);

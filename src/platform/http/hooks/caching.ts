@@ -80,7 +80,7 @@ const MUTABLE_CODINGS: readonly ContentCoding[] = ['gzip'];
 const MIN_COMPRESSED_BYTES = 1_024;
 /** Limit on cached compressed responses. Each static response is compressed once per process and coding. */
 const MAX_CACHED_BODIES = 600;
-const compressedTexts = new Map<string, Buffer>();
+const compressedBodies = new Map<string, Buffer>();
 
 /**
  * Sends long texts compressed, or 304 if the client has the current response. The hook is added only to the routes with
@@ -88,11 +88,11 @@ const compressedTexts = new Map<string, Buffer>();
  */
 export function installCompression(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
-    if (route.config?.compress) route.onSend = [compress, ...[route.onSend ?? []].flat()];
+    if (route.config?.compress) route.onSend = [compressResponse, ...[route.onSend ?? []].flat()];
   });
 }
 
-const compress: onSendAsyncHookHandler = async (request, reply, payload) => {
+const compressResponse: onSendAsyncHookHandler = async (request, reply, payload) => {
   const isText = typeof payload === 'string';
   if (isText) varyBy(reply, 'accept-encoding');
   const etag = reply.getHeader('etag')?.toString();
@@ -120,17 +120,17 @@ export function sendStaticContent(
   content: string | Buffer,
   cacheControl = 'no-cache',
 ): FastifyReply {
-  return reply.header('etag', tagOf(content)).header('cache-control', cacheControl).type(type).send(content);
+  return reply.header('etag', etagOf(content)).header('cache-control', cacheControl).type(type).send(content);
 }
 
-/** The ETag of a content. */
-function tagOf(content: string | Buffer): string {
+/** The ETag of some content. */
+function etagOf(content: string | Buffer): string {
   return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 }
 
 /** The ETag of an envelope's data, without its timestamp. */
 export function etagOfData(data: unknown): string {
-  return `W/${tagOf(JSON.stringify(data))}`;
+  return `W/${etagOf(JSON.stringify(data))}`;
 }
 
 async function compressedText(
@@ -141,10 +141,10 @@ async function compressedText(
   // The ETag is weak, because the bytes of an envelope differ by its timestamp.
   const isStatic = etag !== undefined && !etag.startsWith('W/');
   const key = `${coding} ${etag}`;
-  const known = isStatic ? compressedTexts.get(key) : undefined;
+  const known = isStatic ? compressedBodies.get(key) : undefined;
   if (known !== undefined) return known;
   const body = await COMPRESSORS[coding](text);
-  if (isStatic && compressedTexts.size < MAX_CACHED_BODIES) compressedTexts.set(key, body);
+  if (isStatic && compressedBodies.size < MAX_CACHED_BODIES) compressedBodies.set(key, body);
   return body;
 }
 

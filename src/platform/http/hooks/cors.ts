@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RESPONSE_HEADERS } from '../openapi/document.ts';
 
-/** The headers of an answer that a page of another origin may read. */
+/** The headers of a response that a page of another origin may read. */
 const EXPOSED_HEADERS = [
   'ETag',
   'Location',
@@ -12,13 +12,15 @@ const EXPOSED_HEADERS = [
   'WWW-Authenticate',
   ...Object.keys(RESPONSE_HEADERS),
 ].join(', ');
-/** The headers that such a page may send. */
+/** The headers that a page of another origin may send. */
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Idempotency-Key, X-Request-Id, Range, If-None-Match, If-Range, MCP-Protocol-Version, Mcp-Method, Mcp-Name';
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const DAY_SECONDS = 86_400;
-/** Matches routes whose responses need a credential, unless they say otherwise. A path may be percent-encoded. */
-const PRIVATE = /^\/(api\/|metrics|operator\/)/;
+/**
+ * Matches routes whose responses need a credential, unless their config says otherwise. A path may be percent-encoded.
+ */
+const PRIVATE_ROUTE = /^\/(api\/|metrics|operator\/)/;
 
 type IsSigned = (request: FastifyRequest) => boolean;
 
@@ -37,9 +39,9 @@ export function installCors(app: FastifyInstance, origins: string): void {
     if (origin === undefined) return done();
     const isNamed = isEvery || named.has(origin);
     if (!isNamed && !isPublicRead(request)) return done();
-    allow(reply, isNamed && !isEvery ? origin : '*');
+    allowOrigin(reply, isNamed && !isEvery ? origin : '*');
     if (isNamed && isPreflight(request)) {
-      allowMore(reply, ALLOWED_METHODS).code(204).send();
+      allowRequests(reply, ALLOWED_METHODS).code(204).send();
       return;
     }
     done();
@@ -51,12 +53,13 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Public reads without a credential: the documentation, the catalogue, health. For signed links, see openToEveryOrigin.
+ * Whether a request is a public read without a credential, such as of the documentation, the catalogue or health.
+ * Signed links are opened by `openToEveryOrigin`.
  */
 function isPublicRead({ method, url, routeOptions: { config, url: route = url } }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
   const isPublic = config.access === 'public' && config.ignoresCredential === undefined;
-  return isPublic || !PRIVATE.test(route);
+  return isPublic || !PRIVATE_ROUTE.test(route);
 }
 
 /**
@@ -66,7 +69,7 @@ function isPublicRead({ method, url, routeOptions: { config, url: route = url } 
  */
 export function openToEveryOrigin(app: FastifyInstance, isSigned: IsSigned): void {
   app.addHook('onRequest', (request, reply, done) => {
-    if (isSigned(request)) allow(reply, '*');
+    if (isSigned(request)) allowOrigin(reply, '*');
     done();
   });
 }
@@ -82,27 +85,27 @@ export function answerPreflight(
     path,
     { config: { access: 'public', ignoresCredential: () => true }, schema: { hide: true } },
     async (request, reply) => {
-      if (isSigned(request)) allowMore(allow(reply, '*'), allowed);
+      if (isSigned(request)) allowRequests(allowOrigin(reply, '*'), allowed);
       return reply.code(204).header('allow', allowed).send();
     },
   );
 }
 
-function allow(reply: FastifyReply, origin: string): FastifyReply {
+function allowOrigin(reply: FastifyReply, origin: string): FastifyReply {
   if (origin !== '*') varyBy(reply, 'origin');
   return reply
     .header('access-control-allow-origin', origin)
     .header('access-control-expose-headers', EXPOSED_HEADERS);
 }
 
-function allowMore(reply: FastifyReply, methods: string): FastifyReply {
+function allowRequests(reply: FastifyReply, methods: string): FastifyReply {
   return reply
     .header('access-control-allow-methods', methods)
     .header('access-control-allow-headers', ALLOWED_HEADERS)
     .header('access-control-max-age', String(DAY_SECONDS));
 }
 
-/** Adds a header of the request to Vary, unless it is there. */
+/** Adds the name of a request header to Vary, unless Vary has it already. */
 export function varyBy(reply: FastifyReply, name: string): void {
   const before = reply.getHeader('vary')?.toString().split(', ') ?? [];
   if (!before.includes(name)) reply.header('vary', [...before, name].join(', '));

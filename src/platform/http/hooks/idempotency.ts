@@ -5,16 +5,16 @@ import { DAY_MS, MEGABYTE_BYTES } from '../../values/units.ts';
 import { rawBodyOf } from '../bodies/parsing.ts';
 import { ApiError, invalidParamError } from '../errors/errors.ts';
 
-const KEEP_MS = DAY_MS;
-const UNANSWERED_MS = 5 * 60 * 1000;
+const RESPONSE_LIFE_MS = DAY_MS;
+const RUNNING_LIFE_MS = 5 * 60 * 1000;
 const MAX_FINGERPRINTED_BYTES = MEGABYTE_BYTES;
 const MAX_STORED_BYTES = 512 * 1024;
-const WELL_FORMED = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
-/** The headers of a response that are stored with it. */
-const KEPT_HEADERS = ['content-type', 'location'];
+/** The headers of a response that are stored with its body. */
+const STORED_HEADERS = ['content-type', 'location'];
 
-type ResponseKeeping = 'kept' | 'unkept';
+type ResponseStorage = 'kept' | 'unkept';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -22,7 +22,7 @@ declare module 'fastify' {
      * `kept`: the response for an Idempotency-Key is stored and replayed. `unkept`: the key is used, but the response
      * contains a new secret and is never stored. Absent: the header is ignored. A function decides by the request.
      */
-    idempotency?: ResponseKeeping | ((request: FastifyRequest) => ResponseKeeping | undefined);
+    idempotency?: ResponseStorage | ((request: FastifyRequest) => ResponseStorage | undefined);
     /** Updates a stored response that is replayed with what has changed since it was stored. */
     replayed?: (request: FastifyRequest, reply: FastifyReply, stored: StoredHttpResponse) => Promise<unknown>;
   }
@@ -31,14 +31,14 @@ declare module 'fastify' {
 interface IdempotentRun {
   key: string;
   token: string;
-  /** Whether the call was refused for a temporary reason, so that its repeat has to run. */
+  /** Whether the call was refused for a temporary reason. Its repeat then runs. */
   isToRepeat?: boolean;
 }
 
 /**
- * Implements Idempotency-Key: of equal requests with one key, one runs, and the others get its response. Keys belong to
- * an owner. Install it after the hook that determines the owner and before the hook that parses bodies, so that errors
- * about malformed bodies are replayed too.
+ * Implements Idempotency-Key: of several equal requests with one key, one runs, and the others get its response. Keys
+ * belong to an owner. Install it after the hook that determines the owner and before the hook that parses bodies, so
+ * that errors about malformed bodies are replayed too.
  * @param ownerOf the account, or the address of an anonymous caller.
  */
 export function installIdempotency(
@@ -69,17 +69,22 @@ export function installIdempotency(
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const sent = request.headers['idempotency-key'];
     if (sent === undefined || request.routeOptions.config.idempotency === undefined) return;
-    const wellFormed = checkedKey(sent);
+    const wellFormed = checkKey(sent);
     // A dry run does not use up the key, but refuses a key that the real run would refuse.
-    if (keepingOf(request) === undefined) return;
+    if (responseStorageOf(request) === undefined) return;
     const key = `${ownerOf(request)}/${wellFormed}`;
-    const answer = await coordination.beginIdempotent(key, fingerprintOf(request), UNANSWERED_MS, KEEP_MS);
+    const answer = await coordination.beginIdempotent(
+      key,
+      fingerprintOf(request),
+      RUNNING_LIFE_MS,
+      RESPONSE_LIFE_MS,
+    );
     switch (answer.state) {
       case 'new':
         runs.set(request, { key, token: answer.token });
         return;
       case 'replay':
-        return replay(request, reply, answer.response);
+        return replayResponse(request, reply, answer.response);
       case 'running':
         throw requestInProgressError();
       case 'reused':
@@ -91,7 +96,7 @@ export function installIdempotency(
     runs.delete(request);
     try {
       if (reply.statusCode >= 500 || run.isToRepeat) await coordination.forgetIdempotent(run.key, run.token);
-      else await coordination.keepIdempotent(run.key, run.token, storable(request, reply, payload));
+      else await coordination.keepIdempotent(run.key, run.token, storableResponse(request, reply, payload));
     } catch (error) {
       // The call has taken effect, so its response is sent although it cannot be stored. A repeat is refused for five
       // minutes.
@@ -106,11 +111,11 @@ export function idempotencyKeyOf(
   request: FastifyRequest,
 ): { key: string; fingerprint: string | null } | null {
   const sent = request.headers['idempotency-key'];
-  if (sent === undefined || keepingOf(request) === undefined) return null;
-  return { key: checkedKey(sent), fingerprint: fingerprintOf(request) };
+  if (sent === undefined || responseStorageOf(request) === undefined) return null;
+  return { key: checkKey(sent), fingerprint: fingerprintOf(request) };
 }
 
-/** The errors of repeats that cannot be replayed. Calls that store their key in a document use them too. */
+/** The error of a repeat whose first request is still running. Calls that store their key in a document use it too. */
 export function requestInProgressError(): ApiError {
   return new ApiError(
     'request_in_progress',
@@ -127,8 +132,8 @@ export function keyReusedError(): ApiError {
   );
 }
 
-function checkedKey(sent: string | string[]): string {
-  if (typeof sent === 'string' && WELL_FORMED.test(sent)) return sent;
+function checkKey(sent: string | string[]): string {
+  if (typeof sent === 'string' && IDEMPOTENCY_KEY.test(sent)) return sent;
   throw invalidParamError('Idempotency-Key', 'Idempotency-Key must be 1 to 255 printable ASCII characters.');
 }
 
@@ -141,11 +146,15 @@ function fingerprintOf(request: FastifyRequest): string | null {
   return hash.digest('base64url');
 }
 
-function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown): StoredHttpResponse | null {
-  if (keepingOf(request) === 'unkept' && reply.statusCode < 400) return null;
+function storableResponse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): StoredHttpResponse | null {
+  if (responseStorageOf(request) === 'unkept' && reply.statusCode < 400) return null;
   const body = payload === undefined || payload === null ? '' : payload;
   if (typeof body !== 'string' || Buffer.byteLength(body) > MAX_STORED_BYTES) return null;
-  const kept = KEPT_HEADERS.map((name) => [name, reply.getHeader(name)]);
+  const kept = STORED_HEADERS.map((name) => [name, reply.getHeader(name)]);
   const sent = kept.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return {
     status: reply.statusCode,
@@ -154,12 +163,12 @@ function storable(request: FastifyRequest, reply: FastifyReply, payload: unknown
   };
 }
 
-function keepingOf(request: FastifyRequest): ResponseKeeping | undefined {
+function responseStorageOf(request: FastifyRequest): ResponseStorage | undefined {
   const { idempotency } = request.routeOptions.config;
   return typeof idempotency === 'function' ? idempotency(request) : idempotency;
 }
 
-async function replay(
+async function replayResponse(
   request: FastifyRequest,
   reply: FastifyReply,
   response: StoredHttpResponse,

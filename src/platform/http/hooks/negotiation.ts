@@ -60,14 +60,14 @@ export function acceptWarnings(request: FastifyRequest, contentType: string): Ca
   return isOtherImage ? [ignored, { code: 'did_you_mean', name: 'format', value: format }] : [ignored];
 }
 
-/** The types of the wildcards of `answers`. */
-const TYPES: Record<string, string[]> = {
+/** The media types that a wildcard in `responseType` stands for. */
+const WILDCARD_TYPES: Record<string, string[]> = {
   'image/*': ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif', 'image/tiff'],
   'text/*': ['text/plain'],
 };
 
 /** The first of the types that an Accept header prefers; undefined if it allows none of them. */
 export function preferredType(accept: string, types: readonly string[]): string | undefined {
-  const named = types.flatMap((type) => TYPES[type] ?? [type]);
+  const named = types.flatMap((type) => WILDCARD_TYPES[type] ?? [type]);
   return new Negotiator({ headers: { accept } }).mediaTypes(named)[0];
 }

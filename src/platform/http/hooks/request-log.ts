@@ -5,12 +5,12 @@ import type { ChildLoggerOptions, Level, Logger } from 'pino';
 import { announcedBytes } from '../bodies/streamed-body.ts';
 import { recordedErrorOf, summarisedReasonOf } from '../errors/failures.ts';
 
-const ACCEPTED_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+const WELL_FORMED_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The caller's X-Request-Id when it is well-formed, else a new UUID. For Fastify's `genReqId`. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   const sent = request.headers['x-request-id'];
-  return typeof sent === 'string' && ACCEPTED_REQUEST_ID.test(sent) ? sent : randomUUID();
+  return typeof sent === 'string' && WELL_FORMED_REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
 /** Adds the request id to every answer, including refusals before authentication. */
@@ -24,8 +24,9 @@ export function installRequestIds(app: FastifyInstance): void {
 type LogLine = [object: unknown, message?: string, ...values: unknown[]];
 
 /**
- * The logger of the server and of each request; that of a request adds its id to every line. The pino logger is created
- * with the first line, because most requests write none, and creating it costs as much as all hooks of a small call.
+ * The logger of the server and of each request. The logger of a request adds the id of the request to every line. The
+ * pino logger is created with the first line, because most requests write none, and creating it costs as much as all
+ * hooks of a small call.
  */
 export class RequestLog implements FastifyBaseLogger {
   readonly #create: () => FastifyBaseLogger;
@@ -86,13 +87,14 @@ const PROBES = ['/healthz', '/readyz', '/metrics'];
 
 /**
  * Writes one log line per response: the route, the op and its size parameters, the status, the duration, and the reason
- * of a refusal. The value of a header is never logged. Probes, and refusals that are summed up, are logged at debug
+ * of a refusal. The value of a header is never logged. Probes and refusals that are summarised are logged at debug
  * level.
- * @param log used directly, because a child logger per request costs more than the line.
+ * @param log the logger of the server. It is used directly, because a child logger per request costs more than the
+ * line.
  */
 export function installAccessLog(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
-    // The most severe possible level comes first, because Fastify copies the options of the route at each access.
+    // The most severe possible level is checked first, because Fastify copies the options of the route at each access.
     const highest: Level = reply.statusCode >= 500 ? 'error' : 'info';
     if (log.isLevelEnabled(highest)) write(request, reply, highest);
     done();
@@ -104,7 +106,7 @@ export function installAccessLog(app: FastifyInstance, log: Logger): void {
     const isSummed = refusal !== undefined && summarisedReasonOf(refusal) !== undefined;
     const isProbe = highest === 'info' && PROBES.includes(route ?? '');
     const level = isSummed || isProbe ? 'debug' : highest;
-    if (log.isLevelEnabled(level)) log[level](lineOf(request, reply, route), 'answered');
+    if (log.isLevelEnabled(level)) log[level](accessLogFieldsOf(request, reply, route), 'answered');
   }
 }
 
@@ -113,7 +115,7 @@ const LOGGED_FIELDS = ['op', 'width', 'height', 'size', 'fit', 'format', 'qualit
 const SHORT_WORD = /^[\w.-]{1,16}$/;
 
 /** The op and size of an image call, as a query: `op=resize&width=512`. Undefined for other calls. */
-function queryOf({ query }: FastifyRequest): string | undefined {
+function loggedQueryOf({ query }: FastifyRequest): string | undefined {
   const fields = query as Record<string, unknown>;
   if (typeof fields?.op !== 'string') return undefined;
   return LOGGED_FIELDS.flatMap((name) => {
@@ -122,7 +124,7 @@ function queryOf({ query }: FastifyRequest): string | undefined {
   }).join('&');
 }
 
-function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | null) {
+function accessLogFieldsOf(request: FastifyRequest, reply: FastifyReply, route: string | null) {
   const refusal = recordedErrorOf(request);
   return {
     requestId: request.id,
@@ -130,7 +132,7 @@ function lineOf(request: FastifyRequest, reply: FastifyReply, route: string | nu
     route,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
-    query: queryOf(request),
+    query: loggedQueryOf(request),
     requestBytes: announcedBytes(request) ?? undefined,
     code: refusal?.code,
     param: refusal?.param,

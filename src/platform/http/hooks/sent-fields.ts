@@ -8,8 +8,9 @@ import { moveFieldMends } from '../errors/mends.ts';
 import { addWarnings, type CallWarning, type ClampBounds, clamp } from './warnings.ts';
 
 /**
- * Refuses a field of the query that the body of the same call has, and the other way around: it would do nothing where
- * it is, though its name is right. Routes that read their body themselves ask `misplacedIn`.
+ * Refuses a field that was sent in the query but belongs in the body of the same call, and the other way around. It
+ * would have no effect there although its name is right. Routes that read their body themselves call
+ * `misplacedFieldsRefusal`.
  */
 export function installMisplacedFields(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -17,23 +18,24 @@ export function installMisplacedFields(app: FastifyInstance): void {
     const inBody = fieldNamesOf(route.schema?.body);
     if (inBody.size === 0) return;
     const ofBody = [...inBody].filter((name) => !inQuery.has(name));
-    const read = namesReadInBody(route) ?? inBody;
+    const read = bodyFieldNamesOf(route) ?? inBody;
     const ofQuery = [...inQuery].filter((name) => !read.has(name));
     route.preValidation = [
       ...[route.preValidation ?? []].flat(),
       ({ url, query, body }, _reply, done) => {
-        const refusal = url.includes('?') ? misplacedIn(query, ofBody, 'body') : undefined;
-        done(refusal ?? misplacedIn(body, ofQuery, 'query'));
+        const refusal = url.includes('?') ? misplacedFieldsRefusal(query, ofBody, 'body') : undefined;
+        done(refusal ?? misplacedFieldsRefusal(body, ofQuery, 'query'));
       },
     ];
   });
 }
 
 /**
- * The refusal of sent fields that another part of their call has, with the mend that moves them; undefined without any.
- * @param names of the fields that this part has not.
+ * The refusal of fields that were sent in the wrong part of the call, with the mends that move them. Undefined if no
+ * field is misplaced.
+ * @param names the names of the fields that belong in the other part.
  */
-export function misplacedIn(
+export function misplacedFieldsRefusal(
   sent: unknown,
   names: readonly string[],
   belongsTo: 'query' | 'body',
@@ -45,21 +47,21 @@ export function misplacedIn(
   const where =
     belongsTo === 'body'
       ? `a field of the body of this call, and is not read in the query: send it there`
-      : `a field of the query of this call, and is not read in the body: send it there, as ?${name}=${shown(sent[name])}`;
+      : `a field of the query of this call, and is not read in the body: send it there, as ?${name}=${queryTextOf(sent[name])}`;
   const mends = found.flatMap((one) => moveFieldMends(belongsTo, one, sent[one]));
   return invalidParamError(name, `${name} is ${where}.`, undefined, mends);
 }
 
-const MAX_SHOWN_CHARACTERS = 20;
+const MAX_QUERY_TEXT_CHARACTERS = 20;
 
-/** A value as a query has it, if it is short. */
-function shown(value: unknown): string {
+/** A value as a query has it, or `…` for a long one. */
+function queryTextOf(value: unknown): string {
   const text = typeof value === 'object' ? '' : String(value);
-  return text.length === 0 || text.length > MAX_SHOWN_CHARACTERS ? '…' : text;
+  return text.length === 0 || text.length > MAX_QUERY_TEXT_CHARACTERS ? '…' : text;
 }
 
-/** Refusals already name what is wrong. */
-const FIRST_FAILURE_STATUS = 400;
+/** The lowest status of a refusal. Refusals get no warnings, because they already say what is wrong. */
+const MIN_FAILURE_STATUS = 400;
 
 /**
  * Adds warnings about sent fields to `X-Service-Warnings`.
@@ -74,17 +76,24 @@ export function installFieldWarnings(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { schema = {} } = route;
     const readInQuery = route.validatorCompiler === undefined ? fieldNamesOf(schema.querystring) : null;
-    const readInBody = namesReadInBody(route);
-    const [ofQuery, ofBody] = [clampedIn(schema.querystring), clampedIn(schema.body)];
+    const readInBody = bodyFieldNamesOf(route);
+    const [ofQuery, ofBody] = [clampedFieldsOf(schema.querystring), clampedFieldsOf(schema.body)];
     if (readInQuery === null && readInBody === null && ofQuery.length + ofBody.length === 0) return;
     route.onSend = [
       ...[route.onSend ?? []].flat(),
       ({ url, query, body }, reply, _payload, done) => {
         const ignored =
-          reply.statusCode < FIRST_FAILURE_STATUS
-            ? [...(url.includes('?') ? unread(query, readInQuery) : []), ...unread(body, readInBody)]
+          reply.statusCode < MIN_FAILURE_STATUS
+            ? [
+                ...(url.includes('?') ? ignoredFieldWarnings(query, readInQuery) : []),
+                ...ignoredFieldWarnings(body, readInBody),
+              ]
             : [];
-        addWarnings(reply, [...ignored, ...outOfBounds(query, ofQuery), ...outOfBounds(body, ofBody)]);
+        addWarnings(reply, [
+          ...ignored,
+          ...clampedWarnings(query, ofQuery),
+          ...clampedWarnings(body, ofBody),
+        ]);
         done();
       },
     ];
@@ -93,14 +102,14 @@ export function installFieldWarnings(app: FastifyInstance): void {
 
 type ClampedField = [name: string, bounds: ClampBounds];
 
-function clampedIn(schema: unknown): ClampedField[] {
+function clampedFieldsOf(schema: unknown): ClampedField[] {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, TSchema> };
   return Object.entries(properties).flatMap(([name, { clamped }]): ClampedField[] =>
     clamped === undefined ? [] : [[name, clamped as ClampBounds]],
   );
 }
 
-function outOfBounds(sent: unknown, fields: readonly ClampedField[]): CallWarning[] {
+function clampedWarnings(sent: unknown, fields: readonly ClampedField[]): CallWarning[] {
   if (typeof sent !== 'object' || sent === null) return [];
   return fields.flatMap(([name, bounds]) => {
     const value = (sent as Record<string, unknown>)[name];
@@ -109,30 +118,33 @@ function outOfBounds(sent: unknown, fields: readonly ClampedField[]): CallWarnin
   });
 }
 
-/** The most ignored names for which similar ones are looked for, more than the header has room for. */
-const MAX_MEANT_NAMES = 60;
+/** The most ignored names for which similar names are looked for. The header has room for fewer. */
+const MAX_CORRECTED_NAMES = 60;
 
-function unread(sent: unknown, known: ReadonlySet<string> | null): CallWarning[] {
+function ignoredFieldWarnings(sent: unknown, known: ReadonlySet<string> | null): CallWarning[] {
   if (known === null || typeof sent !== 'object' || sent === null || Array.isArray(sent)) return [];
   return Object.keys(sent)
     .filter((name) => !known.has(name))
     .flatMap((name, index) => {
-      const meant = index < MAX_MEANT_NAMES ? nearestName(name, [...known]) : undefined;
+      const meant = index < MAX_CORRECTED_NAMES ? nearestName(name, [...known]) : undefined;
       const ignored = { code: 'ignored_parameter', name };
       return meant === undefined ? [ignored] : [ignored, { code: 'did_you_mean', name: meant }];
     });
 }
 
-/** The fields of a body and of the responses to it; null when only the schema decides. */
-function namesReadInBody({ schema }: RouteOptions): ReadonlySet<string> | null {
+/**
+ * The names of the fields of a body and of its responses. Null if the schema of the body itself decides about other
+ * fields.
+ */
+function bodyFieldNamesOf({ schema }: RouteOptions): ReadonlySet<string> | null {
   const body = schema?.body as { properties?: object; additionalProperties?: unknown } | undefined;
   if (body?.properties === undefined || body.additionalProperties !== undefined) return null;
-  const answers = Object.values((schema?.response ?? {}) as Record<string, { properties?: Data }>);
+  const answers = Object.values((schema?.response ?? {}) as Record<string, { properties?: DataProperty }>);
   const data = answers.flatMap(({ properties }) => [...fieldNamesOf(properties?.data)]);
   return new Set([...fieldNamesOf(body), ...data]);
 }
 
-interface Data {
+interface DataProperty {
   data?: unknown;
 }
 

@@ -19,7 +19,7 @@ interface HttpMetricsOptions {
   token: string;
 }
 
-/** Measures every answer by route and status, and serves /metrics for Prometheus unless it has its own port. */
+/** Measures every response by route and status, and serves /metrics for Prometheus unless /metrics has its own port. */
 export function installRequestMetrics(
   app: FastifyInstance,
   { requests, collect, port, token }: HttpMetricsOptions,
@@ -62,7 +62,7 @@ export function installRequestMetrics(
       },
     },
     async (request, reply) => {
-      if (!mayRead(request.headers.authorization, token)) {
+      if (!mayReadMetrics(request.headers.authorization, token)) {
         const message = 'The metrics are read with METRICS_TOKEN: send "Authorization: Bearer TOKEN".';
         const headers = { 'www-authenticate': 'Bearer realm="metrics"' };
         throw new ApiError('unauthorized', message, { headers });
@@ -73,8 +73,8 @@ export function installRequestMetrics(
 }
 
 /**
- * Serves /metrics, and nothing else, on its own port. The primary does so, because an API process that hangs would keep
- * the connection that it took.
+ * Serves /metrics, and nothing else, on its own port. The primary serves it, because an API process that hangs would
+ * not answer a connection that it had accepted.
  */
 export async function serveMetrics(
   { collect, port, token }: Pick<HttpMetricsOptions, 'collect' | 'port' | 'token'>,
@@ -83,7 +83,7 @@ export async function serveMetrics(
   const server = createServer(async (request, response) => {
     response.setHeader('cache-control', 'no-store');
     if (request.url?.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
-    if (!mayRead(request.headers.authorization, token)) {
+    if (!mayReadMetrics(request.headers.authorization, token)) {
       return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
     }
     try {
@@ -97,8 +97,11 @@ export async function serveMetrics(
   return server;
 }
 
-/** Hashes are compared, so that timing reveals neither the length nor the text of the token. */
-function mayRead(authorization: string | undefined, token: string): boolean {
+/**
+ * Whether an Authorization header has the token. Hashes are compared, so that timing reveals neither the length nor the
+ * text of the token.
+ */
+function mayReadMetrics(authorization: string | undefined, token: string): boolean {
   if (token === '') return true;
   const hashOf = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hashOf(authorization?.replace(/^bearer +/i, '') ?? ''), hashOf(token));

@@ -3,40 +3,40 @@ import type { FastifyReply } from 'fastify';
 /** A warning for the caller of a call that succeeded. */
 export interface CallWarning {
   code: string;
-  /** Its subject: a variable, an asset, a scheme. */
+  /** The subject of the warning, such as a field, a variable or an asset. */
   name?: string;
   /** The value of a parameter that was probably meant. */
   value?: string;
 }
 
-/** Of the header in all. */
+/** The most characters of the header. */
 const MAX_HEADER_CHARACTERS = 1_000;
-/** Room for `,more:` and a number. */
-const ROOM_FOR_MORE = 16;
+/** The number of characters that are reserved for `,more:` and a number. */
+const MORE_ENTRY_CHARACTERS = 16;
 
-/** The warnings of an answer so far. */
-const added = new WeakMap<FastifyReply, readonly CallWarning[]>();
+/** The warnings that a response has so far. */
+const warningsOfReplies = new WeakMap<FastifyReply, readonly CallWarning[]>();
 
-/** Adds warnings to an answer, in the header `X-Service-Warnings`. */
+/** Adds warnings to a response, in the header `X-Service-Warnings`. */
 export function addWarnings(reply: FastifyReply, warnings: readonly CallWarning[]): void {
   if (warnings.length === 0) return;
-  const all = [...(added.get(reply) ?? []), ...warnings];
-  added.set(reply, all);
+  const all = [...(warningsOfReplies.get(reply) ?? []), ...warnings];
+  warningsOfReplies.set(reply, all);
   reply.header('x-service-warnings', warningsText(all));
 }
 
 /**
  * Warnings as a comma-separated list of `code`, `code:name` or `code:name=value`, each once. Names and values are
- * percent-encoded. Entries beyond 1,000 characters are replaced by a last entry `more:<count>`.
+ * percent-encoded. Warnings beyond 1,000 characters are replaced by a last entry `more:<count>`.
  */
 export function warningsText(warnings: readonly CallWarning[]): string {
-  // There may be tens of thousands, of which few are written.
-  const distinct = [...new Map(warnings.map((warning) => [keyOf(warning), warning])).values()];
+  // There may be tens of thousands of warnings, of which only a few are written.
+  const distinct = [...new Map(warnings.map((warning) => [identityOf(warning), warning])).values()];
   let text = '';
   for (const [index, warning] of distinct.entries()) {
-    const next = `${text}${text === '' ? '' : ','}${entryOf(warning)}`;
+    const next = `${text}${text === '' ? '' : ','}${warningText(warning)}`;
     const isLast = index === distinct.length - 1;
-    if (next.length > MAX_HEADER_CHARACTERS - (isLast ? 0 : ROOM_FOR_MORE)) {
+    if (next.length > MAX_HEADER_CHARACTERS - (isLast ? 0 : MORE_ENTRY_CHARACTERS)) {
       const more = `more:${distinct.length - index}`;
       return text === '' ? more : `${text},${more}`;
     }
@@ -45,17 +45,17 @@ export function warningsText(warnings: readonly CallWarning[]): string {
   return text;
 }
 
-function keyOf({ code, name, value }: CallWarning): string {
+function identityOf({ code, name, value }: CallWarning): string {
   return `${code}\n${name}\n${value}`;
 }
 
-function entryOf({ code, name, value }: CallWarning): string {
+function warningText({ code, name, value }: CallWarning): string {
   if (name === undefined) return code;
-  return `${code}:${unreserved(name)}${value === undefined ? '' : `=${unreserved(value)}`}`;
+  return `${code}:${percentEncode(name)}${value === undefined ? '' : `=${percentEncode(value)}`}`;
 }
 
 /** Escapes all but the unreserved characters of RFC 3986. */
-function unreserved(name: string): string {
+function percentEncode(name: string): string {
   return encodeURIComponent(name.toWellFormed()).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

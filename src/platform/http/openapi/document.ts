@@ -8,7 +8,7 @@ export type DocumentNode = { [key: string]: unknown };
 /** The schema of bytes in OpenAPI 3.1. */
 export const BYTES_SCHEMA = { contentMediaType: 'application/octet-stream' };
 
-/** The part of a route's config that its description needs. It passes through the generator and is then removed. */
+/** The key under which the traits of a route pass through the generator. It is removed from the document afterwards. */
 export const ROUTE_TRAITS_KEY = 'x-route';
 export interface RouteTraits {
   idempotency: boolean;
@@ -16,35 +16,41 @@ export interface RouteTraits {
   isPublic: boolean;
 }
 
-const header = (description: string, type = 'string') => ({ description, schema: { type } });
+const headerObject = (description: string, type = 'string') => ({ description, schema: { type } });
 
-/** The headers of answers. */
+/** The headers of responses, each with its description. */
 export const RESPONSE_HEADERS: DocumentNode = {
-  'X-Request-Id': header("The caller's own, when it sent one, else a UUID."),
-  'RateLimit-Limit': header('Requests per minute on this host.', 'integer'),
-  'RateLimit-Remaining': header('Requests left in this window.', 'integer'),
-  'RateLimit-Reset': header('Seconds until the window turns.', 'integer'),
-  'RateLimit-Policy': header('The same limit, as in the IETF draft: q requests in w seconds.', 'string'),
-  RateLimit: header('The same window, as in the IETF draft: r requests left, for t seconds.', 'string'),
-  Location: header('The path of what was created, or of the list that shows it.'),
-  'Retry-After': header('Seconds to wait before the same call is made again.', 'integer'),
-  'Idempotency-Replayed': header('`true` on the stored answer of an earlier call under this key.'),
-  'X-Service-Width': header('Width of the result in pixels.', 'integer'),
-  'X-Service-Height': header('Height of the result in pixels, of one frame.', 'integer'),
-  'X-Service-Format': header('Format of the result, such as `webp`.'),
-  'X-Service-Outputs': header('outputs: how many of them succeeded, such as `5/6`.'),
-  'X-Service-Duration-Ms': header('Time in the worker.', 'integer'),
-  'X-Service-Quality': header('compress: the quality of the file that was chosen.', 'integer'),
-  'X-Service-Ssim': header('compress with minSsim: the likeness that was reached.', 'number'),
-  'X-Service-Ssimulacra2': header('compress with ssimulacra2: the score that was reached.', 'number'),
-  'X-Service-Trials': header('compress: files that were tried.', 'integer'),
-  'X-Service-Bit-Depth': header('Bits per channel of the result, if the input has more than 8.', 'integer'),
-  'X-Service-Thumbhash': header('placeholder: the ThumbHash of the real picture, in base64.'),
-  'X-Service-Blurhash': header('placeholder: the BlurHash of the real picture.'),
-  'X-Service-Warnings': header(
+  'X-Request-Id': headerObject("The caller's own, when it sent one, else a UUID."),
+  'RateLimit-Limit': headerObject('Requests per minute on this host.', 'integer'),
+  'RateLimit-Remaining': headerObject('Requests left in this window.', 'integer'),
+  'RateLimit-Reset': headerObject('Seconds until the window turns.', 'integer'),
+  'RateLimit-Policy': headerObject(
+    'The same limit, as in the IETF draft: q requests in w seconds.',
+    'string',
+  ),
+  RateLimit: headerObject('The same window, as in the IETF draft: r requests left, for t seconds.', 'string'),
+  Location: headerObject('The path of what was created, or of the list that shows it.'),
+  'Retry-After': headerObject('Seconds to wait before the same call is made again.', 'integer'),
+  'Idempotency-Replayed': headerObject('`true` on the stored answer of an earlier call under this key.'),
+  'X-Service-Width': headerObject('Width of the result in pixels.', 'integer'),
+  'X-Service-Height': headerObject('Height of the result in pixels, of one frame.', 'integer'),
+  'X-Service-Format': headerObject('Format of the result, such as `webp`.'),
+  'X-Service-Outputs': headerObject('outputs: how many of them succeeded, such as `5/6`.'),
+  'X-Service-Duration-Ms': headerObject('Time in the worker.', 'integer'),
+  'X-Service-Quality': headerObject('compress: the quality of the file that was chosen.', 'integer'),
+  'X-Service-Ssim': headerObject('compress with minSsim: the likeness that was reached.', 'number'),
+  'X-Service-Ssimulacra2': headerObject('compress with ssimulacra2: the score that was reached.', 'number'),
+  'X-Service-Trials': headerObject('compress: files that were tried.', 'integer'),
+  'X-Service-Bit-Depth': headerObject(
+    'Bits per channel of the result, if the input has more than 8.',
+    'integer',
+  ),
+  'X-Service-Thumbhash': headerObject('placeholder: the ThumbHash of the real picture, in base64.'),
+  'X-Service-Blurhash': headerObject('placeholder: the BlurHash of the real picture.'),
+  'X-Service-Warnings': headerObject(
     'What succeeded and should be looked at: a comma-separated list of `code` or `code:name`, such as `ignored_parameter:dryrun` for a field that the endpoint does not read, followed by `did_you_mean:dryRun` if a field of the endpoint has nearly that name, `not_enlarged:768` for a resize that left a picture 768 px wide or high because enlarge is false, `larger_than_input` for a file that grew, `search_cut_short` for the best file that a search for a size or a likeness found in its time, and `format_not_tried:avif` for a format of several that there was no time for.',
   ),
-  'Server-Timing': header(
+  'Server-Timing': headerObject(
     'Where the time went, in milliseconds: `process` includes an encoding that runs as the pixels come, `total` is the time from the request to its answer. What the others leave of it is reading the body, starting a worker or a browser after a pause, and waiting for a core.',
   ),
 };
@@ -55,22 +61,26 @@ const IMAGE_HEADERS = Object.keys(RESPONSE_HEADERS).filter((name) =>
   /^(X-Service-|Server-Timing$)/.test(name),
 );
 
-const failure = (description: string) => ({
+const failureResponse = (description: string) => ({
   description,
-  headers: refs([...COMMON_HEADERS, 'Retry-After']),
+  headers: headerRefs([...COMMON_HEADERS, 'Retry-After']),
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 });
 
 /** The refusals that operations share. */
-const RESPONSES = {
-  Failure: failure('A refusal or a failure: `error.code` says which, `error.param` the field to fix.'),
-  InvalidBody: failure(
+const SHARED_RESPONSES = {
+  Failure: failureResponse(
+    'A refusal or a failure: `error.code` says which, `error.param` the field to fix.',
+  ),
+  InvalidBody: failureResponse(
     '`error.param` names the field to fix, or `body` for JSON that is empty, malformed, not UTF-8 or nested too deeply.',
   ),
-  BodyTooLarge: failure(`\`payload_too_large\`: \`error.details.limit\` is the bound. ${JSON_BOUNDS_TEXT}`),
+  BodyTooLarge: failureResponse(
+    `\`payload_too_large\`: \`error.details.limit\` is the bound. ${JSON_BOUNDS_TEXT}`,
+  ),
 };
 
-const responseOf = (name: keyof typeof RESPONSES) => ({ $ref: `#/components/responses/${name}` });
+const responseRef = (name: keyof typeof SHARED_RESPONSES) => ({ $ref: `#/components/responses/${name}` });
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
@@ -89,25 +99,25 @@ const IDEMPOTENCY_KEY = {
 export function completeOpenApiDocument(document: DocumentNode, webhooks: DocumentNode): DocumentNode {
   for (const { method, operation } of operationsOf(document)) {
     completeOperation(operation);
-    exemplify(method, operation);
+    addPathExamples(method, operation);
   }
   const components = (document.components ?? {}) as DocumentNode;
   const schemas: DocumentNode = {};
-  document.paths = hoisted(callsFirst(document.paths as DocumentNode), schemas);
-  document.webhooks = hoisted(webhooks, schemas);
+  document.paths = hoistSchemas(apiPathsFirst(document.paths as DocumentNode), schemas);
+  document.webhooks = hoistSchemas(webhooks, schemas);
   const { Failure, ...others } = { ...schemas, ...failureSchemas() };
   document.components = {
     ...components,
-    schemas: sorted({ ...others, Failure }),
+    schemas: sortedByName({ ...others, Failure }),
     parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
     headers: RESPONSE_HEADERS,
-    responses: RESPONSES,
+    responses: SHARED_RESPONSES,
   };
   return document;
 }
 
 /** Puts /api/ paths before the paths of links and probes. Each group keeps the order of its declarations. */
-function callsFirst(paths: DocumentNode): DocumentNode {
+function apiPathsFirst(paths: DocumentNode): DocumentNode {
   const isCall = ([path]: [string, unknown]) => path.startsWith('/api/');
   const entries = Object.entries(paths);
   return Object.fromEntries([...entries.filter(isCall), ...entries.filter((entry) => !isCall(entry))]);
@@ -128,23 +138,23 @@ function completeOperation(operation: DocumentNode): void {
   ];
   const responses = (operation.responses ?? {}) as Record<string, DocumentNode>;
   for (const [status, response] of Object.entries(responses)) {
-    if (/^2/.test(status)) response.headers = refs(status === '201' ? [...names, 'Location'] : names);
+    if (/^2/.test(status)) response.headers = headerRefs(status === '201' ? [...names, 'Location'] : names);
   }
   operation.responses = {
     ...responses,
-    ...(takesJson(operation) && { 400: responseOf('InvalidBody'), 413: responseOf('BodyTooLarge') }),
-    '4XX': responseOf('Failure'),
-    default: responseOf('Failure'),
+    ...(acceptsJson(operation) && { 400: responseRef('InvalidBody'), 413: responseRef('BodyTooLarge') }),
+    '4XX': responseRef('Failure'),
+    default: responseRef('Failure'),
   };
 }
 
-function takesJson({ requestBody }: DocumentNode): boolean {
+function acceptsJson({ requestBody }: DocumentNode): boolean {
   const { content = {} } = (requestBody ?? {}) as { content?: DocumentNode };
   return 'application/json' in content;
 }
 
 /** Adds an example to each path parameter, so that the call can be sent from the documentation page without input. */
-function exemplify(method: string, operation: DocumentNode): void {
+function addPathExamples(method: string, operation: DocumentNode): void {
   for (const parameter of (operation.parameters ?? []) as DocumentNode[]) {
     const example = parameter.in === 'path' ? pathExampleOf(method, String(parameter.name)) : undefined;
     if (example !== undefined) parameter.example = example;
@@ -162,10 +172,10 @@ export function operationsOf({
 
 /**
  * Replaces schemas that have a title by references to components of that name. Merges the field `documented` of each
- * schema into it: it holds the constraints that the code checks instead of the schema.
+ * schema into it: it contains the constraints that the code checks instead of the schema.
  */
-function hoisted(value: unknown, schemas: DocumentNode): unknown {
-  if (Array.isArray(value)) return value.map((entry) => hoisted(entry, schemas));
+function hoistSchemas(value: unknown, schemas: DocumentNode): unknown {
+  if (Array.isArray(value)) return value.map((entry) => hoistSchemas(entry, schemas));
   if (typeof value !== 'object' || value === null) return value;
   const {
     title,
@@ -178,24 +188,24 @@ function hoisted(value: unknown, schemas: DocumentNode): unknown {
   } = value as DocumentNode;
   const rest: DocumentNode = { ...plain, ...(documented as DocumentNode | undefined) };
   const inner = Object.fromEntries(
-    Object.entries(rest).map(([key, entry]) => [key, hoisted(entry, schemas)]),
+    Object.entries(rest).map(([key, entry]) => [key, hoistSchemas(entry, schemas)]),
   );
   if (typeof title !== 'string' || !('type' in rest || 'anyOf' in rest || 'oneOf' in rest)) {
-    return title === undefined ? inner : { title: hoisted(title, schemas), ...inner };
+    return title === undefined ? inner : { title: hoistSchemas(title, schemas), ...inner };
   }
   const known = schemas[title] as DocumentNode | undefined;
   // A schema whose title is already used by a different one stays inline.
-  if (known !== undefined && contractOf(known) !== contractOf(inner)) return inner;
+  if (known !== undefined && schemaIdentityOf(known) !== schemaIdentityOf(inner)) return inner;
   schemas[title] = { ...known, ...inner };
   return { $ref: `#/components/schemas/${title}` };
 }
 
 /** A schema without its examples, which the generator moves from a body to its media type. */
-function contractOf({ examples: _, ...contract }: DocumentNode): string {
+function schemaIdentityOf({ examples: _, ...contract }: DocumentNode): string {
   return JSON.stringify(contract);
 }
 
-/** The envelope of a refusal, once for all operations. */
+/** The envelope of a refusal, which all operations share. */
 function failureSchemas(): DocumentNode {
   const text = (description: string) => Type.String({ description });
   return {
@@ -227,11 +237,11 @@ function failureSchemas(): DocumentNode {
   };
 }
 
-function refs(names: readonly string[]): DocumentNode {
+function headerRefs(names: readonly string[]): DocumentNode {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-function sorted(schemas: DocumentNode): DocumentNode {
+function sortedByName(schemas: DocumentNode): DocumentNode {
   return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
@@ -239,12 +249,12 @@ function sorted(schemas: DocumentNode): DocumentNode {
  * Examples for path parameters on the documentation page: a built-in for calls that read, and an unused id for all
  * others, so that trying a call out neither changes nor deletes anything.
  */
-const READ_EXAMPLES: Readonly<Record<string, string>> = {
+const READABLE_EXAMPLES: Readonly<Record<string, string>> = {
   op: 'resize',
   slug: 'builtin-web-optimized',
   templateId: 'builtin-template-social-card',
 };
-const IDS_OF_NOTHING: Readonly<Record<string, string>> = {
+const UNUSED_EXAMPLES: Readonly<Record<string, string>> = {
   assetId: `ast_${'0'.repeat(24)}`,
   jobId: `job_${'0'.repeat(24)}`,
   keyId: `key_${'0'.repeat(24)}`,
@@ -264,5 +274,5 @@ const IDS_OF_NOTHING: Readonly<Record<string, string>> = {
 
 /** The example of a parameter in a path; undefined for a parameter without an example. */
 function pathExampleOf(method: string, name: string): string | undefined {
-  return (method === 'get' ? READ_EXAMPLES[name] : undefined) ?? IDS_OF_NOTHING[name];
+  return (method === 'get' ? READABLE_EXAMPLES[name] : undefined) ?? UNUSED_EXAMPLES[name];
 }

@@ -4,13 +4,13 @@ import { type BYTES_SCHEMA, type DocumentNode, operationsOf } from './document.t
 
 type MediaTypes = Record<string, { schema: unknown }>;
 
-/** Bytes as OpenAPI 3.0 describes them, which generators of every age read. */
-const BINARY = { type: 'string', format: 'binary' };
+/** Bytes as OpenAPI 3.0 describes them, which old and new generators understand. */
+const BINARY_SCHEMA = { type: 'string', format: 'binary' };
 
 /**
  * The document for generators that use the first of several media types, or know only OpenAPI 3.0: files are sent as
- * multipart, and pictures are returned as bytes. JSON alternatives and unused components are left out. So is the
- * default response, which such generators take for the response of a success.
+ * multipart, and pictures are returned as bytes. JSON alternatives and unused components are left out. The default
+ * response is left out too, because such generators take it for the response of a success.
  */
 export function multipartDocument(document: DocumentNode): DocumentNode {
   const copy = structuredClone(document);
@@ -23,33 +23,33 @@ export function multipartDocument(document: DocumentNode): DocumentNode {
     if (requestBody !== undefined && form !== undefined)
       requestBody.content = { 'multipart/form-data': form };
     for (const response of Object.values(responses)) {
-      if (Object.values(response.content ?? {}).some(({ schema }) => isBytes(schema)))
-        response.content = { 'application/octet-stream': { schema: BINARY } };
+      if (Object.values(response.content ?? {}).some(({ schema }) => isBytesSchema(schema)))
+        response.content = { 'application/octet-stream': { schema: BINARY_SCHEMA } };
     }
     const { default: failure, ...others } = responses;
     operation.responses = { ...others, '5XX': failure };
   }
-  const { components, ...rest } = withBinary(copy) as DocumentNode;
-  return { ...rest, components: componentsOf(rest, components as Record<string, DocumentNode>) };
+  const { components, ...rest } = withBinarySchemas(copy) as DocumentNode;
+  return { ...rest, components: referencedComponents(rest, components as Record<string, DocumentNode>) };
 }
 
 /** A part of the document with bytes in the form of OpenAPI 3.0. */
-function withBinary(value: unknown): unknown {
-  if (isBytes(value)) {
+function withBinarySchemas(value: unknown): unknown {
+  if (isBytesSchema(value)) {
     const { contentMediaType: _, ...rest } = value;
-    return { ...BINARY, ...rest };
+    return { ...BINARY_SCHEMA, ...rest };
   }
-  if (Array.isArray(value)) return value.map(withBinary);
+  if (Array.isArray(value)) return value.map(withBinarySchemas);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withBinary(entry)]));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, withBinarySchemas(entry)]));
 }
 
-/** Whether a schema is that of bytes in OpenAPI 3.1. */
-function isBytes(value: unknown): value is typeof BYTES_SCHEMA {
+/** Whether a schema describes bytes in the form of OpenAPI 3.1. */
+function isBytesSchema(value: unknown): value is typeof BYTES_SCHEMA {
   return typeof value === 'object' && value !== null && 'contentMediaType' in value;
 }
 
-const COMPONENT = /"#\/components\/(\w+)\/([^"]+)"/g;
+const COMPONENT_REFERENCE = /"#\/components\/(\w+)\/([^"]+)"/g;
 
 /**
  * A document with only some operations and their components.
@@ -80,14 +80,20 @@ export function documentWithOperations(document: DocumentNode, ids: string): Doc
   }
   const { webhooks: _, ...rest } = document;
   const part = { ...rest, paths };
-  return { ...part, components: componentsOf(part, document.components as Record<string, DocumentNode>) };
+  return {
+    ...part,
+    components: referencedComponents(part, document.components as Record<string, DocumentNode>),
+  };
 }
 
 /** The components that the operations of a document refer to, directly or through other components. */
-function componentsOf({ paths, webhooks }: DocumentNode, all: Record<string, DocumentNode>): DocumentNode {
+function referencedComponents(
+  { paths, webhooks }: DocumentNode,
+  all: Record<string, DocumentNode>,
+): DocumentNode {
   const kept: Record<string, DocumentNode> = { securitySchemes: all.securitySchemes as DocumentNode };
   const collect = (value: unknown): void => {
-    for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(COMPONENT)) {
+    for (const [, kind = '', name = ''] of JSON.stringify(value).matchAll(COMPONENT_REFERENCE)) {
       const found = all[kind]?.[name];
       if (found === undefined || kept[kind]?.[name] !== undefined) continue;
       kept[kind] = { ...kept[kind], [name]: found };

@@ -103,16 +103,16 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
       },
       security: [{ apiKey: [] }, { session: [] }],
     },
-    transform: ({ schema, url, route }) => ({ schema: { ...schema, ...describe(route, url) }, url }),
+    transform: ({ schema, url, route }) => ({ schema: { ...schema, ...describeRoute(route, url) }, url }),
     transformObject: (found) =>
       completeOpenApiDocument(
         ('openapiObject' in found ? found.openapiObject : found.swaggerObject) as DocumentNode,
-        webhooksOf(options.webhookPayloads),
+        webhookOperations(options.webhookPayloads),
       ),
   });
 
   const documentTexts = new Map<string | undefined, string>();
-  function textOf(form: string | undefined): string {
+  function documentText(form: string | undefined): string {
     const known = documentTexts.get(form);
     if (known !== undefined) return known;
     const document: DocumentNode = { ...app.swagger(), servers: [{ url: options.publicUrl() }] };
@@ -125,7 +125,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
     '/openapi.json',
     { config: { compress: true }, schema: { hide: true, querystring: OpenApiQuery } },
     async ({ query: { form, ops } }, reply) => {
-      const full = textOf(form);
+      const full = documentText(form);
       const text = ops === undefined ? full : JSON.stringify(documentWithOperations(JSON.parse(full), ops));
       return sendStaticContent(reply, 'application/json; charset=utf-8', text);
     },
@@ -133,7 +133,7 @@ export async function installOpenApi(app: FastifyInstance, options: OpenApiOptio
 }
 
 /** The config of a route, as parts of its description. */
-function describe(route: RouteOptions, url: string): DocumentNode {
+function describeRoute(route: RouteOptions, url: string): DocumentNode {
   const { config = {} } = route;
   const isOpen = config.access === 'public' || !url.startsWith('/api/');
   const security = isOpen ? [] : config.access === 'session' ? [{ session: [] }] : undefined;
@@ -147,18 +147,20 @@ function describe(route: RouteOptions, url: string): DocumentNode {
     tags: tagsOf(url),
     operationId: operationIdOf(String([route.method].flat()[0]), path),
     ...(security !== undefined && route.schema?.security === undefined && { security }),
-    ...bodyOf(route),
+    ...requestBodyOf(route),
     response: responsesOf(route),
     [ROUTE_TRAITS_KEY]: facts,
   };
 }
 
-const READ_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map((name) => `image/${name}`);
+const IMAGE_MEDIA_TYPES = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg+xml'].map(
+  (name) => `image/${name}`,
+);
 
 /** The forms of a body that a route accepts, if the route reads the body itself. */
-function bodyOf({ config = {} }: RouteOptions): DocumentNode {
+function requestBodyOf({ config = {} }: RouteOptions): DocumentNode {
   if (config.body !== 'stream') return {};
-  const bytes = Object.fromEntries(READ_TYPES.map((type) => [type, { schema: BYTES_SCHEMA }]));
+  const bytes = Object.fromEntries(IMAGE_MEDIA_TYPES.map((type) => [type, { schema: BYTES_SCHEMA }]));
   const { reference, formFields, secondFile, furtherFiles = [] } = config;
   if (reference === undefined && formFields === undefined) return { body: { content: bytes } };
   const files = secondFile === undefined ? ['file'] : ['file', secondFile];
@@ -180,14 +182,16 @@ function bodyOf({ config = {} }: RouteOptions): DocumentNode {
 function responsesOf({ config = {}, schema }: RouteOptions): Record<string, unknown> {
   const responses = (schema?.response ?? {}) as Record<string, unknown>;
   if (config.responseType === undefined) return responses;
-  const types = [config.responseType].flat().flatMap((type) => (type === 'image/*' ? READ_TYPES : [type]));
+  const types = [config.responseType]
+    .flat()
+    .flatMap((type) => (type === 'image/*' ? IMAGE_MEDIA_TYPES : [type]));
   const schemaOf = (type: string) => (type.startsWith('text/') ? { type: 'string' } : BYTES_SCHEMA);
   const json = responses[200] === undefined ? {} : { 'application/json': { schema: responses[200] } };
   const content = { ...Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }])), ...json };
   return { ...responses, 200: { description: 'Success', content } };
 }
 
-const header = (name: string, description: string) => ({
+const requiredHeader = (name: string, description: string) => ({
   name,
   in: 'header',
   required: true,
@@ -195,10 +199,10 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 });
 
-const HEADERS = [
-  header('webhook-id', 'The id of the event: the same at every attempt.'),
-  header('webhook-timestamp', 'Unix seconds of the attempt.'),
-  header(
+const WEBHOOK_HEADERS = [
+  requiredHeader('webhook-id', 'The id of the event: the same at every attempt.'),
+  requiredHeader('webhook-timestamp', 'Unix seconds of the attempt.'),
+  requiredHeader(
     'webhook-signature',
     'By Standard Webhooks: `v1,` and the base64 of an HMAC-SHA256 with your secret.',
   ),
@@ -208,7 +212,7 @@ const HEADERS = [
  * The calls that the service makes: one operation for each type of event.
  * @param payloads the schemas of the bodies, by type.
  */
-function webhooksOf(payloads: Readonly<Record<string, object>>): DocumentNode {
+function webhookOperations(payloads: Readonly<Record<string, object>>): DocumentNode {
   return Object.fromEntries(
     Object.entries(payloads).map(([type, schema]) => {
       const name = type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -217,7 +221,7 @@ function webhooksOf(payloads: Readonly<Record<string, object>>): DocumentNode {
         summary: `${type} is delivered to an endpoint that subscribes to it`,
         tags: ['Webhooks'],
         security: [],
-        parameters: HEADERS,
+        parameters: WEBHOOK_HEADERS,
         requestBody: { required: true, content: { 'application/json': { schema } } },
         responses: { '2XX': { description: 'Taken. Every other answer is a failure, and is tried again.' } },
       };

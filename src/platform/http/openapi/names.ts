@@ -43,7 +43,7 @@ const OPERATION_NAMES: Record<string, string> = {
   'GET /operator/v1/runs/{name}': 'readRun',
 };
 
-const VERBS: Record<string, string> = {
+const METHOD_VERBS: Record<string, string> = {
   GET: 'get',
   POST: 'create',
   PUT: 'update',
@@ -65,19 +65,19 @@ export function operationIdOf(method: string, path: string): string {
   const endsInId = parts.at(-1)?.startsWith('{') ?? false;
   // The last segment of a POST below a noun is the verb.
   if (method === 'POST' && words.length > 1 && !endsInId)
-    return camel([last, ...words.slice(0, -1).map(singular)]);
-  if (endsInId) return camel([VERBS[method] ?? method, ...words.map(singular)]);
+    return camelCase([last, ...words.slice(0, -1).map(singularOf)]);
+  if (endsInId) return camelCase([METHOD_VERBS[method] ?? method, ...words.map(singularOf)]);
   const isList = method === 'GET' && last.endsWith('s') && !['credits', 'metrics'].includes(last);
-  const verb = isList ? 'list' : (VERBS[method] ?? method);
-  const noun = method === 'POST' ? singular(last) : last;
-  return camel([verb, ...words.slice(0, -1).map(singular), noun]);
+  const verb = isList ? 'list' : (METHOD_VERBS[method] ?? method);
+  const noun = method === 'POST' ? singularOf(last) : last;
+  return camelCase([verb, ...words.slice(0, -1).map(singularOf), noun]);
 }
 
-function singular(word: string): string {
+function singularOf(word: string): string {
   return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.replace(/s$/, '');
 }
 
-function camel(words: readonly string[]): string {
+function camelCase(words: readonly string[]): string {
   const parts = words.flatMap((word) => word.split(/[^A-Za-z0-9]+/)).filter((part) => part !== '');
   return parts
     .map((part, index) => (index === 0 ? part.toLowerCase() : `${part[0]?.toUpperCase()}${part.slice(1)}`))

@@ -17,7 +17,7 @@ interface ServedFile {
   imports: readonly URL[];
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
@@ -28,23 +28,26 @@ const TYPES: Readonly<Record<string, string>> = {
   '.gif': 'image/gif',
 };
 const HASH_CHARACTERS = 12;
-const MODULE = /\.(?:ts|mjs|js)$/;
-/** What a module imports: in a statement at the beginning of a line, as Node and bundlers write it, or later. */
-const IMPORTED =
+const MODULE_EXTENSION = /\.(?:ts|mjs|js)$/;
+/**
+ * Matches the specifiers that a module imports. The group `now` has those of statements at the beginning of a line, as
+ * Node and bundlers write them; the others are imported later, by `import()`.
+ */
+const IMPORT_SPECIFIER =
   /(?<=^(?:import|export|\})[^'"\n]*?\bfrom\s*['"])(?<now>[^'"\n]+)(?=['"])|(?<=\bimport\(['"])[^'"\n]+(?=['"]\))/gm;
-const IMPORTED_SHEET = /^@import '([^']+)';$/gm;
+const SHEET_IMPORT = /^@import '([^']+)';$/gm;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
 /**
  * Files for browsers, served from memory. An address has the hash of its content, so that a browser may keep it for
- * ever. Each file is read at the first question for its address: a start pays for none of them. TypeScript is served
- * without its types and comments, and with what it imports; a style sheet has those that it imports within it.
+ * ever. Each file is read when its address is first asked for, so that a start reads none of them. TypeScript is served
+ * without its types and comments. A style sheet contains the style sheets that it imports.
  */
 export class StaticFiles {
   readonly #prefix: string;
   readonly #packages: Readonly<Record<string, URL>>;
   readonly #sources = new Map<string, URL>();
-  /** By the address of the source. */
+  /** The served files by the address of their source. */
   readonly #served = new Map<string, ServedFile>();
   readonly #files = new Map<string, StaticFile>();
 
@@ -70,7 +73,7 @@ export class StaticFiles {
 
   /** The paths of a module and of every module that is loaded with it. */
   addressesFor(name: string): string[] {
-    // A module that is added while the set is read is read after the others.
+    // The loop also visits modules that are added to the set while it runs.
     const sources = new Set([this.#sourceNamed(name).href]);
     const addresses = new Set<string>();
     for (const source of sources) {
@@ -81,7 +84,7 @@ export class StaticFiles {
     return [...addresses];
   }
 
-  /** The links by which a page asks at once for every module that is loaded with these. */
+  /** The links by which a page loads these modules, and every module that they import, at once. */
   modulePreloads(...names: string[]): string {
     const addresses = new Set(names.flatMap((name) => this.addressesFor(name)));
     return [...addresses].map((address) => `<link rel="modulepreload" href="${address}">`).join('\n');
@@ -91,9 +94,13 @@ export class StaticFiles {
   find(served: string): StaticFile | undefined {
     const found = this.#files.get(served);
     if (found !== undefined) return found;
-    // Another process of the host may have given out the address: of a file with this stem, or of an imported module.
+    // Another process of the host may have given out the address. It is that of a file with this stem, or of an
+    // imported module.
     for (const [name, source] of this.#sources)
-      if (served.startsWith(`${stemOf(name)}.`) || (served.endsWith('.js') && MODULE.test(name)))
+      if (
+        served.startsWith(`${fileStemOf(name)}.`) ||
+        (served.endsWith('.js') && MODULE_EXTENSION.test(name))
+      )
         this.#serve(source);
     return this.#files.get(served);
   }
@@ -104,27 +111,27 @@ export class StaticFiles {
     return source;
   }
 
-  /** Reads a file, and before it those that it imports, because their addresses are in it. */
+  /** Reads a file. The files that it imports are read first, because it contains their addresses. */
   #serve(source: URL): ServedFile {
     const known = this.#served.get(source.href);
     if (known !== undefined) return known;
     const name = basename(source.pathname);
-    const extension = extname(name).replace(MODULE, '.js');
+    const extension = extname(name).replace(MODULE_EXTENSION, '.js');
     const imports: URL[] = [];
-    const body = MODULE.test(name) ? this.#readModule(source, imports) : readFile(source);
+    const body = MODULE_EXTENSION.test(name) ? this.#readModule(source, imports) : readStaticFile(source);
     const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_CHARACTERS);
-    const served = `${stemOf(name)}.${hash}${extension}`;
-    this.#files.set(served, { type: TYPES[extension] ?? 'application/octet-stream', body });
+    const served = `${fileStemOf(name)}.${hash}${extension}`;
+    this.#files.set(served, { type: MEDIA_TYPES[extension] ?? 'application/octet-stream', body });
     const file = { address: `${this.#prefix}/${served}`, imports };
     this.#served.set(source.href, file);
     return file;
   }
 
-  /** @param imports gets the modules that are loaded with it. */
+  /** @param imports receives the modules that are loaded with this one. */
   #readModule(source: URL, imports: URL[]): string {
     const text = readFileSync(source, 'utf8').replace(SOURCE_MAP, '');
     const code = source.pathname.endsWith('.ts') ? stripTypeScriptTypes(text, { mode: 'transform' }) : text;
-    return code.replaceAll(IMPORTED, (specifier, now) => {
+    return code.replaceAll(IMPORT_SPECIFIER, (specifier, now) => {
       const imported = specifier.startsWith('.') ? new URL(specifier, source) : this.#packages[specifier];
       if (imported === undefined)
         throw new Error(`${source.pathname} imports ${specifier}, which is not a package for browsers.`);
@@ -134,19 +141,19 @@ export class StaticFiles {
   }
 }
 
-function readFile(source: URL): string | Buffer {
-  if (source.pathname.endsWith('.css')) return readSheet(source);
+function readStaticFile(source: URL): string | Buffer {
+  if (source.pathname.endsWith('.css')) return readStyleSheet(source);
   return source.pathname.endsWith('.svg') ? readFileSync(source, 'utf8') : readFileSync(source);
 }
 
-/** A style sheet with those that it imports in their places. */
-function readSheet(source: URL): string {
-  return readFileSync(source, 'utf8').replaceAll(IMPORTED_SHEET, (_, imported) =>
-    readSheet(new URL(imported, source)),
+/** A style sheet in which the style sheets that it imports replace the import rules. */
+function readStyleSheet(source: URL): string {
+  return readFileSync(source, 'utf8').replaceAll(SHEET_IMPORT, (_, imported) =>
+    readStyleSheet(new URL(imported, source)),
   );
 }
 
 /** The name of a file without its extension. */
-function stemOf(name: string): string {
+function fileStemOf(name: string): string {
   return basename(name, extname(name));
 }

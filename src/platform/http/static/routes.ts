@@ -8,7 +8,7 @@ interface StaticOptions {
   find: (name: string) => Promise<StaticFile | undefined>;
 }
 
-const FOR_EVER = 'public, max-age=31536000, immutable';
+const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 
 /** Serves GET {prefix}/{file}: a file that browsers may cache for ever, because its name contains its hash. */
 export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions): Promise<void> {
@@ -25,7 +25,7 @@ export async function staticRoutes(app: FastifyInstance, { find }: StaticOptions
             param: 'file',
           },
         );
-      return sendStaticContent(reply, file.type, file.body, FOR_EVER);
+      return sendStaticContent(reply, file.type, file.body, CACHE_FOREVER);
     },
   );
 }
