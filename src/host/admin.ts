@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettingsFile, readSettings, SettingsError } from '../../config/index.ts';
 import { clusterChannelHost } from '../platform/stores/embedded/channel.ts';
-import { doStoresExist, hasEmbeddedStores, openStores } from '../platform/stores/open.ts';
+import { hasEmbeddedStores, openStores, storesExist } from '../platform/stores/open.ts';
 import { listenToAttempts, type TailedAttempt } from '../product/webhooks/deliveries/tail.ts';
 import type { CommandResult } from './admin/command.ts';
 import { commandHelp, createStoresContext, needsRunningService, runCommand } from './admin/commands.ts';
@@ -30,7 +30,7 @@ async function main(words: readonly string[]): Promise<CommandResult> {
     // The stores are not opened here: a service that starts meanwhile could not open them then.
     if (needsRunningService(words)) throw new Error(noService(settings.stores.DATA_DIR));
   }
-  if (!doStoresExist(settings.stores)) throw new Error(noStoresMessage(settings.stores.DATA_DIR));
+  if (!storesExist(settings.stores)) throw new Error(noStoresMessage(settings.stores.DATA_DIR));
   const stores = await openStores(settings.stores, clusterChannelHost());
   try {
     return await runCommand(words, { ...createStoresContext(settings, stores), ...operator });

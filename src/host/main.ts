@@ -19,7 +19,7 @@ import { randomText } from '../platform/ids/ids.ts';
 import { installHostMetrics, RestartMeter } from '../platform/metrics/host.ts';
 import { takeLoadSnapshot } from '../platform/metrics/load.ts';
 import { clusterChannelHost, type PrimaryChannelHost } from '../platform/stores/embedded/channel.ts';
-import { readDiskSpace, reservedBytes } from '../platform/stores/objects/reserve.ts';
+import { readDiskSpace, reservedBytesOf } from '../platform/stores/objects/reserve.ts';
 import { hasEmbeddedStores, openStores, type Stores } from '../platform/stores/open.ts';
 import { retryUntilLeaseEnds } from '../platform/stores/outages.ts';
 import { MEGABYTE_BYTES } from '../platform/values/units.ts';
@@ -185,7 +185,7 @@ function provideMetrics({ settings, restarts }: Primary, host: PrimaryChannelHos
     cores: grantedCores(),
     readDisk: async () => {
       const space = await readDiskSpace(DATA_DIR);
-      return { freeBytes: space.freeBytes, reservedBytes: reservedBytes(reserveBytes, space) };
+      return { freeBytes: space.freeBytes, reservedBytes: reservedBytesOf(reserveBytes, space) };
     },
   });
   const collect = async () => `${await metrics()}${await restarts.text()}`;

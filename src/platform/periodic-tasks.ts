@@ -6,7 +6,7 @@ import { type DocumentCollection, type DocumentWithId, sortBy } from './stores/d
  * The lease of a task. It is longer than a batch takes. If a process dies, another one takes over its tasks after this
  * time.
  */
-const LEASE_MS = 60_000;
+const TASK_LEASE_MS = 60_000;
 /** The default number of batches in a round. */
 const DEFAULT_BATCHES = 100;
 
@@ -15,13 +15,13 @@ export interface SweepTask {
   /** The unique name of the task, which also names its lease. */
   name: string;
   /**
-   * Removes a small batch of what has expired at `now`; returns how many it removed. 0 ends the round. A row that could
-   * not be removed does not count, otherwise the same batch would be read again at once.
+   * Removes a small batch of what has expired at `now`, and returns the number of removed rows. 0 ends the round. A row
+   * that could not be removed does not count, because the same batch would be read again at once.
    */
   sweep(now: Date): Promise<number>;
   /** Milliseconds between two rounds of this task. Default: that of the sweeper. */
   intervalMs?: number;
-  /** Most batches in a round; default 100. */
+  /** The most batches in a round; 100 by default. */
   batches?: number;
 }
 
@@ -45,10 +45,10 @@ interface SweeperOptions {
  * of the processes that share the stores runs it. Two concurrent runs of a task, as after a lost lease, do no harm.
  */
 export class Sweeper {
-  readonly #rounds: readonly Rounds[];
+  readonly #rounds: readonly TaskRounds[];
 
   constructor(options: SweeperOptions) {
-    this.#rounds = options.tasks.map((task) => new Rounds(task, options));
+    this.#rounds = options.tasks.map((task) => new TaskRounds(task, options));
   }
 
   /** Starts the rounds of all tasks, each with its own timer. */
@@ -68,7 +68,7 @@ export class Sweeper {
 }
 
 /** The rounds of one task. */
-class Rounds {
+class TaskRounds {
   readonly #task: SweepTask;
   readonly #options: SweeperOptions;
   readonly #lease: string;
@@ -95,7 +95,7 @@ class Rounds {
     const { name, batches = DEFAULT_BATCHES } = this.#task;
     try {
       for (let batch = 0; batch < batches && !this.#isStopped; batch += 1) {
-        const isOurs = await coordination.lease(this.#lease, owner, LEASE_MS);
+        const isOurs = await coordination.lease(this.#lease, owner, TASK_LEASE_MS);
         if (!isOurs || (await this.#task.sweep(now())) === 0) return;
       }
     } catch (error) {

@@ -4,7 +4,7 @@
  */
 export class FairQueue<T> {
   /** The queue of each owner, the least recently served owner first. */
-  readonly #lines = new Map<string, T[]>();
+  readonly #waitersByOwner = new Map<string, T[]>();
   #size = 0;
 
   get size(): number {
@@ -12,38 +12,38 @@ export class FairQueue<T> {
   }
 
   /** The waiters of each owner, in the order of arrival. */
-  lines(): Iterable<readonly [owner: string, waiters: readonly T[]]> {
-    return this.#lines.entries();
+  waitersByOwner(): Iterable<readonly [owner: string, waiters: readonly T[]]> {
+    return this.#waitersByOwner.entries();
   }
 
-  /** Number of waiters of an owner. */
+  /** The number of waiters of an owner. */
   sizeOf(owner: string): number {
-    return this.#lines.get(owner)?.length ?? 0;
+    return this.#waitersByOwner.get(owner)?.length ?? 0;
   }
 
   add(owner: string, waiter: T): void {
-    const line = this.#lines.get(owner);
-    if (line === undefined) this.#lines.set(owner, [waiter]);
+    const line = this.#waitersByOwner.get(owner);
+    if (line === undefined) this.#waitersByOwner.set(owner, [waiter]);
     else line.push(waiter);
     this.#size += 1;
   }
 
-  /** Removes a waiter. One that has just been served is ignored. */
+  /** Removes a waiter. A waiter that has already been served is ignored. */
   remove(owner: string, waiter: T): void {
-    const line = this.#lines.get(owner) ?? [];
+    const line = this.#waitersByOwner.get(owner) ?? [];
     const at = line.indexOf(waiter);
     if (at === -1) return;
     line.splice(at, 1);
     this.#size -= 1;
-    if (line.length === 0) this.#lines.delete(owner);
+    if (line.length === 0) this.#waitersByOwner.delete(owner);
   }
 
   /**
-   * The next waiter: one of the owner with the fewest slots; among equals, of the owner that was served least recently.
-   * So an owner has several slots only while no other owner waits.
-   * @param slotsOf the number of slots of an owner. Absent: equal for all.
-   * @param canServe whether a waiter can be served now. Only the first such waiter of each owner counts. Absent: all
-   *   can.
+   * The next waiter. It is a waiter of the owner with the fewest slots; among several such owners, of the one that was
+   * served least recently. An owner therefore has several slots only while no other owner waits.
+   * @param slotsOf the number of slots of an owner. By default, it is equal for all owners.
+   * @param canServe whether a waiter can be served now. Only the first such waiter of each owner counts. By default,
+   *   all waiters can.
    */
   next({
     slotsOf = () => 0,
@@ -54,7 +54,7 @@ export class FairQueue<T> {
   } = {}): { owner: string; waiter: T } | undefined {
     let fewest = Number.POSITIVE_INFINITY;
     let chosen: { owner: string; waiter: T } | undefined;
-    for (const [owner, line] of this.#lines) {
+    for (const [owner, line] of this.#waitersByOwner) {
       const slots = slotsOf(owner);
       if (slots >= fewest) continue;
       const waiter = line.find(canServe);
@@ -66,13 +66,13 @@ export class FairQueue<T> {
     return chosen;
   }
 
-  /** Removes the waiter that `next` returned; its owner moves to the end. */
+  /** Removes the waiter that `next` returned, and moves its owner to the end. */
   serve(owner: string, waiter: T): void {
     this.remove(owner, waiter);
-    const line = this.#lines.get(owner);
+    const line = this.#waitersByOwner.get(owner);
     if (line === undefined) return;
-    this.#lines.delete(owner);
-    this.#lines.set(owner, line);
+    this.#waitersByOwner.delete(owner);
+    this.#waitersByOwner.set(owner, line);
   }
 }
 
@@ -95,7 +95,7 @@ export class FairMutex {
     next.waiter();
   }
 
-  /** Number of waiters of an owner. */
+  /** The number of waiters of an owner. */
   waitingOf(owner: string): number {
     return this.#turns.sizeOf(owner);
   }

@@ -7,13 +7,13 @@ export interface Setting<T> {
   description: string;
   /** The accepted values, as the end of the sentence "NAME is "value", but …". */
   accepts: string;
-  /** Text of the default, for settings.md. */
+  /** The default as text, for settings.md. */
   defaultText: string;
   /** The value when the variable is unset or empty. */
   fallback: T;
   /** Parses the text; undefined when it is invalid. */
   parse: (text: string) => T | undefined;
-  /** Never printed. */
+  /** Whether the value is secret, and therefore never printed. */
   secret?: boolean;
 }
 
@@ -61,7 +61,7 @@ export function textSetting(options: {
   };
 }
 
-/** true or false. */
+/** A setting that is true or false. */
 export function flagSetting(options: { description: string; fallback: boolean }): Setting<boolean> {
   return {
     description: options.description,
@@ -72,7 +72,7 @@ export function flagSetting(options: { description: string; fallback: boolean })
   };
 }
 
-/** One of a few words. */
+/** A setting that is one of a few words. */
 export function choiceSetting<const T extends string>(options: {
   description: string;
   fallback: T;

@@ -12,12 +12,12 @@ import {
 } from '../../platform/stores/documents/port.ts';
 import type { ObjectStore } from '../../platform/stores/objects/port.ts';
 import {
-  doStoresExist,
   openStoresToCopy,
   type StoreAddresses,
   type StoresSettings,
   type StoresToCopy,
   storeAddressesOf,
+  storesExist,
 } from '../../platform/stores/open.ts';
 import { DELIVERED_KEY_PREFIX } from '../../product/delivery/cache.ts';
 import { type CommandResult, CommandUsageError, formatTable } from './command.ts';
@@ -37,7 +37,7 @@ export async function runMigrateCommand(
   onProgress: (line: string) => void,
 ): Promise<CommandResult> {
   const file = targetFile(words);
-  if (!doStoresExist(source)) throw new CommandUsageError(noStoresMessage(source.DATA_DIR));
+  if (!storesExist(source)) throw new CommandUsageError(noStoresMessage(source.DATA_DIR));
   const target = readSettingsFrom(file);
   for (const warning of target.warnings) onProgress(warning);
   const places = { from: storeAddressesOf(source), to: storeAddressesOf(target.settings.stores) };

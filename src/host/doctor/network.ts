@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../../config/index.ts';
-import { doStoresExist } from '../../platform/stores/open.ts';
+import { storesExist } from '../../platform/stores/open.ts';
 import { checkListenAddress } from '../processes/free-port.ts';
 import {
   type DoctorFinding,
@@ -78,7 +78,7 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Doctor
   }
   const proxy = judgeReverseProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
   const reached = await reach(PUBLIC_URL, stores).catch((error) =>
-    judgeUnreachableAddress(PUBLIC_URL, innermostMessageOf(error), doStoresExist(stores)),
+    judgeUnreachableAddress(PUBLIC_URL, innermostMessageOf(error), storesExist(stores)),
   );
   return [reached, proxy];
 }

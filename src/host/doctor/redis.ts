@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Settings } from '../../../config/index.ts';
 import type { LinkSigner } from '../../platform/http/signatures.ts';
-import { askRedis, findRedisFault } from '../../platform/stores/coordination/redis-connection.ts';
+import { findRedisFault, withRedisClient } from '../../platform/stores/coordination/redis-connection.ts';
 import { connectRedisCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { deploymentFingerprint, SEPARATION_ADVICE } from '../processes/deployment.ts';
@@ -30,7 +30,7 @@ const REMEDY = 'Check REDIS_URL, its password, and that the network lets this ho
 export async function checkRedis({ stores, processes }: Settings, now: () => Date): Promise<DoctorFinding[]> {
   if (stores.REDIS_URL === '') return [okFinding('Coordination is embedded: there is no Redis to check.')];
   return findingsOrProblem(
-    () => askRedis(stores.REDIS_URL, (client) => judgeRedis(client, processes.PROCESSES, now)),
+    () => withRedisClient(stores.REDIS_URL, (client) => judgeRedis(client, processes.PROCESSES, now)),
     (reason) => `Redis does not answer: ${reason}.`,
     REMEDY,
   );

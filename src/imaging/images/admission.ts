@@ -283,7 +283,7 @@ export class AdmissionQueue {
   /** The time that a call of the account would wait in an overload. */
   #expectedWait(accountId: string): { waitMs: number; spaceMs: number } {
     const accounts = new Set([accountId]);
-    for (const [waitingAccount] of this.#queues.call.lines()) accounts.add(waitingAccount);
+    for (const [waitingAccount] of this.#queues.call.waitersByOwner()) accounts.add(waitingAccount);
     let own = this.#queues.call.sizeOf(accountId);
     for (const call of this.#incomingCalls) {
       accounts.add(call.accountId);
@@ -301,7 +301,7 @@ export class AdmissionQueue {
    */
   #refuseLateWaiters(longestWaitMs: number): void {
     const late: Waiter[] = [];
-    const waitingLines = [...this.#queues.call.lines()];
+    const waitingLines = [...this.#queues.call.waitersByOwner()];
     for (const [, waiters] of waitingLines) {
       let turns = 0;
       for (const waiter of waiters) {

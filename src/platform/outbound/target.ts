@@ -161,7 +161,7 @@ function untilAborted<T>(lookup: Promise<T>, signal: AbortSignal): Promise<T> {
  * (IPv4-mapped), ::ffff:0:0:0/96 (translated, RFC 7915), 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64, RFC 6052 and 8215),
  * 100::/64 (discard, RFC 6666), 5f00::/16 (SRv6, RFC 9602), fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
  */
-const SPECIAL_PURPOSE = blockListOf([
+const SPECIAL_PURPOSE_NETWORKS = blockListOf([
   '0.0.0.0/8', // this network, RFC 791
   '10.0.0.0/8', // private, RFC 1918
   '100.64.0.0/10', // shared by carriers, RFC 6598
@@ -183,7 +183,7 @@ const SPECIAL_PURPOSE = blockListOf([
   '3fff::/20', // documentation, RFC 9637
 ]);
 
-const GLOBALLY_REACHABLE = blockListOf([
+const GLOBALLY_REACHABLE_NETWORKS = blockListOf([
   '192.0.0.9/32', // port control anycast, RFC 7723
   '192.0.0.10/32', // TURN anycast, RFC 8155
   '2001:1::1/128', // port control anycast, RFC 7723
@@ -200,7 +200,7 @@ const GLOBAL_UNICAST_V6 = blockListOf(['2000::/3']);
 /**
  * Matches an interface identifier of ISATAP (RFC 5214): `0:5efe` or `200:5efe` and an IPv4 address, under any prefix.
  */
-const ISATAP = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
+const ISATAP_INTERFACE_ID = /^[0-9a-f:]*:(?:0|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 
 /**
  * Whether an IP address in text belongs to the public internet. Text that is not an address, or has a zone, does not.
@@ -210,10 +210,13 @@ export function isPublicAddress(address: string): boolean {
   if (version === 0 || address.includes('%')) return false;
   if (
     version === 6 &&
-    (!networksContain(GLOBAL_UNICAST_V6, address) || ISATAP.test(ipv6Groups(address).join(':')))
+    (!networksContain(GLOBAL_UNICAST_V6, address) || ISATAP_INTERFACE_ID.test(ipv6Groups(address).join(':')))
   )
     return false;
-  return !networksContain(SPECIAL_PURPOSE, address) || networksContain(GLOBALLY_REACHABLE, address);
+  return (
+    !networksContain(SPECIAL_PURPOSE_NETWORKS, address) ||
+    networksContain(GLOBALLY_REACHABLE_NETWORKS, address)
+  );
 }
 
 /** A set of networks from valid CIDRs. */
@@ -221,16 +224,16 @@ export function blockListOf(cidrs: readonly string[]): BlockList {
   const networks = new BlockList();
   for (const cidr of cidrs) {
     const [address = '', prefix] = cidr.split('/');
-    networks.addSubnet(address, Number(prefix), familyOf(address));
+    networks.addSubnet(address, Number(prefix), addressFamilyOf(address));
   }
   return networks;
 }
 
 /** Whether an IP address in text is in one of the networks. An IPv4-mapped address counts as the IPv4 address. */
 function networksContain(networks: BlockList, address: string): boolean {
-  return networks.check(address, familyOf(address));
+  return networks.check(address, addressFamilyOf(address));
 }
 
-function familyOf(address: string): 'ipv4' | 'ipv6' {
+function addressFamilyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }

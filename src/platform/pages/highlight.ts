@@ -2,31 +2,34 @@ import type { PageSample } from './page.ts';
 
 type Language = PageSample['language'];
 
-const STRING = String.raw`(?<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\x60(?:\\.|[^\x60\\])*\x60)`;
-const NUMBER = String.raw`(?<number>(?<![\w.-])-?\d+(?:\.\d+)?\b)`;
-const HASH_COMMENT = String.raw`(?<comment>(?<=^|\s)#[^\n]*)`;
-const SLASH_COMMENT = String.raw`(?<comment>(?<=^|\s)//[^\n]*)`;
+const STRING_TOKEN = String.raw`(?<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\x60(?:\\.|[^\x60\\])*\x60)`;
+const NUMBER_TOKEN = String.raw`(?<number>(?<![\w.-])-?\d+(?:\.\d+)?\b)`;
+const HASH_COMMENT_TOKEN = String.raw`(?<comment>(?<=^|\s)#[^\n]*)`;
+const SLASH_COMMENT_TOKEN = String.raw`(?<comment>(?<=^|\s)//[^\n]*)`;
 
-const words = (...names: readonly string[]) => String.raw`(?<word>(?<![\w$.-])(?:${names.join('|')})\b)`;
-const SCRIPT_WORDS = words(
+const wordToken = (...names: readonly string[]) => String.raw`(?<word>(?<![\w$.-])(?:${names.join('|')})\b)`;
+const SCRIPT_WORD_TOKEN = wordToken(
   ...['import', 'from', 'const', 'let', 'await', 'async', 'new', 'if', 'else', 'throw', 'return'],
   ...['for', 'of', 'function', 'true', 'false', 'null', 'undefined'],
 );
 
-/** The parts of a language that have a colour, as alternatives of which the first match counts. */
-const PATTERNS: Readonly<Record<Language, RegExp>> = {
-  sh: pattern(
-    HASH_COMMENT,
-    STRING,
-    words('curl', 'jq', 'npm', 'npx', 'node', 'docker', 'darkroom', 'export'),
+/**
+ * The tokens of each language that have a colour, as one expression per language. The first alternative that matches
+ * decides the kind of a token.
+ */
+const LANGUAGE_TOKENS: Readonly<Record<Language, RegExp>> = {
+  sh: tokenPattern(
+    HASH_COMMENT_TOKEN,
+    STRING_TOKEN,
+    wordToken('curl', 'jq', 'npm', 'npx', 'node', 'docker', 'darkroom', 'export'),
   ),
-  ts: pattern(SLASH_COMMENT, STRING, NUMBER, SCRIPT_WORDS),
-  js: pattern(SLASH_COMMENT, STRING, NUMBER, SCRIPT_WORDS),
-  python: pattern(
-    HASH_COMMENT,
-    STRING,
-    NUMBER,
-    words(
+  ts: tokenPattern(SLASH_COMMENT_TOKEN, STRING_TOKEN, NUMBER_TOKEN, SCRIPT_WORD_TOKEN),
+  js: tokenPattern(SLASH_COMMENT_TOKEN, STRING_TOKEN, NUMBER_TOKEN, SCRIPT_WORD_TOKEN),
+  python: tokenPattern(
+    HASH_COMMENT_TOKEN,
+    STRING_TOKEN,
+    NUMBER_TOKEN,
+    wordToken(
       'import',
       'from',
       'with',
@@ -43,25 +46,35 @@ const PATTERNS: Readonly<Record<Language, RegExp>> = {
       'None',
     ),
   ),
-  php: pattern(SLASH_COMMENT, STRING, NUMBER, words('function', 'fn', 'return', 'echo', 'true', 'false')),
-  go: pattern(
-    SLASH_COMMENT,
-    STRING,
-    NUMBER,
-    words('package', 'import', 'const', 'var', 'func', 'for', 'range', 'return', 'nil'),
+  php: tokenPattern(
+    SLASH_COMMENT_TOKEN,
+    STRING_TOKEN,
+    NUMBER_TOKEN,
+    wordToken('function', 'fn', 'return', 'echo', 'true', 'false'),
   ),
-  ruby: pattern(HASH_COMMENT, STRING, NUMBER, words('require', 'def', 'do', 'end', 'puts', 'nil')),
-  nginx: pattern(HASH_COMMENT, NUMBER, words('location', 'on', 'off')),
-  json: pattern(
+  go: tokenPattern(
+    SLASH_COMMENT_TOKEN,
+    STRING_TOKEN,
+    NUMBER_TOKEN,
+    wordToken('package', 'import', 'const', 'var', 'func', 'for', 'range', 'return', 'nil'),
+  ),
+  ruby: tokenPattern(
+    HASH_COMMENT_TOKEN,
+    STRING_TOKEN,
+    NUMBER_TOKEN,
+    wordToken('require', 'def', 'do', 'end', 'puts', 'nil'),
+  ),
+  nginx: tokenPattern(HASH_COMMENT_TOKEN, NUMBER_TOKEN, wordToken('location', 'on', 'off')),
+  json: tokenPattern(
     String.raw`(?<key>"(?:\\.|[^"\\])*"(?=\s*:))`,
-    STRING,
-    NUMBER,
-    words('true', 'false', 'null'),
+    STRING_TOKEN,
+    NUMBER_TOKEN,
+    wordToken('true', 'false', 'null'),
   ),
-  html: pattern(String.raw`(?<word></?[a-z][\w-]*|>)`, STRING),
+  html: tokenPattern(String.raw`(?<word></?[a-z][\w-]*|>)`, STRING_TOKEN),
 };
 
-function pattern(...parts: readonly string[]): RegExp {
+function tokenPattern(...parts: readonly string[]): RegExp {
   return new RegExp(parts.join('|'), 'gm');
 }
 
@@ -69,7 +82,7 @@ function pattern(...parts: readonly string[]): RegExp {
 export function highlightedHtml(code: string, language: Language): string {
   let html = '';
   let end = 0;
-  for (const match of code.matchAll(PATTERNS[language])) {
+  for (const match of code.matchAll(LANGUAGE_TOKENS[language])) {
     const [kind] = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined) ?? [];
     html += `${escapeHtmlText(code.slice(end, match.index))}<span class="${kind}">${escapeHtmlText(match[0])}</span>`;
     end = match.index + match[0].length;
@@ -77,7 +90,7 @@ export function highlightedHtml(code: string, language: Language): string {
   return html + escapeHtmlText(code.slice(end));
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
+const HTML_ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -86,5 +99,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Escapes text for an element, or for an attribute in double quotes. */
 export function escapeHtmlText(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+  return text.replace(/[&<>"]/g, (character) => HTML_ENTITIES[character] ?? character);
 }

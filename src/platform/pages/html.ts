@@ -13,11 +13,14 @@ import type {
 } from './page.ts';
 
 /** The blocks that are placed to the right of the text before them on a wide screen. */
-const BESIDE: readonly PageBlock['kind'][] = ['samples', 'pictures'];
+const BESIDE_KINDS: readonly PageBlock['kind'][] = ['samples', 'pictures'];
 
 /** A page as an article of HTML. It has no script and no style of its own. */
 export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
-  const text = [`<h1>${inline(title)}</h1>`, ...(lead === '' ? [] : [`<p class="lead">${inline(lead)}</p>`])];
+  const text = [
+    `<h1>${inlineHtml(title)}</h1>`,
+    ...(lead === '' ? [] : [`<p class="lead">${inlineHtml(lead)}</p>`]),
+  ];
   return `<article>${rowsOf(blocks, text)}</article>`;
 }
 
@@ -27,11 +30,11 @@ export function pageHtml({ title, lead, blocks }: DocumentationPage): string {
  */
 function rowsOf(blocks: readonly PageBlock[], start: string[]): string {
   const rows: { text: string[]; beside: string[] }[] = [{ text: start, beside: [] }];
-  const groups = new Numbers();
+  const groups = new GroupCounter();
   for (const block of blocks) {
     const html = blockHtml(block, groups);
     const last = rows.at(-1);
-    if (BESIDE.includes(block.kind)) last?.beside.push(html);
+    if (BESIDE_KINDS.includes(block.kind)) last?.beside.push(html);
     else if (last === undefined || last.beside.length > 0 || (block.kind === 'heading' && block.level === 2))
       rows.push({ text: [html], beside: [] });
     else last.text.push(html);
@@ -44,8 +47,8 @@ function rowHtml({ text, beside }: { text: string[]; beside: string[] }): string
   return `<div class="row"><div class="text">${text.join('')}</div><div class="beside">${beside.join('')}</div></div>`;
 }
 
-/** Numbers that a page uses once each, for the names of its groups of radio buttons. */
-class Numbers {
+/** Counts the groups of radio buttons of a page, so that each has its own name. */
+class GroupCounter {
   #last = 0;
 
   next(): number {
@@ -54,11 +57,11 @@ class Numbers {
   }
 }
 
-function blockHtml(block: PageBlock, groups: Numbers): string {
+function blockHtml(block: PageBlock, groups: GroupCounter): string {
   switch (block.kind) {
     case 'heading': {
       const anchor = headingAnchor(block.text);
-      return `<h${block.level} id="${anchor}"><a href="#${anchor}">${inline(block.text)}</a></h${block.level}>`;
+      return `<h${block.level} id="${anchor}"><a href="#${anchor}">${inlineHtml(block.text)}</a></h${block.level}>`;
     }
     case 'paragraph':
       return `<p>${proseHtml(block.text)}</p>`;
@@ -90,7 +93,7 @@ export function headingAnchor(text: string): string {
 }
 
 /** A text with its code between backticks. */
-function inline(text: string): string {
+function inlineHtml(text: string): string {
   return text
     .split('`')
     .map((part, index) => (index % 2 === 0 ? escapeHtmlText(part) : `<code>${escapeHtmlText(part)}</code>`))
@@ -101,8 +104,8 @@ function proseHtml(text: Prose): string {
   return text
     .map((part) =>
       typeof part === 'string'
-        ? inline(part)
-        : `<a href="${escapeHtmlText(part.to)}">${inline(part.text)}</a>`,
+        ? inlineHtml(part)
+        : `<a href="${escapeHtmlText(part.to)}">${inlineHtml(part.text)}</a>`,
     )
     .join('');
 }
@@ -112,20 +115,20 @@ function tableHtml(head: readonly string[], rows: readonly (readonly Prose[])[])
     row
       .map((cell, index) => `<td data-head="${escapeHtmlText(head[index] ?? '')}">${proseHtml(cell)}</td>`)
       .join('');
-  return `<table class="plain"><thead><tr>${head.map((cell) => `<th scope="col">${inline(cell)}</th>`).join('')}</tr></thead><tbody>${rows
+  return `<table class="plain"><thead><tr>${head.map((cell) => `<th scope="col">${inlineHtml(cell)}</th>`).join('')}</tr></thead><tbody>${rows
     .map((row) => `<tr>${cells(row)}</tr>`)
     .join('')}</tbody></table>`;
 }
 
 function fieldsHtml({ folded, fields }: FieldsBlock): string {
   const html = `<table class="fields"><thead><tr><th scope="col">Name</th><th scope="col">Type and bounds</th><th scope="col">Default</th><th scope="col">Meaning</th></tr></thead><tbody>${fields.map(fieldHtml).join('')}</tbody></table>`;
-  return folded === undefined ? html : `<details><summary>${inline(folded)}</summary>${html}</details>`;
+  return folded === undefined ? html : `<details><summary>${inlineHtml(folded)}</summary>${html}</details>`;
 }
 
 function fieldHtml({ name, takes, note, fallback, description }: DocumentedField): string {
   const noted = note === undefined ? '' : ` <span class="note">${escapeHtmlText(note)}</span>`;
   const otherwise = fallback === undefined ? '' : `<code>${escapeHtmlText(fallback)}</code>`;
-  return `<tr><th scope="row"><code>${escapeHtmlText(name)}</code>${noted}</th><td class="takes">${escapeHtmlText(takes)}</td><td class="fallback">${otherwise}</td><td>${inline(description)}</td></tr>`;
+  return `<tr><th scope="row"><code>${escapeHtmlText(name)}</code>${noted}</th><td class="takes">${escapeHtmlText(takes)}</td><td class="fallback">${otherwise}</td><td>${inlineHtml(description)}</td></tr>`;
 }
 
 function samplesHtml({ samples }: SamplesBlock, group: number): string {
@@ -152,7 +155,7 @@ function tabsHtml(samples: SamplesBlock['samples'], group: number): string {
 }
 
 function pictureHtml({ label, address, alt }: PagePicture): string {
-  return `<figure><img src="${escapeHtmlText(address)}" alt="${escapeHtmlText(alt)}" loading="lazy" decoding="async"><figcaption>${inline(label)}</figcaption></figure>`;
+  return `<figure><img src="${escapeHtmlText(address)}" alt="${escapeHtmlText(alt)}" loading="lazy" decoding="async"><figcaption>${inlineHtml(label)}</figcaption></figure>`;
 }
 
 function cardsHtml({ cards }: CardsBlock): string {
@@ -161,17 +164,17 @@ function cardsHtml({ cards }: CardsBlock): string {
       picture === undefined
         ? ''
         : `<img src="${escapeHtmlText(picture.address)}" alt="" loading="lazy" decoding="async">`;
-    return `<li><a href="${escapeHtmlText(to)}">${shown}<strong>${inline(title)}</strong><span>${inline(text)}</span></a></li>`;
+    return `<li><a href="${escapeHtmlText(to)}">${shown}<strong>${inlineHtml(title)}</strong><span>${inlineHtml(text)}</span></a></li>`;
   });
   return `<ul class="cards">${items.join('')}</ul>`;
 }
 
 function trialHtml({ path, sends, inputs }: TrialForm): string {
-  const { data, body, needsKey } = formOf(sends);
+  const { data, body, needsKey } = trialFormParts(sends);
   const attributes = Object.entries({ path, ...data }).map(
     ([name, value]) => `data-${name}="${escapeHtmlText(value)}"`,
   );
-  const fields = inputs.map(inputHtml).join('');
+  const fields = inputs.map(parameterInputHtml).join('');
   return `<form class="trial" ${attributes.join(' ')} hidden>
 <h2 id="try-it">Try it</h2>
 <div class="inputs"><label>API key <input type="password" name="key" autocomplete="off" spellcheck="false" placeholder="drk_…"${needsKey ? ' required' : ''}></label>${body}
@@ -180,26 +183,26 @@ ${fields === '' ? '' : `<fieldset><legend>Parameters</legend>${fields}</fieldset
 <div class="result" aria-live="polite"></div></form>`;
 }
 
-/** The parts of a trial form besides its inputs: data for the script, and the fields of the body. */
-function formOf(sends: TrialForm['sends']): {
+/** The parts of a trial form besides its parameters: data attributes for the script, and the fields of the body. */
+function trialFormParts(sends: TrialForm['sends']): {
   data: Record<string, string>;
   body: string;
   needsKey: boolean;
 } {
-  if (sends === 'file') return { data: { sends }, body: fileHtml('file', 'File'), needsKey: true };
+  if (sends === 'file') return { data: { sends }, body: fileInputHtml('file', 'File'), needsKey: true };
   if (sends === 'json') return { data: { sends }, body: '', needsKey: true };
   if ('op' in sends) {
-    const body = sends.needsFile ? fileHtml('file', 'File') : '';
+    const body = sends.needsFile ? fileInputHtml('file', 'File') : '';
     return { data: { sends: 'job', op: sends.op }, body, needsKey: true };
   }
   const { method, needsKey, body } = sends;
   const data = { sends: 'call', method };
   if (body === undefined) return { data, body: '', needsKey };
-  if (body === 'file') return { data, body: fileHtml('file', 'Body'), needsKey };
+  if (body === 'file') return { data, body: fileInputHtml('file', 'Body'), needsKey };
   if ('files' in body)
     return {
       data: { ...data, form: '' },
-      body: body.files.map((name) => fileHtml(name, name)).join(''),
+      body: body.files.map((name) => fileInputHtml(name, name)).join(''),
       needsKey,
     };
   const rows = Math.min(16, body.json.split('\n').length);
@@ -207,11 +210,11 @@ function formOf(sends: TrialForm['sends']): {
   return { data, body: text, needsKey };
 }
 
-function fileHtml(name: string, label: string): string {
+function fileInputHtml(name: string, label: string): string {
   return `<label>${escapeHtmlText(label)} <input type="file" name="${escapeHtmlText(name)}" accept="image/*" required></label>`;
 }
 
-function inputHtml({ name, value, choices, isJson, isField, isRequired }: TrialInput): string {
+function parameterInputHtml({ name, value, choices, isJson, isField, isRequired }: TrialInput): string {
   const flags = [isJson && ' data-json', isField && ' data-field', isRequired && ' required'];
   const attributes = `data-parameter="${escapeHtmlText(name)}"${flags.filter(Boolean).join('')}`;
   const control =

@@ -9,8 +9,8 @@ import type {
 
 interface MarkdownOptions {
   /**
-   * For text that contains many pages. Of each call only the first language is written, and of folded fields only their
-   * heading.
+   * Whether the page is shortened, for a text that contains many pages. A short page has only the first language of
+   * each sample, and only the heading of folded fields.
    */
   isShort?: boolean;
 }
@@ -20,32 +20,32 @@ export function pageMarkdown(
   { title, lead, blocks }: DocumentationPage,
   options: MarkdownOptions = {},
 ): string {
-  const parts = [`# ${title}`, lead, ...blocks.map((block) => blockText(block, options))];
+  const parts = [`# ${title}`, lead, ...blocks.map((block) => blockMarkdown(block, options))];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-function blockText(block: PageBlock, { isShort = false }: MarkdownOptions): string {
+function blockMarkdown(block: PageBlock, { isShort = false }: MarkdownOptions): string {
   switch (block.kind) {
     case 'heading':
       return `${'#'.repeat(block.level)} ${block.text}`;
     case 'paragraph':
-      return proseText(block.text);
+      return proseMarkdown(block.text);
     case 'list':
       return block.items
-        .map((item, index) => `${block.isNumbered ? `${index + 1}.` : '-'} ${proseText(item)}`)
+        .map((item, index) => `${block.isNumbered ? `${index + 1}.` : '-'} ${proseMarkdown(item)}`)
         .join('\n');
     case 'table':
-      return [block.head, block.head.map(() => '---'), ...block.rows.map((row) => row.map(proseText))]
+      return [block.head, block.head.map(() => '---'), ...block.rows.map((row) => row.map(proseMarkdown))]
         .map((cells) => `| ${cells.join(' | ')} |`)
         .join('\n');
     case 'fields':
-      return fieldsText(block, isShort);
+      return fieldsMarkdown(block, isShort);
     case 'samples':
       return (isShort ? block.samples.slice(0, 1) : block.samples)
         .map(({ language, code }) => `\`\`\`${language}\n${code}\n\`\`\``)
         .join('\n\n');
     case 'pictures':
-      return isShort ? '' : block.pictures.map(pictureText).join('\n');
+      return isShort ? '' : block.pictures.map(pictureMarkdown).join('\n');
     case 'cards':
       return block.cards
         .map(({ title, text, to }) => `- [${title}](${markdownPath(to)}): ${text}`)
@@ -55,21 +55,23 @@ function blockText(block: PageBlock, { isShort = false }: MarkdownOptions): stri
   }
 }
 
-function fieldsText({ folded, fields }: FieldsBlock, isShort: boolean): string {
-  if (folded === undefined) return fields.map(fieldLine).join('\n');
-  return isShort ? `And the ${folded.toLowerCase()}.` : [`${folded}:`, ...fields.map(fieldLine)].join('\n');
+function fieldsMarkdown({ folded, fields }: FieldsBlock, isShort: boolean): string {
+  if (folded === undefined) return fields.map(fieldMarkdown).join('\n');
+  return isShort
+    ? `And the ${folded.toLowerCase()}.`
+    : [`${folded}:`, ...fields.map(fieldMarkdown)].join('\n');
 }
 
-function fieldLine({ name, takes, note, fallback, description }: DocumentedField): string {
+function fieldMarkdown({ name, takes, note, fallback, description }: DocumentedField): string {
   const otherwise = fallback === undefined ? '' : `; default ${fallback}`;
   return `- ${name} (${takes}${otherwise}${note === undefined ? '' : `, ${note}`}) ${description}`.trim();
 }
 
-function pictureText({ label, address, alt }: PagePicture): string {
+function pictureMarkdown({ label, address, alt }: PagePicture): string {
   return `![${alt}](${address}) ${label}`;
 }
 
-function proseText(text: Prose): string {
+function proseMarkdown(text: Prose): string {
   return text
     .map((part) => (typeof part === 'string' ? part : `[${part.text}](${markdownPath(part.to)})`))
     .join('');

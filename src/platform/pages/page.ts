@@ -16,9 +16,9 @@ export interface PageLink {
 export type Prose = readonly (string | PageLink)[];
 
 export type PageBlock =
-  | Heading
-  | Paragraph
-  | List
+  | HeadingBlock
+  | ParagraphBlock
+  | ListBlock
   | TableBlock
   | FieldsBlock
   | SamplesBlock
@@ -26,18 +26,18 @@ export type PageBlock =
   | CardsBlock
   | TrialForm;
 
-interface Heading {
+interface HeadingBlock {
   kind: 'heading';
   level: 2 | 3;
   text: string;
 }
 
-interface Paragraph {
+interface ParagraphBlock {
   kind: 'paragraph';
   text: Prose;
 }
 
-interface List {
+interface ListBlock {
   kind: 'list';
   isNumbered: boolean;
   items: readonly Prose[];
@@ -61,7 +61,7 @@ export interface DocumentedField {
   name: string;
   /** The type of the field with its bounds, or its values, in a few words. */
   takes: string;
-  /** Where it is sent, and whether it must be. */
+  /** Where the field is sent, and whether it is required. */
   note?: string;
   /** The default. */
   fallback?: string;
@@ -86,10 +86,10 @@ export interface PagePictures {
 }
 
 export interface PagePicture {
-  /** The words under it, such as `Before`. */
+  /** The words under the picture, such as `Before`. */
   label: string;
   address: string;
-  /** What it shows, for those who do not see it. */
+  /** A description of the picture, for those who do not see it. */
   alt: string;
 }
 
@@ -112,7 +112,7 @@ export interface TrialForm {
   inputs: readonly TrialInput[];
 }
 
-/** A call of an endpoint that is none of the other kinds. */
+/** A call of an endpoint that fits none of the other kinds. */
 export interface TrialEndpointCall {
   method: string;
   needsKey: boolean;
@@ -166,7 +166,7 @@ export function shellSampleBlock(code: string): PageBlock {
   return samplesBlock({ label: 'Shell', language: 'sh', code });
 }
 
-export function json(label: string, value: unknown): PageBlock {
+export function jsonSampleBlock(label: string, value: unknown): PageBlock {
   return samplesBlock({ label, language: 'json', code: JSON.stringify(value, null, 2) });
 }
 

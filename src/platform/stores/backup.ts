@@ -12,7 +12,7 @@ export class CopyProgressReporter {
   #done = 0;
   #reported = 0;
 
-  /** @param name what is counted. */
+  /** @param name the plural name of what is copied, such as `objects`. */
   constructor(name: string, total: number, onProgress: (line: string) => void) {
     this.#name = name;
     this.#total = total;
@@ -28,8 +28,8 @@ export class CopyProgressReporter {
   }
 }
 
-/** More pages than any database has: 8 TB. */
-const ALL_PAGES = 2 ** 31 - 1;
+/** More pages than any database has. They would take 8 TB. */
+const MAX_DATABASE_PAGES = 2 ** 31 - 1;
 
 export interface BackupReport {
   directory: string;
@@ -61,7 +61,7 @@ export async function backUpEmbeddedStores(
   const objects = join(dataDir, 'objects');
   const before = await copyObjects(objects, join(to, 'objects'), onProgress);
   await copyDatabase(join(dataDir, 'documents.sqlite'), join(to, 'documents.sqlite'));
-  await synced(join(to, 'documents.sqlite'));
+  await syncFile(join(to, 'documents.sqlite'));
   onProgress('documents: copied');
   const after = await copyObjects(objects, join(to, 'objects'));
   return { directory: to, objects: before + after };
@@ -73,10 +73,10 @@ export async function backUpEmbeddedStores(
  */
 async function copyDatabase(from: string, to: string): Promise<void> {
   using database = new DatabaseSync(from, { readOnly: true });
-  await backup(database, to, { rate: ALL_PAGES });
+  await backup(database, to, { rate: MAX_DATABASE_PAGES });
 }
 
-/** Copies missing objects, and returns how many. */
+/** Copies the objects that the copy lacks, and returns their number. */
 async function copyObjects(
   from: string,
   to: string,
@@ -110,7 +110,7 @@ async function copyObject(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to).catch((error) => {
       if (isNeedless(error)) throw error;
-      return copyFile(from, to).then(() => synced(to));
+      return copyFile(from, to).then(() => syncFile(to));
     });
     return true;
   } catch (error) {
@@ -119,7 +119,7 @@ async function copyObject(from: string, to: string): Promise<boolean> {
   }
 }
 
-async function synced(path: string): Promise<void> {
+async function syncFile(path: string): Promise<void> {
   await using file = await open(path, 'r+');
   await file.sync();
 }

@@ -62,10 +62,10 @@ export async function openStores(
 }
 
 /**
- * Whether these stores exist because a service has been started on them. Stores of a cluster are asked when the first
- * command runs.
+ * Whether a service has ever been started on these stores, so that they exist. Stores of a cluster count as existing;
+ * the first command shows whether they do.
  */
-export function doStoresExist(settings: StoresSettings): boolean {
+export function storesExist(settings: StoresSettings): boolean {
   return !hasEmbeddedStores(settings) || existsSync(join(settings.DATA_DIR, DOCUMENTS_FILE));
 }
 
@@ -153,7 +153,7 @@ export async function connectRedisCoordination(
   });
 }
 
-/** @param environment as of `openStoresToCopy`. */
+/** @param environment as for `openStoresToCopy`. */
 export async function openObjectStore(
   settings: StoresSettings,
   environment: Readonly<Record<string, string | undefined>> = {},
@@ -163,7 +163,7 @@ export async function openObjectStore(
       join(settings.DATA_DIR, 'objects'),
       settings.STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES,
     );
-  const { s3CredentialsIn, S3ObjectStore } = await import('./objects/s3.ts');
+  const { s3CredentialsOf: s3CredentialsIn, S3ObjectStore } = await import('./objects/s3.ts');
   const credentials = s3CredentialsIn(environment);
   return new S3ObjectStore({
     bucket: settings.S3_BUCKET,
@@ -216,13 +216,13 @@ export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
   const { DATA_DIR, MONGODB_URL, REDIS_URL, REDIS_PREFIX, S3_BUCKET, S3_ENDPOINT } = settings;
   const directory = resolve(DATA_DIR);
   return {
-    documents: MONGODB_URL === '' ? `embedded in ${directory}` : addressOf(MONGODB_URL),
+    documents: MONGODB_URL === '' ? `embedded in ${directory}` : publicAddressOf(MONGODB_URL),
     objects:
       S3_BUCKET === ''
         ? `files in ${join(directory, 'objects')}`
-        : `bucket ${S3_BUCKET} of ${S3_ENDPOINT === '' ? 'AWS' : addressOf(S3_ENDPOINT)}`,
+        : `bucket ${S3_BUCKET} of ${S3_ENDPOINT === '' ? 'AWS' : publicAddressOf(S3_ENDPOINT)}`,
     coordination:
-      REDIS_URL === '' ? `embedded in ${directory}` : `${addressOf(REDIS_URL)}, prefix ${REDIS_PREFIX}`,
+      REDIS_URL === '' ? `embedded in ${directory}` : `${publicAddressOf(REDIS_URL)}, prefix ${REDIS_PREFIX}`,
   };
 }
 
@@ -230,7 +230,7 @@ export function storeAddressesOf(settings: StoresSettings): StoreAddresses {
  * The address without user and options: `mongodb://user:pass@a,b:27017/name?replicaSet=rs0` becomes
  * `mongodb://a,b:27017/name`.
  */
-function addressOf(url: string): string {
+function publicAddressOf(url: string): string {
   const [, scheme = '', hosts = '', path = ''] =
     /^([a-z+]+:\/\/)(?:[^?]*@)?([^/?]*)(\/[^?]*)?/.exec(url) ?? [];
   return `${scheme}${hosts}${path}`;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StorageFullError, StoreUnavailableError } from './documents/port.ts';
 
-const FIRST_PAUSE_MS = 250;
+const INITIAL_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;
 
 /**
@@ -19,7 +19,7 @@ export function isStoreOutage(error: unknown): boolean {
  */
 export function retryThroughOutages<T>(step: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const passes = (error: unknown) => isStoreOutage(error) || isCausedBy(error, StorageFullError);
-  return repeated(step, (error) => !passes(error) || signal.aborted, signal);
+  return repeatUntilSuccess(step, (error) => !passes(error) || signal.aborted, signal);
 }
 
 /**
@@ -30,7 +30,7 @@ export function retryThroughOutages<T>(step: () => Promise<T>, signal: AbortSign
  */
 export async function retryUntilLeaseEnds(step: () => Promise<unknown>, leaseMs: number): Promise<void> {
   const endsMs = performance.now() + leaseMs;
-  await repeated(step, (_error, pauseMs) => performance.now() + pauseMs >= endsMs);
+  await repeatUntilSuccess(step, (_error, pauseMs) => performance.now() + pauseMs >= endsMs);
 }
 
 /**
@@ -38,12 +38,12 @@ export async function retryUntilLeaseEnds(step: () => Promise<unknown>, leaseMs:
  * @param isLast whether an error ends the repetition; `pauseMs` is the pause that would follow.
  * @param signal ends a pause early.
  */
-async function repeated<T>(
+async function repeatUntilSuccess<T>(
   step: () => Promise<T>,
   isLast: (error: unknown, pauseMs: number) => boolean,
   signal?: AbortSignal,
 ): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+  for (let pauseMs = INITIAL_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     try {
       return await step();
     } catch (error) {

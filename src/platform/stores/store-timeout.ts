@@ -1,18 +1,18 @@
 import { type DocumentStore, StoreUnavailableError } from './documents/port.ts';
 
-/** Work around one call of a method, such as a measurement: it runs the step and returns the step's answer. */
+/** A function around each call of a method, such as a measurement. It runs the call and returns its answer. */
 export type Interceptor = (step: () => unknown) => unknown;
 
 /**
  * Wraps each method of a port.
- * @param aroundOf called once for each method, with its name.
+ * @param interceptorOf makes the interceptor of a method. It is called once for each method, with its name.
  */
-export function wrapMethods<P extends object>(port: P, aroundOf: (method: string) => Interceptor): P {
+export function wrapMethods<P extends object>(port: P, interceptorOf: (method: string) => Interceptor): P {
   const wrapping: Record<string, unknown> = {};
-  const methods = port as Record<string, Method>;
+  const methods = port as Record<string, PortMethod>;
   for (const name of methodNames(port)) {
-    const around = aroundOf(name);
-    wrapping[name] = (...args: unknown[]) => around(() => methods[name]?.(...args));
+    const intercept = interceptorOf(name);
+    wrapping[name] = (...args: unknown[]) => intercept(() => methods[name]?.(...args));
   }
   return wrapping as P;
 }
@@ -27,15 +27,15 @@ function methodNames(port: object): string[] {
 /** Wraps each method of documents and of their collections. */
 export function wrapDocuments(
   documents: DocumentStore,
-  aroundOf: (method: string) => Interceptor,
+  interceptorOf: (method: string) => Interceptor,
 ): DocumentStore {
   return {
-    ...wrapMethods(documents, aroundOf),
-    collection: async (spec) => wrapMethods(await documents.collection(spec), aroundOf),
+    ...wrapMethods(documents, interceptorOf),
+    collection: async (spec) => wrapMethods(await documents.collection(spec), interceptorOf),
   };
 }
 
-type Method = (...args: unknown[]) => unknown;
+type PortMethod = (...args: unknown[]) => unknown;
 
 interface StoreTimeoutOptions {
   /** The name of the store in an error. */
@@ -75,7 +75,7 @@ export class StoreTimeout {
       };
       // A process that had no CPU may not have read the response yet, so its input is read before the step fails.
       const timer = setTimeout(() => setImmediate(giveUp), limitMs);
-      this.#watched(step)
+      this.#observeSilence(step)
         .then(resolve, reject)
         .finally(() => {
           isAnswered = true;
@@ -84,7 +84,7 @@ export class StoreTimeout {
     });
   }
 
-  async #watched<T>(step: () => Promise<T>): Promise<T> {
+  async #observeSilence<T>(step: () => Promise<T>): Promise<T> {
     try {
       const answer = await step();
       this.#isSilent = false;
@@ -99,16 +99,16 @@ export class StoreTimeout {
 /** Methods without a timeout: they do not use the store, or they run once and may take long. */
 const UNTIMED_METHODS = new Set(['collection', 'subscribe', 'observe', 'close']);
 
-function around(timeout: StoreTimeout): (method: string) => Interceptor {
+function timeoutInterceptorOf(timeout: StoreTimeout): (method: string) => Interceptor {
   return (method) => (step) => (UNTIMED_METHODS.has(method) ? step() : timeout.run(async () => step()));
 }
 
 /** Wraps a store interface so that each call of its methods has a timeout. */
 export function withTimeouts<P extends object>(port: P, timeout: StoreTimeout): P {
-  return wrapMethods(port, around(timeout));
+  return wrapMethods(port, timeoutInterceptorOf(timeout));
 }
 
 /** Wraps documents and their collections so that each step has a timeout. */
 export function documentsWithTimeouts(documents: DocumentStore, timeout: StoreTimeout): DocumentStore {
-  return wrapDocuments(documents, around(timeout));
+  return wrapDocuments(documents, timeoutInterceptorOf(timeout));
 }

@@ -56,11 +56,11 @@ export function createOpenTelemetryTracing(): Tracing {
     },
     async span(name, attributes, work) {
       const span = tracer.startSpan(name, { attributes });
-      return within(trace.setSpan(context.active(), span), span, work);
+      return runWithinSpan(trace.setSpan(context.active(), span), span, work);
     },
     async trace(name, attributes, work) {
       const span = tracer.startSpan(name, { attributes, root: true });
-      return within(trace.setSpan(ROOT_CONTEXT, span), span, work);
+      return runWithinSpan(trace.setSpan(ROOT_CONTEXT, span), span, work);
     },
     parts(parts) {
       if (trace.getActiveSpan() === undefined) return;
@@ -82,7 +82,7 @@ export function createOpenTelemetryTracing(): Tracing {
   };
 }
 
-async function within<T>(at: Context, span: Span, work: () => Promise<T>): Promise<T> {
+async function runWithinSpan<T>(at: Context, span: Span, work: () => Promise<T>): Promise<T> {
   try {
     return await context.with(at, work);
   } catch (error) {

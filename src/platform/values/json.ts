@@ -24,16 +24,16 @@ function isWithinDepth(value: unknown, levels: number): boolean {
 /** The first `characters` of a value's JSON, or slightly more. The rest is not serialized. */
 export function truncatedJson(value: unknown, characters: number): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, characters));
-  if (Array.isArray(value)) return joinedStart('[]', value, characters, truncatedJson);
+  if (Array.isArray(value)) return joinUpTo('[]', value, characters, truncatedJson);
   if (!isJsonObject(value)) return JSON.stringify(value) ?? String(value);
-  return joinedStart('{}', Object.keys(value), characters, (name, left) => {
+  return joinUpTo('{}', Object.keys(value), characters, (name, left) => {
     const start = `${truncatedJson(name, left)}:`;
     return start + truncatedJson(value[name], Math.max(0, left - start.length));
   });
 }
 
 /** Joins as many entries between two brackets as fit into the first `characters`. */
-function joinedStart<T>(
+function joinUpTo<T>(
   [open, close]: string,
   entries: readonly T[],
   characters: number,

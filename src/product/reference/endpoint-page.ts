@@ -5,7 +5,7 @@ import {
   descriptionBlocks,
   fieldsBlock,
   headingBlock,
-  json,
+  jsonSampleBlock,
   listBlock,
   type PageBlock,
   type Prose,
@@ -231,6 +231,6 @@ function mediaBlocks(title: string, type: string, media: Media, reader: SchemaRe
   return [
     headingBlock(title),
     ...(fields.length === 0 ? [] : listed),
-    ...(type.includes('json') ? [json('Example', exampleOf(media, reader))] : []),
+    ...(type.includes('json') ? [jsonSampleBlock('Example', exampleOf(media, reader))] : []),
   ];
 }

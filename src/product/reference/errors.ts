@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from '../../platform/http/errors/errors.t
 import {
   type DocumentationPage,
   headingBlock,
-  json,
+  jsonSampleBlock,
   listBlock,
   pageLink,
   paragraphBlock,
@@ -343,7 +343,7 @@ export function errorPage(code: ErrorCode): DocumentationPage {
           ? 'Retryable: yes. Make the same call again after Retry-After seconds, with the same Idempotency-Key.'
           : 'Retryable: no. The same call fails again until it is changed.',
       ),
-      json('Answer', { success: false, error, timestamp: TIMESTAMP }),
+      jsonSampleBlock('Answer', { success: false, error, timestamp: TIMESTAMP }),
       headingBlock('How to fix it'),
       paragraphBlock(remedy),
       ...(causes.length === 0 ? [] : [listBlock(...causes)]),

@@ -3,7 +3,7 @@ import {
   type DocumentedField,
   fieldsBlock,
   headingBlock,
-  json,
+  jsonSampleBlock,
   listBlock,
   type PageBlock,
   type PagePictures,
@@ -140,7 +140,7 @@ function jobBlocks(example: Record<string, unknown>): PageBlock[] {
       pageLink('jobs', '/docs/guides/jobs'),
       '.',
     ),
-    json('Body of a job', example),
+    jsonSampleBlock('Body of a job', example),
   ];
 }
 

@@ -1,15 +1,15 @@
 import TinyQueue from 'tinyqueue';
 import type { DueClaims } from './port.ts';
 
-interface DueEntry {
-  /** When the member can be claimed: its due time, or the end of its claim. */
+interface MemberState {
+  /** The time from which the member can be claimed: its due time, or the end of its claim. */
   claimableMs: number;
   holder: string | null;
   /** The earliest time that was scheduled while the member was claimed. */
   scheduledMs: number | null;
 }
 
-interface HeapEntry {
+interface QueuedMember {
   member: string;
   claimableMs: number;
 }
@@ -17,9 +17,12 @@ interface HeapEntry {
 /** Members with their due times, as Coordination.schedule and the methods after it promise. */
 export class DueMemberSet {
   readonly #now: () => number;
-  readonly #entries = new Map<string, DueEntry>();
-  /** It may contain outdated entries of rescheduled members, which are dropped when they reach its front. */
-  readonly #queue = new TinyQueue<HeapEntry>([], (a, b) => a.claimableMs - b.claimableMs);
+  readonly #entries = new Map<string, MemberState>();
+  /**
+   * The members by the time from which they can be claimed. Outdated entries of rescheduled members are dropped when
+   * they reach the front.
+   */
+  readonly #queue = new TinyQueue<QueuedMember>([], (a, b) => a.claimableMs - b.claimableMs);
 
   /** @param now returns epoch milliseconds. */
   constructor(now: () => number) {
@@ -30,7 +33,7 @@ export class DueMemberSet {
     const dueMs = this.#now() + afterMs;
     const entry = this.#entries.get(member);
     if (entry === undefined) this.#put(member, { claimableMs: dueMs, holder: null, scheduledMs: null });
-    else if (entry.holder !== null) entry.scheduledMs = earliest(entry.scheduledMs, dueMs);
+    else if (entry.holder !== null) entry.scheduledMs = earlierOf(entry.scheduledMs, dueMs);
     else if (dueMs < entry.claimableMs) this.#put(member, { ...entry, claimableMs: dueMs });
   }
 
@@ -48,20 +51,24 @@ export class DueMemberSet {
 
   renew(member: string, holder: string, leaseMs: number): boolean {
     const entry = this.#entries.get(member);
-    if (entry !== undefined && isAnothers(entry, holder)) return false;
-    this.#put(member, { claimableMs: this.#now() + leaseMs, holder, scheduledMs: otherInstant(entry) });
+    if (entry !== undefined && isHeldByAnother(entry, holder)) return false;
+    this.#put(member, {
+      claimableMs: this.#now() + leaseMs,
+      holder,
+      scheduledMs: timeScheduledByOther(entry),
+    });
     return true;
   }
 
   settle(member: string, holder: string, afterMs: number | null): number | null {
     const entry = this.#entries.get(member);
     const ownMs = afterMs === null ? null : this.#now() + afterMs;
-    if (entry !== undefined && isAnothers(entry, holder)) {
-      if (ownMs !== null) entry.scheduledMs = earliest(entry.scheduledMs, ownMs);
+    if (entry !== undefined && isHeldByAnother(entry, holder)) {
+      if (ownMs !== null) entry.scheduledMs = earlierOf(entry.scheduledMs, ownMs);
       return null;
     }
-    const otherMs = otherInstant(entry);
-    const dueMs = otherMs === null ? ownMs : earliest(ownMs, otherMs);
+    const otherMs = timeScheduledByOther(entry);
+    const dueMs = otherMs === null ? ownMs : earlierOf(ownMs, otherMs);
     if (dueMs === null) {
       this.#entries.delete(member);
       return null;
@@ -70,20 +77,20 @@ export class DueMemberSet {
     return Math.max(dueMs - this.#now(), 0);
   }
 
-  releaseOf(prefix: string): void {
+  releaseByPrefix(prefix: string): void {
     const claimableMs = this.#now();
     for (const [member, { holder }] of [...this.#entries]) {
       if (holder?.startsWith(prefix)) this.#put(member, { claimableMs, holder: null, scheduledMs: null });
     }
   }
 
-  #put(member: string, entry: DueEntry): void {
+  #put(member: string, entry: MemberState): void {
     this.#entries.set(member, entry);
     this.#queue.push({ member, claimableMs: entry.claimableMs });
   }
 
   /** The first entry that is not outdated. */
-  #first(): HeapEntry | undefined {
+  #first(): QueuedMember | undefined {
     for (let front = this.#queue.peek(); front !== undefined; front = this.#queue.peek()) {
       if (this.#entries.get(front.member)?.claimableMs === front.claimableMs) return front;
       this.#queue.pop();
@@ -92,16 +99,16 @@ export class DueMemberSet {
   }
 }
 
-function isAnothers({ holder }: DueEntry, mine: string): boolean {
+function isHeldByAnother({ holder }: MemberState, mine: string): boolean {
   return holder !== null && holder !== mine;
 }
 
 /** The time that another process scheduled for a member, even if it did so after the claim was lost. */
-function otherInstant(entry: DueEntry | undefined): number | null {
+function timeScheduledByOther(entry: MemberState | undefined): number | null {
   if (entry === undefined) return null;
   return entry.holder === null ? entry.claimableMs : entry.scheduledMs;
 }
 
-function earliest(oneMs: number | null, otherMs: number): number {
+function earlierOf(oneMs: number | null, otherMs: number): number {
   return oneMs === null ? otherMs : Math.min(oneMs, otherMs);
 }

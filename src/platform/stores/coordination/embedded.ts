@@ -15,8 +15,8 @@ import type {
   SharedSlotRequest,
 } from './port.ts';
 
-/** How many requests must remain in a window for each request that a process may count in advance. */
-const REMAINING_PER_AHEAD = 1_000;
+/** The number of requests that must remain in a window for each request that a process counts in advance. */
+const REMAINING_PER_ADVANCE_COUNT = 1_000;
 
 type IdempotencyRecords = Awaited<ReturnType<typeof openIdempotencyRecords>>;
 
@@ -100,7 +100,7 @@ export class EmbeddedCoordination implements Coordination {
   }
 
   async releaseSlotsByPrefix(prefix: string): Promise<void> {
-    this.#slots.releaseOf(prefix);
+    this.#slots.releaseByPrefix(prefix);
   }
 
   async lease(name: string, owner: string, leaseMs: number): Promise<boolean> {
@@ -136,7 +136,7 @@ export class EmbeddedCoordination implements Coordination {
   }
 
   async releaseDueByPrefix(key: string, prefix: string): Promise<void> {
-    this.#dueSet(key).releaseOf(prefix);
+    this.#dueSet(key).releaseByPrefix(prefix);
   }
 
   async publish(channel: string, message: string): Promise<number> {
@@ -164,7 +164,7 @@ export class EmbeddedCoordination implements Coordination {
     const rates = this.#rates;
     const left = limit - rates.count(key);
     if (left <= 0) return { allowed: false, remaining: 0, ahead: 0, resetMs: Math.max(rates.leftMs(key), 1) };
-    const ahead = Math.min(requested, Math.floor(left / REMAINING_PER_AHEAD));
+    const ahead = Math.min(requested, Math.floor(left / REMAINING_PER_ADVANCE_COUNT));
     const remaining = limit - rates.increment(key, windowMs, 1 + ahead);
     return { allowed: true, remaining, ahead, resetMs: rates.leftMs(key) };
   }
@@ -176,7 +176,7 @@ export class EmbeddedCoordination implements Coordination {
   }
 }
 
-const SERVICE = 'coordination';
+const SERVICE_NAME = 'coordination';
 
 /**
  * The methods that an API process calls in the primary. Subscriptions are local, because every message reaches every
@@ -208,7 +208,7 @@ const REMOTE_METHODS = [
 
 type RemoteMethod = (typeof REMOTE_METHODS)[number];
 
-interface Message {
+interface ChannelMessage {
   channel: string;
   message: string;
 }
@@ -216,12 +216,15 @@ interface Message {
 /** Coordination in the primary, as an API process uses it. Closing it does not close the primary's coordination. */
 export function coordinationOverChannel(channel: PrimaryChannel, log?: ListenerLog): Coordination {
   const listeners = new ChannelListeners(log);
-  const unsubscribe = channel.on(SERVICE, (event) => {
-    const { channel: name, message } = event as Message;
+  const unsubscribe = channel.on(SERVICE_NAME, (event) => {
+    const { channel: name, message } = event as ChannelMessage;
     listeners.deliver(name, message);
   });
   const methods = Object.fromEntries(
-    REMOTE_METHODS.map((method) => [method, (...args: unknown[]) => channel.call(SERVICE, method, args)]),
+    REMOTE_METHODS.map((method) => [
+      method,
+      (...args: unknown[]) => channel.call(SERVICE_NAME, method, args),
+    ]),
   ) as Pick<Coordination, RemoteMethod>;
   return {
     ...methods,
@@ -234,13 +237,15 @@ export function coordinationOverChannel(channel: PrimaryChannel, log?: ListenerL
   };
 }
 
-/** The primary's side. */
+/** Serves the coordination of the primary to every API process. */
 export function provideCoordination(host: PrimaryChannelHost, coordination: EmbeddedCoordination): void {
-  host.provide(SERVICE, async (method, args) => {
+  host.provide(SERVICE_NAME, async (method, args) => {
     const name = REMOTE_METHODS.find((called) => called === method);
     if (name === undefined) throw new Error(`Coordination has no method ${method}.`);
     const call = coordination[name] as (...args: readonly unknown[]) => Promise<unknown>;
     return call.apply(coordination, [...args]);
   });
-  coordination.observe((channel, message) => host.broadcast(SERVICE, { channel, message } satisfies Message));
+  coordination.observe((channel, message) =>
+    host.broadcast(SERVICE_NAME, { channel, message } satisfies ChannelMessage),
+  );
 }

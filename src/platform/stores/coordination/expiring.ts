@@ -1,9 +1,10 @@
 import type { LeasedSlotRequest, SharedSlotRequest } from './port.ts';
 
 /**
- * The number of oldest entries that each `set` checks. With only one, a growing map would never be checked completely.
+ * The number of entries that each `set` checks, the oldest first. With only one, a growing map would never be checked
+ * completely.
  */
-const SWEPT_PER_SET = 2;
+const CHECKED_PER_SET = 2;
 
 /**
  * A map whose entries expire. It needs no timer: each `set` checks a few old entries and drops the expired ones, so
@@ -47,7 +48,7 @@ export class ExpiringMap<V> {
 
   /** Live entries are moved to the end, so that every entry is checked in turn. */
   #sweep(): void {
-    for (const [key, entry] of this.#entries.entries().take(SWEPT_PER_SET).toArray()) {
+    for (const [key, entry] of this.#entries.entries().take(CHECKED_PER_SET).toArray()) {
       this.#entries.delete(key);
       if (entry.endsMs > this.#now()) this.#entries.set(key, entry);
     }
@@ -89,7 +90,7 @@ export class CountingWindows {
 
 /** One owner that shares slots with others. */
 interface SlotOwner {
-  /** When it last requested a slot. */
+  /** When the owner last requested a slot. */
   requestedMs: number;
   /** When the owner began to wait; absent when it has been served since. */
   waitsSinceMs?: number;
@@ -128,12 +129,12 @@ class SlotOwners {
   }
 }
 
-/** The text after the last slash. */
+/** The owner in the name of a holder: the text after the last slash. */
 function ownerOf(holder: string): string {
   return holder.slice(holder.lastIndexOf('/') + 1);
 }
 
-/** The slots of each key, each held until its lease ends. */
+/** The slots of each key. A slot is held until its lease ends. */
 export class LeasedSlots {
   readonly #now: () => number;
   /** The holders of each key with the end of their lease. An entry expires with its longest lease. */
@@ -147,54 +148,54 @@ export class LeasedSlots {
     this.#ownersOf = new ExpiringMap<SlotOwners>(now);
   }
 
-  /** False when every slot is taken by another. */
+  /** Takes a slot. False when other holders have every slot. */
   take(request: LeasedSlotRequest): boolean {
-    return this.#hold(request, (holders) => holders.has(request.holder) || holders.size < request.limit);
+    return this.#holdIf(request, (holders) => holders.has(request.holder) || holders.size < request.limit);
   }
 
   /** Takes a shared slot. False when every slot is taken, or when another owner must be served first. */
   takeShared(request: SharedSlotRequest): boolean {
     const owners = this.#ownersOf.get(request.key) ?? new SlotOwners();
     this.#ownersOf.set(request.key, owners, this.#now() + request.seenMs);
-    return this.#hold(request, (holders) => owners.mayTake(request, [...holders.keys()], this.#now()));
+    return this.#holdIf(request, (holders) => owners.mayTake(request, [...holders.keys()], this.#now()));
   }
 
-  /** False when the slot is not held any more. */
+  /** Extends the lease of a slot. False when the slot is not held any more. */
   renew(key: string, holder: string, leaseMs: number): boolean {
-    return this.#hold({ key, holder, leaseMs }, (holders) => holders.has(holder));
+    return this.#holdIf({ key, holder, leaseMs }, (holders) => holders.has(holder));
   }
 
   release(key: string, holder: string): void {
     this.#releaseWhere(key, (one) => one === holder);
   }
 
-  releaseOf(prefix: string): void {
+  releaseByPrefix(prefix: string): void {
     for (const key of [...this.#holdersOf.keys()]) this.#releaseWhere(key, (one) => one.startsWith(prefix));
   }
 
-  #alive(key: string): Map<string, number> {
+  #liveHolders(key: string): Map<string, number> {
     const nowMs = this.#now();
     return new Map([...(this.#holdersOf.get(key) ?? [])].filter(([, endsMs]) => endsMs > nowMs));
   }
 
-  #store(key: string, holders: Map<string, number>): void {
+  #setHolders(key: string, holders: Map<string, number>): void {
     if (holders.size === 0) this.#holdersOf.delete(key);
     else this.#holdersOf.set(key, holders, Math.max(...holders.values()));
   }
 
   /** Stores the lease of a holder if it may hold a slot; returns whether it may. */
-  #hold(
+  #holdIf(
     { key, holder, leaseMs }: Pick<LeasedSlotRequest, 'key' | 'holder' | 'leaseMs'>,
     mayHold: (holders: ReadonlyMap<string, number>) => boolean,
   ): boolean {
-    const holders = this.#alive(key);
+    const holders = this.#liveHolders(key);
     if (!mayHold(holders)) return false;
-    this.#store(key, holders.set(holder, this.#now() + leaseMs));
+    this.#setHolders(key, holders.set(holder, this.#now() + leaseMs));
     return true;
   }
 
   #releaseWhere(key: string, matches: (holder: string) => boolean): void {
-    const kept = [...this.#alive(key)].filter(([holder]) => !matches(holder));
-    this.#store(key, new Map(kept));
+    const kept = [...this.#liveHolders(key)].filter(([holder]) => !matches(holder));
+    this.#setHolders(key, new Map(kept));
   }
 }

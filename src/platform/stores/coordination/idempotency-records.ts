@@ -3,10 +3,10 @@ import { type DocumentStore, sortBy } from '../documents/port.ts';
 import type { Coordination, IdempotencyBeginning, StoredHttpResponse } from './port.ts';
 
 const TOKEN_CHARACTERS = 16;
-const SWEEP_EVERY_MS = 60_000;
-const SWEEP_BATCH = 100;
+const SWEEP_INTERVAL_MS = 60_000;
+const SWEEP_BATCH_SIZE = 100;
 /** The most attempts to begin a request, because a key can change its owner between two queries. */
-const BEGIN_ATTEMPTS = 3;
+const MAX_BEGIN_ATTEMPTS = 3;
 
 interface IdempotencyRecord {
   /** The idempotency key. */
@@ -16,9 +16,9 @@ interface IdempotencyRecord {
   answered: boolean;
   /** The stored response; null without a response, and when the response could not be stored. */
   response: StoredHttpResponse | null;
-  /** When a record without a response frees its key. */
+  /** The instant at which a record without a response frees its key. */
   pendingUntil: string;
-  /** When the record expires. */
+  /** The instant at which the record expires. */
   expiresAt: string;
 }
 
@@ -46,7 +46,7 @@ export async function openIdempotencyRecords(
   /** Deletes one small batch of expired records. If there are more, the next request deletes the next batch. */
   function sweepWhenDue(): void {
     if (sweeping !== null || now() < sweepDueMs) return;
-    sweepDueMs = now() + SWEEP_EVERY_MS;
+    sweepDueMs = now() + SWEEP_INTERVAL_MS;
     sweeping = sweep()
       .catch(() => undefined)
       .finally(() => {
@@ -56,16 +56,16 @@ export async function openIdempotencyRecords(
 
   async function sweep(): Promise<void> {
     const expired = { expiresAt: { $lte: instantIn(0) } };
-    const found = await records.find(expired, { limit: SWEEP_BATCH, fields: ['_id'] });
+    const found = await records.find(expired, { limit: SWEEP_BATCH_SIZE, fields: ['_id'] });
     if (found.length === 0) return;
     await records.deleteMany({ ...expired, _id: { $in: found.map(({ _id }) => _id) } });
-    if (found.length === SWEEP_BATCH) sweepDueMs = 0;
+    if (found.length === SWEEP_BATCH_SIZE) sweepDueMs = 0;
   }
 
   return {
     async beginIdempotent(key, fingerprint, pendingMs, keepMs) {
       sweepWhenDue();
-      for (let attempt = 0; attempt < BEGIN_ATTEMPTS; attempt++) {
+      for (let attempt = 0; attempt < MAX_BEGIN_ATTEMPTS; attempt++) {
         const fresh: IdempotencyRecord = {
           _id: key,
           token: randomText(TOKEN_CHARACTERS),
@@ -79,7 +79,7 @@ export async function openIdempotencyRecords(
         if (duplicates.length === 0) return { state: 'new', token: fresh.token };
         const found = await records.findOne({ _id: key });
         if (found === null) continue;
-        if (!hasEnded(found)) return answerOf(found, fingerprint);
+        if (!hasEnded(found)) return beginningOf(found, fingerprint);
         const { matched } = await records.replaceOne({ _id: key, token: found.token }, fresh);
         if (matched === 1) return { state: 'new', token: fresh.token };
       }
@@ -98,7 +98,7 @@ export async function openIdempotencyRecords(
   };
 }
 
-function answerOf(record: IdempotencyRecord, fingerprint: string | null): IdempotencyBeginning {
+function beginningOf(record: IdempotencyRecord, fingerprint: string | null): IdempotencyBeginning {
   if (record.fingerprint !== fingerprint) return { state: 'reused' };
   if (!record.answered) return { state: 'running' };
   if (fingerprint === null || record.response === null) return { state: 'reused' };

@@ -1,24 +1,24 @@
 import { randomText } from '../../ids/ids.ts';
 import type { Coordination } from './port.ts';
 
-type Listener = (message: string) => void;
+type MessageListener = (message: string) => void;
 
 /** The log for exceptions of listeners. */
 export interface ListenerLog {
   error(context: object, message: string): void;
 }
 
-/** The log for callers without one, such as an operator's command: Node prints the error with its stack. */
-const PRINTING_LOG: ListenerLog = {
+/** The log for callers without a log, such as an operator's command. Node prints the error with its stack. */
+const STDERR_LOG: ListenerLog = {
   error: (context, message) => process.emitWarning(message, { detail: String(Reflect.get(context, 'err')) }),
 };
 
 /** The listeners of each channel within this process. */
 export class ChannelListeners {
   readonly #log: ListenerLog;
-  readonly #byChannel = new Map<string, Set<Listener>>();
+  readonly #byChannel = new Map<string, Set<MessageListener>>();
 
-  constructor(log: ListenerLog = PRINTING_LOG) {
+  constructor(log: ListenerLog = STDERR_LOG) {
     this.#log = log;
   }
 
@@ -26,8 +26,8 @@ export class ChannelListeners {
    * Adds a listener; the same function can be added several times. Returns the function that removes it, which returns
    * true when the channel is then empty.
    */
-  add(channel: string, listener: Listener): () => boolean {
-    const own: Listener = (message) => listener(message);
+  add(channel: string, listener: MessageListener): () => boolean {
+    const own: MessageListener = (message) => listener(message);
     const listeners = this.#byChannel.get(channel) ?? new Set();
     this.#byChannel.set(channel, listeners.add(own));
     return () => listeners.delete(own) && listeners.size === 0 && this.#byChannel.delete(channel);
@@ -56,7 +56,7 @@ export type MessageChannels = Pick<Coordination, 'publish' | 'subscribe'>;
 /**
  * Asks every process of every host over coordination. Messages may be lost: a process that does not answer in time is
  * missing from the answers.
- * @param channel the subject, on which `answerProcessQuestions` answers.
+ * @param channel the channel on which each process answers by `answerProcessQuestions`.
  */
 export async function askEveryProcess<Answer>(
   coordination: MessageChannels,
@@ -94,7 +94,7 @@ export function answerProcessQuestions<Question, Answer>(
     await coordination.publish(`${channel}/${id}`, JSON.stringify(await answer(question)));
   }
   return coordination.subscribe(channel, (message) => {
-    // The asking process does without a lost answer, and can ask again.
+    // A lost answer is ignored: the asking process can ask again.
     reply(message).catch(() => undefined);
   });
 }

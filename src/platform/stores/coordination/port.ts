@@ -1,13 +1,14 @@
 /**
- * Coordination between processes: rate windows, slots, idempotency, leases and messages. All of it may be lost at any
- * time without losing a job, a delivery or credits. Each method is atomic: on Redis a Lua script, in the embedded form
- * one turn of the primary's event loop. Every key expires by itself. Times are milliseconds of the store's own clock.
+ * Coordination between processes: rate windows, slots, idempotency, leases and messages. All coordination data may be
+ * lost at any time without losing a job, a delivery or credits. Each method is atomic: it is a Lua script on Redis, and
+ * one turn of the primary's event loop in the embedded form. Every key expires by itself. Times are milliseconds of the
+ * store's own clock.
  *
  * Limits that all processes of a host share, by key and time, are counted here: rate windows, failures, slots. Two
  * kinds of limits are counted elsewhere. Calls that wait for a thread wait in its process
- * (src/imaging/images/admission.ts), which knows when one is free. Stored things of an account are counted in its
- * documents (src/product/assets/quota.ts, src/product/versioned-resources/documents.ts), because these counts
- * must survive a restart.
+ * (src/imaging/images/admission.ts), which knows when one is free. What an account stores is counted in its documents
+ * (src/product/assets/quota.ts, src/product/versioned-resources/documents.ts), because these counts must survive a
+ * restart.
  */
 
 /** Counts one request against a window; windows start at the first request and turn after `windowMs`. */
@@ -16,8 +17,9 @@ export interface RateWindowRequest {
   limit: number;
   windowMs: number;
   /**
-   * The requests to count in advance, which the process will make before the window ends. Default 0; at most a
-   * thousandth of the remaining ones, because requests that are counted but not made are lost.
+   * The requests to count in advance, which the process will make before the window ends. 0 by default. At most a
+   * thousandth of the remaining requests are counted in advance, because requests that are counted but not made are
+   * lost.
    */
   ahead?: number;
 }
@@ -46,14 +48,16 @@ export interface LeasedSlotRequest {
 /**
  * Takes one of `limit` slots that owners share. A free slot is given to the waiting owner with the fewest slots, and
  * among several of them to the one that has waited longest. An owner with half of the slots, rounded up, gets no more
- * while another owner has been seen recently. So every owner gets a turn, and a single owner can have all slots.
+ * while another owner has been seen recently. Every owner therefore gets a turn, and a single owner can have all slots.
  */
 export interface SharedSlotRequest extends LeasedSlotRequest {
   /** The holder, whose last part is the owner: `<hostId>/<processId>/<n>/<owner>`. */
   holder: string;
   /** An owner counts as seen for this time after its request. */
   seenMs: number;
-  /** How long a refused owner counts as waiting; it repeats its request before then. At most `seenMs`. */
+  /**
+   * How long a refused owner counts as waiting, at most `seenMs`. The owner repeats its request before this time ends.
+   */
   waitMs: number;
 }
 
@@ -162,7 +166,10 @@ export interface Coordination {
   /** Frees the key, so that a retry runs. */
   forgetIdempotent(key: string, token: string): Promise<void>;
 
-  /** Takes or renews a named lease for one owner at a time, such as the sweeper. True while `owner` holds it. */
+  /**
+   * Takes or renews a named lease, which one owner has at a time, such as the sweeper of a process. True if `owner` has
+   * it.
+   */
   lease(name: string, owner: string, leaseMs: number): Promise<boolean>;
   endLease(name: string, owner: string): Promise<void>;
 

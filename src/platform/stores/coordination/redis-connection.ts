@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { StoreUnavailableError } from '../documents/port.ts';
 
-/** Every script of `lua/`, by its file's name. */
-const NAMES = [
+/** The names of the scripts in `lua/`, without the extension. */
+const SCRIPT_NAMES = [
   'admit',
   'strike',
   'give-back-strike',
@@ -24,15 +24,18 @@ const NAMES = [
   'release-due-of',
 ] as const;
 
-export type RedisScriptName = (typeof NAMES)[number];
+export type RedisScriptName = (typeof SCRIPT_NAMES)[number];
 
 /**
- * The scripts for ioredis, which sends their hash, and the whole script to a server that does not have it. Each call
- * passes its number of keys.
+ * Reads the scripts for ioredis. It sends only the hash of a script, and the whole script to a server that does not
+ * have it. Each call passes its number of keys.
  */
-function loadScripts(): Record<string, { lua: string }> {
+function readScripts(): Record<string, { lua: string }> {
   return Object.fromEntries(
-    NAMES.map((name) => [name, { lua: readFileSync(new URL(`lua/${name}.lua`, import.meta.url), 'utf8') }]),
+    SCRIPT_NAMES.map((name) => [
+      name,
+      { lua: readFileSync(new URL(`lua/${name}.lua`, import.meta.url), 'utf8') },
+    ]),
   );
 }
 
@@ -47,8 +50,8 @@ export type RedisArgument = string | number;
 
 /**
  * A connection that reconnects by itself. A command waits while the connection is down, and is sent again when the
- * connection breaks, until `deadlineMs` has passed; then it rejects with StoreUnavailableError. So a command may run
- * twice, which all scripts tolerate (a rate window may count one request too many).
+ * connection breaks, until `deadlineMs` has passed. After that it rejects with StoreUnavailableError. A command may
+ * therefore run twice, which all scripts tolerate (a rate window may count one request too many).
  *
  * The client's own offline queue is disabled: it would send commands whose callers have given up, and would grow during
  * an outage.
@@ -62,14 +65,14 @@ export class RedisConnection {
   constructor(url: string, deadlineMs: number) {
     this.#deadlineMs = deadlineMs;
     this.client = new Redis(url, {
-      scripts: loadScripts(),
+      scripts: readScripts(),
       enableOfflineQueue: false,
       // Rejects running commands as soon as the connection closes, so that `run` can send them again.
       maxRetriesPerRequest: 0,
       retryStrategy: () => RECONNECT_DELAY_MS,
       connectTimeout: deadlineMs,
       commandTimeout: deadlineMs,
-      // A server that stopped responding: the connection is closed and opened again.
+      // When the server stops responding, the connection is closed and opened again.
       socketTimeout: deadlineMs,
     });
     this.client.setMaxListeners(0);
@@ -86,12 +89,12 @@ export class RedisConnection {
   async run<T>(command: () => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.#deadlineMs;
     for (;;) {
-      await this.#ready(deadline);
+      await this.#waitUntilReady(deadline);
       try {
         return await command();
       } catch (error) {
         const answered = error instanceof Error && error.name === 'ReplyError';
-        if (answered || performance.now() >= deadline) throw unavailable(error);
+        if (answered || performance.now() >= deadline) throw unavailableError(error);
       }
       await pause(RETRY_DELAY_MS);
     }
@@ -107,10 +110,10 @@ export class RedisConnection {
     else this.client.disconnect();
   }
 
-  #ready(deadline: number): Promise<void> {
+  #waitUntilReady(deadline: number): Promise<void> {
     if (this.client.status === 'ready') return Promise.resolve();
     if (this.client.status === 'end')
-      return Promise.reject(unavailable(new Error('The connection was closed.')));
+      return Promise.reject(unavailableError(new Error('The connection was closed.')));
     return new Promise((resolve, reject) => {
       const onReady = () => {
         clearTimeout(timer);
@@ -119,7 +122,7 @@ export class RedisConnection {
       const timer = setTimeout(
         () => {
           this.client.off('ready', onReady);
-          reject(unavailable(this.#lastError));
+          reject(unavailableError(this.#lastError));
         },
         Math.max(0, deadline - performance.now()),
       );
@@ -128,25 +131,25 @@ export class RedisConnection {
   }
 }
 
-function unavailable(cause: unknown): StoreUnavailableError {
+function unavailableError(cause: unknown): StoreUnavailableError {
   const reason = cause instanceof Error ? ` (${cause.message})` : '';
   return new StoreUnavailableError(`A command of Redis failed${reason}.`, { cause });
 }
 
-const ANSWER_TIMEOUT_MS = 5_000;
+const CHECK_TIMEOUT_MS = 5_000;
 
-/** A fault of the server of REDIS_URL that makes coordination impossible. */
+/** A fault of the server at REDIS_URL that makes coordination impossible. */
 export interface RedisFault {
   message: string;
   remedy: string;
 }
 
 /**
- * Tests over a separate connection whether the server of REDIS_URL can coordinate hosts.
+ * Checks over a separate connection whether the server at REDIS_URL can coordinate hosts.
  * @throws Error with two sentences when it cannot; StoreUnavailableError when it does not respond.
  */
 export async function verifyRedis(url: string): Promise<void> {
-  const fault = await askRedis(url, findRedisFault);
+  const fault = await withRedisClient(url, findRedisFault);
   if (fault !== null) throw new Error(`${fault.message} ${fault.remedy}`);
 }
 
@@ -154,11 +157,11 @@ export async function verifyRedis(url: string): Promise<void> {
  * Opens a connection that does not reconnect, for one check.
  * @throws StoreUnavailableError with the reason of the socket.
  */
-export async function askRedis<T>(url: string, ask: (client: Redis) => Promise<T>): Promise<T> {
+export async function withRedisClient<T>(url: string, ask: (client: Redis) => Promise<T>): Promise<T> {
   const client = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: ANSWER_TIMEOUT_MS,
-    commandTimeout: ANSWER_TIMEOUT_MS,
+    connectTimeout: CHECK_TIMEOUT_MS,
+    commandTimeout: CHECK_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });

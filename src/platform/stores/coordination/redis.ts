@@ -13,7 +13,7 @@ import type {
 } from './port.ts';
 import { type RedisArgument, RedisConnection, type RedisScriptName } from './redis-connection.ts';
 
-const SCAN_COUNT = 1000;
+const SCAN_BATCH_SIZE = 1000;
 const TOKEN_CHARACTERS = 16;
 /** Lifetime of a due set after its last write, which is longer than any of its members waits. */
 const DUE_SET_LIFE_MS = DAY_MS;
@@ -93,12 +93,12 @@ export class RedisCoordination implements Coordination {
   }
 
   async strike(key: string, windowMs: number): Promise<{ count: number; resetMs: number }> {
-    const [count, resetMs] = (await this.#ask('strike', 'strikes', key, windowMs)) as [number, number];
+    const [count, resetMs] = (await this.#runOnKey('strike', 'strikes', key, windowMs)) as [number, number];
     return { count, resetMs };
   }
 
   async giveBackStrike(key: string): Promise<void> {
-    await this.#ask('give-back-strike', 'strikes', key);
+    await this.#runOnKey('give-back-strike', 'strikes', key);
   }
 
   async setFlag(key: string, lifeMs: number): Promise<void> {
@@ -113,11 +113,11 @@ export class RedisCoordination implements Coordination {
   }
 
   async releaseSlot(key: string, holder: string): Promise<void> {
-    await this.#ask('release-slot', 'slots', key, holder);
+    await this.#runOnKey('release-slot', 'slots', key, holder);
   }
 
   async renewSlot(key: string, holder: string, leaseMs: number): Promise<boolean> {
-    return (await this.#ask('renew-slot', 'slots', key, holder, leaseMs)) === 1;
+    return (await this.#runOnKey('renew-slot', 'slots', key, holder, leaseMs)) === 1;
   }
 
   /** Walks the whole key space in small steps, which is acceptable for the rare death of a process. */
@@ -125,7 +125,7 @@ export class RedisCoordination implements Coordination {
     let cursor = '0';
     do {
       const [next, keys] = await this.#commands.run(() =>
-        this.#commands.client.scan(cursor, 'MATCH', this.#keyOf('slots', '*'), 'COUNT', SCAN_COUNT),
+        this.#commands.client.scan(cursor, 'MATCH', this.#keyOf('slots', '*'), 'COUNT', SCAN_BATCH_SIZE),
       );
       await Promise.all(keys.map((key) => this.#commands.script('release-slots-of', [key], [prefix])));
       cursor = next;
@@ -140,7 +140,7 @@ export class RedisCoordination implements Coordination {
   ): Promise<IdempotencyBeginning> {
     const token = randomText(TOKEN_CHARACTERS);
     const args = [token, fingerprint ?? '', pendingMs, keepMs];
-    const answer = await this.#ask('begin-idempotent', 'idempotency', key, ...args);
+    const answer = await this.#runOnKey('begin-idempotent', 'idempotency', key, ...args);
     const [state, response] = answer as ['new' | 'running' | 'reused'] | ['replay', string];
     if (state === 'new') return { state, token };
     if (state === 'replay') return { state, response: JSON.parse(response) as StoredHttpResponse };
@@ -149,19 +149,19 @@ export class RedisCoordination implements Coordination {
 
   async keepIdempotent(key: string, token: string, response: StoredHttpResponse | null): Promise<void> {
     const kept = response === null ? '' : JSON.stringify(response);
-    await this.#ask('keep-idempotent', 'idempotency', key, token, kept);
+    await this.#runOnKey('keep-idempotent', 'idempotency', key, token, kept);
   }
 
   async forgetIdempotent(key: string, token: string): Promise<void> {
-    await this.#ask('forget-idempotent', 'idempotency', key, token);
+    await this.#runOnKey('forget-idempotent', 'idempotency', key, token);
   }
 
   async lease(name: string, owner: string, leaseMs: number): Promise<boolean> {
-    return (await this.#ask('lease', 'leases', name, owner, leaseMs)) === 1;
+    return (await this.#runOnKey('lease', 'leases', name, owner, leaseMs)) === 1;
   }
 
   async endLease(name: string, owner: string): Promise<void> {
-    await this.#ask('end-lease', 'leases', name, owner);
+    await this.#runOnKey('end-lease', 'leases', name, owner);
   }
 
   async schedule(key: string, dues: readonly DueMember[]): Promise<void> {
@@ -207,11 +207,12 @@ export class RedisCoordination implements Coordination {
     const { client } = this.#subscriber;
     const remove = this.#listeners.add(name, listener);
     const end = () => {
-      // After a failure, messages are received unnecessarily until the next reconnection.
+      // If this fails, messages are received needlessly until the next reconnection.
       if (remove()) client.unsubscribe(name).catch(() => undefined);
     };
     try {
-      // This is done even if the channel has listeners, because the earlier subscription may not be confirmed yet.
+      // The client subscribes even if the channel has listeners, because the earlier subscription may not be confirmed
+      // yet.
       await this.#subscriber.run(() => client.subscribe(name));
     } catch (error) {
       end();
@@ -247,7 +248,7 @@ export class RedisCoordination implements Coordination {
   }
 
   /** Runs a script on the key of this kind and name. */
-  #ask(script: RedisScriptName, kind: string, name: string, ...args: RedisArgument[]): Promise<unknown> {
+  #runOnKey(script: RedisScriptName, kind: string, name: string, ...args: RedisArgument[]): Promise<unknown> {
     return this.#commands.script(script, [this.#keyOf(kind, name)], args);
   }
 }

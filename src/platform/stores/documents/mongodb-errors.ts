@@ -12,14 +12,14 @@ import {
 import { DuplicateKeyError, type IndexSpec, StoreUnavailableError } from './port.ts';
 
 export const DUPLICATE_KEY_CODE = 11000;
-/** IndexOptionsConflict and IndexKeySpecsConflict. */
-const INDEX_CONFLICTS = [85, 86];
+/** The codes of IndexOptionsConflict and IndexKeySpecsConflict. */
+const INDEX_CONFLICT_CODES = [85, 86];
 /** Codes of a server that is stopping, is no longer the primary, or exceeded its time limit. */
 const UNAVAILABLE_CODES = [50, 91, 189, 262, 10107, 11600, 11602, 13435, 13436];
 
 /**
- * Runs an operation of the driver and maps its errors to those of the port. `indexes` are those of the collection, if
- * it has one.
+ * Runs an operation of the driver and maps its errors to those of the port. `indexes` are the indexes of its
+ * collection, if it has one.
  */
 export async function withPortErrors<T>(
   run: () => Promise<T>,
@@ -28,15 +28,15 @@ export async function withPortErrors<T>(
   try {
     return await run();
   } catch (error) {
-    throw translated(causeOfBulk(error), indexes);
+    throw portErrorOf(bulkWriteCause(error), indexes);
   }
 }
 
 /**
- * The cause of a failed bulk write. One without refused documents failed as a whole, mostly because of a broken
- * connection.
+ * The cause of a failed bulk write. If it has no refused documents, it failed as a whole, in most cases because of a
+ * broken connection.
  */
-function causeOfBulk(error: unknown): unknown {
+function bulkWriteCause(error: unknown): unknown {
   if (!(error instanceof MongoBulkWriteError) || writeErrorsOf(error).length > 0) return error;
   return error.errorResponse instanceof Error ? error.errorResponse : error;
 }
@@ -45,9 +45,9 @@ function writeErrorsOf({ writeErrors }: MongoBulkWriteError): WriteError[] {
   return [writeErrors].flat();
 }
 
-function translated(error: unknown, indexes: readonly IndexSpec[]): unknown {
+function portErrorOf(error: unknown, indexes: readonly IndexSpec[]): unknown {
   if (error instanceof MongoServerError && error.code === DUPLICATE_KEY_CODE)
-    return new DuplicateKeyError(indexOf(error, indexes));
+    return new DuplicateKeyError(violatedIndexOf(error, indexes));
   if (isUnavailable(error)) {
     return new StoreUnavailableError(`MongoDB did not answer: ${error.message}`, { cause: error });
   }
@@ -63,7 +63,7 @@ export function duplicatePositionsIn(error: unknown): number[] {
 }
 
 export function isIndexConflict(error: unknown): boolean {
-  return error instanceof MongoServerError && INDEX_CONFLICTS.includes(Number(error.code));
+  return error instanceof MongoServerError && INDEX_CONFLICT_CODES.includes(Number(error.code));
 }
 
 const UNAVAILABLE_ERRORS = [
@@ -86,13 +86,13 @@ function isUnavailable(error: unknown): error is Error {
  * The index that refused a write. It is found by the fields that the server names (MongoDB 4.4 and later), else in its
  * message, "E11000 duplicate key error collection: db.items index: email dup key: …".
  */
-function indexOf(error: MongoServerError, indexes: readonly IndexSpec[]): string {
+function violatedIndexOf(error: MongoServerError, indexes: readonly IndexSpec[]): string {
   const { keyPattern } = error.errorResponse as { keyPattern?: Record<string, unknown> };
-  const named = keyPattern && nameOf(Object.keys(keyPattern), indexes);
+  const named = keyPattern && indexNameOf(Object.keys(keyPattern), indexes);
   return named ?? /index: (?:\S+\.\$)?(\S+)/.exec(error.message)?.[1] ?? 'unknown';
 }
 
-function nameOf(fields: readonly string[], indexes: readonly IndexSpec[]): string | undefined {
+function indexNameOf(fields: readonly string[], indexes: readonly IndexSpec[]): string | undefined {
   if (fields.join() === '_id') return '_id_';
   return indexes.find((index) => index.fields.map(([field]) => field).join() === fields.join())?.name;
 }

@@ -2,16 +2,16 @@ import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { randomText } from '../../ids/ids.ts';
 import { DUPLICATE_KEY_CODE, withPortErrors } from './mongodb-errors.ts';
 
-const ANSWER_TIMEOUT_MS = 5_000;
+const CHECK_TIMEOUT_MS = 5_000;
 
 /**
- * Tests over a separate connection whether the server at an address has the guarantees that this service needs.
+ * Checks over a separate connection whether the server at an address has the guarantees that this service needs.
  * @throws Error with one sentence when it lacks one; StoreUnavailableError when it does not respond.
  */
 export async function verifyMongoDB(url: string): Promise<void> {
   const client = new MongoClient(url, {
-    serverSelectionTimeoutMS: ANSWER_TIMEOUT_MS,
-    socketTimeoutMS: ANSWER_TIMEOUT_MS,
+    serverSelectionTimeoutMS: CHECK_TIMEOUT_MS,
+    socketTimeoutMS: CHECK_TIMEOUT_MS,
   });
   try {
     await withPortErrors(() => verifyUniqueIndexes(client.db()));
@@ -21,7 +21,7 @@ export async function verifyMongoDB(url: string): Promise<void> {
 }
 
 /**
- * Tests in a temporary collection whether an update that violates a unique index is refused with MongoDB's error code.
+ * Checks in a temporary collection whether an update that violates a unique index is refused with MongoDB's error code.
  * The limit of running jobs and the uniqueness of resumes depend on it. Servers that only implement MongoDB's protocol
  * may differ: FerretDB 2 has another code.
  * @throws Error with one sentence when the server differs.

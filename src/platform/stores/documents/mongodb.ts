@@ -28,8 +28,8 @@ import {
  * The timeout of each step of a call: selecting a server, waiting for a connection, waiting for the response. The
  * driver tries a call twice.
  */
-const DEADLINE_MS = 5_000;
-const NAMES_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
+const DEFAULT_STEP_TIMEOUT_MS = 5_000;
+const URL_WITH_DATABASE = /^mongodb(\+srv)?:\/\/[^/]+\/[^?]/;
 
 interface MongoOptions {
   /**
@@ -37,7 +37,7 @@ interface MongoOptions {
    * before it started its processes.
    */
   makesIndexes?: boolean;
-  /** Default 5,000: see DEADLINE_MS. */
+  /** The timeout of each step of a call; 5,000 by default. */
   deadlineMs?: number;
 }
 
@@ -48,7 +48,7 @@ interface MongoOptions {
  */
 export async function connectMongoDocuments(
   url: string,
-  { makesIndexes = true, deadlineMs = DEADLINE_MS }: MongoOptions = {},
+  { makesIndexes = true, deadlineMs = DEFAULT_STEP_TIMEOUT_MS }: MongoOptions = {},
 ): Promise<ListableDocumentStore> {
   const connect = (socketTimeoutMS: number) =>
     new MongoClient(url, {
@@ -62,7 +62,7 @@ export async function connectMongoDocuments(
       readPreference: 'primary',
       ignoreUndefined: true,
     });
-  const databaseOf = (client: MongoClient) => client.db(NAMES_DATABASE.test(url) ? undefined : 'darkroom');
+  const databaseOf = (client: MongoClient) => client.db(URL_WITH_DATABASE.test(url) ? undefined : 'darkroom');
   const client = connect(deadlineMs);
   const database = databaseOf(client);
   /** A connection without a timeout, because building the index of a large collection takes minutes. */
@@ -154,7 +154,7 @@ function mongoCollection<T extends DocumentWithId>(
       return run();
     });
   const changing = <R>(filter: DocumentFilter, upsert: boolean, run: () => Promise<R>) =>
-    matching(filter, () => retried(upsert, run));
+    matching(filter, () => retryUpsert(upsert, run));
   const stored = (document: T) => document as unknown as StoredDocument;
   const changes = (update: DocumentUpdate) => update as UpdateFilter<StoredDocument>;
   const ours = (document: StoredDocument | null) => document as unknown as T | null;
@@ -165,36 +165,38 @@ function mongoCollection<T extends DocumentWithId>(
     },
     insertMany: (documents) => guarded(() => insertMany(collection, documents.map(stored))),
     async findOne(filter, options = {}) {
-      return ours(await matching(filter, () => collection.findOne(filter, findOptions(options))));
+      return ours(await matching(filter, () => collection.findOne(filter, toMongoFindOptions(options))));
     },
     async find(filter, options = {}) {
       // A limit of 0 means no limit in MongoDB.
       if (options.limit === 0) return [];
-      const found = await matching(filter, () => collection.find(filter, findOptions(options)).toArray());
+      const found = await matching(filter, () =>
+        collection.find(filter, toMongoFindOptions(options)).toArray(),
+      );
       return found as unknown as T[];
     },
     async updateOne(filter, update, { upsert = false } = {}) {
       if (upsert) upsertId(filter, update);
       const run = () => collection.updateOne(filter, changes(update), { upsert });
-      return resultOf(await changing(filter, upsert, run));
+      return toUpdateResult(await changing(filter, upsert, run));
     },
     async updateMany(filter, update) {
-      return resultOf(await matching(filter, () => collection.updateMany(filter, changes(update))));
+      return toUpdateResult(await matching(filter, () => collection.updateMany(filter, changes(update))));
     },
     async findOneAndUpdate(filter, update, { upsert = false, sort = [] } = {}) {
       if (upsert) upsertId(filter, update);
-      const options = { upsert, sort: sortOf(sort), returnDocument: 'after' as const };
+      const options = { upsert, sort: toMongoSort(sort), returnDocument: 'after' as const };
       const run = () => collection.findOneAndUpdate(filter, changes(update), options);
       return ours(await changing(filter, upsert, run));
     },
     async replaceOne(filter, document, { upsert = false } = {}) {
       const run = () => collection.replaceOne(filter, stored(document), { upsert });
-      return resultOf(await changing(filter, upsert, run));
+      return toUpdateResult(await changing(filter, upsert, run));
     },
     deleteOne: async (filter) => (await matching(filter, () => collection.deleteOne(filter))).deletedCount,
     deleteMany: async (filter) => (await matching(filter, () => collection.deleteMany(filter))).deletedCount,
     count: (filter) => matching(filter, () => collection.countDocuments(filter)),
-    group: (spec) => matching(spec.filter, () => group(collection, spec)),
+    group: (spec) => matching(spec.filter, () => groupSums(collection, spec)),
   };
 }
 
@@ -202,7 +204,7 @@ function mongoCollection<T extends DocumentWithId>(
  * Runs a write, an upsert up to twice. MongoDB may refuse the later of two racing upserts of a document as a duplicate;
  * a second attempt then finds and updates the document. A key of another document is refused again.
  */
-async function retried<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
+async function retryUpsert<R>(upsert: boolean, run: () => Promise<R>): Promise<R> {
   for (let tried = 1; upsert && tried < MAX_UPSERT_TRIES; tried += 1) {
     try {
       return await withPortErrors(run);
@@ -226,7 +228,7 @@ async function insertMany(
   }
 }
 
-async function group(collection: MongoCollection<StoredDocument>, { filter, by, sums }: GroupSumsSpec) {
+async function groupSums(collection: MongoCollection<StoredDocument>, { filter, by, sums }: GroupSumsSpec) {
   const keys = Object.entries(by).map(([name, field]) => [name, { $ifNull: [`$${field}`, null] }]);
   const totals = Object.entries(sums).map(([name, field]) => [name, { $sum: field === 1 ? 1 : `$${field}` }]);
   const stage = { $group: { _id: Object.fromEntries(keys), ...Object.fromEntries(totals) } };
@@ -234,16 +236,16 @@ async function group(collection: MongoCollection<StoredDocument>, { filter, by, 
   return rows.map(({ _id, ...summed }) => ({ ..._id, ...summed }));
 }
 
-function findOptions({ sort = [], skip = 0, limit, fields }: FindOptions) {
+function toMongoFindOptions({ sort = [], skip = 0, limit, fields }: FindOptions) {
   const projection = fields && Object.fromEntries(['_id', ...fields].map((field) => [field, 1]));
-  return { sort: sortOf(sort), skip, ...withoutAbsentFields({ limit, projection }) };
+  return { sort: toMongoSort(sort), skip, ...withoutAbsentFields({ limit, projection }) };
 }
 
-function sortOf(sort: SortOrder): Array<[string, SortDirection]> {
+function toMongoSort(sort: SortOrder): Array<[string, SortDirection]> {
   return sort.map(([field, direction]) => [field, direction]);
 }
 
-function resultOf(result: {
+function toUpdateResult(result: {
   matchedCount: number;
   modifiedCount: number;
   upsertedId: unknown;

@@ -17,8 +17,9 @@ export interface DocumentWithId {
  * A filter of documents. A field, dotted if it is within an object, equals text, a number, true, false or null, or
  * fulfils $eq $ne $gt $gte $lt $lte $in $exists $not. Null is equal to missing. Only $elemMatch searches a list:
  * `{$elemMatch: {id: 'a'}}` for the fields of an entry, `{$elemMatch: {$eq: 'a'}}` for the entry itself. Filters are
- * joined by $and and $or. $expr compares, by $gt $gte $lt or $lte, two sums of numbers and fields, by $add and
- * $subtract. The embedded documents refuse a filter that holds `undefined`, or anything else, with a TypeError.
+ * joined by $and and $or. $expr compares two sums of numbers and fields: the sums are made by $add and $subtract, and
+ * compared by $gt $gte $lt or $lte. The embedded documents refuse any other filter, and `undefined` in a filter, with a
+ * TypeError.
  */
 export type DocumentFilter = Record<string, unknown>;
 
@@ -36,7 +37,7 @@ export type DocumentUpdate = {
 /** The fields to sort by, the first field first: 1 ascending, -1 descending. Missing values sort before all others. */
 export type SortOrder = ReadonlyArray<readonly [field: string, direction: 1 | -1]>;
 
-/** Sorts by these fields: ascending, or descending after a minus, as in `order('accountId', '-updatedAt')`. */
+/** Makes a sort by these fields: ascending, or descending after a minus, as in `sortBy('accountId', '-updatedAt')`. */
 export function sortBy(...fields: readonly string[]): SortOrder {
   return fields.map((field) => (field.startsWith('-') ? [field.slice(1), -1] : [field, 1]));
 }
@@ -51,7 +52,8 @@ export interface IndexSpec {
   fields: SortOrder;
   unique?: boolean;
   /**
-   * Only documents with every one of these fields present are in the index (MongoDB: partialFilterExpression $exists).
+   * The fields that a document must have to be in the index. (In MongoDB, this is a partialFilterExpression with
+   * $exists.)
    */
   whenPresent?: readonly string[];
 }
@@ -94,7 +96,7 @@ export interface FindOneAndUpdateOptions extends UpdateOptions {
 export interface UpdateResult {
   matched: number;
   modified: number;
-  /** The `_id` inserted by an upsert, else null. */
+  /** The `_id` of the document that an upsert inserted; null if it inserted none. */
   upsertedId: string | null;
 }
 

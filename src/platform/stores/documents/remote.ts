@@ -49,19 +49,19 @@ export function createRemoteCollection<T extends DocumentWithId>(
   };
 }
 
-const SERVICE = 'documents';
+const SERVICE_NAME = 'documents';
 
 /** The primary's documents, as an API process uses them. Closing them does not close those of the primary. */
 export function documentsOverChannel(channel: PrimaryChannel): DocumentStore {
   return {
     async collection<T extends DocumentWithId>(spec: CollectionSpec) {
-      await channel.call(SERVICE, 'declare', [spec]);
+      await channel.call(SERVICE_NAME, 'declare', [spec]);
       return createRemoteCollection<T>(spec.name, (name, method, args) =>
-        channel.call(SERVICE, method, [name, ...args]),
+        channel.call(SERVICE_NAME, method, [name, ...args]),
       );
     },
     async ping() {
-      await channel.call(SERVICE, 'ping', []);
+      await channel.call(SERVICE_NAME, 'ping', []);
     },
     async close() {},
   };
@@ -71,7 +71,7 @@ export function documentsOverChannel(channel: PrimaryChannel): DocumentStore {
 export function provideDocuments(host: PrimaryChannelHost, documents: DocumentStore): void {
   const collections = new Map<string, DocumentCollection<DocumentWithId>>();
 
-  host.provide(SERVICE, async (method, args) => {
+  host.provide(SERVICE_NAME, async (method, args) => {
     if (method === 'ping') return documents.ping();
     if (method === 'declare') {
       const spec = args[0] as CollectionSpec;

@@ -5,9 +5,9 @@ import { type DocumentCollection, type DocumentWithId, type IndexSpec, sortBy } 
  * A document in one of the numbered slots of its account. The number of slots limits how many such documents an account
  * may have.
  */
-interface Slotted extends DocumentWithId {
+interface SlottedDocument extends DocumentWithId {
   accountId: string;
-  /** From 0. */
+  /** The number of the slot, from 0. */
   slot: number;
 }
 
@@ -17,19 +17,20 @@ export const SLOT_INDEX: IndexSpec = { name: 'slot', fields: sortBy('accountId',
 /** The number of slots of an account, and the errors for a document that gets none. */
 interface SlotLimit {
   limit: number;
-  /** Every slot is taken. */
+  /** The error when every slot is taken. */
   tooMany: () => Error;
   /** The error when other writers took every slot that was tried. */
   tooContended: () => Error;
 }
 
 /** Stores a document in a free slot of its account. @throws the errors of the limit. */
-export async function insertInFreeSlot<T extends Slotted>(
+export async function insertInFreeSlot<T extends SlottedDocument>(
   collection: DocumentCollection<T>,
   { limit, tooMany, tooContended }: SlotLimit,
   document: Omit<T, 'slot'> & Pick<T, 'accountId'>,
 ): Promise<T> {
-  // One of the racing writers wins every round: only more writers than this at once can exhaust it.
+  // In every round, one of the racing writers gets a slot. Only more concurrent writers than there are rounds can
+  // exhaust them.
   for (let round = 0; round < 2 * limit; round += 1) {
     const held = await collection.find({ accountId: document.accountId }, { fields: ['slot'] });
     const [slot] = shuffledFreeSlots(limit, held);
@@ -41,8 +42,8 @@ export async function insertInFreeSlot<T extends Slotted>(
   throw tooContended();
 }
 
-/** The free slots of an account, beginning with a random one, so that racing writes seldom try the same. */
-export function shuffledFreeSlots(limit: number, held: readonly Slotted[]): number[] {
+/** The free slots of an account, beginning with a random one, so that racing writers seldom try the same slot. */
+export function shuffledFreeSlots(limit: number, held: readonly SlottedDocument[]): number[] {
   const taken = new Set(held.map(({ slot }) => slot));
   const offset = randomInt(limit);
   const slots = Array.from({ length: limit }, (_, index) => (index + offset) % limit);

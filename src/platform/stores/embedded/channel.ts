@@ -16,11 +16,11 @@ export interface PrimaryChannel {
   on(service: string, listener: (event: unknown) => void): () => void;
 }
 
-/** The primary's end. */
+/** The end of the channel in the primary. */
 export interface PrimaryChannelHost {
   /** Serves the calls to a service. Results for a dead process are dropped. `processId` is the cluster's worker id. */
   provide(service: string, handler: ChannelServiceHandler): void;
-  /** Sends to the processes that have called a service. @returns their number. */
+  /** Sends an event to the processes that have called a service. @returns the number of these processes. */
   broadcast(service: string, event: unknown): number;
 }
 
@@ -30,7 +30,7 @@ type ChannelServiceHandler = (
   processId: number,
 ) => Promise<unknown>;
 
-/** A message of the channel. Everything sent within one turn of the event loop travels together. */
+/** A message of the channel. All frames of one turn of the event loop are sent together. */
 type ChannelFrame = CallFrame | AnswerFrame | EventFrame;
 
 interface CallFrame {
@@ -52,13 +52,13 @@ interface EventFrame {
 }
 
 /** The envelope by which the channel recognises its messages among others of the same processes. */
-interface Envelope {
+interface ChannelEnvelope {
   channelFrames: ChannelFrame[];
 }
 
 /** The frames in a message; none when the message is not of the channel. */
 function framesInMessage(message: unknown): ChannelFrame[] {
-  const frames = (message as Partial<Envelope> | null)?.channelFrames;
+  const frames = (message as Partial<ChannelEnvelope> | null)?.channelFrames;
   return Array.isArray(frames) ? frames : [];
 }
 
@@ -66,7 +66,7 @@ function framesInMessage(message: unknown): ChannelFrame[] {
  * Collects the frames of one turn of the event loop. A message costs about 0.1 ms regardless of its size, so several
  * frames share one.
  */
-function createFrameBatcher(send: (message: Envelope) => void): (frame: ChannelFrame) => void {
+function createFrameBatcher(send: (message: ChannelEnvelope) => void): (frame: ChannelFrame) => void {
   let frames: ChannelFrame[] = [];
   return (frame) => {
     frames.push(frame);
@@ -113,12 +113,12 @@ export function channelOverLink(link: PrimaryLink): PrimaryChannel {
   });
   link.onGone(() => {
     gone = true;
-    pending.failAll(primaryGone());
+    pending.failAll(primaryGoneError());
   });
 
   return {
     call(service, method, args) {
-      if (gone) return Promise.reject(primaryGone());
+      if (gone) return Promise.reject(primaryGoneError());
       const { id, answered } = pending.begin();
       send({ kind: 'call', id, service, method, args });
       return answered;
@@ -131,7 +131,7 @@ export function channelOverLink(link: PrimaryLink): PrimaryChannel {
   };
 }
 
-function primaryGone(): StoreUnavailableError {
+function primaryGoneError(): StoreUnavailableError {
   return new StoreUnavailableError('The primary process is gone, and the embedded stores with it.');
 }
 
@@ -158,7 +158,10 @@ export function clusterChannelHost(): PrimaryChannelHost {
 
 export function channelHostOverLinks(links: ProcessLinks): PrimaryChannelHost {
   const handlers = new Map<string, ChannelServiceHandler>();
-  /** By process, from its first call until its end: a spare process makes no calls. */
+  /**
+   * The senders by process, from the first call of a process until its end. A spare process makes no calls, so it has
+   * none.
+   */
   const senders = new Map<number, (frame: ChannelFrame) => void>();
 
   function open(processId: number): void {

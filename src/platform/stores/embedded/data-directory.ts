@@ -17,21 +17,21 @@ export class DataDirectory {
     this.path = path;
     this.#lock = takeLock(path);
     writeFileSync(join(path, 'server.pid'), `${process.pid}\n`);
-    held.add(this.#lock);
+    heldLocks.add(this.#lock);
   }
 
   /** Unlocks the directory for another server. The end of the process does the same. */
   close(): void {
-    held.delete(this.#lock);
+    heldLocks.delete(this.#lock);
     this.#lock.close();
   }
 }
 
 /** The held locks. Without these references, the garbage collector would release them. */
-const held = new Set<DatabaseSync>();
+const heldLocks = new Set<DatabaseSync>();
 
 /**
- * Takes an exclusive lock of SQLite on an empty database. It is a lock of the operating system, and ends with the
+ * Takes an exclusive lock of SQLite on an empty database. It is a lock of the operating system, which ends with the
  * process in any case. It does not work between hosts that share the directory over a network.
  */
 function takeLock(path: string): DatabaseSync {
@@ -51,12 +51,12 @@ function takeLock(path: string): DatabaseSync {
       );
     }
     throw new Error(
-      `The data directory ${path} is in use by another server (process ${holder(path)}): stop that one, or name another directory by DATA_DIR.`,
+      `The data directory ${path} is in use by another server (process ${readLockHolder(path)}): stop that one, or name another directory by DATA_DIR.`,
     );
   }
 }
 
-function holder(path: string): string {
+function readLockHolder(path: string): string {
   try {
     return readFileSync(join(path, 'server.pid'), 'utf8').trim();
   } catch {

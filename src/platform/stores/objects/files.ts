@@ -17,7 +17,10 @@ import {
 import { ObjectReadCache } from './read-cache.ts';
 import { DiskReserve, readDiskSpace } from './reserve.ts';
 
-/** The header of a file: one byte with the length of the content type, and the content type. The bytes follow. */
+/**
+ * The most bytes of the header of a file. The header is one byte with the length of the content type, and the content
+ * type; the content of the object follows.
+ */
 const MAX_HEADER_BYTES = 256;
 
 /** An object that is open for reading. */
@@ -27,7 +30,7 @@ interface OpenObject {
   stats: Stats;
   contentType: string;
   headerBytes: number;
-  /** Of the content, without the header. */
+  /** The size of the content, without the header. */
   sizeBytes: number;
 }
 
@@ -40,12 +43,12 @@ export class FileObjectStore implements ObjectStore {
   readonly #root: string;
   readonly #temporaryFiles: string;
   readonly #reserve: DiskReserve;
-  readonly #cache = new ObjectReadCache((path) => stored(statOrNull(path)));
+  readonly #cache = new ObjectReadCache((path) => withPortErrors(statOrNull(path)));
   #prepared: Promise<void> | null = null;
 
   /**
    * @param directory is created when it is first needed.
-   * @param reserveBytes the space to keep free on the disk; puts that would use it are refused.
+   * @param reserveBytes the space to keep free on the disk; puts that would use this space are refused.
    */
   constructor(directory: string, reserveBytes = 0) {
     this.#root = resolve(directory);
@@ -59,16 +62,16 @@ export class FileObjectStore implements ObjectStore {
     contentType: string,
     recorded?: Promise<unknown>,
   ): Promise<{ sizeBytes: number }> {
-    const path = pathOf(this.#root, key);
+    const path = objectPathOf(this.#root, key);
     const temporary = join(this.#temporaryFiles, randomUUID());
     // This promise may reject before it is awaited.
     recorded?.catch(() => undefined);
     try {
       await this.checkFreeSpace();
-      const sizeBytes = await write(temporary, body, contentType);
+      const sizeBytes = await writeObjectFile(temporary, body, contentType);
       this.#reserve.spend(sizeBytes);
       await recorded;
-      await stored(moveDurably(temporary, path));
+      await withPortErrors(renameDurably(temporary, path));
       return { sizeBytes };
     } catch (error) {
       if (body instanceof Readable) body.destroy();
@@ -107,14 +110,14 @@ export class FileObjectStore implements ObjectStore {
     assertWithinReadLimit(limitBytes, sizeBytes);
     // The buffer is not cleared, because it is either filled completely or dropped.
     const bytes = Buffer.allocUnsafeSlow(sizeBytes);
-    await stored(readFully(handle, bytes, headerBytes));
+    await withPortErrors(readFully(handle, bytes, headerBytes));
     this.#cache.set(key, path, stats, bytes);
     return bytes;
   }
 
   async delete(key: string): Promise<void> {
     this.#cache.delete(key);
-    await stored(rm(pathOf(this.#root, key), { force: true }));
+    await withPortErrors(rm(objectPathOf(this.#root, key), { force: true }));
   }
 
   async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
@@ -143,13 +146,13 @@ export class FileObjectStore implements ObjectStore {
 
   async ping(): Promise<void> {
     await this.#prepare();
-    await stored(access(this.#temporaryFiles, constants.W_OK));
+    await withPortErrors(access(this.#temporaryFiles, constants.W_OK));
   }
 
   async close(): Promise<void> {}
 
   #prepare(): Promise<void> {
-    this.#prepared ??= stored(prepareTemporary(this.#temporaryFiles)).catch((error) => {
+    this.#prepared ??= withPortErrors(prepareTemporaryFolder(this.#temporaryFiles)).catch((error) => {
       this.#prepared = null;
       throw error;
     });
@@ -158,8 +161,8 @@ export class FileObjectStore implements ObjectStore {
 
   /** Opens an object and reads its header; null when there is none. */
   async #open(key: string): Promise<OpenObject | null> {
-    const path = pathOf(this.#root, key);
-    const handle = await stored(openOrNull(path));
+    const path = objectPathOf(this.#root, key);
+    const handle = await withPortErrors(openOrNull(path));
     if (handle === null) return null;
     try {
       const stats = await handle.stat();
@@ -170,29 +173,33 @@ export class FileObjectStore implements ObjectStore {
       return { handle, path, stats, contentType, headerBytes, sizeBytes: stats.size - headerBytes };
     } catch (error) {
       await handle.close();
-      throw unavailable(error);
+      throw portErrorOf(error);
     }
   }
 }
 
 /** Writes and syncs a new file. An error of the body is passed on. */
-async function write(path: string, body: Uint8Array | Readable, contentType: string): Promise<number> {
+async function writeObjectFile(
+  path: string,
+  body: Uint8Array | Readable,
+  contentType: string,
+): Promise<number> {
   const type = Buffer.from(contentType, 'latin1');
   const header = Buffer.concat([Buffer.of(type.length), type]);
   if (header.length > MAX_HEADER_BYTES) throw new TypeError('The content type is too long.');
-  await using handle = await stored(open(path, 'wx'));
-  await stored(handle.writeFile(header));
+  await using handle = await withPortErrors(open(path, 'wx'));
+  await withPortErrors(handle.writeFile(header));
   let sizeBytes = 0;
   for await (const chunk of body instanceof Readable ? body : [body]) {
-    await stored(handle.writeFile(chunk));
+    await withPortErrors(handle.writeFile(chunk));
     sizeBytes += chunk.length;
   }
-  await stored(handle.sync());
+  await withPortErrors(handle.sync());
   return sizeBytes;
 }
 
 /** Creates the directory, and removes temporary files of dead processes, which are older than a day. */
-async function prepareTemporary(directory: string): Promise<void> {
+async function prepareTemporaryFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const name of await readdir(directory)) {
     const path = join(directory, name);
@@ -218,13 +225,13 @@ function nullWhenMissing(error: unknown): null {
 const FULL_DISK_CODES = new Set(['ENOSPC', 'EDQUOT']);
 
 /** Runs work, and maps errors of the file system to those of the store. */
-function stored<T>(work: Promise<T>): Promise<T> {
+function withPortErrors<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
-    throw unavailable(error);
+    throw portErrorOf(error);
   });
 }
 
-function unavailable(cause: unknown): StoreUnavailableError | StorageFullError {
+function portErrorOf(cause: unknown): StoreUnavailableError | StorageFullError {
   if (FULL_DISK_CODES.has((cause as NodeJS.ErrnoException).code ?? ''))
     return new StorageFullError('The disk of the objects is full.', { cause });
   const reason = cause instanceof Error ? ` (${cause.message})` : '';
@@ -232,13 +239,13 @@ function unavailable(cause: unknown): StoreUnavailableError | StorageFullError {
 }
 
 /** Renames a synced file. When it resolves, the name and all directories above it are on disk. */
-async function moveDurably(from: string, to: string): Promise<void> {
+async function renameDurably(from: string, to: string): Promise<void> {
   const directory = dirname(to);
   let firstMade: string | undefined;
   try {
     await rename(from, to);
   } catch (error) {
-    // The directory mostly exists, and a check for each file would cost another access to the disk.
+    // The directory exists in most cases, and a check for each file would take another access to the disk.
     if (!isFileMissingError(error)) throw error;
     firstMade = await mkdir(directory, { recursive: true });
     await rename(from, to);
@@ -265,15 +272,16 @@ async function readFully(handle: FileHandle, bytes: Uint8Array, position: number
 }
 
 /**
- * The directories by which objects are spread: `a/b/name` is the file `a/b/~3f/name`, with two hex digits of the name's
- * hash, so that no directory grows too large to be listed. Keys contain no `~`, so these names never collide with keys.
+ * Matches the directories over which objects are spread: `a/b/name` is the file `a/b/~3f/name`, with two hex digits of
+ * the name's hash, so that no directory grows too large to be listed. Keys contain no `~`, so these names never collide
+ * with keys.
  */
 const FAN_OUT_DIRECTORY = /^~[0-9a-f]{2}$/;
 
 /** The directory of files that are being written. */
 export const TEMPORARY_FOLDER = '~tmp';
 
-function pathOf(root: string, key: string): string {
+function objectPathOf(root: string, key: string): string {
   assertObjectKey(key);
   const segments = key.split('/');
   const name = segments.pop() ?? '';
@@ -290,10 +298,10 @@ async function* objectsUnder(
   prefix: string,
   parent = '',
 ): AsyncGenerator<{ key: string; path: string }> {
-  for await (const entry of await openOrNone(directory)) {
+  for await (const entry of await openDirectoryOrNone(directory)) {
     const path = join(directory, entry.name);
     if (FAN_OUT_DIRECTORY.test(entry.name)) {
-      for await (const file of await openOrNone(path)) {
+      for await (const file of await openDirectoryOrNone(path)) {
         const key = parent + file.name;
         if (key.startsWith(prefix)) yield { key, path: join(path, file.name) };
       }
@@ -304,7 +312,7 @@ async function* objectsUnder(
   }
 }
 
-async function openOrNone(directory: string): Promise<Dir | []> {
+async function openDirectoryOrNone(directory: string): Promise<Dir | []> {
   try {
     return await opendir(directory);
   } catch (error) {

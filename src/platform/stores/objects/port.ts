@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream';
 
 /** A range of bytes, from the first to the last. */
 export interface ByteRange {
-  /** Both ends are included. */
+  /** The first byte. Both ends are included. */
   start: number;
   end: number;
 }
 
 /**
  * The object store: bytes under random keys. A put resolves when the bytes are durable. Keys are segments of
- * `[a-zA-Z0-9_.-]` between slashes; other keys are a TypeError. Failures of the store reject with
+ * `[a-zA-Z0-9_.-]` between slashes; any other key is refused with a TypeError. Failures of the store reject with
  * StoreUnavailableError.
  */
 export interface ObjectStore {
@@ -26,13 +26,13 @@ export interface ObjectStore {
   ): Promise<{ sizeBytes: number }>;
   /**
    * Opens an object; null when there is none. `range` is inclusive on both ends and cut at the object's end. A range
-   * that begins past the end is a RangeError. The caller must read the body to its end or destroy it, because it holds
-   * a file or a connection.
+   * that begins past the end is refused with a RangeError. The caller must read the body to its end or destroy it,
+   * because it holds a file or a connection.
    */
   get(key: string, range?: ByteRange): Promise<StoredObject | null>;
   /**
-   * Reads a whole object into one ArrayBuffer of its own, for a worker; null when there is none. RangeError when it is
-   * larger than the limit.
+   * Reads a whole object into one ArrayBuffer of its own, for a worker; null when there is none. Rejects with a
+   * RangeError when it is larger than the limit.
    */
   read(key: string, limitBytes: number): Promise<Uint8Array | null>;
   /** Deletes an object; does nothing if there is none. */
@@ -64,7 +64,7 @@ export interface StoredObject {
   contentType: string;
 }
 
-const KEY = /^[a-zA-Z0-9_.-]+(\/[a-zA-Z0-9_.-]+)*$/;
+const OBJECT_KEY = /^[a-zA-Z0-9_.-]+(\/[a-zA-Z0-9_.-]+)*$/;
 const MAX_SEGMENT_CHARACTERS = 200;
 
 /**
@@ -74,7 +74,7 @@ const MAX_SEGMENT_CHARACTERS = 200;
 export function assertObjectKey(key: string): void {
   const ordinary = (segment: string) =>
     segment !== '.' && segment !== '..' && segment.length <= MAX_SEGMENT_CHARACTERS;
-  if (!KEY.test(key) || !key.split('/').every(ordinary)) {
+  if (!OBJECT_KEY.test(key) || !key.split('/').every(ordinary)) {
     throw new TypeError(`"${key}" cannot be the key of an object.`);
   }
 }

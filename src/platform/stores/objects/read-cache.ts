@@ -6,9 +6,9 @@ const MAX_CACHE_BYTES = 16 * MEGABYTE_BYTES;
 /**
  * The largest object that is cached. Larger objects are read from the system's page cache as fast as they are copied.
  */
-const MAX_OBJECT_BYTES = 128 * 1024;
+const MAX_CACHED_OBJECT_BYTES = 128 * 1024;
 
-/** The facts that tell a file from others under the same path. */
+/** The facts that distinguish a file from an earlier file at the same path. */
 type FileIdentity = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>;
 
 interface CachedObject {
@@ -26,7 +26,7 @@ export class ObjectReadCache {
   readonly #stat: (path: string) => Promise<Stats | null>;
   readonly #cached = new LRUCache<string, CachedObject>({
     maxSize: MAX_CACHE_BYTES,
-    maxEntrySize: MAX_OBJECT_BYTES,
+    maxEntrySize: MAX_CACHED_OBJECT_BYTES,
     sizeCalculation: ({ bytes }) => bytes.length + 1,
   });
 
@@ -37,7 +37,7 @@ export class ObjectReadCache {
 
   /** Caches a copy of the content of a file. */
   set(key: string, path: string, { ino, size, mtimeMs }: Stats, bytes: Uint8Array): void {
-    if (bytes.length < MAX_OBJECT_BYTES)
+    if (bytes.length < MAX_CACHED_OBJECT_BYTES)
       this.#cached.set(key, { path, file: { ino, size, mtimeMs }, bytes: new Uint8Array(bytes) });
   }
 
@@ -46,7 +46,7 @@ export class ObjectReadCache {
     const found = this.#cached.get(key);
     if (found === undefined) return null;
     const file = await this.#stat(found.path);
-    if (file !== null && isSame(found.file, file)) return new Uint8Array(found.bytes);
+    if (file !== null && isSameFile(found.file, file)) return new Uint8Array(found.bytes);
     this.#cached.delete(key);
     return null;
   }
@@ -56,6 +56,6 @@ export class ObjectReadCache {
   }
 }
 
-function isSame(one: FileIdentity, other: FileIdentity): boolean {
+function isSameFile(one: FileIdentity, other: FileIdentity): boolean {
   return one.ino === other.ino && one.size === other.size && one.mtimeMs === other.mtimeMs;
 }

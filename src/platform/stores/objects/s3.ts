@@ -15,7 +15,7 @@ import {
 const CONNECT_TIMEOUT_MS = 3000;
 /** The timeout of a request with all its attempts, up to the headers of its response. */
 const REQUEST_TIMEOUT_MS = 5_000;
-/** The timeout of a request that uploads up to 8 MB: enough at 4 Mbit/s. */
+/** The timeout of a request that uploads up to 8 MB. It is enough at 4 Mbit/s. */
 const UPLOAD_TIMEOUT_MS = 20_000;
 /**
  * The number of attempts. The second one handles a broken connection. More would only wait longer for an unavailable
@@ -25,8 +25,8 @@ const MAX_TRIES = 2;
 /** The longest pause within a response. It is long, because a slow reader looks like a dead server. */
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_CONNECTIONS = 200;
-const LIST_PAGE = 1000;
-/** The size of a part, which is held in memory. S3 accepts 10,000 parts, which are 80 GB. */
+const LIST_PAGE_SIZE = 1000;
+/** The size of a part of an upload, which is held in memory. S3 accepts 10,000 parts, which are 80 GB. */
 const PART_BYTES = 8 * MEGABYTE_BYTES;
 
 interface S3Options {
@@ -34,7 +34,7 @@ interface S3Options {
   region: string;
   /** The URL of an S3-compatible service other than AWS, whose buckets are named in the path. */
   endpoint?: string;
-  /** By default, the SDK finds the credentials itself, for example in AWS_ACCESS_KEY_ID. */
+  /** The credentials of the bucket. By default, the SDK finds them itself, for example in AWS_ACCESS_KEY_ID. */
   credentials?: S3Credentials;
 }
 
@@ -45,7 +45,7 @@ interface S3Credentials {
 }
 
 /** The credentials of a bucket in a settings file; null if it has none. */
-export function s3CredentialsIn(
+export function s3CredentialsOf(
   environment: Readonly<Record<string, string | undefined>>,
 ): S3Credentials | null {
   const {
@@ -75,11 +75,14 @@ export class S3ObjectStore implements ObjectStore {
     try {
       // A finished upload is visible at once, so the document has to be durable first.
       await recorded;
-      const object = { ...this.#objectOf(key), ContentType: contentType };
+      const object = { ...this.#objectInputOf(key), ContentType: contentType };
       const { sdk, client } = await this.#connection();
       if (body instanceof Readable) return { sizeBytes: await this.#uploadStream(client, object, body) };
       const command = new sdk.PutObjectCommand({ ...object, Body: body });
-      await this.#reached((abortSignal) => client.send(command, { abortSignal }), UPLOAD_TIMEOUT_MS);
+      await this.#requestWithTimeout(
+        (abortSignal) => client.send(command, { abortSignal }),
+        UPLOAD_TIMEOUT_MS,
+      );
       return { sizeBytes: body.length };
     } catch (error) {
       if (body instanceof Readable) body.destroy();
@@ -88,10 +91,10 @@ export class S3ObjectStore implements ObjectStore {
   }
 
   async get(key: string, range?: ByteRange): Promise<StoredObject | null> {
-    const object = this.#objectOf(key);
+    const object = this.#objectInputOf(key);
     const { sdk, client } = await this.#connection();
     const Range = range && `bytes=${range.start}-${range.end}`;
-    const answer = await this.#reached((abortSignal) =>
+    const answer = await this.#requestWithTimeout((abortSignal) =>
       client.send(new sdk.GetObjectCommand({ ...object, Range }), { abortSignal }).catch(nullWhenMissing),
     );
     if (answer === null) return null;
@@ -118,14 +121,16 @@ export class S3ObjectStore implements ObjectStore {
       return bytes;
     } catch (error) {
       object.body.destroy();
-      throw this.#unavailable(error);
+      throw this.#portErrorOf(error);
     }
   }
 
   async delete(key: string): Promise<void> {
-    const object = this.#objectOf(key);
+    const object = this.#objectInputOf(key);
     const { sdk, client } = await this.#connection();
-    await this.#reached((abortSignal) => client.send(new sdk.DeleteObjectCommand(object), { abortSignal }));
+    await this.#requestWithTimeout((abortSignal) =>
+      client.send(new sdk.DeleteObjectCommand(object), { abortSignal }),
+    );
   }
 
   async listOlder(prefix: string, beforeMs: number, limit: number): Promise<string[]> {
@@ -147,7 +152,7 @@ export class S3ObjectStore implements ObjectStore {
   async ping(): Promise<void> {
     const { sdk, client } = await this.#connection();
     const command = new sdk.HeadBucketCommand({ Bucket: this.#options.bucket });
-    await this.#reached((abortSignal) => client.send(command, { abortSignal }));
+    await this.#requestWithTimeout((abortSignal) => client.send(command, { abortSignal }));
   }
 
   async close(): Promise<void> {
@@ -161,13 +166,13 @@ export class S3ObjectStore implements ObjectStore {
     return this.#connected;
   }
 
-  #objectOf(key: string): { Bucket: string; Key: string } {
+  #objectInputOf(key: string): { Bucket: string; Key: string } {
     assertObjectKey(key);
     return { Bucket: this.#options.bucket, Key: key };
   }
 
   /** Waits for the headers of a response, with a timeout. The body has no timeout here. */
-  async #reached<T>(
+  async #requestWithTimeout<T>(
     request: (signal: AbortSignal) => Promise<T>,
     timeoutMs = REQUEST_TIMEOUT_MS,
   ): Promise<T> {
@@ -179,15 +184,15 @@ export class S3ObjectStore implements ObjectStore {
     try {
       return await request(tooLong.signal);
     } catch (error) {
-      throw this.#unavailable(tooLong.signal.aborted ? tooLong.signal.reason : error);
+      throw this.#portErrorOf(tooLong.signal.aborted ? tooLong.signal.reason : error);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #unavailable(cause: unknown): unknown {
+  #portErrorOf(cause: unknown): unknown {
     if (cause instanceof RangeError) return cause;
-    if (isNamed(cause, 'InvalidRange'))
+    if (hasErrorName(cause, 'InvalidRange'))
       return new RangeError('The object has none of these bytes.', { cause });
     const reason = cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '';
     const message = `A request to the bucket ${this.#options.bucket} failed${reason}.`;
@@ -214,7 +219,7 @@ export class S3ObjectStore implements ObjectStore {
       return sizeBytes;
     } catch (error) {
       // An error of the sender is not an error of the store.
-      throw error === body.errored ? error : this.#unavailable(error);
+      throw error === body.errored ? error : this.#portErrorOf(error);
     }
   }
 
@@ -223,8 +228,8 @@ export class S3ObjectStore implements ObjectStore {
     const { sdk, client } = await this.#connection();
     let StartAfter = '';
     for (;;) {
-      const input = { Bucket: this.#options.bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE };
-      const page = await this.#reached((abortSignal) =>
+      const input = { Bucket: this.#options.bucket, Prefix: prefix, StartAfter, MaxKeys: LIST_PAGE_SIZE };
+      const page = await this.#requestWithTimeout((abortSignal) =>
         client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
       );
       for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
@@ -256,10 +261,10 @@ async function connect({ region, endpoint, credentials }: S3Options) {
 }
 
 function nullWhenMissing(error: unknown): null {
-  if (isNamed(error, 'NoSuchKey')) return null;
+  if (hasErrorName(error, 'NoSuchKey')) return null;
   throw error;
 }
 
-function isNamed(error: unknown, name: string): boolean {
+function hasErrorName(error: unknown, name: string): boolean {
   return error instanceof Error && error.name === name;
 }

@@ -30,7 +30,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
     let reason = 'it was stopped';
     started.on('message', (answers: CallReply[]) => answers.forEach(pending.settle));
     started.on('error', (error) => {
-      reason = reasonOf(error, path);
+      reason = failureReason(error, path);
     });
     started.on('exit', () => {
       thread = null;
@@ -93,7 +93,7 @@ export function openEmbeddedDocuments(path: string): ListableDocumentStore {
 /** The messages of SQLite for a damaged file. */
 const DAMAGED_FILE_MESSAGE = /not a database|malformed|corrupt/i;
 
-function reasonOf(error: unknown, path: string): string {
+function failureReason(error: unknown, path: string): string {
   const message = error instanceof Error ? error.message : String(error);
   if (!DAMAGED_FILE_MESSAGE.test(message)) return message;
   return `the database ${path} is damaged (${message}). Stop the service, move the file and those beside it (-wal, -shm) away, and put a copy in its place, such as one that "npm run admin -- backup" made`;

@@ -6,7 +6,7 @@ import { indexKeyOfField, valueAtPath } from './fields.ts';
 /** The most cached prepared statements. The service uses some dozens. */
 const MAX_STATEMENTS = 300;
 
-/** The write-ahead log is truncated to this size after a long reader (a backup) made it grow. */
+/** The size to which the write-ahead log is truncated after a long read, such as a backup, has made it grow. */
 const MAX_LOG_BYTES = 8 * MEGABYTE_BYTES;
 
 /** A SQLite file with synced commits. */
@@ -18,7 +18,7 @@ export class SqliteDatabase {
     this.#sqlite = new DatabaseSync(path);
     this.#sqlite.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000;');
     this.#sqlite.exec(`PRAGMA journal_size_limit = ${MAX_LOG_BYTES};`);
-    // A function for the columns of an index that is created for existing documents.
+    // These functions fill the columns of an index that is created for existing documents.
     const pure = { deterministic: true };
     this.#sqlite.function('key_of', pure, (body, path) =>
       indexKeyOfField(JSON.parse(String(body)), String(path)),
@@ -33,18 +33,18 @@ export class SqliteDatabase {
     return this.#sqlite.isTransaction;
   }
 
-  /** Runs a statement without caching it: transactions, changes of tables. */
+  /** Runs a statement without caching it, such as the beginning of a transaction or a change of a table. */
   exec(sql: string): void {
     this.#sqlite.exec(sql);
   }
 
-  /** Returns the number of changed rows. */
+  /** Runs a statement, and returns the number of changed rows. */
   run(sql: string, params: SQLInputValue[]): number {
-    return this.#using(sql, (statement) => Number(statement.run(...params).changes));
+    return this.#withStatement(sql, (statement) => Number(statement.run(...params).changes));
   }
 
   get(sql: string, params: SQLInputValue[]): Record<string, unknown> | undefined {
-    return this.#using(sql, (statement) => statement.get(...params));
+    return this.#withStatement(sql, (statement) => statement.get(...params));
   }
 
   /** Iterates over rows with one row in memory at a time. */
@@ -70,7 +70,7 @@ export class SqliteDatabase {
    * Uses a prepared statement. A failed one is prepared again, because it would report the same failure at its next
    * use.
    */
-  #using<T>(sql: string, use: (statement: StatementSync) => T): T {
+  #withStatement<T>(sql: string, use: (statement: StatementSync) => T): T {
     try {
       return use(this.#prepare(sql));
     } catch (error) {

@@ -3,7 +3,7 @@ import type { SqliteDatabase } from './database.ts';
 import { quotedIdentifier, type TableShape, tableShapeOf } from './shape.ts';
 import { SqliteCollection } from './table.ts';
 
-const ROWS_PER_BATCH = 1_000;
+const ROWS_PER_FILL = 1_000;
 const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY KEY, specs TEXT NOT NULL)';
 
 /**
@@ -14,8 +14,8 @@ const INDEXES_TABLE = 'CREATE TABLE IF NOT EXISTS _indexes (collection PRIMARY K
 export function declareTable(database: SqliteDatabase, { name, indexes }: CollectionSpec): SqliteCollection {
   database.exec('SAVEPOINT declare');
   try {
-    const shape = tableShapeOf({ name, indexes: remembered(database, name, indexes) });
-    if (reshape(database, shape)) database.forgetStatements();
+    const shape = tableShapeOf({ name, indexes: recordIndexes(database, name, indexes) });
+    if (changeTable(database, shape)) database.forgetStatements();
     database.exec('RELEASE declare');
     return new SqliteCollection(database, shape);
   } catch (error) {
@@ -36,10 +36,10 @@ export function readDeclaredCollections(database: SqliteDatabase): CollectionSpe
 }
 
 /**
- * Records the declared indexes in a table, and returns all of the collection, with the latest declaration of each name.
+ * Records the declared indexes in a table, and returns all indexes of the collection, each in its latest declaration.
  * Names of collections do not begin with an underscore.
  */
-function remembered(
+function recordIndexes(
   database: SqliteDatabase,
   collection: string,
   declared: readonly IndexSpec[],
@@ -56,12 +56,12 @@ function remembered(
   return specs;
 }
 
-function reshape(database: SqliteDatabase, shape: TableShape): boolean {
+function changeTable(database: SqliteDatabase, shape: TableShape): boolean {
   const table = quotedIdentifier(shape.table);
   database.exec(`CREATE TABLE IF NOT EXISTS ${table} ("_id" PRIMARY KEY NOT NULL, body TEXT NOT NULL)`);
-  const columns = columnsOf(database, shape);
-  const indexes = indexesOf(database, shape);
-  const fills = fillsOf(shape);
+  const columns = readColumnNames(database, shape);
+  const indexes = readIndexStatements(database, shape);
+  const fills = columnExpressionsOf(shape);
 
   const staleIndexes = [...indexes].filter(([name, sql]) => shape.indexes.get(name) !== sql);
   const staleColumns = columns.filter((name) => name !== 'body' && name !== '_id' && !fills.has(name));
@@ -72,13 +72,13 @@ function reshape(database: SqliteDatabase, shape: TableShape): boolean {
   for (const name of staleColumns)
     database.exec(`ALTER TABLE ${table} DROP COLUMN ${quotedIdentifier(name)}`);
   for (const [name] of newColumns) database.exec(`ALTER TABLE ${table} ADD COLUMN ${quotedIdentifier(name)}`);
-  if (newColumns.length > 0) fill(database, table, newColumns);
+  if (newColumns.length > 0) fillColumns(database, table, newColumns);
   for (const [, sql] of newIndexes) database.exec(sql);
   return [staleIndexes, staleColumns, newColumns, newIndexes].some((changes) => changes.length > 0);
 }
 
 /** The SQL expression that computes each column from the JSON text. */
-function fillsOf({ keys, presences }: TableShape): Map<string, string> {
+function columnExpressionsOf({ keys, presences }: TableShape): Map<string, string> {
   const of = (expression: string, columns: ReadonlyMap<string, string>): Array<[string, string]> =>
     [...columns]
       .filter(([, column]) => column !== '_id')
@@ -90,7 +90,7 @@ function fillsOf({ keys, presences }: TableShape): Map<string, string> {
  * Fills the columns in batches, because a statement keeps every text that it passes to a function in memory until it
  * ends.
  */
-function fill(
+function fillColumns(
   database: SqliteDatabase,
   table: string,
   columns: Array<[column: string, expression: string]>,
@@ -100,19 +100,19 @@ function fill(
     .join(', ');
   const ends = database.get(`SELECT min(rowid) AS first, max(rowid) AS last FROM ${table}`, []);
   const last = Number(ends?.last ?? -1);
-  for (let first = Number(ends?.first ?? 0); first <= last; first += ROWS_PER_BATCH) {
+  for (let first = Number(ends?.first ?? 0); first <= last; first += ROWS_PER_FILL) {
     const sql = `UPDATE ${table} SET ${assignments} WHERE rowid BETWEEN ? AND ?`;
-    database.run(sql, [first, first + ROWS_PER_BATCH - 1]);
+    database.run(sql, [first, first + ROWS_PER_FILL - 1]);
   }
 }
 
-function columnsOf(database: SqliteDatabase, { table }: TableShape): string[] {
+function readColumnNames(database: SqliteDatabase, { table }: TableShape): string[] {
   const rows = database.iterate('SELECT name FROM pragma_table_info(?)', [table]);
   return Array.from(rows, ({ name }) => String(name));
 }
 
 /** The statement that created each index. */
-function indexesOf(database: SqliteDatabase, { table }: TableShape): Map<string, string> {
+function readIndexStatements(database: SqliteDatabase, { table }: TableShape): Map<string, string> {
   const rows = database.iterate(
     "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?",
     [table],

@@ -13,7 +13,7 @@ import { selectStatement } from './filter-sql.ts';
 import { tableShapeOf } from './shape.ts';
 
 /**
- * The most text of several rows together. It takes some tenths of a millisecond to parse. Larger reads are left to the
+ * The most text of several rows together. Parsing it takes some tenths of a millisecond. Larger reads are left to the
  * primary.
  */
 const MAX_READ_BYTES = 64 * 1024;
@@ -55,29 +55,31 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
       const collection = await documents.collection<T>(spec);
       const shape = tableShapeOf(spec);
 
-      /** The statement texts of queries by their kind; null for queries that are not read here. */
+      /** The texts of statements by the shape of their query; null for queries that are not read directly. */
       const known = new Map<string, string | null>();
 
       /** The statement of a query whose fields are each fixed to one value; null if no index answers it completely. */
       function statementFor(filter: DocumentFilter, options: FindOptions): string | null {
-        const kind = kindOf(filter, options);
+        const kind = queryShapeOf(filter, options);
         const found = known.get(kind);
         if (found !== undefined) return found;
-        const isRead = isReadByIndex(spec, Object.keys(filter), options.sort ?? []);
+        const isRead = isAnsweredByIndex(spec, Object.keys(filter), options.sort ?? []);
         const sql = isRead ? selectStatement('body', filter, options, shape).sql : null;
         known.set(kind, sql);
         return sql;
       }
 
-      /** The documents that match a filter. Undefined when they are not read here, or the read fails. */
+      /** The documents that match a filter. Undefined when they are not read directly, or the read fails. */
       function read(filter: DocumentFilter, options: FindOptions): T[] | undefined {
-        const keys = keysOf(filter);
+        const keys = filterKeysOf(filter);
         if (keys === undefined || (options.skip ?? 0) > 0) return undefined;
         const sql = statementFor(filter, options);
         if (sql === null) return undefined;
         const params = [...keys, options.limit ?? -1, 0];
-        const bodies = using(sql, (statement) => bodiesOf(rowsOf(statement, params, options.limit === 1)));
-        return bodies?.map((body) => picked(JSON.parse(body) as T, options.fields));
+        const bodies = using(sql, (statement) =>
+          bodiesOfRows(rowsOfStatement(statement, params, options.limit === 1)),
+        );
+        return bodies?.map((body) => withFields(JSON.parse(body) as T, options.fields));
       }
 
       return {
@@ -102,14 +104,14 @@ export function withDirectReads(documents: DocumentStore, path: string): Documen
 }
 
 /** The rows of a statement. An iterator for a single row would take longer than the search for the row. */
-function rowsOf(statement: StatementSync, params: IndexKey[], isOne: boolean): Iterable<unknown> {
+function rowsOfStatement(statement: StatementSync, params: IndexKey[], isOne: boolean): Iterable<unknown> {
   if (!isOne) return statement.iterate(...params);
   const row = statement.get(...params);
   return row === undefined ? [] : [row];
 }
 
 /** The texts of rows; undefined when they are too long in total. */
-function bodiesOf(rows: Iterable<unknown>): string[] | undefined {
+function bodiesOfRows(rows: Iterable<unknown>): string[] | undefined {
   const bodies: string[] = [];
   let length = 0;
   for (const row of rows) {
@@ -121,12 +123,12 @@ function bodiesOf(rows: Iterable<unknown>): string[] | undefined {
   return bodies;
 }
 
-function picked<T extends DocumentWithId>(document: T, fields: readonly string[] | undefined): T {
+function withFields<T extends DocumentWithId>(document: T, fields: readonly string[] | undefined): T {
   return fields === undefined ? document : (pickFields(document, fields) as T);
 }
 
 /** The values that a filter requires, in the order of its fields. Undefined if a field has another condition. */
-function keysOf(filter: DocumentFilter): IndexKey[] | undefined {
+function filterKeysOf(filter: DocumentFilter): IndexKey[] | undefined {
   const keys: IndexKey[] = [];
   for (const field in filter) {
     const key = filter[field] === undefined ? undefined : indexKeyOfValue(filter[field]);
@@ -136,8 +138,11 @@ function keysOf(filter: DocumentFilter): IndexKey[] | undefined {
   return keys;
 }
 
-/** What the text of a statement depends on: the fields of a filter, which of them are null, and the sort. */
-function kindOf(filter: DocumentFilter, { sort = [] }: FindOptions): string {
+/**
+ * The parts of a query that decide the text of its statement: the fields of the filter, which of them are null, and the
+ * sort.
+ */
+function queryShapeOf(filter: DocumentFilter, { sort = [] }: FindOptions): string {
   let kind = '';
   for (const field in filter) kind += filter[field] === null ? `${field}=null,` : `${field},`;
   for (const [field, direction] of sort) kind += ` ${field} ${direction}`;
@@ -149,15 +154,15 @@ function kindOf(filter: DocumentFilter, { sort = [] }: FindOptions): string {
  * if the filter requires one value for the `_id`, or for exactly the first fields of an index, and the sort is that of
  * its next fields.
  */
-function isReadByIndex(spec: CollectionSpec, fixed: readonly string[], sort: SortOrder): boolean {
+function isAnsweredByIndex(spec: CollectionSpec, fixed: readonly string[], sort: SortOrder): boolean {
   if (fixed.length === 0) return false;
   if (fixed.includes('_id')) return true;
   // A partial index lacks some documents.
-  return spec.indexes.some(({ fields, whenPresent }) => !whenPresent && answers(fields, fixed, sort));
+  return spec.indexes.some(({ fields, whenPresent }) => !whenPresent && isIndexOrder(fields, fixed, sort));
 }
 
 /** Whether an index begins with the fixed fields and continues with the sort, forwards or backwards. */
-function answers(fields: SortOrder, fixed: readonly string[], sort: SortOrder): boolean {
+function isIndexOrder(fields: SortOrder, fixed: readonly string[], sort: SortOrder): boolean {
   const first = fields.slice(0, fixed.length).map(([field]) => field);
   if (first.length < fixed.length || !first.every((field) => fixed.includes(field))) return false;
   const next = fields.slice(fixed.length, fixed.length + sort.length);

@@ -16,16 +16,16 @@ export function valueAtPath(document: object, path: string): unknown {
  * The `_id` and the named fields of a document. Names are dotted; within a list, they select the field of each element.
  */
 export function pickFields(document: object, fields: readonly string[]): object {
-  if (!fields.some((field) => field.includes('.'))) return pickNames(document, fields);
+  if (!fields.some((field) => field.includes('.'))) return pickTopLevelFields(document, fields);
   return pickPaths(
     document,
     ['_id', ...fields].map((field) => field.split('.')),
   );
 }
 
-function pickNames(document: object, names: readonly string[]): object {
+function pickTopLevelFields(document: object, names: readonly string[]): object {
   const picked: Record<string, unknown> = {};
-  // This keeps the order of the document.
+  // The picked fields keep the order of the document.
   for (const name of Object.keys(document)) {
     if (name === '_id' || names.includes(name)) picked[name] = (document as Record<string, unknown>)[name];
   }
@@ -69,20 +69,20 @@ export function groupedSums(
 }
 
 /**
- * A value of an index column. SQLite orders keys as MongoDB does: null and missing values (which are equal), numbers,
- * strings, booleans.
+ * The value of a field in an index column. SQLite orders these keys as MongoDB does: first null and missing values,
+ * which are equal, then numbers, strings and booleans.
  */
 export type IndexKey = number | string | Uint8Array;
 
 /** The key of null and missing values. No number in a document equals it, because JSON has no infinity. */
 export const ABSENT_INDEX_KEY = Number.NEGATIVE_INFINITY;
-const FALSE = new Uint8Array([0]);
-const TRUE = new Uint8Array([1]);
+const FALSE_KEY = new Uint8Array([0]);
+const TRUE_KEY = new Uint8Array([1]);
 
 /** The key of a value; undefined for lists and objects, which are not indexed. */
 export function indexKeyOfValue(value: unknown): IndexKey | undefined {
   if (value === undefined || value === null) return ABSENT_INDEX_KEY;
-  if (typeof value === 'boolean') return value ? TRUE : FALSE;
+  if (typeof value === 'boolean') return value ? TRUE_KEY : FALSE_KEY;
   return typeof value === 'number' || typeof value === 'string' ? value : undefined;
 }
 

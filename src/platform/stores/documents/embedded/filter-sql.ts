@@ -9,13 +9,13 @@ export interface SqlFragment {
   params: SQLInputValue[];
 }
 
-/** Where the fields of a filter are found: in a document, or in an entry of a list, which has no columns. */
-interface FieldPlace {
+/** The place of the fields of a filter: a document, or an entry of a list, which has no columns. */
+interface FieldSource {
   /** The path of a field in the JSON text of the row, as an SQL expression. */
   pathOf(field: string): string;
   columnOf(field: string): string | undefined;
   presenceOf(field: string): string | undefined;
-  /** How many lists the place is within. */
+  /** The number of lists that surround the place. */
   depth: number;
 }
 
@@ -40,42 +40,47 @@ export function selectStatement(
  * @throws TypeError for an operator that the port does not have, or an operand that it does not accept.
  */
 export function filterCondition(filter: DocumentFilter, shape: TableShape): SqlFragment {
-  return allOf(filter, {
-    pathOf: (field) => literal(`$${namesIn(field)}`),
+  return compileFilter(filter, {
+    pathOf: (field) => sqlLiteral(`$${toJsonPath(field)}`),
     columnOf: (field) => shape.keys.get(field),
     presenceOf: (field) => shape.presences.get(field),
     depth: 0,
   });
 }
 
-/** The ORDER BY of a sort, or nothing. */
+/** The ORDER BY clause of a sort; empty without one. */
 export function orderByClause(sort: SortOrder, shape: TableShape): string {
   const terms = sort.map(([field, direction]) => {
     const column = shape.keys.get(field);
-    const key = column === undefined ? keyAt(literal(`$${namesIn(field)}`)) : quotedIdentifier(column);
+    const key =
+      column === undefined ? keyExpression(sqlLiteral(`$${toJsonPath(field)}`)) : quotedIdentifier(column);
     return `${key} ${direction === -1 ? 'DESC' : 'ASC'}`;
   });
   return terms.length === 0 ? '' : `ORDER BY ${terms.join(', ')}`;
 }
 
-function allOf(filter: DocumentFilter, place: FieldPlace): SqlFragment {
-  return joined(
-    Object.entries(filter).map(([name, condition]) => compilePart(name, condition, place)),
+function compileFilter(filter: DocumentFilter, place: FieldSource): SqlFragment {
+  return joinFragments(
+    Object.entries(filter).map(([name, condition]) => compileCondition(name, condition, place)),
     'AND',
   );
 }
 
-function compilePart(name: string, condition: unknown, place: FieldPlace): SqlFragment {
+function compileCondition(name: string, condition: unknown, place: FieldSource): SqlFragment {
   if (name === '$and' || name === '$or') {
-    const parts = (condition as DocumentFilter[]).map((part) => allOf(part, place));
-    return joined(parts, name === '$and' ? 'AND' : 'OR');
+    const parts = (condition as DocumentFilter[]).map((part) => compileFilter(part, place));
+    return joinFragments(parts, name === '$and' ? 'AND' : 'OR');
   }
   if (name === '$expr') return compileComparison(condition as Record<string, unknown>, place);
   if (name.startsWith('$')) throw new TypeError(`There is no filter operator ${name}.`);
-  return fieldIs(name, isOperatorCondition(condition) ? condition : { $eq: condition }, place);
+  return compileFieldOperators(name, isOperatorCondition(condition) ? condition : { $eq: condition }, place);
 }
 
-function fieldIs(field: string, operators: Record<string, unknown>, place: FieldPlace): SqlFragment {
+function compileFieldOperators(
+  field: string,
+  operators: Record<string, unknown>,
+  place: FieldSource,
+): SqlFragment {
   const parts = Object.entries(operators).map(([operator, operand]) => {
     const path = place.pathOf(field);
     const presence = place.presenceOf(field);
@@ -85,46 +90,52 @@ function fieldIs(field: string, operators: Record<string, unknown>, place: Field
       return { sql: `json_type(body, ${path}) IS ${operand ? 'NOT NULL' : 'NULL'}`, params: [] };
     }
     if (operator === '$not') {
-      const { sql, params } = fieldIs(field, operand as Record<string, unknown>, place);
+      const { sql, params } = compileFieldOperators(field, operand as Record<string, unknown>, place);
       return { sql: `NOT (${sql})`, params };
     }
-    if (operator === '$elemMatch') return anyEntryOf(path, operand as DocumentFilter, place);
+    if (operator === '$elemMatch') return compileElemMatch(path, operand as DocumentFilter, place);
     const column = place.columnOf(field);
-    const key = keyIs(column === undefined ? keyAt(path) : quotedIdentifier(column), operator, operators);
+    const key = compileKeyOperator(
+      column === undefined ? keyExpression(path) : quotedIdentifier(column),
+      operator,
+      operators,
+    );
     // This condition is added even if the key implies it, because SQLite needs it to use a partial index.
     const isPresent = presence !== undefined && operator !== '$ne' && operand !== null;
     return isPresent ? { sql: `${quotedIdentifier(presence)} = 1 AND ${key.sql}`, params: key.params } : key;
   });
-  return joined(parts, 'AND');
+  return joinFragments(parts, 'AND');
 }
 
 /**
- * The condition that some entry of the list at a path matches: by its fields, or itself by operators such as `{$eq:
- * 'a'}`.
+ * The condition that an entry of the list at a path matches. The filter has conditions for the fields of the entry, or
+ * operators for the entry itself, such as `{$eq: 'a'}`.
  */
-function anyEntryOf(path: string, filter: DocumentFilter, { depth }: FieldPlace): SqlFragment {
+function compileElemMatch(path: string, filter: DocumentFilter, { depth }: FieldSource): SqlFragment {
   const entry = `entry${depth}`;
-  const within: FieldPlace = {
-    pathOf: (field) => `${entry}.fullkey${field === '' ? '' : ` || ${literal(namesIn(field))}`}`,
+  const within: FieldSource = {
+    pathOf: (field) => `${entry}.fullkey${field === '' ? '' : ` || ${sqlLiteral(toJsonPath(field))}`}`,
     columnOf: () => undefined,
     presenceOf: () => undefined,
     depth: depth + 1,
   };
   const isOfFields = !isOperatorCondition(filter);
-  const { sql, params } = isOfFields ? allOf(filter, within) : fieldIs('', filter, within);
+  const { sql, params } = isOfFields
+    ? compileFilter(filter, within)
+    : compileFieldOperators('', filter, within);
   const matching = isOfFields ? `${entry}.type IS 'object' AND ${sql}` : sql;
   const entries = `SELECT 1 FROM json_each(body, ${path}) AS ${entry}`;
   return { sql: `(json_type(body, ${path}) IS 'array' AND EXISTS (${entries} WHERE ${matching}))`, params };
 }
 
-const SIGNS = new Map(Object.entries({ $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }));
+const COMPARISON_SIGNS = new Map(Object.entries({ $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' }));
 
 /** The condition that a key, in a column or computed, fulfils one operator of its field. */
-function keyIs(key: string, operator: string, operators: Record<string, unknown>): SqlFragment {
+function compileKeyOperator(key: string, operator: string, operators: Record<string, unknown>): SqlFragment {
   const operand = operators[operator];
-  if (operator === '$in') return keyIsIn(key, operand);
-  const sign = SIGNS.get(operator);
-  if (sign !== undefined) return keyIsInRange(key, operator, sign, operators);
+  if (operator === '$in') return compileKeyIn(key, operand);
+  const sign = COMPARISON_SIGNS.get(operator);
+  if (sign !== undefined) return compileKeyRange(key, operator, sign, operators);
   if (operator !== '$eq' && operator !== '$ne')
     throw new TypeError(`There is no filter operator ${operator}.`);
   const value = indexKeyOfValue(operand);
@@ -132,7 +143,7 @@ function keyIs(key: string, operator: string, operators: Record<string, unknown>
   return { sql: `${key} ${operator === '$eq' ? '=' : '<>'} ?`, params: [value] };
 }
 
-function keyIsIn(key: string, operand: unknown): SqlFragment {
+function compileKeyIn(key: string, operand: unknown): SqlFragment {
   if (!Array.isArray(operand) || !operand.every((one) => typeof one === 'string' || typeof one === 'number'))
     throw new TypeError('$in takes a list of texts and numbers.');
   // With a single value, SQLite can use the order of the index; with a list it cannot.
@@ -144,7 +155,7 @@ function keyIsIn(key: string, operand: unknown): SqlFragment {
  * The condition that a key is in a range. As in MongoDB, numbers are compared only with numbers, and text only with
  * text.
  */
-function keyIsInRange(
+function compileKeyRange(
   key: string,
   operator: string,
   sign: string,
@@ -155,8 +166,8 @@ function keyIsInRange(
     throw new TypeError(`${operator} takes text or a number.`);
   const fromBelow = sign.startsWith('>');
   const opposite = fromBelow ? ['$lt', '$lte'] : ['$gt', '$gte'];
-  // SQLite uses at most one bound on each side of an index, and chooses among several by itself. So the bound of the
-  // type is added only if the filter has none.
+  // SQLite uses at most one bound on each side of an index, and chooses among several by itself. The bound of the type
+  // is therefore added only if the filter has none.
   if (opposite.some((other) => typeof operators[other] === typeof operand))
     return { sql: `${key} ${sign} ?`, params: [operand] };
   const [least, most] = typeof operand === 'number' ? ['> -9e999', "< ''"] : [">= ''", "< x''"];
@@ -166,34 +177,34 @@ function keyIsInRange(
 /**
  * The condition that compares two sums of numbers and fields, as in `{$gte: [{$subtract: ['$balance', '$held']}, 5]}`.
  */
-function compileComparison(expression: Record<string, unknown>, place: FieldPlace): SqlFragment {
+function compileComparison(expression: Record<string, unknown>, place: FieldSource): SqlFragment {
   const [operator = '', ...others] = Object.keys(expression);
-  const sign = SIGNS.get(operator);
+  const sign = COMPARISON_SIGNS.get(operator);
   if (sign === undefined || others.length > 0)
     throw new TypeError('$expr takes one of $gt, $gte, $lt and $lte.');
-  const { sql, params } = joined(
+  const { sql, params } = joinFragments(
     (expression[operator] as unknown[]).map((operand) => compileSum(operand, place)),
     sign,
   );
   return { sql: `(${sql}) IS TRUE`, params };
 }
 
-const SUMS = new Map(Object.entries({ $add: '+', $subtract: '-' }));
+const SUM_SIGNS = new Map(Object.entries({ $add: '+', $subtract: '-' }));
 
-function compileSum(operand: unknown, place: FieldPlace): SqlFragment {
+function compileSum(operand: unknown, place: FieldSource): SqlFragment {
   if (typeof operand === 'number') return { sql: '?', params: [operand] };
   if (typeof operand === 'string' && operand.startsWith('$'))
     return { sql: `json_extract(body, ${place.pathOf(operand.slice(1))})`, params: [] };
   const [[operator, operands] = ['', []]] = Object.entries((operand ?? {}) as Record<string, unknown[]>);
-  const sign = SUMS.get(operator);
+  const sign = SUM_SIGNS.get(operator);
   if (sign === undefined) throw new TypeError('A sum of $expr is a number, a field, $add or $subtract.');
-  return joined(
+  return joinFragments(
     operands.map((part) => compileSum(part, place)),
     sign,
   );
 }
 
-function joined(parts: SqlFragment[], operator: string): SqlFragment {
+function joinFragments(parts: SqlFragment[], operator: string): SqlFragment {
   if (parts.length === 0) return { sql: operator === 'OR' ? 'FALSE' : 'TRUE', params: [] };
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only;
@@ -203,17 +214,17 @@ function joined(parts: SqlFragment[], operator: string): SqlFragment {
 }
 
 /**
- * The key of a field without a column. As in a column, null and missing are one key that no JSON number equals. Lists
- * and objects have a key that no operand has, and come last.
+ * The expression for the key of a field without a column. As in a column, null and missing values have one key, which
+ * no JSON number equals. Lists and objects have a key that no operand has, and come last.
  */
-function keyAt(path: string): string {
+function keyExpression(path: string): string {
   const read = `json_extract(body, ${path})`;
   const special = `WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'array' THEN x'02' WHEN 'object' THEN x'02'`;
   return `coalesce(CASE json_type(body, ${path}) ${special} ELSE ${read} END, -9e999)`;
 }
 
-/** The names of a dotted field, as JSON paths spell them. */
-function namesIn(field: string): string {
+/** The JSON path of a dotted field within its parent. */
+function toJsonPath(field: string): string {
   if (field.includes('"')) throw new TypeError(`${field} is not the name of a field.`);
   return field
     .split('.')
@@ -221,6 +232,6 @@ function namesIn(field: string): string {
     .join('');
 }
 
-function literal(text: string): string {
+function sqlLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

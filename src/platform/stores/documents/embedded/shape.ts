@@ -3,7 +3,7 @@ import type { CollectionSpec, IndexSpec } from '../port.ts';
 /** The table of a collection in SQLite: `_id`, the JSON text, and a column for each value that an index needs. */
 export interface TableShape {
   table: string;
-  /** Column of the key of each indexed field. */
+  /** The column with the key of each indexed field. */
   keys: ReadonlyMap<string, string>;
   /** For each field that an index requires, the column that tells whether the field is present (1 or 0). */
   presences: ReadonlyMap<string, string>;
@@ -20,21 +20,21 @@ export function tableShapeOf(spec: CollectionSpec): TableShape {
     for (const [field] of index.fields) if (field !== '_id') keys.set(field, `key:${field}`);
     for (const field of index.whenPresent ?? []) presences.set(field, `has:${field}`);
   }
-  const refusals = new Map([[refusal(spec.name, ['_id']), '_id_']]);
+  const refusals = new Map([[uniqueViolationMessage(spec.name, ['_id']), '_id_']]);
   const indexes = new Map<string, string>();
   for (const index of spec.indexes) {
     const columns = index.fields.map(([field]) => keys.get(field) ?? field);
-    if (index.unique) refusals.set(refusal(spec.name, columns), index.name);
-    indexes.set(`${spec.name}.${index.name}`, createIndex(spec.name, index, columns));
+    if (index.unique) refusals.set(uniqueViolationMessage(spec.name, columns), index.name);
+    indexes.set(`${spec.name}.${index.name}`, createIndexStatement(spec.name, index, columns));
   }
   return { table: spec.name, keys, presences, indexes, refusals };
 }
 
-function refusal(table: string, columns: string[]): string {
+function uniqueViolationMessage(table: string, columns: string[]): string {
   return `UNIQUE constraint failed: ${columns.map((column) => `${table}.${column}`).join(', ')}`;
 }
 
-function createIndex(table: string, index: IndexSpec, columns: string[]): string {
+function createIndexStatement(table: string, index: IndexSpec, columns: string[]): string {
   const ordered = columns.map(
     (column, at) => `${quotedIdentifier(column)} ${index.fields[at]?.[1] === -1 ? 'DESC' : 'ASC'}`,
   );
@@ -47,9 +47,9 @@ function createIndex(table: string, index: IndexSpec, columns: string[]): string
 }
 
 /**
- * Clauses for the number of rows (-1: all) and of rows to skip. SQLite plans a statement with a bare `LIMIT ?` again at
- * every execution, because the plan depends on the bound number. That costs several times the read. A sum instead of
- * the number avoids it.
+ * The clauses for the number of rows (-1 for all), and for the number of rows to skip. SQLite plans a statement with a
+ * bare `LIMIT ?` again at every execution, because the plan depends on the bound number. That costs several times the
+ * read. A sum instead of the number avoids it.
  */
 export const LIMIT_OFFSET_CLAUSE = 'LIMIT ? + 0 OFFSET ? + 0';
 

@@ -36,20 +36,20 @@ interface RowChange {
   result: UpdateResult;
 }
 
-const NOTHING: RowChange = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
+const NO_CHANGE: RowChange = { after: null, result: { matched: 0, modified: 0, upsertedId: null } };
 const SQLITE_CONSTRAINT = 19;
 
 /** A collection in the thread that owns the database. */
 export class SqliteCollection implements Synchronous<DocumentCollection<DocumentWithId>> {
   readonly #database: SqliteDatabase;
   readonly #shape: TableShape;
-  /** The name, as SQL writes it. */
-  readonly #name: string;
+  /** The name of the table, quoted for SQL. */
+  readonly #quotedName: string;
 
   constructor(database: SqliteDatabase, shape: TableShape) {
     this.#database = database;
     this.#shape = shape;
-    this.#name = quotedIdentifier(shape.table);
+    this.#quotedName = quotedIdentifier(shape.table);
   }
 
   insertOne(document: DocumentWithId): void {
@@ -57,7 +57,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     const names = ['body', ...columns.keys()].map(quotedIdentifier).join(', ');
     const placeholders = ['?', ...Array.from(columns, () => '?')].join(', ');
     const values = [JSON.stringify(document), ...columns.values()];
-    this.#write(`INSERT INTO ${this.#name} (${names}) VALUES (${placeholders})`, values);
+    this.#write(`INSERT INTO ${this.#quotedName} (${names}) VALUES (${placeholders})`, values);
   }
 
   insertMany(documents: readonly DocumentWithId[]): { duplicates: number[] } {
@@ -101,7 +101,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
       const document = JSON.parse(row.body) as DocumentWithId;
       applyDocumentUpdate(document, update);
       result.matched += 1;
-      result.modified += this.#store(row, document);
+      result.modified += this.#writeChanged(row, document);
     }
     return result;
   }
@@ -110,9 +110,9 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     const row = this.#first(filter);
     if (row !== null) {
       if (row.document._id !== document._id) throw new TypeError('The _id of a document does not change.');
-      return { matched: 1, modified: this.#store(row, document), upsertedId: null };
+      return { matched: 1, modified: this.#writeChanged(row, document), upsertedId: null };
     }
-    if (!upsert) return NOTHING.result;
+    if (!upsert) return NO_CHANGE.result;
     this.insertOne(document);
     return { matched: 0, modified: 0, upsertedId: document._id };
   }
@@ -120,17 +120,17 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   deleteOne(filter: DocumentFilter): number {
     const row = this.#first(filter);
     if (row === null) return 0;
-    return this.#write(`DELETE FROM ${this.#name} WHERE rowid = ?`, [row.rowid]);
+    return this.#write(`DELETE FROM ${this.#quotedName} WHERE rowid = ?`, [row.rowid]);
   }
 
   deleteMany(filter: DocumentFilter): number {
     const { sql, params } = filterCondition(filter, this.#shape);
-    return this.#write(`DELETE FROM ${this.#name} WHERE ${sql}`, params);
+    return this.#write(`DELETE FROM ${this.#quotedName} WHERE ${sql}`, params);
   }
 
   count(filter: DocumentFilter): number {
     const { sql, params } = filterCondition(filter, this.#shape);
-    const row = this.#database.get(`SELECT count(*) AS count FROM ${this.#name} WHERE ${sql}`, params);
+    const row = this.#database.get(`SELECT count(*) AS count FROM ${this.#quotedName} WHERE ${sql}`, params);
     return Number(row?.count);
   }
 
@@ -144,7 +144,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   /** Iterates over matches with one document in memory at a time. No row may be written meanwhile. */
   *#matches(filter: DocumentFilter, options: Omit<FindOptions, 'fields'> = {}): Generator<StoredRow, void> {
     const { sql, params } = selectStatement('rowid, body', filter, options, this.#shape);
-    for (const row of this.#database.iterate(sql, params)) yield rowOf(row);
+    for (const row of this.#database.iterate(sql, params)) yield toStoredRow(row);
   }
 
   /**
@@ -154,7 +154,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
   *#fixedMatches(filter: DocumentFilter): Generator<Pick<StoredRow, 'rowid' | 'body'>> {
     const rowids = Array.from(this.#matches(filter), ({ rowid }) => rowid);
     for (const rowid of rowids) {
-      const row = this.#database.get(`SELECT body FROM ${this.#name} WHERE rowid = ?`, [rowid]);
+      const row = this.#database.get(`SELECT body FROM ${this.#quotedName} WHERE rowid = ?`, [rowid]);
       yield { rowid, body: String(row?.body) };
     }
   }
@@ -170,7 +170,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     { upsert, sort = [] }: FindOneAndUpdateOptions = {},
   ): RowChange {
     const row = this.#first(filter, sort);
-    if (row === null && !upsert) return NOTHING;
+    if (row === null && !upsert) return NO_CHANGE;
     if (row === null) {
       const after = upsertedDocument(filter, update);
       this.insertOne(after);
@@ -178,11 +178,11 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     }
     const after = JSON.parse(row.body) as DocumentWithId;
     applyDocumentUpdate(after, update);
-    return { after, result: { matched: 1, modified: this.#store(row, after), upsertedId: null } };
+    return { after, result: { matched: 1, modified: this.#writeChanged(row, after), upsertedId: null } };
   }
 
   /** Writes a changed document: its text and the changed columns only, so that other indexes are not updated. */
-  #store(row: Pick<StoredRow, 'rowid' | 'body'>, document: DocumentWithId): number {
+  #writeChanged(row: Pick<StoredRow, 'rowid' | 'body'>, document: DocumentWithId): number {
     const body = JSON.stringify(document);
     if (body === row.body) return 0;
     const before = this.#readColumns(JSON.parse(row.body) as DocumentWithId);
@@ -190,7 +190,7 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     const assignments = ['body', ...changed.map(([column]) => column)].map(
       (column) => `${quotedIdentifier(column)} = ?`,
     );
-    return this.#write(`UPDATE ${this.#name} SET ${assignments.join(', ')} WHERE rowid = ?`, [
+    return this.#write(`UPDATE ${this.#quotedName} SET ${assignments.join(', ')} WHERE rowid = ?`, [
       body,
       ...changed.map(([, key]) => key),
       row.rowid,
@@ -211,17 +211,17 @@ export class SqliteCollection implements Synchronous<DocumentCollection<Document
     try {
       return this.#database.run(sql, params);
     } catch (error) {
-      throw refusalOf(error, this.#shape);
+      throw portErrorOf(error, this.#shape);
     }
   }
 }
 
-function rowOf({ rowid, body }: Record<string, unknown>): StoredRow {
+function toStoredRow({ rowid, body }: Record<string, unknown>): StoredRow {
   const text = String(body);
   return { rowid: Number(rowid), body: text, document: JSON.parse(text) as StoredRow['document'] };
 }
 
-function refusalOf(error: unknown, shape: TableShape): unknown {
+function portErrorOf(error: unknown, shape: TableShape): unknown {
   const { errcode, message } = error as { errcode?: number; message: string };
   const index = shape.refusals.get(message);
   if (index !== undefined) return new DuplicateKeyError(index);

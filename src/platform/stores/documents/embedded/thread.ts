@@ -38,22 +38,22 @@ port.on('message', (first: CollectionCallMessage[]) => {
 
 function commit(batch: CollectionCallMessage[]): CallReply[] {
   database.exec('BEGIN');
-  const answers = batch.map(answer);
+  const answers = batch.map(answerCall);
   if (!database.inTransaction) throw new Error('SQLite gave up the transaction; the disk may be full.');
   database.exec('COMMIT');
   return answers;
 }
 
 /** Each change is one statement, so a failed call leaves nothing in the transaction of the others. */
-function answer(call: CollectionCallMessage): CallReply {
+function answerCall(call: CollectionCallMessage): CallReply {
   try {
-    return { id: call.id, value: run(call) };
+    return { id: call.id, value: runCall(call) };
   } catch (error) {
     return { id: call.id, error: serializeError(error) };
   }
 }
 
-function run({ collection, method, args }: CollectionCallMessage): unknown {
+function runCall({ collection, method, args }: CollectionCallMessage): unknown {
   if (method === 'ping' || method === 'close') return undefined;
   if (method === 'collections') return readDeclaredCollections(database);
   if (method === 'declare') {

@@ -15,10 +15,10 @@ type UpdateOperator = Exclude<keyof DocumentUpdate, '$setOnInsert'>;
 type ChangeField = (parent: ParentObject, name: string, argument: unknown) => void;
 
 /** Names that would change the prototype of a document. */
-const UNSAFE = new Set(['__proto__', 'constructor', 'prototype']);
+const PROTOTYPE_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** The operators of the port, as MongoDB defines them. */
-const OPERATORS: Record<UpdateOperator, ChangeField> = {
+const UPDATE_OPERATORS: Record<UpdateOperator, ChangeField> = {
   $set(parent, name, value) {
     parent[name] = value;
   },
@@ -26,23 +26,23 @@ const OPERATORS: Record<UpdateOperator, ChangeField> = {
     delete parent[name];
   },
   $inc(parent, name, amount) {
-    const before = own(parent, name) === undefined ? 0 : parent[name];
+    const before = ownValue(parent, name) === undefined ? 0 : parent[name];
     if (typeof before !== 'number' || typeof amount !== 'number')
       throw new TypeError(`${name} is not a number to add to.`);
     parent[name] = before + amount;
   },
   $max(parent, name, value) {
-    const before = own(parent, name);
-    if (before === undefined || order(value, before) > 0) parent[name] = value;
+    const before = ownValue(parent, name);
+    if (before === undefined || compareValues(value, before) > 0) parent[name] = value;
   },
   $push(parent, name, argument) {
-    const { each, slice } = parseElements(argument);
-    const list = [...listAt(parent, name), ...each];
+    const { each, slice } = parsePushArgument(argument);
+    const list = [...listIn(parent, name), ...each];
     parent[name] = slice === undefined ? list : slice < 0 ? list.slice(slice) : list.slice(0, slice);
   },
   $pull(parent, name, condition) {
-    if (own(parent, name) === undefined) return;
-    parent[name] = listAt(parent, name).filter((entry) => !isPulled(entry, condition));
+    if (ownValue(parent, name) === undefined) return;
+    parent[name] = listIn(parent, name).filter((entry) => !isPulled(entry, condition));
   },
 };
 
@@ -58,7 +58,7 @@ export function applyDocumentUpdate(
   const changes = Object.entries(operators) as Array<[UpdateOperator, Record<string, unknown>]>;
   checkPaths(changes.flatMap(([, fields]) => Object.keys(fields)));
   for (const [operator, fields] of changes) {
-    const change = Object.hasOwn(OPERATORS, operator) ? OPERATORS[operator] : undefined;
+    const change = Object.hasOwn(UPDATE_OPERATORS, operator) ? UPDATE_OPERATORS[operator] : undefined;
     if (change === undefined) throw new TypeError(`There is no update operator ${operator}.`);
     const createsField = operator !== '$unset' && operator !== '$pull';
     for (const [path, argument] of Object.entries(fields)) {
@@ -69,7 +69,10 @@ export function applyDocumentUpdate(
   }
 }
 
-/** The document that an upsert inserts: the fields that the filter requires, then $setOnInsert and the update. */
+/**
+ * The document that an upsert inserts: the fields that the filter requires, with the changes of $setOnInsert and of the
+ * update.
+ */
 export function upsertedDocument(filter: DocumentFilter, update: DocumentUpdate): DocumentWithId {
   const document: DocumentWithId = { _id: upsertId(filter, update) };
   const { _id, ...initial } = { ...equalityFieldsOf(filter), ...update.$setOnInsert };
@@ -83,14 +86,14 @@ function checkPaths(paths: readonly string[]): void {
   for (const [index, path] of paths.entries()) {
     if (path === '_id' || path.startsWith('_id.'))
       throw new TypeError('The _id of a document does not change.');
-    if (path.split('.').some((name) => name === '' || name.startsWith('$') || UNSAFE.has(name)))
+    if (path.split('.').some((name) => name === '' || name.startsWith('$') || PROTOTYPE_NAMES.has(name)))
       throw new TypeError(`${path} is not a path that an update takes.`);
     for (let other = 0; other < index; other++)
-      if (overlap(path, paths[other] as string)) throw new TypeError(`${path} would be changed twice.`);
+      if (pathsOverlap(path, paths[other] as string)) throw new TypeError(`${path} would be changed twice.`);
   }
 }
 
-function overlap(one: string, other: string): boolean {
+function pathsOverlap(one: string, other: string): boolean {
   if (one.length === other.length) return one === other;
   return one.length > other.length ? one.startsWith(`${other}.`) : other.startsWith(`${one}.`);
 }
@@ -105,7 +108,7 @@ function fieldAt(
   const name = names.pop() as string;
   let parent = document as DocumentWithId & ParentObject as ParentObject;
   for (const step of names) {
-    if (own(parent, step) === undefined) {
+    if (ownValue(parent, step) === undefined) {
       if (!creates) return null;
       parent[step] = {};
     }
@@ -119,7 +122,7 @@ function fieldAt(
   return { parent, name };
 }
 
-function parseElements(argument: unknown): { each: unknown[]; slice?: number } {
+function parsePushArgument(argument: unknown): { each: unknown[]; slice?: number } {
   if (typeof argument !== 'object' || argument === null || !Object.hasOwn(argument, '$each'))
     return { each: [argument] };
   const { $each, $slice } = argument as { $each: unknown; $slice?: unknown };
@@ -131,15 +134,15 @@ function parseElements(argument: unknown): { each: unknown[]; slice?: number } {
 }
 
 /** The list in a field; an empty list if the field is missing. */
-function listAt(parent: ParentObject, name: string): readonly unknown[] {
-  const list = own(parent, name);
+function listIn(parent: ParentObject, name: string): readonly unknown[] {
+  const list = ownValue(parent, name);
   if (list === undefined) return [];
   if (!Array.isArray(list)) throw new TypeError(`${name} is not a list.`);
   return list;
 }
 
 /** The value of an own property. Every object also inherits some names, which do not count. */
-function own(parent: ParentObject, name: string): unknown {
+function ownValue(parent: ParentObject, name: string): unknown {
   return Object.hasOwn(parent, name) ? parent[name] : undefined;
 }
 
@@ -148,19 +151,19 @@ function isPulled(entry: unknown, condition: unknown): boolean {
   if (typeof condition !== 'object' || condition === null) return entry === condition;
   if (typeof entry !== 'object' || entry === null) return false;
   return Object.entries(condition).every(([name, value]) =>
-    isDeepStrictEqual(own(entry as ParentObject, name), value),
+    isDeepStrictEqual(ownValue(entry as ParentObject, name), value),
   );
 }
 
 /** Compares two values: negative, 0 or positive. Numbers precede text, and text precedes booleans, as in an index. */
-function order(one: unknown, other: unknown): number {
-  const [rank, otherRank] = [requireRank(one), requireRank(other)];
+function compareValues(one: unknown, other: unknown): number {
+  const [rank, otherRank] = [requireSortRank(one), requireSortRank(other)];
   if (rank !== otherRank) return rank - otherRank;
   const [key, otherKey] = [one as string, other as string];
   return key < otherKey ? -1 : Number(key > otherKey);
 }
 
-function requireRank(value: unknown): number {
+function requireSortRank(value: unknown): number {
   const key = indexKeyOfValue(value);
   if (key === undefined) throw new TypeError('Only text, numbers, true and false have an order.');
   if (key === ABSENT_INDEX_KEY) return 0;
