@@ -21,14 +21,14 @@ import {
  * 1.
  */
 async function main(words: readonly string[]): Promise<CommandResult> {
-  for (const warning of loadSettingsFile()) progress(warning);
+  for (const warning of loadSettingsFile()) printProgress(warning);
   const settings = readSettings(process.env);
-  if (isMigration(words)) return runMigrateCommand(words, settings.stores, process.env, progress);
+  if (isMigration(words)) return runMigrateCommand(words, settings.stores, process.env, printProgress);
   if (hasEmbeddedStores(settings.stores)) {
     const answer = await askPrimary(settings.stores.DATA_DIR, words, operator);
     if (answer !== null) return answer;
-    // The stores are not opened here: a service that starts meanwhile could not open them then.
-    if (needsRunningService(words)) throw new Error(noService(settings.stores.DATA_DIR));
+    // The command does not open the stores itself, because a service that starts meanwhile could then not open them.
+    if (needsRunningService(words)) throw new Error(noServiceMessage(settings.stores.DATA_DIR));
   }
   if (!storesExist(settings.stores)) throw new Error(noStoresMessage(settings.stores.DATA_DIR));
   const stores = await openStores(settings.stores, clusterChannelHost());
@@ -51,13 +51,13 @@ async function listen({ endpointId, forward }: WebhookListenOptions): Promise<ne
   if (hasEmbeddedStores(settings.stores)) {
     if (await listenThroughPrimary(settings.stores.DATA_DIR, endpointId, onAttempt))
       throw new Error('The service has stopped.');
-    throw new Error(noService(settings.stores.DATA_DIR));
+    throw new Error(noServiceMessage(settings.stores.DATA_DIR));
   }
   await listenToAttempts(await openStores(settings.stores, clusterChannelHost()), endpointId, onAttempt);
   return new Promise<never>(() => undefined);
 }
 
-function noService(dataDir: string): string {
+function noServiceMessage(dataDir: string): string {
   return `No service runs on DATA_DIR (${resolve(dataDir)}): start it, or give this command the DATA_DIR of the one that runs.`;
 }
 
@@ -66,7 +66,7 @@ async function watch(words: readonly string[]): Promise<never> {
   for (;;) {
     const { text } = await main(words);
     process.stdout.write(`\x1b[2J\x1b[H${text}\n`);
-    await sleep(WATCH_MS);
+    await sleep(WATCH_INTERVAL_MS);
   }
 }
 
@@ -82,9 +82,9 @@ function userName(): string {
   }
 }
 
-const progress = (line: string) => void process.stderr.write(`${line}\n`);
-const operator = { by: `${userName()} on ${hostname()}, pid ${process.pid}`, onProgress: progress };
-const WATCH_MS = 1_000;
+const printProgress = (line: string) => void process.stderr.write(`${line}\n`);
+const operator = { by: `${userName()} on ${hostname()}, pid ${process.pid}`, onProgress: printProgress };
+const WATCH_INTERVAL_MS = 1_000;
 const words = process.argv.slice(2);
 const isJson = words.includes('--json');
 try {

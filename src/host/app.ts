@@ -44,7 +44,7 @@ export interface AppOptions {
   log: Logger;
   hostId: string;
   processId: string;
-  /** The identifier of the documents' deployment, which the doctor compares. Absent: no other deployment can be met. */
+  /** The fingerprint of the documents, which the doctor compares. Absent if there can be no other deployment. */
   deployment?: string;
   now: () => Date;
   /** When the embedded stores were opened; absent if other hosts share the stores. */
@@ -71,19 +71,19 @@ export interface App {
   warmUp(): void;
 }
 
-const UNSANDBOXED = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
-const STORAGE_FULL =
+const UNSANDBOXED_REMARK = 'The browser that draws templates has no sandbox: see RENDER_SANDBOX.';
+const STORAGE_FULL_REMARK =
   'The disk is full but for its reserve (STORAGE_RESERVE_MEGABYTES): uploads are refused, and so are jobs, presets and templates; reads and deletes work.';
-const WRONG_CLOCK =
+const WRONG_CLOCK_REMARK =
   'The clock of this host and the one of Redis differ by more than 5 s: synchronise both by NTP.';
 const READY_TIMEOUT_MS = 5_000;
-/** The time that the slices have to close if the calls have used up the whole drain. */
-const MIN_STOP_MS = 1_500;
+/** The shortest time that the slices get to close, if the calls have used up the time of the drain. */
+const MIN_SLICE_STOP_MS = 1_500;
 const POOLS_TIMEOUT_MS = 3_000;
 
-/** What every part of a process stands on. */
+/** The parts of a process on which all others depend. */
 interface Foundation extends Omit<AppOptions, 'now'> {
-  /** They measure each request to them. */
+  /** The stores. Each request to them is measured. */
   stores: Stores;
   meters: ProcessMeters;
   clock: SharedClock;
@@ -123,13 +123,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await server.close();
     const remainingMs = startedMs + timeoutMs - performance.now();
     const stopped = Promise.all([swept, stopSlices(slices, foundation.log)]);
-    await atMost(Math.max(remainingMs, MIN_STOP_MS), stopped);
-    await atMost(POOLS_TIMEOUT_MS, closeImaging(imaging));
+    await waitAtMost(Math.max(remainingMs, MIN_SLICE_STOP_MS), stopped);
+    await waitAtMost(POOLS_TIMEOUT_MS, closeImaging(imaging));
     // An operator's command waits for an answer from each process, so this process stops answering only now.
     endControls();
   }
 
-  /** Warms up. A failure is ignored here: the first call, and /readyz, will meet it again. */
+  /**
+   * Starts the image threads and reads the fonts. A failure is ignored, because the first call, and /readyz, will
+   * report it again.
+   */
   function warmUp(): void {
     imaging.imageWorkers.selfTest().catch(() => undefined);
     imaging.fonts.list().catch(() => undefined);
@@ -168,7 +171,7 @@ async function openFoundation(options: AppOptions): Promise<Foundation> {
 }
 
 async function openImaging({ settings, capacity, log, meters }: Foundation): Promise<ImagingPools> {
-  // Before anything starts that draws.
+  // The fonts are installed before anything starts that draws text.
   const fonts = new InstalledFonts();
   const imageWorkers = new ImageWorkers({
     settings: settings.images,
@@ -246,7 +249,7 @@ async function registerOpenRoutes(
       return isStarted() ? null : 'is starting';
     },
     checkTimeoutMs: READY_TIMEOUT_MS,
-    remarks: () => remarksOn(renders, checkFreeSpace, clock),
+    remarks: () => readRemarks(renders, checkFreeSpace, clock),
     clockDifferenceMs: () => Math.round(clock.differenceMs()),
     checks: {
       documents: () => stores.documents.ping(),
@@ -368,7 +371,7 @@ function installAdmission(
 }
 
 /** The warnings for the operator at run time. */
-async function remarksOn(
+async function readRemarks(
   renders: Renders,
   checkFreeSpace: () => Promise<void>,
   clock: SharedClock,
@@ -378,13 +381,13 @@ async function remarksOn(
     (error) => !(error instanceof StorageFullError),
   );
   return [
-    ...(renders.isSandboxed() ? [] : [UNSANDBOXED]),
-    ...(hasFreeSpace ? [] : [STORAGE_FULL]),
-    ...(clock.isWrong() ? [WRONG_CLOCK] : []),
+    ...(renders.isSandboxed() ? [] : [UNSANDBOXED_REMARK]),
+    ...(hasFreeSpace ? [] : [STORAGE_FULL_REMARK]),
+    ...(clock.isWrong() ? [WRONG_CLOCK_REMARK] : []),
   ];
 }
 
 /** Waits for work to end, with a timeout. */
-async function atMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work, sleep(timeoutMs, undefined, { ref: false })]);
 }

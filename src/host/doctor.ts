@@ -15,13 +15,13 @@ const USAGE = `npm run doctor [-- --json]
 Examines this host, the settings and the services that they name, and names each problem and its remedy. It changes nothing.
 Exits 1 when there is a problem. With --json it prints {isWell, examinations}.
 `;
-const SIGNS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
+const STATE_LABELS = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' } as const;
 
-async function examined(): Promise<HostCheckResult[]> {
+async function examine(): Promise<HostCheckResult[]> {
   try {
     const warnings = loadSettingsFile();
     const settings = readSettings(process.env);
-    return [{ name: 'settings', findings: judgeNames(warnings) }, ...(await examineHost(settings))];
+    return [{ name: 'settings', findings: settingNameFindings(warnings) }, ...(await examineHost(settings))];
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const remedy = 'Correct the setting: config/settings.md lists them all.';
@@ -35,7 +35,7 @@ async function examined(): Promise<HostCheckResult[]> {
  * The findings about the settings file and about misspelt settings.
  * @param warnings of the settings file.
  */
-function judgeNames(warnings: readonly string[]): DoctorFinding[] {
+function settingNameFindings(warnings: readonly string[]): DoctorFinding[] {
   const path = resolve(envFile());
   const read = okFinding(`Settings are read from ${path}, and from the environment, which wins.`);
   const none = okFinding(
@@ -51,11 +51,11 @@ function judgeNames(warnings: readonly string[]): DoctorFinding[] {
   ];
 }
 
-function report(examinations: readonly HostCheckResult[]): string {
+function formatReport(examinations: readonly HostCheckResult[]): string {
   return examinations
     .flatMap(({ name, findings }) =>
       findings.map(({ state, message, remedy }) => {
-        const line = `${SIGNS[state]}  ${name.padEnd(10)}${message}`;
+        const line = `${STATE_LABELS[state]}  ${name.padEnd(10)}${message}`;
         return remedy === null ? line : `${line}\n${' '.repeat(19)}→ ${remedy}`;
       }),
     )
@@ -63,8 +63,8 @@ function report(examinations: readonly HostCheckResult[]): string {
 }
 
 endOnHelp(process.argv.slice(2), USAGE, ['--json']);
-const examinations = await examined();
+const examinations = await examine();
 const isWell = examinations.every(({ findings }) => findings.every(({ state }) => state !== 'problem'));
 const isJson = process.argv.includes('--json');
-process.stdout.write(`${isJson ? JSON.stringify({ isWell, examinations }) : report(examinations)}\n`);
+process.stdout.write(`${isJson ? JSON.stringify({ isWell, examinations }) : formatReport(examinations)}\n`);
 process.exit(isWell ? 0 : 1);

@@ -71,7 +71,7 @@ export interface ImagingPools {
 export async function openSlices(settings: Settings, platform: PlatformParts, imaging: ImagingPools) {
   const { publicUrl, log } = platform;
   const all: ProductSlice[] = [];
-  const added = <S extends ProductSlice>(slice: S): S => {
+  const addSlice = <S extends ProductSlice>(slice: S): S => {
     all.push(slice);
     return slice;
   };
@@ -85,7 +85,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     typicalSeconds: (op: string, model: string) => jobs.typicalSeconds(op, model),
   };
 
-  const accounts: AccountsSlice = added(
+  const accounts: AccountsSlice = addSlice(
     await openAccounts({
       ...platform,
       settings: { ...settings.http, ...settings.accounts },
@@ -93,29 +93,29 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
     }),
   );
   const { gate } = accounts;
-  const requests = added(await RequestsSlice.open({ ...platform, gate }));
+  const requests = addSlice(await RequestsSlice.open({ ...platform, gate }));
   const shared = { ...platform, ...imaging, gate, ...(await openShared(settings, platform)) };
-  const billing: BillingSlice = added(
+  const billing: BillingSlice = addSlice(
     await openBilling({
       ...shared,
       accounts: accounts.store,
       countAssets: later.countAssets,
       usageSources: later.usageSources,
-      limits: limitsOf(settings),
+      limits: accountLimitsOf(settings),
     }),
   );
   const { typicalSeconds } = later;
-  const catalogue = added(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSeconds }));
-  added(openModels(shared));
-  added(await openFeedback(shared));
-  const assets: AssetsSlice = added(
+  const catalogue = addSlice(openCatalogue({ ...shared, installedAt: INSTALLED_AT, typicalSeconds }));
+  addSlice(openModels(shared));
+  addSlice(await openFeedback(shared));
+  const assets: AssetsSlice = addSlice(
     await openAssets({ ...shared, storedAssets: (id) => shared.plan(id).storedAssets }),
   );
-  const templates = added(await openTemplates(shared));
+  const templates = addSlice(await openTemplates(shared));
   const { missingAssets } = assets;
-  const presets = added(await openPresets({ ...shared, missingAssets, usageOf: later.usageOfPresets }));
+  const presets = addSlice(await openPresets({ ...shared, missingAssets, usageOf: later.usageOfPresets }));
   const { allowance } = billing;
-  const transforms = added(
+  const transforms = addSlice(
     openTransforms({
       ...shared,
       templates,
@@ -125,7 +125,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       settings: { ...settings.images, ...settings.renders },
     }),
   );
-  const delivery = added(
+  const delivery = addSlice(
     await DeliverySlice.open({
       ...shared,
       accounts: accounts.store,
@@ -138,7 +138,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
   );
   const events = await EventOutbox.open(platform);
   // The webhooks stop after the jobs, so that the last events of jobs still become deliveries.
-  added(
+  addSlice(
     await openWebhooks({
       ...shared,
       events,
@@ -147,7 +147,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
       settings: { ...settings.webhooks, SWEEP_INTERVAL_MS: settings.processes.SWEEP_INTERVAL_MS },
     }),
   );
-  const jobs: JobsSlice = added(
+  const jobs: JobsSlice = addSlice(
     await openJobs({
       ...shared,
       presets,
@@ -165,7 +165,7 @@ export async function openSlices(settings: Settings, platform: PlatformParts, im
 }
 
 /** The limits of each account, as the usage report states them. */
-function limitsOf({ accounts, http }: Settings) {
+function accountLimitsOf({ accounts, http }: Settings) {
   return {
     syncConcurrency: accounts.SYNC_CALLS_PER_ACCOUNT,
     jobWaits: MAX_WAITING_JOB_CALLS,

@@ -18,8 +18,8 @@ import {
 /** The largest grant. A balance of nine thousand such grants can still be counted exactly. */
 const MAX_CREDITS = 1_000_000_000_000;
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
-const PASSWORD = /^.{8,200}$/su;
+const EMAIL_FORM = /^[^\s@]+@[^\s@]+$/;
+const PASSWORD_FORM = /^.{8,200}$/su;
 
 export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
   {
@@ -28,14 +28,14 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     options: { email: 'ADDRESS', plan: 'PLAN', credits: 'N', name: 'NAME', password: 'PASSWORD' },
     async run({ options }, { documents, planIds, now }) {
       const email = String(options.email ?? '');
-      if (!EMAIL.test(email)) throw new CommandUsageError('--email must be an e-mail address.');
-      const plan = checkedPlanId(String(options.plan ?? 'free'), planIds, '--plan');
+      if (!EMAIL_FORM.test(email)) throw new CommandUsageError('--email must be an e-mail address.');
+      const plan = checkPlanId(String(options.plan ?? 'free'), planIds, '--plan');
       const credits = parseCredits(String(options.credits ?? '0'), 0);
-      const password = checkedPassword(options.password);
+      const password = checkPassword(options.password);
       const name = typeof options.name === 'string' ? { name: options.name } : {};
       const store = await AccountsStore.open(documents);
       const account = await createAccount(store, { email, password, plan, ...name }, now());
-      if (credits > 0) await grant(account._id, credits, documents, now);
+      if (credits > 0) await grantCredits(account._id, credits, documents, now);
       const { key } = await createApiKey(store, account._id, 'first key', now());
       const summary = `Account ${account._id} (${email}, ${plan}, ${credits} credits)`;
       return {
@@ -67,11 +67,11 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     async run({ words: [id = ''] }, { documents }) {
       const store = await AccountsStore.open(documents);
       const found = await store.find(id);
-      if (found === null) throw noAccount(id);
+      if (found === null) throw noAccountError(id);
       const [keys, sessions, { balance }] = await Promise.all([
         store.findLiveKeys(id),
         store.findSessions(id),
-        creditsIn(documents, id),
+        readCredits(documents, id),
       ]);
       const account = { ...publicAccount(found, balance), keys: keys.length, sessions: sessions.length };
       const lines = Object.entries(account).map(([name, value]) => `${name}: ${value}`);
@@ -84,9 +84,9 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     takes: ['ACCOUNT', 'N'],
     async run({ words: [accountId = '', amount = ''] }, { documents, now }) {
       const credits = parseCredits(amount, 1);
-      await accountsStoreFor(accountId, documents);
-      await grant(accountId, credits, documents, now);
-      const { balance } = await creditsIn(documents, accountId);
+      await openAccountsStoreFor(accountId, documents);
+      await grantCredits(accountId, credits, documents, now);
+      const { balance } = await readCredits(documents, accountId);
       return {
         data: { accountId, credits, balance },
         text: `${credits} credits granted; the balance is ${balance}.`,
@@ -98,8 +98,8 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     about: 'Puts an account on another plan; its next call is on it.',
     takes: ['ACCOUNT', 'PLAN'],
     async run(given, context) {
-      const plan = checkedPlanId(given.words[1] ?? '', context.planIds, 'PLAN');
-      return changed(given, context, `on plan ${plan}`, (operator, id) => operator.setPlan(id, plan));
+      const plan = checkPlanId(given.words[1] ?? '', context.planIds, 'PLAN');
+      return changeAccount(given, context, `on plan ${plan}`, (operator, id) => operator.setPlan(id, plan));
     },
   },
   {
@@ -108,8 +108,8 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     takes: ['ACCOUNT'],
     options: { password: 'PASSWORD' },
     async run(given, context) {
-      const password = checkedPassword(given.options.password);
-      const { data, text } = await changed(given, context, 'under a new password', (operator, id) =>
+      const password = checkPassword(given.options.password);
+      const { data, text } = await changeAccount(given, context, 'under a new password', (operator, id) =>
         operator.changePassword(id, password),
       );
       return { data: { ...data, password }, text: `${text}\npassword: ${password}` };
@@ -119,13 +119,14 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     name: 'account suspend',
     about: 'Refuses every call of the account at once, until it is resumed.',
     takes: ['ACCOUNT'],
-    run: (given, context) => changed(given, context, 'suspended', (operator, id) => operator.suspend(id)),
+    run: (given, context) =>
+      changeAccount(given, context, 'suspended', (operator, id) => operator.suspend(id)),
   },
   {
     name: 'account resume',
     about: 'Lets a suspended account call again.',
     takes: ['ACCOUNT'],
-    run: (given, context) => changed(given, context, 'resumed', (operator, id) => operator.resume(id)),
+    run: (given, context) => changeAccount(given, context, 'resumed', (operator, id) => operator.resume(id)),
   },
   {
     name: 'account delete',
@@ -136,7 +137,7 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
     async run(given, context) {
       if (given.options.yes !== true)
         throw new CommandUsageError('This cannot be undone: pass --yes, or use account suspend.');
-      return changed(given, context, 'deleted', async (operator, id) => {
+      return changeAccount(given, context, 'deleted', async (operator, id) => {
         const isThere = await operator.close(id);
         if (isThere) await removeAccountData(id, context);
         return isThere;
@@ -145,8 +146,8 @@ export const ACCOUNT_COMMANDS: readonly AdminCommand[] = [
   },
 ];
 
-/** A command that changes one account. */
-async function changed(
+/** Makes a change of one account, and returns the result of its command. */
+async function changeAccount(
   { words: [accountId = ''] }: ParsedCommandLine,
   { documents, coordination, now }: CommandContext,
   state: string,
@@ -154,7 +155,7 @@ async function changed(
 ): Promise<CommandResult> {
   const store = await AccountsStore.open(documents);
   if (!(await change(new AccountAdministration({ store, coordination, now }), accountId)))
-    throw noAccount(accountId);
+    throw noAccountError(accountId);
   return { data: { accountId, state }, text: `${accountId} is ${state}.` };
 }
 
@@ -171,24 +172,27 @@ async function removeAccountData(accountId: string, { documents, now }: CommandC
   }
 }
 
-async function grant(accountId: string, credits: number, documents: DocumentStore, now: () => Date) {
+async function grantCredits(accountId: string, credits: number, documents: DocumentStore, now: () => Date) {
   const movements = new CreditMovements(await BillingStore.open(documents), now);
   const reference = `grant/${newId('led', now().getTime())}`;
   const note = 'granted by the operator';
   await movements.move(accountId, { reference, type: 'grant', credits, heldChange: 0, note });
 }
 
-async function creditsIn(documents: DocumentStore, accountId: string) {
+async function readCredits(documents: DocumentStore, accountId: string) {
   return (await BillingStore.open(documents)).findCredits(accountId);
 }
 
 /**
  * Opens the accounts store, after checking that the account exists.
- * @throws UsageError
+ * @throws CommandUsageError
  */
-export async function accountsStoreFor(accountId: string, documents: DocumentStore): Promise<AccountsStore> {
+export async function openAccountsStoreFor(
+  accountId: string,
+  documents: DocumentStore,
+): Promise<AccountsStore> {
   const store = await AccountsStore.open(documents);
-  if ((await store.findStanding(accountId)) === null) throw noAccount(accountId);
+  if ((await store.findStanding(accountId)) === null) throw noAccountError(accountId);
   return store;
 }
 
@@ -200,19 +204,19 @@ function parseCredits(text: string, least: number): number {
   );
 }
 
-function checkedPlanId(plan: string, planIds: readonly string[], where: string): string {
+function checkPlanId(plan: string, planIds: readonly string[], where: string): string {
   if (planIds.includes(plan)) return plan;
   throw new CommandUsageError(`${where} must be one of ${planIds.join(', ')}.`);
 }
 
 /** The given password, or a new one. */
-function checkedPassword(given: string | true | undefined): string {
+function checkPassword(given: string | true | undefined): string {
   const password = String(given ?? randomText(20));
-  if (!PASSWORD.test(password)) throw new CommandUsageError('--password must be 8 to 200 characters.');
+  if (!PASSWORD_FORM.test(password)) throw new CommandUsageError('--password must be 8 to 200 characters.');
   return password;
 }
 
-function noAccount(id: string): CommandUsageError {
+function noAccountError(id: string): CommandUsageError {
   return new CommandUsageError(`There is no account ${id}.`);
 }
 

@@ -16,7 +16,7 @@ export interface StoresCommandContext {
 }
 
 export interface CommandContext extends StoresCommandContext {
-  /** Who runs the command, such as `anna on host-a, pid 4711`. */
+  /** The person and the process that run the command, such as `anna on host-a, pid 4711`. */
   by: string;
   /** Shows a line to the operator while the command runs. */
   onProgress(line: string): void;
@@ -48,9 +48,12 @@ export interface AdminCommand<C = CommandContext> {
   name: string;
   /** One sentence for a person. */
   about: string;
-  /** The required arguments after the name, such as `ACCOUNT`. Absent: none. */
+  /** The required arguments after the name, such as `ACCOUNT`; none if absent. */
   takes?: readonly string[];
-  /** Its options by name, with the name of the value that each takes; null for a flag. Absent: none. */
+  /**
+   * The options by name, with the name of the value that each takes; null for a flag. The command has no options if
+   * absent.
+   */
   options?: Readonly<Record<string, string | null>>;
   run(given: ParsedCommandLine, context: C): Promise<CommandResult>;
 }
@@ -65,35 +68,39 @@ export function commandUsageText({ name, takes = [], options = {} }: AdminComman
 
 /**
  * Parses the words of a command line.
- * @throws UsageError for an option that the command does not have, and for a wrong number of arguments.
+ * @throws CommandUsageError for an option that the command does not have, and for a wrong number of arguments.
  */
 export function parseArguments(command: AdminCommand, words: readonly string[]): ParsedCommandLine {
   const { takes = [] } = command;
-  const { positionals, values } = parsed(command, words);
+  const { positionals, values } = parseWords(command, words);
   const missing = takes.slice(positionals.length);
   const [surplus] = positionals.slice(takes.length);
   if (missing.length > 0)
-    throw wrong(command, `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`);
-  if (surplus !== undefined) throw wrong(command, `"${surplus}" is one word too many`);
+    throw usageError(command, `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`);
+  if (surplus !== undefined) throw usageError(command, `"${surplus}" is one word too many`);
   return { words: positionals, options: values };
 }
 
-function parsed(command: AdminCommand, words: readonly string[]) {
+function parseWords(command: AdminCommand, words: readonly string[]) {
   const own = Object.entries(command.options ?? {}).map(
     ([option, value]) => [option, { type: value === null ? 'boolean' : 'string' }] as const,
   );
   try {
     const options = { ...Object.fromEntries(own), json: { type: 'boolean' } } as const;
-    const { positionals, values } = parseArgs({ args: joined(words), allowPositionals: true, options });
+    const { positionals, values } = parseArgs({
+      args: joinNegativeValues(words),
+      allowPositionals: true,
+      options,
+    });
     return { positionals, values: values as ParsedCommandLine['options'] };
   } catch (error) {
     const [sentence = ''] = (error as Error).message.split('. ');
-    throw wrong(command, sentence);
+    throw usageError(command, sentence);
   }
 }
 
 /** Joins an option and its value by `=`. Otherwise `--credits -5` would be parsed as an option -5. */
-function joined(words: readonly string[]): string[] {
+function joinNegativeValues(words: readonly string[]): string[] {
   const read: string[] = [];
   for (const word of words) {
     const option = read.at(-1) ?? '';
@@ -103,7 +110,7 @@ function joined(words: readonly string[]): string[] {
   return read;
 }
 
-function wrong(command: AdminCommand, sentence: string): CommandUsageError {
+function usageError(command: AdminCommand, sentence: string): CommandUsageError {
   return new CommandUsageError(`${sentence.replace(/\.$/, '')}: ${commandUsageText(command)}`);
 }
 

@@ -67,8 +67,8 @@ ${COMMANDS.map((command) => `  ${commandUsageText(command)}`).join('\n')}
 Every command takes --json and --help.`;
 
 /**
- * The help text for the commands in question: all, those of a noun, or one. Null without `--help`.
- * @throws UsageError for an unknown command.
+ * The help text for all commands, for the commands of a noun, or for one command. Null without `--help`.
+ * @throws CommandUsageError for an unknown command.
  */
 export function commandHelp(words: readonly string[]): string | null {
   if (!words.some((word) => word === '--help' || word === '-h' || word === 'help')) return null;
@@ -78,20 +78,20 @@ export function commandHelp(words: readonly string[]): string | null {
   const matching = ofNoun.filter(
     ({ name }) => verb === undefined || name === noun || name === `${noun} ${verb}`,
   );
-  if (matching.length === 0) throw unknownWord(noun, verb);
+  if (matching.length === 0) throw unknownCommandError(noun, verb);
   return matching.map((command) => `${commandUsageText(command)}\n    ${command.about}`).join('\n');
 }
 
 /**
  * Runs one command of the operator on the stores.
- * @throws UsageError or ApiError with a sentence for the operator.
+ * @throws CommandUsageError or ApiError with a sentence for the operator.
  */
 export async function runCommand(words: readonly string[], context: CommandContext): Promise<CommandResult> {
   const [noun, verb] = words.filter((word) => !word.startsWith('-'));
   if (noun === undefined) throw new CommandUsageError(USAGE);
   const command =
     COMMANDS.find(({ name }) => name === `${noun} ${verb}`) ?? COMMANDS.find(({ name }) => name === noun);
-  if (command === undefined) throw unknownWord(noun, verb);
+  if (command === undefined) throw unknownCommandError(noun, verb);
   const rest = [...words];
   for (const word of command.name.split(' ')) rest.splice(rest.indexOf(word), 1);
   return command.run(parseArguments(command, rest), context);
@@ -103,15 +103,15 @@ export function needsRunningService(words: readonly string[]): boolean {
   return LIVE_COMMANDS.some(({ name }) => name === noun);
 }
 
-/** The error that names the wrong word and the possible ones. */
-function unknownWord(noun: string, verb: string | undefined): CommandUsageError {
+/** The error for a wrong word, with the words that are possible. */
+function unknownCommandError(noun: string, verb: string | undefined): CommandUsageError {
   const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(
     ({ name }) => name.split(' ')[1],
   );
-  return new CommandUsageError(`${sentenceOn(noun, verb, verbs.join(', '))}\n${USAGE}`);
+  return new CommandUsageError(`${unknownCommandMessage(noun, verb, verbs.join(', '))}\n${USAGE}`);
 }
 
-function sentenceOn(noun: string, verb: string | undefined, verbs: string): string {
+function unknownCommandMessage(noun: string, verb: string | undefined, verbs: string): string {
   const nouns = new Set(COMMANDS.map(({ name }) => name.split(' ')[0]));
   if (verbs === '') return `"${noun}" is not a command: ${[...nouns].join(', ')} are.`;
   if (verb === undefined) return `The verb after ${noun} is missing: ${verbs}.`;

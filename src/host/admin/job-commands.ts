@@ -4,7 +4,7 @@ import { JobsStore } from '../../product/jobs/store.ts';
 import { JOB_TRANSITIONS } from '../../product/jobs/transitions.ts';
 import { type AdminCommand, CommandUsageError, formatList } from './command.ts';
 
-const MAX_LISTED = 1_000;
+const MAX_LISTED_JOBS = 1_000;
 
 export const JOB_COMMANDS: readonly AdminCommand[] = [
   {
@@ -13,7 +13,7 @@ export const JOB_COMMANDS: readonly AdminCommand[] = [
     options: { account: 'ACCOUNT' },
     async run({ options }, { documents, now }) {
       const store = await JobsStore.open(documents, now);
-      const unfinished = await store.unfinished(MAX_LISTED);
+      const unfinished = await store.unfinished(MAX_LISTED_JOBS);
       const jobs = unfinished
         .filter(({ accountId }) => options.account === undefined || accountId === options.account)
         .map(({ _id: id, accountId, status, type, op, totalItems, settledItems, createdAt }) => {

@@ -4,7 +4,7 @@ import { invalidateCredentials } from '../../product/accounts/revocations.ts';
 import { createSignInAddress } from '../../product/accounts/sign-in/sessions.ts';
 import { AccountsStore } from '../../product/accounts/store.ts';
 import { OperatorSessions } from '../operator/access.ts';
-import { accountsStoreFor } from './account-commands.ts';
+import { openAccountsStoreFor } from './account-commands.ts';
 import { type AdminCommand, CommandUsageError, formatList } from './command.ts';
 
 export const KEY_COMMANDS: readonly AdminCommand[] = [
@@ -14,7 +14,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     takes: ['ACCOUNT'],
     options: { name: 'NAME' },
     async run({ words: [accountId = ''], options }, { documents, now }) {
-      const store = await accountsStoreFor(accountId, documents);
+      const store = await openAccountsStoreFor(accountId, documents);
       const { apiKey, key } = await createApiKey(store, accountId, String(options.name ?? ''), now());
       const { _id: id, name, hint, createdAt } = apiKey;
       return { data: { apiKey: { id, accountId, name, hint, createdAt }, key }, text: `${id}\n${key}` };
@@ -25,7 +25,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     about: 'Lists the live keys of an account.',
     takes: ['ACCOUNT'],
     async run({ words: [accountId = ''] }, { documents }) {
-      const found = await (await accountsStoreFor(accountId, documents)).findLiveKeys(accountId);
+      const found = await (await openAccountsStoreFor(accountId, documents)).findLiveKeys(accountId);
       const keys = found.map(({ _id: id, name, hint, createdAt, lastUsedAt }) => {
         return { id, name, hint, createdAt, lastUsedAt };
       });
@@ -55,7 +55,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     options: { account: 'ACCOUNT', operator: null },
     async run({ options: { account, operator } }, { documents, coordination, publicUrl, now }) {
       if (operator === true) {
-        const link = await new OperatorSessions(coordination).newLink();
+        const link = await new OperatorSessions(coordination).createLink();
         // The part after # is sent to no server and appears in no log.
         const address = `${publicUrl}/console/operate#${link}`;
         return { data: { address }, text: address };
@@ -72,7 +72,7 @@ export const KEY_COMMANDS: readonly AdminCommand[] = [
     about: 'Ends every console session of an account at once.',
     takes: ['ACCOUNT'],
     async run({ words: [accountId = ''] }, { documents, coordination, now }) {
-      const store = await accountsStoreFor(accountId, documents);
+      const store = await openAccountsStoreFor(accountId, documents);
       const ended = await new AccountAdministration({ store, coordination, now }).endSessions(accountId);
       return { data: { accountId, ended }, text: `${ended} sessions of ${accountId} ended.` };
     },

@@ -18,7 +18,7 @@ import { type LoadRow, loadRowsBetween } from './top.ts';
 import { verdictsOnAllHosts } from './verdicts.ts';
 
 /** The declarations of the settings, which check the values. */
-const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
+const CAPACITY_DECLARATIONS: Record<CapacitySetting, Setting<number>> = {
   ...SETTINGS.processes,
   ...SETTINGS.images,
   ...SETTINGS.renders,
@@ -27,19 +27,22 @@ const ACCEPTED: Record<CapacitySetting, Setting<number>> = {
 };
 const { LOG_LEVEL } = SETTINGS.http;
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS };
-/** A timer of Node is limited to 24.8 days, and fires at once for more. */
-const MAX_LEVEL_MS = 24 * DAY_MS;
+/**
+ * The longest time for which a log level can be set. A timer of Node is limited to 24.8 days, and a longer one fires at
+ * once.
+ */
+const MAX_LOG_LEVEL_MS = 24 * DAY_MS;
 /** Settings that count processes or threads. With more than a few per core, they only wait for each other. */
-const PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
+const SETTINGS_PER_CORE: readonly CapacitySetting[] = ['PROCESSES', 'IMAGE_THREADS', 'RENDER_THREADS'];
 const MAX_THREADS_PER_CORE = 4;
-const POOLS_HEAD = [
+const POOL_COLUMNS = [
   ...['process', 'pid', 'MB', 'image', 'waiting', 'slow', 'waiting'],
   ...['heavy', 'batch', 'render', 'waiting', 'log'],
 ];
 
-const TOP_SECONDS = 2;
+const DEFAULT_TOP_SECONDS = 2;
 const MAX_TOP_SECONDS = 60;
-const TOP_HEAD = [
+const TOP_COLUMNS = [
   ...['process', 'req/s', 'p50 ms', 'p99 ms', 'waiting', 'wait ms', 'upload', 'pixels', 'store', 'model'],
   ...['refused/s', 'delivered/s', 'sockets', 'MB', 'throttled', 'stolen'],
 ];
@@ -50,14 +53,14 @@ const TOP_COMMAND: AdminCommand = {
     'Shows the load of every process and host over some seconds (2): requests, p50 and p99, where the time of the mean answer went in ms, refusals by reason, delivered pictures by origin, memory, throttled and stolen CPU, and the likeliest cause of a slow p99.',
   options: { seconds: 'N', watch: null },
   async run({ options }, { coordination }) {
-    const seconds = Number(options.seconds ?? TOP_SECONDS);
+    const seconds = Number(options.seconds ?? DEFAULT_TOP_SECONDS);
     if (!(seconds >= 1 && seconds <= MAX_TOP_SECONDS))
       throw new CommandUsageError(
         `--seconds is "${options.seconds}", but a number from 1 to ${MAX_TOP_SECONDS} is expected.`,
       );
-    const first = await snapshots(coordination);
+    const first = await readLoadSnapshots(coordination);
     await sleep(seconds * 1_000);
-    const last = await snapshots(coordination);
+    const last = await readLoadSnapshots(coordination);
     const observed = last.flatMap(({ hostId, processId, snapshot: after }) => {
       const before = first.find((one) => one.hostId === hostId && one.processId === processId)?.snapshot;
       return before === undefined ? [] : [{ hostId, processId, before, after }];
@@ -68,7 +71,7 @@ const TOP_COMMAND: AdminCommand = {
     const cause = verdicts.map(({ sentence }) => sentence).join('\n');
     return {
       data: { seconds, rows, verdicts, cause },
-      text: `${formatTable([TOP_HEAD, ...rows.map(loadCellsOf)])}\n\n${cause}`,
+      text: `${formatTable([TOP_COLUMNS, ...rows.map(loadCellsOf)])}\n\n${cause}`,
     };
   },
 };
@@ -85,7 +88,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
       if (processes.length === 0) throw noProcessAnsweredError();
       return {
         data: { processes: processes.map(({ data, ...name }) => ({ ...name, ...data })) },
-        text: formatTable([POOLS_HEAD, ...processes.map(poolCellsOf)]),
+        text: formatTable([POOL_COLUMNS, ...processes.map(poolCellsOf)]),
       };
     },
   },
@@ -102,11 +105,11 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
         throw new CommandUsageError(
           `${given} cannot be changed while the service runs: ${CAPACITY_SETTINGS.join(', ')} can.`,
         );
-      const value = ACCEPTED[name].parse(text);
+      const value = CAPACITY_DECLARATIONS[name].parse(text);
       if (value === undefined)
-        throw new CommandUsageError(`${name} is "${text}", but ${ACCEPTED[name].accepts}.`);
+        throw new CommandUsageError(`${name} is "${text}", but ${CAPACITY_DECLARATIONS[name].accepts}.`);
       const most = Math.ceil(MAX_THREADS_PER_CORE * grantedCores());
-      if (PER_CORE.includes(name) && value > most && options.yes !== true)
+      if (SETTINGS_PER_CORE.includes(name) && value > most && options.yes !== true)
         throw new CommandUsageError(
           `${name}=${value} is more than ${MAX_THREADS_PER_CORE} for each core: they would share ${grantedCores()} cores, and each takes memory. Pass --yes (over HTTP "yes": true) if you mean it.`,
         );
@@ -117,7 +120,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
         throw new Error(
           `${name}=${value} is not in force yet on ${late.join(', ')}: the primary did not answer within a minute, and goes on. \`pools\` shows when it is.`,
         );
-      return requireAnswer(answers);
+      return requireResult(answers);
     },
   },
   {
@@ -134,7 +137,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
       const answers = await askProcesses(coordination, { kind: 'drain', hostId, processId, by });
       if (answers.every(({ data, error }) => data === null && error === undefined))
         throw new CommandUsageError(`No host ${hostId} answered: \`pools\` shows those that run.`);
-      return requireAnswer(answers);
+      return requireResult(answers);
     },
   },
   {
@@ -145,8 +148,8 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
     async run({ words: [level = ''], options }, { coordination, by }) {
       if (LOG_LEVEL.parse(level) === undefined)
         throw new CommandUsageError(`"${level}" is not a level: ${LOG_LEVEL.accepts}.`);
-      const forMs = options.for === undefined ? null : durationMs(String(options.for));
-      return requireAnswer(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
+      const forMs = options.for === undefined ? null : parseDuration(String(options.for));
+      return requireResult(await askProcesses(coordination, { kind: 'log', level, forMs, by }));
     },
   },
   {
@@ -168,13 +171,13 @@ function hostsWithoutPrimary(answers: readonly ControlAnswer[]): string[] {
   );
 }
 
-interface PoolOfProcess {
+interface PoolFigures {
   threads: number;
   busy: number;
   queued: number;
 }
 
-interface PoolsOfProcess extends Record<'image' | 'slow' | 'heavy' | 'batch', PoolOfProcess> {
+interface ProcessPoolFigures extends Record<'image' | 'slow' | 'heavy' | 'batch', PoolFigures> {
   pid: number;
   rssBytes: number;
   logLevel: string;
@@ -182,7 +185,8 @@ interface PoolsOfProcess extends Record<'image' | 'slow' | 'heavy' | 'batch', Po
 }
 
 function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
-  const { pid, rssBytes, image, slow, heavy, batch, render, logLevel } = data as unknown as PoolsOfProcess;
+  const { pid, rssBytes, image, slow, heavy, batch, render, logLevel } =
+    data as unknown as ProcessPoolFigures;
   const [images, slows, heavies, batches, renders] = [image, slow, heavy, batch, render].map(
     ({ busy, threads }) => `${busy} of ${threads}`,
   );
@@ -191,21 +195,21 @@ function poolCellsOf({ hostId, processId, data }: ControlAnswer): string[] {
   return [`${hostId}/${processId}`, pid, megabytes, ...pools, logLevel].map(String);
 }
 
-/** `30s`, `10m`, `2h`. */
-function durationMs(text: string): number {
+/** Parses a time such as `30s`, `10m` or `2h`. */
+function parseDuration(text: string): number {
   const [, count, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? [];
   const ms = Number(count) * (UNIT_MS[unit] ?? 0);
-  if (ms > 0 && ms <= MAX_LEVEL_MS) return ms;
+  if (ms > 0 && ms <= MAX_LOG_LEVEL_MS) return ms;
   throw new CommandUsageError(
     `--for is "${text}", but a time such as 30s, 10m or 2h is expected, of 576h at most.`,
   );
 }
 
 /**
- * The answer of a command, with one line per process that answered.
+ * The result of a command, with one line per process that answered.
  * @throws Error with all lines when a process failed.
  */
-function requireAnswer(answers: readonly ControlAnswer[]): CommandResult {
+function requireResult(answers: readonly ControlAnswer[]): CommandResult {
   const processes = answers.filter(({ data, error }) => data !== null || error !== undefined);
   const lines = processes.map(({ hostId, processId, data, error }) => {
     const facts = Object.entries(data ?? {}).map(([name, value]) => `${name} ${String(value)}`);
@@ -217,7 +221,7 @@ function requireAnswer(answers: readonly ControlAnswer[]): CommandResult {
 }
 
 /** The load snapshots of the processes that answered. */
-async function snapshots(coordination: CommandContext['coordination']) {
+async function readLoadSnapshots(coordination: CommandContext['coordination']) {
   const answers = await askProcesses(coordination, { kind: 'load' });
   return answers.flatMap(({ hostId, processId, data }) =>
     data === null ? [] : [{ hostId, processId, snapshot: data as unknown as LoadSnapshot }],

@@ -27,7 +27,7 @@ import { type CommandResult, CommandUsageError, formatTable } from './command.ts
  * file is checked as the start checks its own, and each store has to respond before the first document is copied.
  * @param environment the source of the current settings.
  * @param onProgress called with a line for both sides, and for each step.
- * @throws UsageError, SettingsError, MigrationError, or an Error that names the stores that are in use or do not
+ * @throws CommandUsageError, SettingsError, MigrationError, or an Error that names the stores that are in use or do not
  *   respond.
  */
 export async function runMigrateCommand(
@@ -36,41 +36,41 @@ export async function runMigrateCommand(
   environment: NodeJS.ProcessEnv,
   onProgress: (line: string) => void,
 ): Promise<CommandResult> {
-  const file = targetFile(words);
+  const file = parseTargetFile(words);
   if (!storesExist(source)) throw new CommandUsageError(noStoresMessage(source.DATA_DIR));
   const target = readSettingsFrom(file);
   for (const warning of target.warnings) onProgress(warning);
   const places = { from: storeAddressesOf(source), to: storeAddressesOf(target.settings.stores) };
   if (places.from.documents === places.to.documents && places.from.objects === places.to.objects)
     throw new CommandUsageError('Both sides are the same stores: name others in the file.');
-  onProgress(bothSides(places));
+  onProgress(formatBothSides(places));
   await using opened = new AsyncDisposableStack();
   const from = opened.adopt(await openStoresToCopy(source, environment), (stores) => stores.close());
   const to = opened.adopt(await openStoresToCopy(target.settings.stores, target.environment), (stores) =>
     stores.close(),
   );
-  await askEach({ 'present stores': from, 'stores of the file': to });
+  await checkStoresRespond({ 'present stores': from, 'stores of the file': to });
   const report = await migrateStores(from, to, onProgress);
   const documents = Object.values(report.collections).reduce((sum, count) => sum + count, 0);
   const summary = `${documents} documents and ${report.objects} objects were copied, and are the same on both sides. Start the service with the settings of the file.`;
-  return { data: { ...places, ...report }, text: `${bothSides(places)}\n\n${summary}` };
+  return { data: { ...places, ...report }, text: `${formatBothSides(places)}\n\n${summary}` };
 }
 
-/** The message for a DATA_DIR without stores. It prevents that a wrong DATA_DIR becomes a new, empty store. */
+/** The message for a DATA_DIR without stores. With it, a wrong DATA_DIR does not become a new, empty store. */
 export function noStoresMessage(dataDir: string): string {
   return `There are no stores in DATA_DIR (${resolve(dataDir)}), and the first start makes them: start the service, or correct DATA_DIR.`;
 }
 
-function bothSides({ from, to }: Record<'from' | 'to', StoreAddresses>): string {
+function formatBothSides({ from, to }: Record<'from' | 'to', StoreAddresses>): string {
   const kinds = ['documents', 'objects', 'coordination'] as const;
   return formatTable([['', 'from', 'to'], ...kinds.map((kind) => [kind, from[kind], to[kind]])]);
 }
 
 /**
  * Asks each store to respond.
- * @throws UsageError that names the store that did not respond, before anything is copied.
+ * @throws CommandUsageError that names the store that did not respond, before anything is copied.
  */
-async function askEach(sides: Record<string, StoresToCopy>): Promise<void> {
+async function checkStoresRespond(sides: Record<string, StoresToCopy>): Promise<void> {
   for (const [side, stores] of Object.entries(sides)) {
     for (const kind of ['documents', 'objects'] as const) {
       await stores[kind].ping().catch((error: Error) => {
@@ -82,7 +82,7 @@ async function askEach(sides: Record<string, StoresToCopy>): Promise<void> {
   }
 }
 
-function targetFile(words: readonly string[]): string {
+function parseTargetFile(words: readonly string[]): string {
   const options = { to: { type: 'string' }, json: { type: 'boolean' } } as const;
   const { to } = parseArgs({ args: words.slice(1), options, strict: false }).values;
   if (typeof to === 'string' && to !== '') return to;
@@ -105,7 +105,7 @@ class MigrationError extends Error {
 }
 
 /** The number of documents that are read at once. */
-const PAGE_DOCUMENTS = 500;
+const PAGE_SIZE = 500;
 /** Marks a target that a migration has begun to fill. Only a migration to a marked target can be continued. */
 const MARKER = { collection: 'migrations', id: 'begun' };
 /** Collections that are not copied. Records of Idempotency-Keys belong to coordination, and are kept for a day only. */
@@ -123,7 +123,7 @@ export async function migrateStores(
   to: MigrationStores,
   onProgress: (line: string) => void,
 ): Promise<MigrationReport> {
-  const marker = await beginIn(to.documents);
+  const marker = await markTarget(to.documents);
   const specs = (await from.documents.collections()).filter(
     ({ name }) => !EXCLUDED_COLLECTIONS.includes(name),
   );
@@ -141,7 +141,7 @@ export async function migrateStores(
 }
 
 /** Marks the target as begun. Refuses a target with its own data. */
-async function beginIn(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
+async function markTarget(documents: ListableDocumentStore): Promise<DocumentCollection<DocumentWithId>> {
   const held = (await documents.collections()).filter(({ name }) => !EXCLUDED_COLLECTIONS.includes(name));
   const marker = await documents.collection<DocumentWithId>({ name: MARKER.collection, indexes: [] });
   if ((await marker.findOne({ _id: MARKER.id })) !== null) return marker;
@@ -207,7 +207,7 @@ async function* readPages(collection: DocumentCollection<DocumentWithId>): Async
     const filter: Record<string, unknown> = last === null ? {} : { _id: { $gt: last } };
     const page: DocumentWithId[] = await collection.find(filter, {
       sort: sortBy('_id'),
-      limit: PAGE_DOCUMENTS,
+      limit: PAGE_SIZE,
     });
     if (page.length === 0) return;
     yield page;
@@ -216,16 +216,16 @@ async function* readPages(collection: DocumentCollection<DocumentWithId>): Async
 }
 
 function digestOf(document: DocumentWithId): string {
-  return createHash('sha256').update(canonical(document)).digest('hex');
+  return createHash('sha256').update(canonicalJson(document)).digest('hex');
 }
 
-/** JSON with sorted keys. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+/** The JSON of a value, with sorted keys. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const entries = Object.entries(value).filter(([, field]) => field !== undefined);
   const fields = entries.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join(',')}}`;
+  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`).join(',')}}`;
 }
 
 async function copyObjects(
@@ -236,15 +236,15 @@ async function copyObjects(
   let objects = 0;
   let bytes = 0;
   const all = await from.listOlder('', UNBOUNDED, UNBOUNDED);
-  // Delivered pictures are made again.
+  // Delivered pictures are not copied, because they can be made again.
   const keys = all.filter((key) => !key.startsWith(DELIVERED_KEY_PREFIX));
   const progress = new CopyProgressReporter('objects', keys.length, onProgress);
   for (const key of keys) {
     progress.done(1);
-    const source = await digestOfObject(from, key);
+    const source = await readObjectDigest(from, key);
     if (source === null) continue;
-    if ((await digestOfObject(to, key))?.digest !== source.digest) await copyObject(from, to, key);
-    if ((await digestOfObject(to, key))?.digest !== source.digest)
+    if ((await readObjectDigest(to, key))?.digest !== source.digest) await copyObject(from, to, key);
+    if ((await readObjectDigest(to, key))?.digest !== source.digest)
       throw new MigrationError(`The object ${key} differs after the copy: migrate again.`);
     objects += 1;
     bytes += source.bytes;
@@ -257,7 +257,7 @@ async function copyObject(from: ObjectStore, to: ObjectStore, key: string): Prom
   if (source !== null) await to.put(key, source.body, source.contentType);
 }
 
-async function digestOfObject(
+async function readObjectDigest(
   objects: ObjectStore,
   key: string,
 ): Promise<{ digest: string; bytes: number } | null> {

@@ -36,7 +36,7 @@ export async function openAdminSocket(
   const listeners = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => socket.destroy());
-    void serve(socket, context, listeners);
+    void serveConnection(socket, context, listeners);
   });
   await once(server.listen(path), 'listening');
   server.on('error', onAcceptError);
@@ -54,7 +54,11 @@ export async function openAdminSocket(
 type AdminRequest = { words: readonly string[]; by: string } | { listenTo: string };
 
 /** Reads one request as JSON. A command gets lines of ReplyLine; a listener gets one JSON line per attempt. */
-async function serve(socket: Socket, context: StoresCommandContext, listeners: Set<Socket>): Promise<void> {
+async function serveConnection(
+  socket: Socket,
+  context: StoresCommandContext,
+  listeners: Set<Socket>,
+): Promise<void> {
   const write = (line: ReplyLine) => socket.write(`${JSON.stringify(line)}\n`);
   try {
     const request = JSON.parse(await text(socket)) as AdminRequest;
@@ -102,7 +106,7 @@ export async function askPrimary(
   words: readonly string[],
   { by, onProgress }: Pick<CommandContext, 'by' | 'onProgress'>,
 ): Promise<CommandResult | null> {
-  const socket = await connectTo(dataDir);
+  const socket = await connectToPrimary(dataDir);
   if (socket === null) return null;
   socket.end(JSON.stringify({ words, by } satisfies AdminRequest));
   for await (const line of createInterface({ input: socket })) {
@@ -124,7 +128,7 @@ export async function listenThroughPrimary(
   endpointId: string,
   onAttempt: (attempt: TailedAttempt) => void,
 ): Promise<boolean> {
-  const socket = await connectTo(dataDir);
+  const socket = await connectToPrimary(dataDir);
   if (socket === null) return false;
   socket.end(JSON.stringify({ listenTo: endpointId } satisfies AdminRequest));
   for await (const line of createInterface({ input: socket })) {
@@ -140,7 +144,7 @@ export async function listenThroughPrimary(
  * Connects to the socket; null when no service listens. The connection is half open: the request ends before the
  * response begins.
  */
-async function connectTo(dataDir: string): Promise<Socket | null> {
+async function connectToPrimary(dataDir: string): Promise<Socket | null> {
   const socket = createConnection({ path: adminSocketPath(dataDir), allowHalfOpen: true });
   const connected = await new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true));

@@ -76,13 +76,13 @@ interface SnapshotDifference {
   accounts: NonNullable<LoadSnapshot['accounts']>;
 }
 
-const GAUGES =
+const GAUGE_METRICS =
   /^(darkroom_pool_(queued|busy|threads)|darkroom_process_memory|darkroom_processes|darkroom_job_items|darkroom_webhook_attempts|darkroom_cpu_cores|darkroom_data|darkroom_memory_limit|process_resident|nodejs_active)/;
-/** The accounts of a row. */
+/** The most accounts of a row. */
 const MAX_ACCOUNTS = 5;
-const BUCKET = 'darkroom_request_duration_seconds_bucket ';
-const REFUSAL = 'darkroom_refusals_total ';
-const DELIVERED = 'darkroom_delivery_pictures_total ';
+const DURATION_BUCKET_PREFIX = 'darkroom_request_duration_seconds_bucket ';
+const REFUSALS_PREFIX = 'darkroom_refusals_total ';
+const DELIVERED_PREFIX = 'darkroom_delivery_pictures_total ';
 const PIXEL_PARTS = ['decode', 'process', 'encode'];
 const MS_PER_SECOND = 1_000;
 
@@ -92,21 +92,21 @@ export function loadRowsBetween(observed: readonly ObservedProcess[]): LoadRow[]
   const rows = [...byHost].flatMap(([hostId, processes]) => [
     ...processes
       .filter(({ processId }) => processId !== 'primary')
-      .map((one) => rowOf('process', `${hostId}/${one.processId}`, [one])),
+      .map((one) => loadRowOf('process', `${hostId}/${one.processId}`, [one])),
     hostRow(hostId, processes),
   ]);
-  return byHost.size > 1 ? [...rows, rowOf('all hosts', 'all hosts', observed)] : rows;
+  return byHost.size > 1 ? [...rows, loadRowOf('all hosts', 'all hosts', observed)] : rows;
 }
 
 /** The row of one host. */
 export function hostRow(hostId: string, processes: readonly ObservedProcess[]): LoadRow {
-  return rowOf('host', hostId, processes);
+  return loadRowOf('host', hostId, processes);
 }
 
-function rowOf(scope: LoadRow['scope'], name: string, observed: readonly ObservedProcess[]): LoadRow {
-  const { seconds, values, accounts } = sumOf(observed.map(differenceOf));
+function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly ObservedProcess[]): LoadRow {
+  const { seconds, values, accounts } = sumDifferences(observed.map(differenceOf));
   const of = (key: string) => values[key] ?? 0;
-  const total = (metric: string) => sumUp(Object.values(byLabel(values, metric)));
+  const total = (metric: string) => sumUp(Object.values(valuesByLabel(values, metric)));
   const hosts = new Set(observed.map(({ hostId }) => hostId)).size;
   const ofHost = (key: string) => of(key) / seconds / hosts;
   const answers = of('darkroom_request_duration_seconds_count');
@@ -130,8 +130,8 @@ function rowOf(scope: LoadRow['scope'], name: string, observed: readonly Observe
     jobItems: of('darkroom_job_items_running'),
     webhookAttempts: of('darkroom_webhook_attempts_in_flight'),
     providerMs: perAnswer(of('darkroom_provider_call_seconds_sum')),
-    refusals: ratesIn(values, REFUSAL, seconds),
-    delivered: ratesIn(values, DELIVERED, seconds),
+    refusals: ratesByLabel(values, REFUSALS_PREFIX, seconds),
+    delivered: ratesByLabel(values, DELIVERED_PREFIX, seconds),
     connections: of('nodejs_active_resources TCPSocketWrap'),
     // The primary measures all processes of its host, including browsers.
     memoryBytes: total('darkroom_process_memory_bytes') || of('process_resident_memory_bytes'),
@@ -143,16 +143,16 @@ function rowOf(scope: LoadRow['scope'], name: string, observed: readonly Observe
     imageBusy: of('darkroom_pool_busy image'),
     processes: observed.filter(({ processId }) => processId !== 'primary').length,
     cores: of('darkroom_cpu_cores'),
-    cpuByRole: scaled(byLabel(values, 'darkroom_process_cpu_seconds_total'), 1 / seconds),
-    memoryByRole: byLabel(values, 'darkroom_process_memory_bytes'),
-    countByRole: byLabel(values, 'darkroom_processes'),
-    disk: diskIn(values),
-    accounts: busiest(accounts, seconds),
+    cpuByRole: multiplyValues(valuesByLabel(values, 'darkroom_process_cpu_seconds_total'), 1 / seconds),
+    memoryByRole: valuesByLabel(values, 'darkroom_process_memory_bytes'),
+    countByRole: valuesByLabel(values, 'darkroom_processes'),
+    disk: diskOf(values),
+    accounts: busiestAccounts(accounts, seconds),
   };
 }
 
 /** The values of a metric by its label; by '' for a metric without a label. */
-function byLabel(values: Readonly<Record<string, number>>, metric: string): Record<string, number> {
+function valuesByLabel(values: Readonly<Record<string, number>>, metric: string): Record<string, number> {
   const ofMetric = Object.entries(values).filter(([key]) => key === metric || key.startsWith(`${metric} `));
   return Object.fromEntries(ofMetric.map(([key, value]) => [key.slice(metric.length + 1), value]));
 }
@@ -161,18 +161,18 @@ function sumUp(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-function scaled(values: Readonly<Record<string, number>>, factor: number): Record<string, number> {
+function multiplyValues(values: Readonly<Record<string, number>>, factor: number): Record<string, number> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value * factor]));
 }
 
-function diskIn(values: Readonly<Record<string, number>>): LoadRow['disk'] {
+function diskOf(values: Readonly<Record<string, number>>): LoadRow['disk'] {
   const freeBytes = values.darkroom_data_free_bytes;
   return freeBytes === undefined
     ? null
     : { freeBytes, reservedBytes: values.darkroom_data_reserve_bytes ?? 0 };
 }
 
-function busiest(accounts: SnapshotDifference['accounts'], seconds: number): AccountLoad[] {
+function busiestAccounts(accounts: SnapshotDifference['accounts'], seconds: number): AccountLoad[] {
   return Object.entries(accounts)
     .filter(([, { calls }]) => calls > 0)
     .sort(([, one], [, other]) => other.calls - one.calls)
@@ -183,7 +183,7 @@ function busiest(accounts: SnapshotDifference['accounts'], seconds: number): Acc
 function differenceOf({ before, after }: ObservedProcess): SnapshotDifference {
   const values = Object.entries(after.values).map(([key, value]) => [
     key,
-    GAUGES.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),
+    GAUGE_METRICS.test(key) ? value : Math.max(0, value - (before.values[key] ?? 0)),
   ]);
   const accounts = Object.entries(after.accounts ?? {}).map(([id, { calls, refused }]) => {
     const earlier = before.accounts?.[id] ?? { calls: 0, refused: 0 };
@@ -198,7 +198,7 @@ function differenceOf({ before, after }: ObservedProcess): SnapshotDifference {
 }
 
 /** The sum of several processes. Their counts add up, but the duration does not. */
-function sumOf(parts: readonly SnapshotDifference[]): SnapshotDifference {
+function sumDifferences(parts: readonly SnapshotDifference[]): SnapshotDifference {
   const values: Record<string, number> = {};
   const accounts: SnapshotDifference['accounts'] = {};
   for (const part of parts) {
@@ -214,8 +214,8 @@ function sumOf(parts: readonly SnapshotDifference[]): SnapshotDifference {
 /** Interpolates a percentile as Prometheus does: durations are assumed to be evenly distributed within their bucket. */
 function percentile(values: Readonly<Record<string, number>>, share: number): number | null {
   const buckets = Object.entries(values)
-    .filter(([key]) => key.startsWith(BUCKET))
-    .map(([key, count]) => ({ bound: boundOf(key.slice(BUCKET.length)), count }))
+    .filter(([key]) => key.startsWith(DURATION_BUCKET_PREFIX))
+    .map(([key, count]) => ({ bound: bucketBoundOf(key.slice(DURATION_BUCKET_PREFIX.length)), count }))
     .sort((a, b) => a.bound - b.bound);
   const total = buckets.at(-1)?.count ?? 0;
   if (total === 0) return null;
@@ -227,12 +227,12 @@ function percentile(values: Readonly<Record<string, number>>, share: number): nu
   return (from + ((bound - from) * (rank - below)) / Math.max(1, count - below)) * MS_PER_SECOND;
 }
 
-function boundOf(text: string): number {
+function bucketBoundOf(text: string): number {
   return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
 }
 
 /** The rates of a counter by its last non-empty label: refusals by reason, or by code if there is no reason. */
-function ratesIn(
+function ratesByLabel(
   values: Readonly<Record<string, number>>,
   counter: string,
   seconds: number,

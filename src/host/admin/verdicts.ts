@@ -15,37 +15,35 @@ export interface HostVerdict {
 export interface SilentProcess {
   name: string;
   silentMs: number;
-  /** HANG_TIMEOUT_MS. */
+  /** The value of HANG_TIMEOUT_MS. */
   timeoutMs: number;
 }
 
 /** The duration from which a response counts as slow. For quicker responses, no cause is named. */
-const SLOW_FROM_MS = 250;
+const MIN_SLOW_MS = 250;
 /** The share of time from which missing cores are named as a cause of slow responses. */
-const TAKEN_FROM = 0.1;
+const MIN_MISSING_CORE_SHARE = 0.1;
 /** The share of its cores above which the service's own tasks wait for each other. */
-const OWN_CPU_BELOW = 0.8;
-/** How many times longer than the work on pixels the wait for other services must be to be named as the cause. */
-const OTHERS_FACTOR = 3;
+const MAX_IDLE_CPU_SHARE = 0.8;
+/** The wait for other services is named as the cause if it is this many times as long as the work on pixels. */
+const WAITING_FACTOR = 3;
 /** If background work takes at least this share of the query time, less background work is proposed. */
-const BACKGROUND_FROM = 0.5;
-/** The minimum of background work per process, and the factor by which a proposal reduces it. */
-const MIN_LESSENED = 4;
-const LESSENED_BY = 10;
-/**
- * Refused calls per second of one account, and their share of all its calls, from which the account counts as flooding.
- */
-const FLOOD_FROM_PER_SECOND = 1;
-const FLOOD_SHARE = 0.5;
+const MIN_BACKGROUND_SHARE = 0.5;
+/** The fewest background tasks per process for which fewer are proposed. */
+const MIN_REDUCED_TASKS = 4;
+const TASK_REDUCTION_FACTOR = 10;
+/** From this number of refused calls per second on, and from this share of its calls, an account counts as flooding. */
+const MIN_FLOOD_PER_SECOND = 1;
+const MIN_FLOOD_SHARE = 0.5;
 /** A heartbeat comes each second, but a busy process may be some seconds late. */
-const SILENT_FROM_MS = 4_000;
-/** How long the death of a process is reported. */
-const RESTART_TOLD_MS = 120_000;
-const NOT_YET: HostVerdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
+const MIN_SILENT_MS = 4_000;
+/** The time for which the death of a process is reported. */
+const RESTART_REPORTED_MS = 120_000;
+const NO_FIGURES_YET: HostVerdict = { tone: 'good', sentence: 'The first figures come within 20 s.' };
 
-/** What is known of a host. */
+/** The figures of a host that its verdicts are made of. */
 interface HostCondition {
-  /** Null until two snapshots are there. */
+  /** The load of the host; null until there are two snapshots. */
   row: LoadRow | null;
   silent?: readonly SilentProcess[];
   /** The last process that died and was replaced. */
@@ -55,11 +53,11 @@ interface HostCondition {
 /** Everything that is wrong with a host, the most serious first. If nothing is wrong, one sentence says so. */
 export function verdictsOnHost({ row, silent = [], restart }: HostCondition): HostVerdict[] {
   const found = [
-    ...silent.map(hung),
-    ...(row === null ? [] : [fullDisk(row), absentStore(row), flood(row)]),
-    restart === undefined ? null : replaced(restart),
+    ...silent.map(hungProcessVerdict),
+    ...(row === null ? [] : [fullDiskVerdict(row), unavailableStoreVerdict(row), floodVerdict(row)]),
+    restart === undefined ? null : replacedProcessVerdict(restart),
   ].filter((verdict) => verdict !== null);
-  const cause = row === null ? NOT_YET : slowCause(row);
+  const cause = row === null ? NO_FIGURES_YET : slowResponseVerdict(row);
   return found.length === 0 || cause.tone !== 'good' ? [...found, cause] : found;
 }
 
@@ -78,20 +76,20 @@ export function verdictsOnAllHosts(rows: readonly LoadRow[]): HostVerdict[] {
   return wrong.length > 0 || total === undefined ? wrong : verdictsOnHost({ row: total });
 }
 
-function hung({ name, silentMs, timeoutMs }: SilentProcess): HostVerdict | null {
-  if (silentMs < SILENT_FROM_MS) return null;
+function hungProcessVerdict({ name, silentMs, timeoutMs }: SilentProcess): HostVerdict | null {
+  if (silentMs < MIN_SILENT_MS) return null;
   const [silent, timeout] = [silentMs, timeoutMs].map((ms) => `${Math.round(ms / 1_000)} s`);
   const sentence = `The process ${name} hangs: it has not answered for ${silent}, and is replaced after ${timeout} (HANG_TIMEOUT_MS). Its calls wait until then.`;
   return { tone: 'bad', sentence };
 }
 
-function replaced({ text, agoMs }: { text: string; agoMs: number }): HostVerdict | null {
-  if (agoMs > RESTART_TOLD_MS) return null;
+function replacedProcessVerdict({ text, agoMs }: { text: string; agoMs: number }): HostVerdict | null {
+  if (agoMs > RESTART_REPORTED_MS) return null;
   const sentence = `${text}: ${Math.round(agoMs / 1_000)} s ago. The log says why; see "Processes are replaced" in docs/operating.md.`;
   return { tone: 'warn', sentence };
 }
 
-function fullDisk({ disk }: LoadRow): HostVerdict | null {
+function fullDiskVerdict({ disk }: LoadRow): HostVerdict | null {
   if (disk === null || disk.freeBytes > disk.reservedBytes) return null;
   const [free, reserved] = [disk.freeBytes, disk.reservedBytes].map(
     (bytes) => `${Math.round(bytes / MEGABYTE_BYTES)} MB`,
@@ -100,49 +98,49 @@ function fullDisk({ disk }: LoadRow): HostVerdict | null {
   return { tone: 'bad', sentence };
 }
 
-function absentStore({ refusals }: LoadRow): HostVerdict | null {
+function unavailableStoreVerdict({ refusals }: LoadRow): HostVerdict | null {
   const perSecond = refusals.store_unavailable ?? 0;
   if (perSecond === 0) return null;
-  const sentence = `A store does not answer: ${rate(perSecond)} calls/s fail as store_unavailable. /readyz names it; see "A store is away" in docs/operating.md.`;
+  const sentence = `A store does not answer: ${formatRate(perSecond)} calls/s fail as store_unavailable. /readyz names it; see "A store is away" in docs/operating.md.`;
   return { tone: 'bad', sentence };
 }
 
 /** The verdict on an account whose calls are mostly refused. Such an account is slow itself, and may slow others. */
-function flood({ accounts, refusals, requestsPerSecond }: LoadRow): HostVerdict | null {
+function floodVerdict({ accounts, refusals, requestsPerSecond }: LoadRow): HostVerdict | null {
   const flooding = accounts.find(
-    ({ calls, refused }) => refused >= FLOOD_FROM_PER_SECOND && refused >= FLOOD_SHARE * calls,
+    ({ calls, refused }) => refused >= MIN_FLOOD_PER_SECOND && refused >= MIN_FLOOD_SHARE * calls,
   );
   if (flooding === undefined) return null;
   const [reason] = Object.entries(refusals).sort(([, one], [, other]) => other - one)[0] ?? ['its limits'];
-  const sentence = `The account ${flooding.id} floods: it makes ${rate(flooding.calls)} of ${rate(requestsPerSecond)} calls/s, and ${rate(flooding.refused)} of them are refused (mostly ${reason}). Others keep their turns; \`npm run admin -- account suspend ${flooding.id}\` stops it.`;
+  const sentence = `The account ${flooding.id} floods: it makes ${formatRate(flooding.calls)} of ${formatRate(requestsPerSecond)} calls/s, and ${formatRate(flooding.refused)} of them are refused (mostly ${reason}). Others keep their turns; \`npm run admin -- account suspend ${flooding.id}\` stops it.`;
   return { tone: 'warn', sentence };
 }
 
-function rate(perSecond: number): string {
+function formatRate(perSecond: number): string {
   return perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1);
 }
 
 /** The most likely cause of the slowest responses: cores that were missing, or the largest mean. */
-export function slowCause(row: LoadRow): HostVerdict {
+export function slowResponseVerdict(row: LoadRow): HostVerdict {
   if (row.p99 === null) return { tone: 'good', sentence: 'Nothing was answered in this time.' };
-  if (row.p99 < SLOW_FROM_MS) {
-    const sentence = `Nothing is slow: p99 is ${Math.round(row.p99)} ms, and a cause is named from ${SLOW_FROM_MS} ms on.`;
+  if (row.p99 < MIN_SLOW_MS) {
+    const sentence = `Nothing is slow: p99 is ${Math.round(row.p99)} ms, and a cause is named from ${MIN_SLOW_MS} ms on.`;
     return { tone: 'good', sentence };
   }
   const { throttled, stolen, pressure, cpu } = row;
   const percent = (share: number) => `${Math.round(share * 100)} %`;
-  const because = (cause: string) => slow(`Likeliest cause of a slow p99: ${cause}`);
-  if (throttled >= TAKEN_FROM)
+  const because = (cause: string) => slowVerdict(`Likeliest cause of a slow p99: ${cause}`);
+  if (throttled >= MIN_MISSING_CORE_SHARE)
     return because(
       `the CPU quota, which held the host up for ${percent(throttled)} of the time. Grant more CPU, or lower PROCESSES.`,
     );
-  if (stolen >= TAKEN_FROM)
+  if (stolen >= MIN_MISSING_CORE_SHARE)
     return because(
       `stolen CPU: the hypervisor gave the cores of this machine to others for ${percent(stolen)} of the time. Move the service to a machine whose cores are its own.`,
     );
-  const largest = largestPart(row);
+  const largest = largestPartVerdict(row);
   if (largest.mend !== undefined || isWaitForOthers(row)) return largest;
-  if (pressure >= TAKEN_FROM && cpu < OWN_CPU_BELOW)
+  if (pressure >= MIN_MISSING_CORE_SHARE && cpu < MAX_IDLE_CPU_SHARE)
     return because(
       `other programs of this machine: tasks waited for a core for ${percent(pressure)} of the time, while the service used ${percent(cpu)} of its cores. Move them, or lower PROCESSES.`,
     );
@@ -154,14 +152,14 @@ export function slowCause(row: LoadRow): HostVerdict {
  * too.
  */
 function isWaitForOthers({ storeMs, providerMs, uploadMs, waitMs, pixelsMs }: LoadRow): boolean {
-  return Math.max(storeMs, providerMs, uploadMs) >= OTHERS_FACTOR * (waitMs + pixelsMs);
+  return Math.max(storeMs, providerMs, uploadMs) >= WAITING_FACTOR * (waitMs + pixelsMs);
 }
 
-function slow(sentence: string, mend?: HostVerdict['mend']): HostVerdict {
+function slowVerdict(sentence: string, mend?: HostVerdict['mend']): HostVerdict {
   return { tone: 'warn', sentence, ...(mend !== undefined && { mend }) };
 }
 
-function largestPart(row: LoadRow): HostVerdict {
+function largestPartVerdict(row: LoadRow): HostVerdict {
   const causes = [
     [row.waitMs, 'the wait for a thread', 'Add cores or hosts, or refuse earlier (IMAGE_WAIT_MS).'],
     [row.uploadMs, 'uploads and fetched urls', 'Clients or their network are slow; the host waits for them.'],
@@ -174,12 +172,12 @@ function largestPart(row: LoadRow): HostVerdict {
     ],
   ] as const;
   const [ms, cause, remedy] = causes.reduce((most, one) => (one[0] > most[0] ? one : most));
-  if (ms === 0) return slow('No measured part of the answers took any time.');
+  if (ms === 0) return slowVerdict('No measured part of the answers took any time.');
   const sentence = `Likeliest cause of a slow p99: ${cause}, ${Math.round(ms)} ms of the mean answer.`;
   const proposal = PROPOSALS[cause]?.(row);
-  if (proposal === undefined) return slow(`${sentence} ${remedy}`);
+  if (proposal === undefined) return slowVerdict(`${sentence} ${remedy}`);
   const { because, mend } = proposal;
-  return slow(`${sentence} ${because}: set ${mend.setting}=${mend.value}.`, mend);
+  return slowVerdict(`${sentence} ${because}: set ${mend.setting}=${mend.value}.`, mend);
 }
 
 /** A change of a setting that removes a cause, and the fact that supports it. */
@@ -188,14 +186,14 @@ interface Proposal {
   mend: NonNullable<HostVerdict['mend']>;
 }
 
-/** What a setting can do about a cause. */
+/** The changes of settings that remove a cause, by the cause. */
 const PROPOSALS: Readonly<Record<string, (row: LoadRow) => Proposal | undefined>> = {
-  'the wait for a thread': moreThreads,
-  'the stores': lessInBackground,
+  'the wait for a thread': proposeMoreThreads,
+  'the stores': proposeFewerTasks,
 };
 
 /** Proposes as many threads per process as use all cores, if there are fewer image threads than cores. */
-function moreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | undefined {
+function proposeMoreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | undefined {
   if (processes === 0 || imageThreads >= Math.floor(cores)) return undefined;
   const [are, threads] = imageThreads === 1 ? ['is', 'thread'] : ['are', 'threads'];
   return {
@@ -205,20 +203,21 @@ function moreThreads({ imageThreads, cores, processes }: LoadRow): Proposal | un
 }
 
 /** Proposes fewer concurrent job items or webhooks, if most of the stores' work is in the background. */
-function lessInBackground(row: LoadRow): Proposal | undefined {
+function proposeFewerTasks(row: LoadRow): Proposal | undefined {
   const { processes, backgroundStoreShare: share, jobItems, webhookAttempts } = row;
   const isItems = jobItems >= webhookAttempts;
   const inHand = Math.max(jobItems, webhookAttempts);
-  if (processes === 0 || share < BACKGROUND_FROM || inHand < MIN_LESSENED * processes) return undefined;
+  if (processes === 0 || share < MIN_BACKGROUND_SHARE || inHand < MIN_REDUCED_TASKS * processes)
+    return undefined;
   const what = isItems ? 'items of jobs are in hand' : 'webhooks are on their way';
   return {
     because: `Work in the background takes ${Math.round(share * 100)} % of their time, and ${inHand} ${what}`,
     mend: isItems
-      ? { setting: 'JOB_ITEMS', value: lessened(jobItems / processes) }
-      : { setting: 'WEBHOOK_CONCURRENCY', value: lessened(webhookAttempts) },
+      ? { setting: 'JOB_ITEMS', value: reducedTasks(jobItems / processes) }
+      : { setting: 'WEBHOOK_CONCURRENCY', value: reducedTasks(webhookAttempts) },
   };
 }
 
-function lessened(inHand: number): number {
-  return Math.max(1, Math.floor(inHand / LESSENED_BY));
+function reducedTasks(inHand: number): number {
+  return Math.max(1, Math.floor(inHand / TASK_REDUCTION_FACTOR));
 }

@@ -5,7 +5,7 @@ import { type AdminCommand, CommandUsageError, formatList, parseArguments } from
 
 const FORWARD_TIMEOUT_MS = 10_000;
 
-const LISTEN: AdminCommand = {
+const LISTEN_COMMAND: AdminCommand = {
   name: 'webhooks listen',
   about:
     'Prints the attempts to an endpoint as they are made, and hands each to a program at --forward with its own signature. Changes no record.',
@@ -38,7 +38,7 @@ export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
       return { data: { endpoints }, text: formatList(lines, 'No webhook endpoints.') };
     },
   },
-  LISTEN,
+  LISTEN_COMMAND,
 ];
 
 /** The options of `webhooks listen`. */
@@ -50,12 +50,12 @@ export interface WebhookListenOptions {
 
 /**
  * Parses `webhooks listen`; null for another command.
- * @throws UsageError
+ * @throws CommandUsageError
  */
 export function parseListenOptions(words: readonly string[]): WebhookListenOptions | null {
   const [noun, verb, ...rest] = words;
-  if (`${noun} ${verb}` !== LISTEN.name) return null;
-  const { endpoint, forward } = parseArguments(LISTEN, rest).options;
+  if (`${noun} ${verb}` !== LISTEN_COMMAND.name) return null;
+  const { endpoint, forward } = parseArguments(LISTEN_COMMAND, rest).options;
   if (typeof endpoint !== 'string')
     throw new CommandUsageError('--endpoint is missing: `webhooks` lists them.');
   if (forward === undefined) return { endpointId: endpoint, forward: null };

@@ -8,13 +8,14 @@ import { BrowserThread } from '../../imaging/renders/thread.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 import { type DoctorFinding, okFinding, problemFinding, warningFinding } from './finding.ts';
 
-const PAGE = '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
+const TEST_PAGE =
+  '<!doctype html><title>Doctor</title><body style="margin:0;background:#e0533a">Drawn</body>';
 const EDGE_PIXELS = 64;
 /** The timeout of a render. It is long, because a cold start from a slow disk takes seconds. */
-const DEADLINE_MS = 30_000;
-const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
+const RENDER_TIMEOUT_MS = 30_000;
+const SILENT_LOG = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** The result of one page. */
+/** The result of drawing one page. */
 export interface TestedRender {
   /** The error; null when the page was drawn. */
   failure: string | null;
@@ -24,12 +25,12 @@ export interface TestedRender {
 
 /** Checks the browser that draws templates: starts it as the service does, and draws one page. */
 export async function checkBrowser({ renders }: Settings): Promise<DoctorFinding[]> {
-  const path = judgeBrowserPath(renders.BROWSER_PATH);
+  const path = browserPathFinding(renders.BROWSER_PATH);
   if (path.state === 'problem') return [path];
   const obstacle = await findSandboxObstacle();
   const page = await drawPage(renders);
   const withoutSandbox = obstacle ?? (page.isSandboxed ? null : 'Chromium itself could not have it');
-  return [path, judgeTestedRender(page), judgeBrowserSandbox(withoutSandbox, renders.RENDER_SANDBOX)];
+  return [path, testedRenderFinding(page), browserSandboxFinding(withoutSandbox, renders.RENDER_SANDBOX)];
 }
 
 /** Draws a page in a thread and a browser of its own, which end afterwards. */
@@ -45,18 +46,18 @@ async function drawPage(renders: Settings['renders']): Promise<TestedRender> {
       memoryLimitBytes: renders.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES,
     },
     {
-      log: SILENT,
+      log: SILENT_LOG,
       onUnsandboxed: () => {
         isSandboxed = false;
       },
     },
   );
   const startMs = performance.now();
-  const deadlineMs = Date.now() + DEADLINE_MS;
+  const deadlineMs = Date.now() + RENDER_TIMEOUT_MS;
   const size = { width: EDGE_PIXELS, height: EDGE_PIXELS };
   try {
     const answer = await thread.call(
-      { kind: 'render', html: PAGE, ...size, accountId: 'doctor', assets: {}, deadlineMs },
+      { kind: 'render', html: TEST_PAGE, ...size, accountId: 'doctor', assets: {}, deadlineMs },
       deadlineMs,
     );
     const failure = answer.kind === 'render_failure' ? answer.message : null;
@@ -67,7 +68,7 @@ async function drawPage(renders: Settings['renders']): Promise<TestedRender> {
   }
 }
 
-function judgeBrowserPath(path: string): DoctorFinding {
+function browserPathFinding(path: string): DoctorFinding {
   if (path === '')
     return okFinding(
       "BROWSER_PATH is not set: Playwright's browser, the system's or the packaged one is taken.",
@@ -83,7 +84,7 @@ function judgeBrowserPath(path: string): DoctorFinding {
   }
 }
 
-export function judgeTestedRender({ failure, milliseconds }: TestedRender): DoctorFinding {
+export function testedRenderFinding({ failure, milliseconds }: TestedRender): DoctorFinding {
   if (failure === null)
     return okFinding(`The browser started and drew a page in ${Math.round(milliseconds)} ms.`);
   const message = `The browser cannot draw a page: ${failure.trim().replace(/\.$/, '')}.`;
@@ -99,7 +100,7 @@ export function judgeTestedRender({ failure, milliseconds }: TestedRender): Doct
 }
 
 /** @param setting the value of RENDER_SANDBOX. With `required`, renders are refused if there is no sandbox. */
-export function judgeBrowserSandbox(obstacle: string | null, setting: string): DoctorFinding {
+export function browserSandboxFinding(obstacle: string | null, setting: string): DoctorFinding {
   if (obstacle === null) return okFinding('Browsers run within their sandbox.');
   const message = `Browsers run without their sandbox: ${obstacle}.`;
   const remedy =

@@ -1,7 +1,7 @@
 import type { Settings } from '../../../config/index.ts';
 import { checkBrowser } from './browser.ts';
 import { type DoctorFinding, findingsOrProblem } from './finding.ts';
-import { judgeAllocator, judgeHost, readHostFacts } from './host.ts';
+import { allocatorFinding, hostFindings, readHostFacts } from './host.ts';
 import { checkMongo } from './mongodb.ts';
 import {
   checkMail,
@@ -9,7 +9,7 @@ import {
   checkProviders,
   checkPublicUrl,
   checkTelemetry,
-  judgeOutboundNetwork,
+  outboundNetworkFindings,
 } from './network.ts';
 import { checkHosts, checkRedis } from './redis.ts';
 import { checkDeliveryCache, checkDisk, checkObjectStore } from './storage.ts';
@@ -20,12 +20,12 @@ export interface HostCheckResult {
   findings: DoctorFinding[];
 }
 
-type Check = (settings: Settings, now: () => Date) => Promise<DoctorFinding[]>;
+type HostCheck = (settings: Settings, now: () => Date) => Promise<DoctorFinding[]>;
 
 /** Every check, in the order of the report. */
-const CHECKS: ReadonlyArray<readonly [name: string, check: Check]> = [
-  ['host', async (settings) => judgeHost(await readHostFacts(), settings)],
-  ['allocator', async (settings) => [judgeAllocator(settings)]],
+const CHECKS: ReadonlyArray<readonly [name: string, check: HostCheck]> = [
+  ['host', async (settings) => hostFindings(await readHostFacts(), settings)],
+  ['allocator', async (settings) => [allocatorFinding(settings)]],
   ['disk', checkDisk],
   ['delivery', checkDeliveryCache],
   ['browser', checkBrowser],
@@ -35,7 +35,7 @@ const CHECKS: ReadonlyArray<readonly [name: string, check: Check]> = [
   ['objects', checkObjectStore],
   ['ports', checkPorts],
   ['address', checkPublicUrl],
-  ['outbound', async (settings) => judgeOutboundNetwork(settings, process.env)],
+  ['outbound', async (settings) => outboundNetworkFindings(settings, process.env)],
   ['mail', checkMail],
   ['providers', checkProviders],
   ['traces', () => checkTelemetry(process.env)],

@@ -42,10 +42,10 @@ export function innermostMessageOf(error: unknown): string {
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
-const SAMPLES = 20;
-const SLOW_MS = 5;
-const SKEW_WARNING_MS = 2_000;
-const SKEW_PROBLEM_MS = 10_000;
+const LATENCY_SAMPLES = 20;
+const MAX_GOOD_LATENCY_MS = 5;
+const MAX_GOOD_SKEW_MS = 2_000;
+const MAX_TOLERABLE_SKEW_MS = 10_000;
 
 /** Requests an address, and returns the response without its body. */
 export async function requestAddress(url: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -57,7 +57,7 @@ export async function requestAddress(url: string, headers: Record<string, string
 /** Measures repeated queries, in milliseconds. */
 export async function measureTimes(ask: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
-  for (let sample = 0; sample < SAMPLES; sample += 1) {
+  for (let sample = 0; sample < LATENCY_SAMPLES; sample += 1) {
     const startMs = performance.now();
     await ask();
     times.push(performance.now() - startMs);
@@ -69,16 +69,16 @@ export function medianOf(times: readonly number[]): number {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
-export function judgeLatency(service: string, times: readonly number[]): DoctorFinding {
+export function latencyFinding(service: string, times: readonly number[]): DoctorFinding {
   const medianMs = medianOf(times);
   const message = `${service} answers in ${medianMs.toFixed(2)} ms (median of ${times.length}).`;
-  return medianMs > SLOW_MS
+  return medianMs > MAX_GOOD_LATENCY_MS
     ? warningFinding(message, `Put ${service} nearer to this host: every call asks it several times.`)
     : okFinding(message);
 }
 
 /** Compares the clocks of a service and of this host, in epoch milliseconds. */
-export function judgeClock(
+export function clockFinding(
   service: string,
   itsMs: number,
   hostsMs: number,
@@ -87,6 +87,6 @@ export function judgeClock(
   const skewMs = Math.abs(itsMs - hostsMs);
   const message = `The clocks of ${service} and ${host} differ by ${Math.round(skewMs / 1_000)} s.`;
   const remedy = 'Synchronise both by NTP: signatures, leases and expiries depend on them.';
-  if (skewMs > SKEW_PROBLEM_MS) return problemFinding(message, remedy);
-  return skewMs > SKEW_WARNING_MS ? warningFinding(message, remedy) : okFinding(message);
+  if (skewMs > MAX_TOLERABLE_SKEW_MS) return problemFinding(message, remedy);
+  return skewMs > MAX_GOOD_SKEW_MS ? warningFinding(message, remedy) : okFinding(message);
 }

@@ -44,13 +44,13 @@ export interface HostFacts {
 }
 
 export async function readHostFacts(): Promise<HostFacts> {
-  const missingFontconfig = missingFile(process.env.FONTCONFIG_FILE);
+  const missingFontconfig = missingFileOf(process.env.FONTCONFIG_FILE);
   const limits = readControlGroupLimits();
   return {
     cores: availableParallelism(),
     quotaCores: limits.cores,
     memoryBytes: hostMemoryBytes(),
-    openFiles: openFilesOf(await readText('/proc/self/limits')),
+    openFiles: maxOpenFilesOf(await readText('/proc/self/limits')),
     tasks: limits.tasks,
     heapBytes: getHeapStatistics().heap_size_limit,
     fonts: await new InstalledFonts().list(),
@@ -60,11 +60,11 @@ export async function readHostFacts(): Promise<HostFacts> {
   };
 }
 
-function missingFile(path: string | undefined): string | null {
+function missingFileOf(path: string | undefined): string | null {
   return path && !existsSync(path) ? path : null;
 }
 
-function openFilesOf(limits: string | null): number | null {
+function maxOpenFilesOf(limits: string | null): number | null {
   const [, soft] = /^Max open files\s+(\d+)/m.exec(limits ?? '') ?? [];
   return soft === undefined ? null : Number(soft);
 }
@@ -77,31 +77,31 @@ async function readText(path: string): Promise<string | null> {
 }
 
 /** The memory of an API process without pictures. */
-const PROCESS_BYTES = 200 * MEGABYTE_BYTES;
+const BASE_PROCESS_BYTES = 200 * MEGABYTE_BYTES;
 const MIN_OPEN_FILES = 1_024;
-const ENOUGH_OPEN_FILES = 8_192;
+const RECOMMENDED_OPEN_FILES = 8_192;
 /** Threads and processes of one API process with its browser. */
 const TASKS_PER_PROCESS = 100;
 /** The heap that an API process needs at least, with the descriptions of all its routes. */
 const MIN_HEAP_BYTES = 256 * MEGABYTE_BYTES;
 
-/** Compares cores, memory, limits and fonts with the settings. */
-export function judgeHost(facts: HostFacts, settings: Settings): DoctorFinding[] {
+/** The findings about cores, memory, limits and fonts, which are compared with the settings. */
+export function hostFindings(facts: HostFacts, settings: Settings): DoctorFinding[] {
   return [
-    judgeNode(facts),
-    judgeCores(facts, settings),
-    judgeLibuv(facts, settings),
-    judgeMemory(facts, settings),
-    judgeOpenFiles(facts),
-    judgeTasks(facts, settings),
-    judgeHeap(facts),
-    judgeImageWait(settings),
-    ...judgeFonts(facts),
+    nodeVersionFinding(facts),
+    coresFinding(facts, settings),
+    libuvThreadsFinding(facts, settings),
+    memoryFinding(facts, settings),
+    openFilesFinding(facts),
+    taskLimitFinding(facts, settings),
+    heapLimitFinding(facts),
+    imageWaitFinding(settings),
+    ...fontFindings(facts),
   ];
 }
 
-/** The memory allocator. */
-export function judgeAllocator({ processes }: Settings): DoctorFinding {
+/** The finding about the memory allocator. */
+export function allocatorFinding({ processes }: Settings): DoctorFinding {
   try {
     const { name } = chooseAllocator(processes.ALLOCATOR);
     if (name !== 'system') return okFinding(`The memory allocator is ${name}.`);
@@ -112,19 +112,19 @@ export function judgeAllocator({ processes }: Settings): DoctorFinding {
   }
 }
 
-function judgeNode({ nodeVersion }: HostFacts): DoctorFinding {
+function nodeVersionFinding({ nodeVersion }: HostFacts): DoctorFinding {
   if (Number.parseInt(nodeVersion, 10) >= 24) return okFinding(`Node.js is ${nodeVersion}.`);
   const message = `Node.js is ${nodeVersion}, and 24 is needed.`;
   return problemFinding(message, 'Start the service by npm, which brings its own.');
 }
 
-function judgeCores(
+function coresFinding(
   { cores, quotaCores }: HostFacts,
   { processes: { PROCESSES }, images: { IMAGE_THREADS } }: Settings,
 ): DoctorFinding {
   const granted = grantedCores(quotaCores, cores);
   const threads = PROCESSES * IMAGE_THREADS;
-  const message = `${round(granted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
+  const message = `${roundCores(granted)} cores are granted, and PROCESSES × IMAGE_THREADS is ${PROCESSES} × ${IMAGE_THREADS}.`;
   const fitting = defaultProcessCount(quotaCores, cores);
   if (threads > Math.ceil(granted))
     return warningFinding(
@@ -135,8 +135,8 @@ function judgeCores(
   return threads <= granted / 2 ? warningFinding(message, remedy) : okFinding(message);
 }
 
-/** Checks the number of libuv's threads, which decode pictures and also serve file reads and DNS queries. */
-function judgeLibuv(
+/** The finding about the number of libuv's threads, which decode pictures and also serve file reads and DNS queries. */
+function libuvThreadsFinding(
   { libuvThreads: given }: HostFacts,
   { images: { IMAGE_THREADS } }: Settings,
 ): DoctorFinding {
@@ -148,10 +148,10 @@ function judgeLibuv(
 }
 
 /**
- * Adds up all memory budgets of the processes, and names each of them. Additional browsers besides those of the render
- * threads are mentioned, but are no fault: they are rare, and Linux ends them first when memory runs out.
+ * The finding about the sum of all memory budgets of the processes. Browsers besides those of the render threads are
+ * mentioned, but are no fault, because they are rare, and Linux ends them first when memory runs out.
  */
-function judgeMemory({ memoryBytes }: HostFacts, { processes, images, renders }: Settings): DoctorFinding {
+function memoryFinding({ memoryBytes }: HostFacts, { processes, images, renders }: Settings): DoctorFinding {
   const { PROCESSES } = processes;
   const budgets = imageMemoryBudgets(images.IMAGE_MEMORY_MEGABYTES, PROCESSES, memoryBytes);
   const { quickBytes, slowBytes, heavyBytes, batchBytes } = budgets;
@@ -161,14 +161,14 @@ function judgeMemory({ memoryBytes }: HostFacts, { processes, images, renders }:
     'heavy passes': heavyBytes,
     'large jobs': batchBytes,
     browsers: renders.RENDER_THREADS * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES,
-    code: PROCESS_BYTES,
+    code: BASE_PROCESS_BYTES,
   };
   const pictures = PROCESSES * (quickBytes + slowBytes + heavyBytes + batchBytes);
   const needed = PROCESSES * Object.values(perProcess).reduce((sum, bytes) => sum + bytes, 0);
   const furtherBrowsers = PROCESSES * MAX_ADDITIONAL_BROWSERS;
   const furtherBytes = furtherBrowsers * renders.RENDER_MEMORY_MEGABYTES * MEGABYTE_BYTES;
-  const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${megabytes(bytes)}`);
-  const message = `Up to ${megabytes(needed)} MB may be in use, of ${megabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}). For some minutes after a slow page, ${furtherBrowsers} further browsers may take ${megabytes(furtherBytes)} MB more.`;
+  const parts = Object.entries(perProcess).map(([part, bytes]) => `${part} ${toMegabytes(bytes)}`);
+  const message = `Up to ${toMegabytes(needed)} MB may be in use, of ${toMegabytes(memoryBytes)} MB (the memory of the machine, or the limit of its control group): ${PROCESSES} × (${parts.join(' + ')}). For some minutes after a slow page, ${furtherBrowsers} further browsers may take ${toMegabytes(furtherBytes)} MB more.`;
   const lowerPictures =
     'Lower IMAGE_MEMORY_MEGABYTES or PROCESSES: the system would kill processes under load.';
   if (pictures > memoryBytes) return problemFinding(message, lowerPictures);
@@ -176,15 +176,15 @@ function judgeMemory({ memoryBytes }: HostFacts, { processes, images, renders }:
   return needed > memoryBytes ? warningFinding(message, lowerAny) : okFinding(message);
 }
 
-function judgeOpenFiles({ openFiles }: HostFacts): DoctorFinding {
+function openFilesFinding({ openFiles }: HostFacts): DoctorFinding {
   if (openFiles === null) return okFinding('The limit of open files cannot be read here.');
   const message = `A process may have ${openFiles} open files.`;
-  const remedy = `Raise nofile to ${ENOUGH_OPEN_FILES} (LimitNOFILE of systemd, --ulimit of Docker): each connection is one.`;
+  const remedy = `Raise nofile to ${RECOMMENDED_OPEN_FILES} (LimitNOFILE of systemd, --ulimit of Docker): each connection is one.`;
   if (openFiles < MIN_OPEN_FILES) return problemFinding(message, remedy);
-  return openFiles < ENOUGH_OPEN_FILES ? warningFinding(message, remedy) : okFinding(message);
+  return openFiles < RECOMMENDED_OPEN_FILES ? warningFinding(message, remedy) : okFinding(message);
 }
 
-function judgeTasks({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings): DoctorFinding {
+function taskLimitFinding({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings): DoctorFinding {
   if (tasks === null) return okFinding('No limit of processes is set.');
   const needed = TASKS_PER_PROCESS * (PROCESSES + 1);
   const message = `${tasks} processes and threads are granted, and about ${needed} are needed.`;
@@ -193,15 +193,18 @@ function judgeTasks({ tasks }: HostFacts, { processes: { PROCESSES } }: Settings
     : okFinding(message);
 }
 
-/** Checks the heap limit. Node.js takes about half of the memory by default, so a smaller limit was set by somebody. */
-function judgeHeap({ heapBytes }: HostFacts): DoctorFinding {
-  const message = `The heap of a process may grow to ${megabytes(heapBytes)} MB.`;
+/**
+ * The finding about the heap limit. Node.js takes about half of the memory by default, so a smaller limit was set by
+ * somebody.
+ */
+function heapLimitFinding({ heapBytes }: HostFacts): DoctorFinding {
+  const message = `The heap of a process may grow to ${toMegabytes(heapBytes)} MB.`;
   const remedy =
     'Take --max-old-space-size out of NODE_OPTIONS, or raise it to 512: a process dies at its limit.';
   return heapBytes < MIN_HEAP_BYTES ? problemFinding(message, remedy) : okFinding(message);
 }
 
-function judgeImageWait({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): DoctorFinding {
+function imageWaitFinding({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Settings): DoctorFinding {
   const message = `A call waits for at most ${IMAGE_WAIT_MS} ms in an overload, and ends after ${TRANSFORM_TIMEOUT_MS} ms.`;
   if (IMAGE_WAIT_MS < TRANSFORM_TIMEOUT_MS) return okFinding(message);
   return warningFinding(
@@ -210,15 +213,15 @@ function judgeImageWait({ images: { IMAGE_WAIT_MS, TRANSFORM_TIMEOUT_MS } }: Set
   );
 }
 
-/** Scripts in which templates are often written, by the Debian package that has their fonts. */
-const SCRIPTS_OF_PACKAGES = {
+/** The scripts in which templates are often written, by the Debian package that has fonts for them. */
+const SCRIPTS_BY_FONT_PACKAGE = {
   'fonts-dejavu-core': ['Latin', 'Greek', 'Cyrillic', 'Arabic', 'Hebrew'],
   'fonts-noto-color-emoji': ['Emoji'],
   'fonts-noto-core': ['Devanagari', 'Bengali', 'Tamil', 'Thai'],
   'fonts-noto-cjk': ['Han', 'Hiragana', 'Katakana', 'Hangul'],
 };
 
-function* judgeFonts({ fonts, missingFontconfig }: HostFacts): Generator<DoctorFinding> {
+function* fontFindings({ fonts, missingFontconfig }: HostFacts): Generator<DoctorFinding> {
   if (missingFontconfig !== null)
     yield problemFinding(
       `FONTCONFIG_FILE names ${missingFontconfig}, which does not exist: browsers and drawings find no font.`,
@@ -232,7 +235,7 @@ function* judgeFonts({ fonts, missingFontconfig }: HostFacts): Generator<DoctorF
     return;
   }
   yield okFinding(`There are ${fonts.length} font families.`);
-  for (const [name, wanted] of Object.entries(SCRIPTS_OF_PACKAGES)) {
+  for (const [name, wanted] of Object.entries(SCRIPTS_BY_FONT_PACKAGE)) {
     const missing = wanted.filter((script) => !fonts.some(({ scripts }) => scripts.includes(script)));
     if (missing.length > 0)
       yield warningFinding(
@@ -242,10 +245,10 @@ function* judgeFonts({ fonts, missingFontconfig }: HostFacts): Generator<DoctorF
   }
 }
 
-function megabytes(bytes: number): number {
+function toMegabytes(bytes: number): number {
   return Math.round(bytes / MEGABYTE_BYTES);
 }
 
-function round(cores: number): number {
+function roundCores(cores: number): number {
   return Math.round(cores * 10) / 10;
 }

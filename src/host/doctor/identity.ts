@@ -14,11 +14,11 @@ const LINK_LIFE_MS = 60_000;
  * signed with the key of these stores. The right service responds that the result does not exist (404); any other
  * service refuses the link (403).
  */
-export async function checkPublicUrlIsOurs(
+export async function checkPublicUrlOwner(
   publicUrl: string,
   stores: Settings['stores'],
 ): Promise<DoctorFinding> {
-  const signatures = await readSignatures(stores);
+  const signatures = await readLinkSigner(stores);
   if (signatures === null)
     return warningFinding(
       `Whether PUBLIC_URL (${publicUrl}) leads to this service is not known: its stores have no signing key yet.`,
@@ -38,15 +38,15 @@ export async function checkPublicUrlIsOurs(
 }
 
 /** Reads the signing key of the stores; null when no service has ever been started on them. */
-export async function readSignatures(stores: Settings['stores']): Promise<LinkSigner | null> {
+export async function readLinkSigner(stores: Settings['stores']): Promise<LinkSigner | null> {
   const value = hasEmbeddedStores(stores)
-    ? secretInFile(stores.DATA_DIR)
-    : await secretInMongo(stores.MONGODB_URL);
+    ? readSecretFromFile(stores.DATA_DIR)
+    : await readSecretFromMongo(stores.MONGODB_URL);
   return value === null ? null : new LinkSigner(value);
 }
 
 /** Reads the secret from the database file, which is possible while the service uses the file. */
-function secretInFile(dataDir: string): string | null {
+function readSecretFromFile(dataDir: string): string | null {
   const path = join(dataDir, DOCUMENTS_FILE);
   if (!existsSync(path)) return null;
   using database = new DatabaseSync(path, { readOnly: true });
@@ -57,7 +57,7 @@ function secretInFile(dataDir: string): string | null {
   return row === undefined ? null : String(JSON.parse(String(row.body)).value);
 }
 
-async function secretInMongo(url: string): Promise<string | null> {
+async function readSecretFromMongo(url: string): Promise<string | null> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
   const documents = await connectMongoDocuments(url);
   try {

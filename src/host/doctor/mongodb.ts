@@ -3,10 +3,10 @@ import type { Settings } from '../../../config/index.ts';
 import type { CollectionSpec, IndexSpec } from '../../platform/stores/documents/port.ts';
 import { COLLECTIONS } from '../collections.ts';
 import {
+  clockFinding,
   type DoctorFinding,
   findingsOrProblem,
-  judgeClock,
-  judgeLatency,
+  latencyFinding,
   measureTimes,
   okFinding,
   problemFinding,
@@ -14,7 +14,7 @@ import {
 } from './finding.ts';
 
 const ANSWER_TIMEOUT_MS = 5_000;
-/** The minimum protocol version, that of MongoDB 4.2, the oldest version that the driver supports. */
+/** The lowest protocol version. It is that of MongoDB 4.2, the oldest version that the driver supports. */
 const MIN_WIRE_VERSION = 8;
 
 const INDEXES_REMEDY =
@@ -36,14 +36,14 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
       const database = client.db();
       const hello = await database.command({ hello: 1 });
       return [
-        ...judgeMongoServer(hello as unknown as MongoFacts),
-        judgeWriteConcern(new URL(stores.MONGODB_URL).searchParams.get('w')),
+        ...mongoServerFindings(hello as unknown as MongoFacts),
+        writeConcernFinding(new URL(stores.MONGODB_URL).searchParams.get('w')),
         ...(hello.localTime instanceof Date
-          ? [judgeClock('MongoDB', hello.localTime.getTime(), now().getTime())]
+          ? [clockFinding('MongoDB', hello.localTime.getTime(), now().getTime())]
           : []),
         await checkUniqueIndexes(stores.MONGODB_URL),
         await checkIndexes(stores.MONGODB_URL),
-        judgeLatency('MongoDB', await measureTimes(() => database.command({ ping: 1 }))),
+        latencyFinding('MongoDB', await measureTimes(() => database.command({ ping: 1 }))),
       ];
     },
     (reason) => `MongoDB does not answer: ${reason}.`,
@@ -51,7 +51,7 @@ export async function checkMongo({ stores }: Settings, now: () => Date): Promise
   ).finally(() => client.close());
 }
 
-/** Tests the guarantees of the server by verifyMongoDB, in a temporary collection. */
+/** Checks the guarantees of the server by `verifyMongoDB`, in a temporary collection. */
 async function checkUniqueIndexes(url: string): Promise<DoctorFinding> {
   const { verifyMongoDB } = await import('../../platform/stores/documents/mongodb-verification.ts');
   try {
@@ -62,7 +62,7 @@ async function checkUniqueIndexes(url: string): Promise<DoctorFinding> {
   }
 }
 
-export function judgeMongoServer({
+export function mongoServerFindings({
   setName,
   isWritablePrimary,
   maxWireVersion,
@@ -90,9 +90,10 @@ export function judgeMongoServer({
 }
 
 /**
- * Reports a weaker write concern in the URL. It has no effect, because the service itself sets majority and journal.
+ * The finding about the write concern in the URL. A weaker one has no effect, because the service itself sets majority
+ * and journal.
  */
-export function judgeWriteConcern(inAddress: string | null): DoctorFinding {
+export function writeConcernFinding(inAddress: string | null): DoctorFinding {
   if (inAddress === null || inAddress === 'majority')
     return okFinding('Writes wait for a majority and its journal.');
   const message = `MONGODB_URL has w=${inAddress}, which is not used.`;
@@ -104,19 +105,22 @@ export async function checkIndexes(url: string): Promise<DoctorFinding> {
   const { connectMongoDocuments } = await import('../../platform/stores/documents/mongodb.ts');
   const documents = await connectMongoDocuments(url);
   const held = await documents.collections().finally(() => documents.close());
-  return judgeIndexes(COLLECTIONS, held);
+  return indexesFinding(COLLECTIONS, held);
 }
 
-/** Finds missing and different indexes. A unique index is a problem, because nothing else prevents duplicates. */
-export function judgeIndexes(
+/**
+ * The finding about missing and different indexes. A missing unique index is a problem, because nothing else prevents
+ * duplicates.
+ */
+export function indexesFinding(
   declared: readonly CollectionSpec[],
   held: readonly CollectionSpec[],
 ): DoctorFinding {
   if (held.length === 0) return okFinding('MongoDB is empty: the first start makes its indexes.');
-  const heldIndexes = new Map(held.flatMap((spec) => named(spec)));
-  const all = declared.flatMap((spec) => named(spec));
+  const heldIndexes = new Map(held.flatMap((spec) => indexesByName(spec)));
+  const all = declared.flatMap((spec) => indexesByName(spec));
   const lacking = all.filter(
-    ([name, index]) => declarationOf(heldIndexes.get(name)) !== declarationOf(index),
+    ([name, index]) => indexDeclarationOf(heldIndexes.get(name)) !== indexDeclarationOf(index),
   );
   if (lacking.length === 0)
     return okFinding(`MongoDB has the ${all.length} indexes that the service reads by.`);
@@ -127,12 +131,12 @@ export function judgeIndexes(
     : warningFinding(message, INDEXES_REMEDY);
 }
 
-function named({ name, indexes }: CollectionSpec): Array<readonly [name: string, index: IndexSpec]> {
+function indexesByName({ name, indexes }: CollectionSpec): Array<readonly [name: string, index: IndexSpec]> {
   return indexes.map((index) => [`${name}.${index.name}`, index]);
 }
 
 /** The text of an index. Two indexes with the same text are equal. */
-function declarationOf(index: IndexSpec | undefined): string {
+function indexDeclarationOf(index: IndexSpec | undefined): string {
   if (index === undefined) return 'none';
   const { fields, unique = false, whenPresent = [] } = index;
   return JSON.stringify([fields, unique, whenPresent]);

@@ -11,20 +11,20 @@ import {
   requestAddress,
   warningFinding,
 } from './finding.ts';
-import { checkPublicUrlIsOurs } from './identity.ts';
+import { checkPublicUrlOwner } from './identity.ts';
 
-const REMEDY = 'Stop the program that listens there, or give the service another port.';
+const PORT_TAKEN_REMEDY = 'Stop the program that listens there, or give the service another port.';
 
 /** Checks the ports of the service: each is free, or a Darkroom listens on it. */
 export async function checkPorts({ http }: Settings): Promise<DoctorFinding[]> {
   const { HOST, PORT, METRICS_PORT, METRICS_TOKEN } = http;
-  const api = await judgePort('PORT', HOST, PORT, answersAsDarkroom);
+  const api = await checkPort('PORT', HOST, PORT, isDarkroomAt);
   if (METRICS_PORT === 0) return [api];
-  const servesMetrics = (address: string) => servesOurMetrics(address, METRICS_TOKEN);
-  return [api, await judgePort('METRICS_PORT', HOST, METRICS_PORT, servesMetrics)];
+  const servesMetrics = (address: string) => hasOurMetricsAt(address, METRICS_TOKEN);
+  return [api, await checkPort('METRICS_PORT', HOST, METRICS_PORT, servesMetrics)];
 }
 
-async function judgePort(
+async function checkPort(
   setting: 'PORT' | 'METRICS_PORT',
   host: string,
   port: number,
@@ -37,26 +37,26 @@ async function judgePort(
     const { cause } = error as Error & { cause?: NodeJS.ErrnoException };
     if (cause?.code !== 'EADDRINUSE')
       return problemFinding(innermostMessageOf(cause), `Correct HOST (${host}) or ${setting} (${port}).`);
-    return (await isOurs(addressOf(host, port)).catch(() => false))
+    return (await isOurs(reachableAddressOf(host, port)).catch(() => false))
       ? okFinding(`A Darkroom listens on ${setting} (${port}).`)
-      : problemFinding(`${setting} (${port}) is taken by another program.`, REMEDY);
+      : problemFinding(`${setting} (${port}) is taken by another program.`, PORT_TAKEN_REMEDY);
   }
 }
 
 /** An address that reaches a listener on the host. */
-function addressOf(host: string, port: number): string {
+function reachableAddressOf(host: string, port: number): string {
   const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
 /** Whether a Darkroom responds: it returns the request id that was sent. */
-async function answersAsDarkroom(address: string): Promise<boolean> {
+async function isDarkroomAt(address: string): Promise<boolean> {
   const id = randomUUID();
   const response = await requestAddress(`${address}/healthz`, { 'x-request-id': id });
   return response.headers.get('x-request-id') === id;
 }
 
-async function servesOurMetrics(address: string, token: string): Promise<boolean> {
+async function hasOurMetricsAt(address: string, token: string): Promise<boolean> {
   const response = await fetch(`${address}/metrics`, {
     ...(token !== '' && { headers: { authorization: `Bearer ${token}` } }),
     signal: AbortSignal.timeout(5_000),
@@ -65,9 +65,9 @@ async function servesOurMetrics(address: string, token: string): Promise<boolean
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
-const EVERY_ADDRESS = ['0.0.0.0/0', '::/0'];
+const ALL_NETWORKS = ['0.0.0.0/0', '::/0'];
 /** The network where clouds provide a machine's credentials. */
-const METADATA_NETWORK = '169.254.';
+const METADATA_NETWORK_PREFIX = '169.254.';
 
 /** Checks the public address, and whether it leads to this service. */
 export async function checkPublicUrl({ http, stores }: Settings): Promise<DoctorFinding[]> {
@@ -76,9 +76,9 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Doctor
     const message = 'PUBLIC_URL is not set: links that the service gives out name HOST and PORT.';
     return [warningFinding(message, 'Set it to the address that callers use.')];
   }
-  const proxy = judgeReverseProxy(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
-  const reached = await reach(PUBLIC_URL, stores).catch((error) =>
-    judgeUnreachableAddress(PUBLIC_URL, innermostMessageOf(error), storesExist(stores)),
+  const proxy = reverseProxyFinding(new URL(PUBLIC_URL), http.PORT, TRUST_PROXY);
+  const reached = await checkReachedService(PUBLIC_URL, stores).catch((error) =>
+    unreachableAddressFinding(PUBLIC_URL, innermostMessageOf(error), storesExist(stores)),
   );
   return [reached, proxy];
 }
@@ -87,7 +87,7 @@ export async function checkPublicUrl({ http, stores }: Settings): Promise<Doctor
  * The finding about an address that does not respond.
  * @param wasStarted whether a service has ever run on the stores. If not, nothing can respond.
  */
-export function judgeUnreachableAddress(
+export function unreachableAddressFinding(
   publicUrl: string,
   reason: string,
   wasStarted: boolean,
@@ -99,16 +99,16 @@ export function judgeUnreachableAddress(
 }
 
 /** Requests the public address, and compares the signing key to tell which instance responds. */
-async function reach(publicUrl: string, stores: Settings['stores']): Promise<DoctorFinding> {
-  return (await answersAsDarkroom(publicUrl))
-    ? checkPublicUrlIsOurs(publicUrl, stores)
+async function checkReachedService(publicUrl: string, stores: Settings['stores']): Promise<DoctorFinding> {
+  return (await isDarkroomAt(publicUrl))
+    ? checkPublicUrlOwner(publicUrl, stores)
     : problemFinding(
         `PUBLIC_URL (${publicUrl}) answers, but not as this service does.`,
         'Point it, or the proxy behind it, to HOST and PORT of the service.',
       );
 }
 
-export function judgeReverseProxy(publicUrl: URL, port: number, trusted: string): DoctorFinding {
+export function reverseProxyFinding(publicUrl: URL, port: number, trusted: string): DoctorFinding {
   const isDirect = publicUrl.port === String(port);
   if (!isDirect && trusted === '')
     return warningFinding(
@@ -121,21 +121,21 @@ export function judgeReverseProxy(publicUrl: URL, port: number, trusted: string)
 }
 
 /** Checks the allowed networks, and a proxy in the environment. */
-export function judgeOutboundNetwork(
+export function outboundNetworkFindings(
   settings: Settings,
   environment: Record<string, string | undefined>,
 ): DoctorFinding[] {
-  const findings = [...outboundFaults(settings, environment)];
+  const findings = [...outboundFaultFindings(settings, environment)];
   return findings.length > 0
     ? findings
     : [okFinding('Callers reach only public addresses, and webhooks go over https.')];
 }
 
-function* outboundFaults(
+function* outboundFaultFindings(
   { outbound: { OUTBOUND_ALLOWED_SUBNETS: allowed, OUTBOUND_ALLOW_HTTP } }: Settings,
   environment: Record<string, string | undefined>,
 ): Generator<DoctorFinding> {
-  const open = allowed.filter((one) => EVERY_ADDRESS.includes(one) || one.startsWith(METADATA_NETWORK));
+  const open = allowed.filter((one) => ALL_NETWORKS.includes(one) || one.startsWith(METADATA_NETWORK_PREFIX));
   if (open.length > 0)
     yield problemFinding(
       `OUTBOUND_ALLOWED_SUBNETS lets callers reach ${open.join(', ')}, including the metadata service of the cloud.`,
@@ -188,18 +188,18 @@ export async function checkMail({ mail: { SMTP_URL, MAIL_FROM } }: Settings): Pr
   return [...server, sender];
 }
 
-const ADDRESSES = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
+const PROVIDER_ADDRESS_SETTINGS = ['OPENAI_BASE_URL', 'GEMINI_BASE_URL', 'REPLICATE_BASE_URL'] as const;
 
 /** Checks whether the configured addresses of model providers respond. No key is sent, and no model runs. */
 export async function checkProviders({ providers }: Settings): Promise<DoctorFinding[]> {
-  const set = ADDRESSES.filter((name) => providers[name] !== '');
+  const set = PROVIDER_ADDRESS_SETTINGS.filter((name) => providers[name] !== '');
   if (set.length === 0) return [okFinding('No address of a model provider is set.')];
-  const found = await Promise.all(set.map((name) => checkAddress(name, providers[name])));
+  const found = await Promise.all(set.map((name) => checkProviderAddress(name, providers[name])));
   return found.flat();
 }
 
 /** Checks that an address responds. Any HTTP response is enough, because only real calls test a provider's key. */
-function checkAddress(name: string, url: string): Promise<DoctorFinding[]> {
+function checkProviderAddress(name: string, url: string): Promise<DoctorFinding[]> {
   return findingsOrProblem(
     async () => {
       await requestAddress(url);

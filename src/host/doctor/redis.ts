@@ -6,48 +6,48 @@ import { connectRedisCoordination } from '../../platform/stores/open.ts';
 import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
 import { deploymentFingerprint, SEPARATION_ADVICE } from '../processes/deployment.ts';
 import {
+  clockFinding,
   type DoctorFinding,
   findingsOrProblem,
-  judgeClock,
-  judgeLatency,
+  latencyFinding,
   measureTimes,
   okFinding,
   problemFinding,
   warningFinding,
 } from './finding.ts';
-import { readSignatures } from './identity.ts';
+import { readLinkSigner } from './identity.ts';
 
-/** One for commands, one for messages. */
+/** The connections of a process: one for commands, and one for messages. */
 const CONNECTIONS_PER_PROCESS = 2;
 /** Connections that a few hosts need while their processes are replaced. */
-const ENOUGH_CONNECTIONS = 128;
+const RECOMMENDED_CONNECTIONS = 128;
 /** The first version with ZADD … LT, which the schedule of webhooks uses. */
 const MIN_VERSION = [6, 2] as const;
 
-const REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
+const CONNECTION_REMEDY = 'Check REDIS_URL, its password, and that the network lets this host through.';
 
 /** Checks Redis: version, eviction, persistence, clock and latency. */
 export async function checkRedis({ stores, processes }: Settings, now: () => Date): Promise<DoctorFinding[]> {
   if (stores.REDIS_URL === '') return [okFinding('Coordination is embedded: there is no Redis to check.')];
   return findingsOrProblem(
-    () => withRedisClient(stores.REDIS_URL, (client) => judgeRedis(client, processes.PROCESSES, now)),
+    () => withRedisClient(stores.REDIS_URL, (client) => redisFindings(client, processes.PROCESSES, now)),
     (reason) => `Redis does not answer: ${reason}.`,
-    REMEDY,
+    CONNECTION_REMEDY,
   );
 }
 
-async function judgeRedis(client: Redis, processes: number, now: () => Date): Promise<DoctorFinding[]> {
+async function redisFindings(client: Redis, processes: number, now: () => Date): Promise<DoctorFinding[]> {
   const fault = await findRedisFault(client);
-  const facts = factsIn(await client.info());
+  const facts = infoFieldsOf(await client.info());
   const [seconds, microseconds] = await client.time();
   return [
     ...(fault === null ? [] : [problemFinding(fault.message, fault.remedy)]),
-    judgeRedisVersion(facts.get('redis_version') ?? ''),
-    judgeRedisConnections(facts.has('maxclients') ? Number(facts.get('maxclients')) : null, processes),
-    judgeEviction(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
-    judgeAppendOnlyFile(facts.get('aof_enabled') === '1'),
-    judgeClock('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
-    judgeLatency('Redis', await measureTimes(() => client.ping())),
+    redisVersionFinding(facts.get('redis_version') ?? ''),
+    redisConnectionsFinding(facts.has('maxclients') ? Number(facts.get('maxclients')) : null, processes),
+    evictionFinding(facts.get('maxmemory') ?? '0', facts.get('maxmemory_policy') ?? 'noeviction'),
+    appendOnlyFileFinding(facts.get('aof_enabled') === '1'),
+    clockFinding('Redis', Number(seconds) * 1_000 + Number(microseconds) / 1_000, now().getTime()),
+    latencyFinding('Redis', await measureTimes(() => client.ping())),
   ];
 }
 
@@ -59,23 +59,23 @@ export async function checkHosts({ stores }: Settings): Promise<DoctorFinding[]>
       const coordination = await connectRedisCoordination(stores);
       try {
         const answers = await askProcesses(coordination, { kind: 'pools' });
-        // Documents that cannot be read are reported by another check.
-        const signatures = answers.length === 0 ? null : await readSignatures(stores).catch(() => null);
-        return [...judgeDeployments(answers, stores, signatures), ...judgeHosts(answers)];
+        // Another check reports documents that cannot be read.
+        const signatures = answers.length === 0 ? null : await readLinkSigner(stores).catch(() => null);
+        return [...deploymentFindings(answers, stores, signatures), ...hostClockFindings(answers)];
       } finally {
         await coordination.close();
       }
     },
     (reason) => `The hosts could not be asked: ${reason}.`,
-    REMEDY,
+    CONNECTION_REMEDY,
   );
 }
 
 /**
- * Finds processes with other documents than those of these settings.
+ * The findings about processes with other documents than those of these settings.
  * @param signatures the signing key of our own documents; null before the first start.
  */
-function judgeDeployments(
+function deploymentFindings(
   answers: readonly ControlAnswer[],
   stores: Settings['stores'],
   signatures: LinkSigner | null,
@@ -90,19 +90,19 @@ function judgeDeployments(
   return [problemFinding(message, SEPARATION_ADVICE)];
 }
 
-/** One finding per host, from its process with the largest difference. */
-function judgeHosts(answers: readonly ControlAnswer[]): DoctorFinding[] {
+/** The findings about the clocks of the hosts. Each host is represented by its process with the largest difference. */
+function hostClockFindings(answers: readonly ControlAnswer[]): DoctorFinding[] {
   const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
   const findings = Array.from(byHost).flatMap(([hostId, processes]) => {
     const measured = processes.flatMap(({ data }) =>
       typeof data?.clockDifferenceMs === 'number' ? [Math.abs(data.clockDifferenceMs)] : [],
     );
-    return measured.length === 0 ? [] : [judgeClock('Redis', Math.max(...measured), 0, `host ${hostId}`)];
+    return measured.length === 0 ? [] : [clockFinding('Redis', Math.max(...measured), 0, `host ${hostId}`)];
   });
   return findings.length > 0 ? findings : [okFinding('No process of the service runs on this Redis.')];
 }
 
-export function judgeRedisVersion(version: string): DoctorFinding {
+export function redisVersionFinding(version: string): DoctorFinding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isEnough = major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
   return isEnough
@@ -111,32 +111,32 @@ export function judgeRedisVersion(version: string): DoctorFinding {
 }
 
 /**
- * Checks the connection limit of Redis.
+ * The finding about the connection limit of Redis.
  * @param maxClients the limit of the server; null if the server does not tell.
  */
-export function judgeRedisConnections(maxClients: number | null, processes: number): DoctorFinding {
+export function redisConnectionsFinding(maxClients: number | null, processes: number): DoctorFinding {
   const needed = CONNECTIONS_PER_PROCESS * (processes + 1);
   const message = `Redis takes ${maxClients ?? 'an unknown number of'} connections, and this host needs ${needed}.`;
-  if (maxClients === null || maxClients >= ENOUGH_CONNECTIONS) return okFinding(message);
+  if (maxClients === null || maxClients >= RECOMMENDED_CONNECTIONS) return okFinding(message);
   const remedy = 'Raise maxclients of Redis (its default is 10000): connections beyond it are refused.';
   return maxClients < 2 * needed ? problemFinding(message, remedy) : warningFinding(message, remedy);
 }
 
-function judgeEviction(maxMemory: string, policy: string): DoctorFinding {
+function evictionFinding(maxMemory: string, policy: string): DoctorFinding {
   const message = `Redis evicts by ${policy}${maxMemory === '0' ? '' : ` above ${maxMemory} bytes`}.`;
   const remedy =
     'Set maxmemory-policy to noeviction: an evicted key is a slot given twice or a call run twice.';
   return policy === 'noeviction' ? okFinding(message) : problemFinding(message, remedy);
 }
 
-function judgeAppendOnlyFile(hasAppendOnlyFile: boolean): DoctorFinding {
+function appendOnlyFileFinding(hasAppendOnlyFile: boolean): DoctorFinding {
   if (hasAppendOnlyFile) return okFinding('Redis keeps an append-only file.');
   const message = 'Redis keeps no append-only file: a restart of it forgets Idempotency-Keys.';
   return warningFinding(message, 'Set appendonly to yes.');
 }
 
-/** `name:value` lines of INFO. */
-function factsIn(info: string): Map<string, string> {
+/** Parses the `name:value` lines of the answer to INFO. */
+function infoFieldsOf(info: string): Map<string, string> {
   const lines = info.split(/\r?\n/).filter((line) => line.includes(':'));
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
 }

@@ -20,7 +20,7 @@ import {
   warningFinding,
 } from './finding.ts';
 
-/** File systems in memory, by their statfs type. */
+/** The file systems in memory, by the type that statfs returns. */
 const MEMORY_FILE_SYSTEMS = new Map([
   [0x01021994, 'tmpfs'],
   [0x858458f6, 'ramfs'],
@@ -28,11 +28,11 @@ const MEMORY_FILE_SYSTEMS = new Map([
 /** The size up to which a database is checked completely, which takes a few seconds. */
 const MAX_CHECKED_BYTES = 1_024 * MEGABYTE_BYTES;
 const SLOW_WRITE_MS = 20;
-/** An upload needs a few of them. */
+/** The fewest free inodes. An upload needs a few of them. */
 const MIN_FREE_INODES = 10_000;
 const MIN_FREE_BYTES = 1_024 * MEGABYTE_BYTES;
 
-/** DATA_DIR and the folder of temporary files. */
+/** Checks the disk of DATA_DIR and the folder of temporary files. */
 export async function checkDisk(settings: Settings): Promise<DoctorFinding[]> {
   return [...(await checkDataDirectory(settings)), ...(await checkTemporaryFolder(tmpdir()))];
 }
@@ -41,7 +41,7 @@ export async function checkDisk(settings: Settings): Promise<DoctorFinding[]> {
 export function checkTemporaryFolder(directory: string): Promise<DoctorFinding[]> {
   return findingsOrProblem(
     async () => {
-      await syncedWriteMs(directory);
+      await measureSyncedWriteMs(directory);
       return [okFinding(`Temporary files go to ${directory}.`)];
     },
     (reason) => `The folder of temporary files (${directory}) cannot be written: ${reason}.`,
@@ -57,15 +57,15 @@ function checkDataDirectory({ stores }: Settings): Promise<DoctorFinding[]> {
   const { DATA_DIR, STORAGE_RESERVE_MEGABYTES } = stores;
   return findingsOrProblem(
     async () => {
-      const directory = existing(resolve(DATA_DIR));
+      const directory = nearestExistingDirectory(resolve(DATA_DIR));
       const { type, bavail, blocks, bsize, files, ffree } = await statfs(directory);
       const freeBytes = bavail * bsize;
       return [
-        judgeDiskKind(MEMORY_FILE_SYSTEMS.get(type)),
-        judgeFreeSpace(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES),
-        ...judgeInodes(files, ffree),
-        judgeWriteTime(await syncedWriteMs(directory)),
-        ...(hasEmbeddedStores(stores) ? judgeDatabaseIntegrity(join(DATA_DIR, DOCUMENTS_FILE)) : []),
+        diskKindFinding(MEMORY_FILE_SYSTEMS.get(type)),
+        freeSpaceFinding(freeBytes, blocks * bsize, STORAGE_RESERVE_MEGABYTES * MEGABYTE_BYTES),
+        ...inodeFindings(files, ffree),
+        writeTimeFinding(await measureSyncedWriteMs(directory)),
+        ...(hasEmbeddedStores(stores) ? databaseFindings(join(DATA_DIR, DOCUMENTS_FILE)) : []),
       ];
     },
     (reason) => `DATA_DIR (${DATA_DIR}) cannot be written: ${reason}.`,
@@ -74,17 +74,17 @@ function checkDataDirectory({ stores }: Settings): Promise<DoctorFinding[]> {
 }
 
 /** The directory, or, before the first start, its nearest existing parent. */
-function existing(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
+function nearestExistingDirectory(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExistingDirectory(dirname(path));
 }
 
-export function judgeDiskKind(memoryFileSystem: string | undefined): DoctorFinding {
+export function diskKindFinding(memoryFileSystem: string | undefined): DoctorFinding {
   if (memoryFileSystem === undefined) return okFinding('DATA_DIR lies on a disk.');
   const message = `DATA_DIR lies in memory (${memoryFileSystem}): a restart of the host loses everything.`;
   return problemFinding(message, 'Put it on a disk or a volume.');
 }
 
-export function judgeFreeSpace(freeBytes: number, totalBytes: number, reserveBytes: number): DoctorFinding {
+export function freeSpaceFinding(freeBytes: number, totalBytes: number, reserveBytes: number): DoctorFinding {
   const message = `DATA_DIR has ${Math.round(freeBytes / MEGABYTE_BYTES)} MB free of ${Math.round(totalBytes / MEGABYTE_BYTES)} MB.`;
   const reserve = Math.min(reserveBytes, totalBytes / 10);
   if (freeBytes <= reserve)
@@ -98,7 +98,7 @@ export function judgeFreeSpace(freeBytes: number, totalBytes: number, reserveByt
 }
 
 /** @param files the inodes of the file system; 0 if it has no fixed number. */
-export function judgeInodes(files: number, free: number): DoctorFinding[] {
+export function inodeFindings(files: number, free: number): DoctorFinding[] {
   if (files === 0) return [];
   const message = `DATA_DIR has ${free} inodes free of ${files}.`;
   const remedy = 'Remove small files, or recreate the file system with more inodes: each object is a file.';
@@ -106,15 +106,18 @@ export function judgeInodes(files: number, free: number): DoctorFinding[] {
   return [free < MIN_FREE_INODES ? warningFinding(message, remedy) : okFinding(message)];
 }
 
-export function judgeWriteTime(milliseconds: number): DoctorFinding {
+export function writeTimeFinding(milliseconds: number): DoctorFinding {
   const message = `A synced write into DATA_DIR takes ${milliseconds.toFixed(1)} ms.`;
   return milliseconds > SLOW_WRITE_MS
     ? warningFinding(message, 'Use a faster disk (a local SSD), or MongoDB: every document waits for it.')
     : okFinding(message);
 }
 
-/** Checks the database file while the service uses it: completely if that is quick, otherwise only its beginning. */
-export function judgeDatabaseIntegrity(path: string): DoctorFinding[] {
+/**
+ * The finding about the database file, which is checked while the service uses it: completely if that is quick,
+ * otherwise only its beginning.
+ */
+export function databaseFindings(path: string): DoctorFinding[] {
   if (!existsSync(path)) return [];
   let database: DatabaseSync | undefined;
   try {
@@ -122,20 +125,20 @@ export function judgeDatabaseIntegrity(path: string): DoctorFinding[] {
     const isFullyChecked = statSync(path).size <= MAX_CHECKED_BYTES;
     const check = isFullyChecked ? 'PRAGMA quick_check(1)' : 'SELECT count(*) FROM sqlite_master';
     const [result] = Object.values(database.prepare(check).get() ?? {});
-    if (isFullyChecked && result !== 'ok') return [damaged(path, String(result))];
+    if (isFullyChecked && result !== 'ok') return [damagedDatabaseFinding(path, String(result))];
     return [
       okFinding(
         isFullyChecked ? `${path} is intact.` : `${path} can be read; it is too large to be checked here.`,
       ),
     ];
   } catch (error) {
-    return [damaged(path, innermostMessageOf(error))];
+    return [damagedDatabaseFinding(path, innermostMessageOf(error))];
   } finally {
     database?.close();
   }
 }
 
-function damaged(path: string, reason: string): DoctorFinding {
+function damagedDatabaseFinding(path: string, reason: string): DoctorFinding {
   return problemFinding(
     `${path} cannot be read: ${reason}.`,
     'Give it to the user of the service if another user owns it; if it is damaged, restore a backup.',
@@ -143,7 +146,7 @@ function damaged(path: string, reason: string): DoctorFinding {
 }
 
 /** The median time of synced writes to a temporary file. */
-async function syncedWriteMs(directory: string): Promise<number> {
+async function measureSyncedWriteMs(directory: string): Promise<number> {
   const path = join(directory, `.doctor-${randomText(8)}`);
   const file = await open(path, 'wx');
   try {
@@ -158,9 +161,9 @@ async function syncedWriteMs(directory: string): Promise<number> {
   }
 }
 
-const BODY = Buffer.from('written, read and deleted by npm run doctor');
-/** A size above that of the largest object that is sent in one request. */
-const LARGE_BYTES = 12 * MEGABYTE_BYTES;
+const TEST_BODY = Buffer.from('written, read and deleted by npm run doctor');
+/** A size above that of the largest object that is sent in one request, so that it is uploaded in parts. */
+const MULTIPART_TEST_BYTES = 12 * MEGABYTE_BYTES;
 
 /** Checks S3: put, ranged get, multipart and delete, in the same way as the service, under a key of its own. */
 export async function checkObjectStore({ stores }: Settings): Promise<DoctorFinding[]> {
@@ -172,10 +175,10 @@ export async function checkObjectStore({ stores }: Settings): Promise<DoctorFind
   const key = `doctor/${randomText(16)}`;
   return findingsOrProblem(
     async () => {
-      await objects.put(key, BODY, 'text/plain');
+      await objects.put(key, TEST_BODY, 'text/plain');
       const part = await objects.get(key, { start: 0, end: 6 });
       const read = part === null ? '' : Buffer.concat(await part.body.toArray()).toString();
-      await objects.put(key, Buffer.alloc(LARGE_BYTES), 'application/octet-stream');
+      await objects.put(key, Buffer.alloc(MULTIPART_TEST_BYTES), 'application/octet-stream');
       return [
         read === 'written'
           ? okFinding(`The bucket ${S3_BUCKET} takes objects, and reads parts of them.`)
@@ -195,9 +198,12 @@ export async function checkObjectStore({ stores }: Settings): Promise<DoctorFind
 }
 
 /** The share of its space from which a cache counts as full. An eviction leaves seven eighths of the space in use. */
-const FULL_SHARE = 0.85;
-/** If the cache evicts files that were used within this time, pictures in use are made again. */
-const MIN_OLDEST_MS = HOUR_MS;
+const FULL_CACHE_SHARE = 0.85;
+/**
+ * The shortest time since the last use of the oldest file in a full cache. If the oldest file was used more recently,
+ * pictures in use are evicted and made again.
+ */
+const MIN_OLDEST_USE_MS = HOUR_MS;
 
 /** Checks the cache of delivered pictures: how much it holds, and whether it is large enough. */
 export async function checkDeliveryCache({ stores, delivery }: Settings): Promise<DoctorFinding[]> {
@@ -205,26 +211,26 @@ export async function checkDeliveryCache({ stores, delivery }: Settings): Promis
   const objects = await openObjectStore(stores);
   const cache = openPictureCache(settings, objects, { warn: () => undefined });
   const figures = await cache.readFigures().finally(() => objects.close());
-  return [judgeDeliveryCache(figures, settings.DELIVERY_CACHE_MEGABYTES * MEGABYTE_BYTES, Date.now())];
+  return [deliveryCacheFinding(figures, settings.DELIVERY_CACHE_MEGABYTES * MEGABYTE_BYTES, Date.now())];
 }
 
-export function judgeDeliveryCache(
+export function deliveryCacheFinding(
   { files, bytes, oldestUseMs }: FileCacheFigures,
   maxBytes: number,
   nowMs: number,
 ): DoctorFinding {
   if (maxBytes === 0) return okFinding('Delivered pictures are not kept (DELIVERY_CACHE_MEGABYTES=0).');
   const oldestMs = oldestUseMs === null ? null : Math.max(0, nowMs - oldestUseMs);
-  const age = oldestMs === null ? '' : `; the oldest was asked for ${agoOf(oldestMs)} ago`;
+  const age = oldestMs === null ? '' : `; the oldest was asked for ${formatAge(oldestMs)} ago`;
   const megabytes = (size: number) => Math.round(size / MEGABYTE_BYTES);
   const message = `${files} delivered pictures are kept, ${megabytes(bytes)} of ${megabytes(maxBytes)} MB${age}.`;
-  const isSmall = bytes > maxBytes * FULL_SHARE && oldestMs !== null && oldestMs < MIN_OLDEST_MS;
+  const isSmall = bytes > maxBytes * FULL_CACHE_SHARE && oldestMs !== null && oldestMs < MIN_OLDEST_USE_MS;
   return isSmall
     ? warningFinding(message, 'Raise DELIVERY_CACHE_MEGABYTES: pictures that are in use are made again.')
     : okFinding(message);
 }
 
-function agoOf(ms: number): string {
+function formatAge(ms: number): string {
   if (ms >= 2 * DAY_MS) return `${Math.round(ms / DAY_MS)} days`;
   return ms >= 2 * HOUR_MS ? `${Math.round(ms / HOUR_MS)} hours` : `${Math.round(ms / 60_000)} minutes`;
 }

@@ -7,7 +7,7 @@ import { HOUR_MS, MINUTE_MS } from '../../platform/values/units.ts';
 import type { CallGate } from '../../product/accounts/gate/gate.ts';
 import { SessionCookie } from '../../product/accounts/sign-in/cookie.ts';
 
-const LINK_LIFE_MS = 10 * MINUTE_MS;
+const OPERATOR_LINK_LIFE_MS = 10 * MINUTE_MS;
 const OPERATOR_SESSION_LIFE_MS = 12 * HOUR_MS;
 const SECRET_CHARACTERS = 40;
 
@@ -23,9 +23,9 @@ export class OperatorSessions {
   }
 
   /** Makes a secret that opens one session within ten minutes. */
-  async newLink(): Promise<string> {
+  async createLink(): Promise<string> {
     const link = `opl_${randomText(SECRET_CHARACTERS)}`;
-    await this.#coordination.setFlag(keyOf('link', link), LINK_LIFE_MS);
+    await this.#coordination.setFlag(flagKeyOf('link', link), OPERATOR_LINK_LIFE_MS);
     return link;
   }
 
@@ -34,31 +34,31 @@ export class OperatorSessions {
    * @returns whether the link was valid and unused.
    */
   async useLink(link: string): Promise<boolean> {
-    const { flagged } = await this.#coordination.admit({ flag: keyOf('link', link) });
+    const { flagged } = await this.#coordination.admit({ flag: flagKeyOf('link', link) });
     if (!flagged) return false;
     // Two concurrent uses may both read an unused flag. Of a counter, only one use is the first.
-    const { count } = await this.#coordination.strike(keyOf('link-use', link), LINK_LIFE_MS);
+    const { count } = await this.#coordination.strike(flagKeyOf('link-use', link), OPERATOR_LINK_LIFE_MS);
     return count === 1;
   }
 
-  /** The secret of a new session. */
+  /** Begins a session, and returns its secret. */
   async begin(): Promise<string> {
     const session = `ops_${randomText(SECRET_CHARACTERS)}`;
-    await this.#coordination.setFlag(keyOf('session', session), OPERATOR_SESSION_LIFE_MS);
+    await this.#coordination.setFlag(flagKeyOf('session', session), OPERATOR_SESSION_LIFE_MS);
     return session;
   }
 
   async isOpen(session: string): Promise<boolean> {
-    const { flagged } = await this.#coordination.admit({ flag: keyOf('session', session) });
+    const { flagged } = await this.#coordination.admit({ flag: flagKeyOf('session', session) });
     return flagged;
   }
 
   async end(session: string): Promise<void> {
-    if (await this.isOpen(session)) await this.#coordination.setFlag(keyOf('session', session), 1);
+    if (await this.isOpen(session)) await this.#coordination.setFlag(flagKeyOf('session', session), 1);
   }
 }
 
-function keyOf(kind: string, secret: string): string {
+function flagKeyOf(kind: string, secret: string): string {
   return `operator/${kind}/${createHash('sha256').update(secret).digest('base64url')}`;
 }
 
@@ -69,12 +69,12 @@ declare module 'fastify' {
   }
 }
 
-const COOKIE = {
+const SESSION_COOKIE = {
   name: 'darkroom-operator',
   token: /^ops_[0-9A-Za-z]+$/,
   header: 'Authorization: Bearer <OPERATOR_TOKEN>',
 };
-const BEARER = /^bearer +(\S+)$/i;
+const BEARER_CREDENTIAL = /^bearer +(\S+)$/i;
 
 interface AccessOptions {
   /** OPERATOR_TOKEN; '' if none is set. */
@@ -95,7 +95,7 @@ export class OperatorAccess {
 
   constructor(options: AccessOptions) {
     this.#options = options;
-    this.#cookie = new SessionCookie(options.publicUrl, COOKIE);
+    this.#cookie = new SessionCookie(options.publicUrl, SESSION_COOKIE);
   }
 
   /** Puts the access check before every route of `app`. Responses must not be cached. */
@@ -132,7 +132,7 @@ export class OperatorAccess {
   async #check(request: FastifyRequest): Promise<void> {
     const { authorization } = request.headers;
     if (authorization !== undefined) {
-      const [, token = ''] = BEARER.exec(authorization.trim()) ?? [];
+      const [, token = ''] = BEARER_CREDENTIAL.exec(authorization.trim()) ?? [];
       return this.#verify(request, async () => this.#isToken(token));
     }
     const session = this.#cookie.tokenOf(request);

@@ -5,13 +5,13 @@ import { SETTINGS } from '../../../config/index.ts';
 import type { HostCheckResult } from '../doctor/examine.ts';
 import type { DoctorFindings } from './schema.ts';
 
-const DOCTOR = new URL('../doctor.ts', import.meta.url).pathname;
-const TIMEOUT_MS = 90_000;
-/** A question within this time gets the previous examination. */
-const MIN_AGE_MS = 10_000;
+const DOCTOR_FILE = new URL('../doctor.ts', import.meta.url).pathname;
+const DOCTOR_TIMEOUT_MS = 90_000;
+/** A request for a new examination within this time gets the previous one. */
+const MIN_EXAMINATION_AGE_MS = 10_000;
 /** The examination runs at a lower priority than the processes that serve calls. */
-const NICENESS = 15;
-const NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
+const DOCTOR_NICENESS = 15;
+const SETTING_NAMES = new Set(Object.values(SETTINGS).flatMap((table) => Object.keys(table)));
 
 /**
  * The doctor's findings on this host. The doctor runs in a process of its own, because it draws a page and reads the
@@ -29,7 +29,7 @@ export class DoctorExamination {
   async read(isFresh: boolean): Promise<DoctorFindings> {
     const last = this.#last;
     const ageMs = last === undefined ? Number.POSITIVE_INFINITY : Date.now() - Date.parse(last.at);
-    if (last !== undefined && (!isFresh || ageMs < MIN_AGE_MS)) return last;
+    if (last !== undefined && (!isFresh || ageMs < MIN_EXAMINATION_AGE_MS)) return last;
     this.#running ??= this.#examine().finally(() => {
       this.#running = undefined;
     });
@@ -48,22 +48,22 @@ export class DoctorExamination {
 
 /** The report of `npm run doctor -- --json`. */
 async function runDoctor(): Promise<{ isWell: boolean; examinations: HostCheckResult[] }> {
-  const doctor = spawn(process.execPath, [DOCTOR, '--json'], {
+  const doctor = spawn(process.execPath, [DOCTOR_FILE, '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: TIMEOUT_MS,
+    timeout: DOCTOR_TIMEOUT_MS,
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<void>((resolve, reject) => {
     doctor.once('error', reject);
     doctor.once('close', () => resolve());
   });
-  if (doctor.pid !== undefined) setPriority(doctor.pid, NICENESS);
+  if (doctor.pid !== undefined) setPriority(doctor.pid, DOCTOR_NICENESS);
   const [report] = await Promise.all([text(doctor.stdout), ended]);
-  if (report === '') throw new Error(`The doctor did not end within ${TIMEOUT_MS / 1_000} s.`);
+  if (report === '') throw new Error(`The doctor did not end within ${DOCTOR_TIMEOUT_MS / 1_000} s.`);
   return JSON.parse(report);
 }
 
 /** The settings that a sentence names. */
 function settingsIn(sentence: string): string[] {
-  return [...new Set(sentence.match(/\b[A-Z][A-Z0-9_]+\b/g))].filter((name) => NAMES.has(name));
+  return [...new Set(sentence.match(/\b[A-Z][A-Z0-9_]+\b/g))].filter((name) => SETTING_NAMES.has(name));
 }

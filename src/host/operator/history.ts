@@ -6,27 +6,27 @@ import type { ProcessMessage } from '../processes/messages.ts';
 
 /** The time between two samples. */
 export const LOAD_SAMPLE_INTERVAL_MS = 10_000;
-/** An hour of samples. */
+/** The most samples, which cover an hour. */
 const MAX_SAMPLES = 360;
 /** Limit on the series of a host: some twenty fixed ones, and one per reason of a refusal and per role of a process. */
 const MAX_SERIES = 80;
 const MAX_MARKS = 200;
-/** Digits of a value. */
-const DIGITS = 4;
+/** The significant digits of a value. */
+const SIGNIFICANT_DIGITS = 4;
 
 /** An event on a host for the time axis: an operator's action, or something that happened. */
 export interface HistoryMark {
   /** Epoch milliseconds. */
   at: number;
   kind: 'set' | 'drain' | 'log' | 'reload' | 'restart';
-  /** Who did it; empty for something that happened by itself. */
+  /** The person who did it; empty for an event that happened by itself. */
   by: string;
-  /** What was done, in a few words. */
+  /** The action or the event, in a few words. */
   text: string;
 }
 
 /** The samples of a host after some instant, in columns. Each series has one value per instant. */
-export interface HistoryPart {
+export interface LoadHistoryExcerpt {
   /** Epoch milliseconds, ascending. */
   at: number[];
   /** The values by the name of the series, such as `p99` or `refused/capacity`. Null means that there was no value. */
@@ -49,7 +49,7 @@ export class LoadHistory {
     const slot = this.#count % MAX_SAMPLES;
     this.#at[slot] = atMs;
     const values = seriesOf(row);
-    for (const [name, value] of values) if (value !== 0) this.#begin(name);
+    for (const [name, value] of values) if (value !== 0) this.#addColumn(name);
     for (const [name, column] of this.#columns) column[slot] = values.get(name) ?? 0;
     this.#count += 1;
   }
@@ -59,8 +59,8 @@ export class LoadHistory {
     if (this.#marks.length > MAX_MARKS) this.#marks.shift();
   }
 
-  /** The samples and marks after an instant in epoch milliseconds. Without an instant, all that are kept. */
-  since(afterMs = 0): HistoryPart {
+  /** The samples and marks after an instant in epoch milliseconds. Without an instant, it returns all of them. */
+  since(afterMs = 0): LoadHistoryExcerpt {
     const kept = Math.min(this.#count, MAX_SAMPLES);
     const slots = Array.from({ length: kept }, (_, index) => (this.#count - kept + index) % MAX_SAMPLES);
     const wanted = slots.filter((slot) => (this.#at[slot] ?? 0) > afterMs);
@@ -68,15 +68,15 @@ export class LoadHistory {
     return {
       at: wanted.map((slot) => this.#at[slot] ?? 0),
       series: Object.fromEntries(
-        [...this.#columns].map(([name, column]) => [name, wanted.map((slot) => rounded(column[slot]))]),
+        [...this.#columns].map(([name, column]) => [name, wanted.map((slot) => roundValue(column[slot]))]),
       ),
       marks: this.#marks.filter(({ at }) => at > afterMs && at >= oldest - LOAD_SAMPLE_INTERVAL_MS),
     };
   }
 
-  #begin(name: string): void {
+  #addColumn(name: string): void {
     if (this.#columns.has(name) || this.#columns.size >= MAX_SERIES) return;
-    // The samples before had none of it.
+    // The values of the earlier samples are zero.
     this.#columns.set(name, new Float32Array(MAX_SAMPLES));
   }
 }
@@ -112,8 +112,8 @@ function seriesOf(row: LoadRow): Map<string, number> {
   ]);
 }
 
-function rounded(value: number | undefined): number | null {
-  return value === undefined || Number.isNaN(value) ? null : Number(value.toPrecision(DIGITS));
+function roundValue(value: number | undefined): number | null {
+  return value === undefined || Number.isNaN(value) ? null : Number(value.toPrecision(SIGNIFICANT_DIGITS));
 }
 
 /**
@@ -121,9 +121,9 @@ function rounded(value: number | undefined): number | null {
  * last.
  */
 const MAX_SNAPSHOTS = 4;
-const PRIMARY = 'primary';
+const PRIMARY_PROCESS_ID = 'primary';
 
-interface RecorderOptions {
+interface LoadRecorderOptions {
   hostId: string;
   history: LoadHistory;
   /** The snapshot of the primary itself. */
@@ -134,25 +134,28 @@ interface RecorderOptions {
 
 /** Collects the snapshots that the processes of a host send, and adds a sample to the history in each round. */
 export class LoadRecorder {
-  readonly #options: RecorderOptions;
+  readonly #options: LoadRecorderOptions;
   readonly #snapshots = new Map<string, LoadSnapshot[]>();
   /** The processes that have sent a snapshot in this round. A hung process sends none. */
   readonly #heard = new Set<string>();
-  /** What `now` returned since the last round: every page that is open asks for it every few seconds. */
+  /**
+   * The row that `now` returned since the last round. It is cached, because every open page asks for it every few
+   * seconds.
+   */
   #now: LoadRow | null = null;
 
-  constructor(options: RecorderOptions) {
+  constructor(options: LoadRecorderOptions) {
     this.#options = options;
   }
 
-  /** A process has sent its snapshot. */
+  /** Receives the snapshot of a process. */
   receive(processId: string, snapshot: LoadSnapshot): void {
     const kept = this.#snapshots.get(processId) ?? [];
     this.#snapshots.set(processId, [...kept.slice(1 - MAX_SNAPSHOTS), snapshot]);
     this.#heard.add(processId);
   }
 
-  /** A process has ended. */
+  /** Forgets a process, because it has ended. */
   forget(processId: string): void {
     this.#snapshots.delete(processId);
     this.#now = null;
@@ -161,7 +164,7 @@ export class LoadRecorder {
   /** Records the load since the round before. */
   async sample(): Promise<void> {
     const { history, nowMs, readOwn } = this.#options;
-    this.receive(PRIMARY, await readOwn());
+    this.receive(PRIMARY_PROCESS_ID, await readOwn());
     const row = this.#rowOver(2, [...this.#heard]);
     this.#heard.clear();
     this.#now = null;

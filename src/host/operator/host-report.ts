@@ -2,9 +2,9 @@ import { grantedCores, hostMemoryBytes } from '../../platform/concurrency/contro
 import type { RestartReason } from '../../platform/metrics/host.ts';
 import { type HostVerdict, type SilentProcess, verdictsOnHost } from '../admin/verdicts.ts';
 import type { SupervisedProcess } from '../processes/supervisor.ts';
-import type { HistoryMark, HistoryPart, LoadHistory, LoadRecorder } from './history.ts';
+import type { HistoryMark, LoadHistory, LoadHistoryExcerpt, LoadRecorder } from './history.ts';
 
-/** What a primary says of its host. */
+/** The report of a primary about its host. */
 export interface HostReport {
   cores: number;
   memoryLimitBytes: number;
@@ -15,14 +15,14 @@ export interface HostReport {
   countByRole: Record<string, number>;
   verdicts: HostVerdict[];
   processes: SupervisedProcess[];
-  history: HistoryPart;
+  history: LoadHistoryExcerpt;
 }
 
 interface HostReporterOptions {
   hostId: string;
   history: LoadHistory;
   recorder: Pick<LoadRecorder, 'now'>;
-  /** HANG_TIMEOUT_MS. */
+  /** The value of HANG_TIMEOUT_MS. */
   hangTimeoutMs: number;
   processes: () => SupervisedProcess[];
   settings: () => Record<string, number>;
@@ -30,7 +30,7 @@ interface HostReporterOptions {
   nowMs: () => number;
 }
 
-const WORDS: Record<RestartReason, string> = {
+const RESTART_WORDS: Record<RestartReason, string> = {
   hung: 'hung',
   signal: 'was killed',
   exit: 'ended by itself',
@@ -39,7 +39,7 @@ const WORDS: Record<RestartReason, string> = {
 /** Reports the state of the host as its primary sees it, and what was done to it. */
 export class HostReporter {
   readonly #options: HostReporterOptions;
-  /** Read once, because that takes many small files of the kernel. */
+  /** The limits of the host. They are read once, because the kernel spreads them over many small files. */
   readonly #granted = { cores: grantedCores(), memoryLimitBytes: hostMemoryBytes() };
   readonly #restarts: Record<RestartReason, number> = { exit: 0, signal: 0, hung: 0 };
   #lastRestart: { atMs: number; text: string } | undefined;
@@ -48,15 +48,15 @@ export class HostReporter {
     this.#options = options;
   }
 
-  /** Notes what somebody did, for the time axis. */
+  /** Records what somebody did, for the time axis. */
   note(mark: Omit<HistoryMark, 'at'>): void {
     this.#options.history.mark({ at: this.#options.nowMs(), ...mark });
   }
 
-  /** Notes that a process died and is replaced. */
+  /** Records that a process died and is replaced. */
   restarted(reason: RestartReason, processId: number): void {
     this.#restarts[reason] += 1;
-    const text = `Process ${processId} ${WORDS[reason]} and is replaced`;
+    const text = `Process ${processId} ${RESTART_WORDS[reason]} and is replaced`;
     this.#lastRestart = { atMs: this.#options.nowMs(), text };
     this.note({ kind: 'restart', by: '', text });
   }

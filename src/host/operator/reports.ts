@@ -9,12 +9,12 @@ import type { BenchRun, BenchRunsQuery } from './schema.ts';
 const HEAD_BYTES = 32_768;
 const MAX_FILES = 2_000;
 const MAX_RUNS = 500;
-/** A report of hours of load has some ten megabytes. */
+/** The most bytes of a report. A report of hours of load has some ten megabytes. */
 const MAX_REPORT_BYTES = 128 * 1024 * 1024;
 /** Matches a field at the first level of a report, as JSON.stringify writes it. */
-const FIELD = /^ {2}"(\w+)": ("(?:[^"\\]|\\.)*"|[\d.-]+|null),?$/gm;
-const COMMIT = /^ {4}"commit": ("(?:[^"\\]|\\.)*"|null),?$/m;
-const STAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
+const TOP_LEVEL_FIELD = /^ {2}"(\w+)": ("(?:[^"\\]|\\.)*"|[\d.-]+|null),?$/gm;
+const COMMIT_FIELD = /^ {4}"commit": ("(?:[^"\\]|\\.)*"|null),?$/m;
+const NAME_TIMESTAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
 
 /**
  * The bench and tune reports in a folder. Only files of the folder itself are read: no path and no link leads out of
@@ -22,8 +22,8 @@ const STAMP = /-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)/;
  */
 export class BenchReports {
   readonly folder: string;
-  /** What is known of a file, by its name, size and time. */
-  readonly #known = new Map<string, BenchRun>();
+  /** The runs that were read before, by the name, size and time of their file. */
+  readonly #runsByFile = new Map<string, BenchRun>();
 
   constructor(folder: string) {
     this.folder = resolve(folder);
@@ -32,7 +32,7 @@ export class BenchReports {
   /** The reports that match, the newest first; none if the folder does not exist. */
   async list({ kind, suite, search }: BenchRunsQuery): Promise<{ runs: BenchRun[]; total: number }> {
     const words = search?.toLowerCase() ?? '';
-    const matching = (await this.#all()).filter(
+    const matching = (await this.#readAll()).filter(
       (run) =>
         (kind === undefined || run.kind === kind) &&
         (suite === undefined || run.suite === suite) &&
@@ -52,33 +52,35 @@ export class BenchReports {
       throw new ApiError('not_found', 'There is no such report: the list of runs has the names of all.', {
         param: 'name',
       });
-    // A report that is being written may grow meanwhile. Exactly the announced bytes are sent.
+    // A report that is being written may grow meanwhile, so exactly the announced bytes are sent.
     return { bytes: file.size, stream: createReadStream(join(this.folder, name), { end: file.size - 1 }) };
   }
 
-  async #all(): Promise<BenchRun[]> {
+  async #readAll(): Promise<BenchRun[]> {
     const names = (await readdir(this.folder).catch(() => [])).filter((name) => name.endsWith('.json'));
-    const newest = names.sort((one, other) => (stampOf(one) < stampOf(other) ? 1 : -1)).slice(0, MAX_FILES);
+    const newest = names
+      .sort((one, other) => (timestampOf(one) < timestampOf(other) ? 1 : -1))
+      .slice(0, MAX_FILES);
     const runs: BenchRun[] = [];
     for (const name of newest) {
-      const run = await this.#describe(name);
+      const run = await this.#readRun(name);
       if (run !== null) runs.push(run);
     }
     return runs;
   }
 
-  async #describe(name: string): Promise<BenchRun | null> {
+  async #readRun(name: string): Promise<BenchRun | null> {
     const file = await this.#fileAt(name);
     if (file === null) return null;
     const key = `${name}/${file.size}/${file.mtimeMs}`;
-    const known = this.#known.get(key);
+    const known = this.#runsByFile.get(key);
     if (known !== undefined) return known;
     const run = await readHead(join(this.folder, name))
-      .then((head) => runOf(name, head, file))
+      .then((head) => toBenchRun(name, head, file))
       .catch(() => null);
     if (run === null) return null;
-    if (this.#known.size >= MAX_FILES) this.#known.clear();
-    this.#known.set(key, run);
+    if (this.#runsByFile.size >= MAX_FILES) this.#runsByFile.clear();
+    this.#runsByFile.set(key, run);
     return run;
   }
 
@@ -90,8 +92,8 @@ export class BenchReports {
   }
 }
 
-function stampOf(name: string): string {
-  return STAMP.exec(name)?.slice(1).join('') ?? '';
+function timestampOf(name: string): string {
+  return NAME_TIMESTAMP.exec(name)?.slice(1).join('') ?? '';
 }
 
 async function readHead(path: string): Promise<string> {
@@ -104,13 +106,20 @@ async function readHead(path: string): Promise<string> {
   }
 }
 
-/** A report by the first fields of its file; null for a file that is not a report. */
-function runOf(name: string, head: string, { size, mtime }: { size: number; mtime: Date }): BenchRun | null {
+/** Reads a report from the first fields of its file; null for a file that is not a report. */
+function toBenchRun(
+  name: string,
+  head: string,
+  { size, mtime }: { size: number; mtime: Date },
+): BenchRun | null {
   const fields = Object.fromEntries(
-    [...head.matchAll(FIELD)].map(([, field = '', value = 'null']) => [field, JSON.parse(value) as unknown]),
+    [...head.matchAll(TOP_LEVEL_FIELD)].map(([, field = '', value = 'null']) => [
+      field,
+      JSON.parse(value) as unknown,
+    ]),
   );
   const text = (value: unknown) => (typeof value === 'string' ? value : null);
-  const [, commit = 'null'] = COMMIT.exec(head) ?? [];
+  const [, commit = 'null'] = COMMIT_FIELD.exec(head) ?? [];
   const suite = text(fields.suite) ?? text(fields.kind);
   if (suite === null) return null;
   const kind = text(fields.kind) ?? (suite === 'tune' ? 'tune' : 'table');

@@ -33,9 +33,9 @@ interface OperatorRoutesOptions {
 }
 
 /** The operator authenticates by OPERATOR_TOKEN, or by the cookie of a session. */
-const security = [{ operator: [] }];
+const OPERATOR_SECURITY = [{ operator: [] }];
 
-const ROUTES = [
+const OPERATOR_ROUTES = [
   openSession,
   endSession,
   readServiceState,
@@ -50,7 +50,7 @@ const ROUTES = [
 /** The operator's interface: what `npm run admin` and `npm run doctor` offer, over HTTP. */
 export async function operatorRoutes(app: FastifyInstance, options: OperatorRoutesOptions): Promise<void> {
   options.access.install(app);
-  for (const route of ROUTES) route(app, options);
+  for (const route of OPERATOR_ROUTES) route(app, options);
 }
 
 function openSession(app: FastifyInstance, { access }: OperatorRoutesOptions): void {
@@ -87,7 +87,7 @@ function endSession(app: FastifyInstance, { access }: OperatorRoutesOptions): vo
       schema: {
         summary: 'End the session of the operator',
         description: 'Its cookie is refused from the next call on.',
-        security,
+        security: OPERATOR_SECURITY,
         response: { 204: Type.Null() },
       },
     },
@@ -107,7 +107,7 @@ function readServiceState(app: FastifyInstance, { coordination }: OperatorRoutes
         summary: 'The service now, and in the last hour',
         description:
           'Every process of every host, what is most likely wrong, and samples of the load since `after`. Ask again with the last instant that you have.',
-        security,
+        security: OPERATOR_SECURITY,
         querystring: OperatorStateQuery,
         response: { 200: envelopeSchemaOf(OperatorState) },
       },
@@ -125,7 +125,7 @@ function changeSetting(app: FastifyInstance, { coordination }: OperatorRoutesOpt
         summary: 'Change a setting of the running service',
         description:
           'On every host and without a failed call, as `npm run admin -- set` does; until the next start.',
-        security,
+        security: OPERATOR_SECURITY,
         body: SettingChangeBody,
         response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
@@ -145,7 +145,7 @@ function replaceProcess(app: FastifyInstance, { coordination }: OperatorRoutesOp
       schema: {
         summary: 'Replace a process',
         description: 'A new one takes calls before the old one ends, as with `npm run admin -- drain`.',
-        security,
+        security: OPERATOR_SECURITY,
         body: DrainBody,
         response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
@@ -162,7 +162,7 @@ function changeLogLevel(app: FastifyInstance, { coordination }: OperatorRoutesOp
       schema: {
         summary: 'Change the log level of every process',
         description: 'For good or for a time, as `npm run admin -- log` does.',
-        security,
+        security: OPERATOR_SECURITY,
         body: LogLevelBody,
         response: { 200: envelopeSchemaOf(OperatorCommandResult) },
       },
@@ -184,7 +184,7 @@ function listFindings(app: FastifyInstance, { examination }: OperatorRoutesOptio
         summary: 'What the doctor finds',
         description:
           'Examines the host that answers, as `npm run doctor` does, with the remedy of each problem. It takes seconds.',
-        security,
+        security: OPERATOR_SECURITY,
         querystring: DoctorFindingsQuery,
         response: { 200: envelopeSchemaOf(DoctorFindings) },
       },
@@ -201,7 +201,7 @@ function listRuns(app: FastifyInstance, { reports }: OperatorRoutesOptions): voi
       schema: {
         summary: 'Reports of bench and tune',
         description: 'The reports of the folder RESULTS_DIR, the newest first.',
-        security,
+        security: OPERATOR_SECURITY,
         querystring: BenchRunsQuery,
         response: { 200: envelopeSchemaOf(BenchRuns) },
       },
@@ -217,7 +217,7 @@ function readRun(app: FastifyInstance, { reports }: OperatorRoutesOptions): void
       schema: {
         summary: 'One report',
         description: 'The report as bench or tune wrote it, without an envelope.',
-        security,
+        security: OPERATOR_SECURITY,
         params: BenchRunParams,
         response: { 200: OperatorReport },
       },

@@ -5,12 +5,10 @@ import type { ProcessReport } from '../processes/process-controls.ts';
 import type { HostReport } from './host-report.ts';
 import type { OperatorHost, OperatorProcess, OperatorState } from './schema.ts';
 
-/**
- * The address of primaries for controls. A primary takes the same controls as its processes, and answers for its host.
- */
-const PRIMARY = 'primary';
-const SERIOUSNESS: ReadonlyArray<HostVerdict['tone']> = ['bad', 'warn', 'good'];
-const NOBODY: HostVerdict = {
+/** The processId of every primary. A primary answers the same controls as its processes, and reports on its host. */
+const PRIMARY_PROCESS_ID = 'primary';
+const TONES_BY_SERIOUSNESS: ReadonlyArray<HostVerdict['tone']> = ['bad', 'warn', 'good'];
+const NO_PRIMARY_VERDICT: HostVerdict = {
   tone: 'bad',
   sentence: 'No primary process answered: is the service starting?',
 };
@@ -23,13 +21,13 @@ export async function readOperatorState(coordination: Coordination, afterMs: num
   const answers = await askProcesses(coordination, { kind: 'state', afterMs });
   const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
   const hosts = [...byHost].flatMap(([hostId, ofHost]) => {
-    const report = ofHost.find(({ processId }) => processId === PRIMARY)?.data;
-    return report == null ? [] : [hostOf(hostId, report as unknown as HostReport, ofHost)];
+    const report = ofHost.find(({ processId }) => processId === PRIMARY_PROCESS_ID)?.data;
+    return report == null ? [] : [toOperatorHost(hostId, report as unknown as HostReport, ofHost)];
   });
-  return { at: new Date().toISOString(), verdict: worstOf(hosts), hosts };
+  return { at: new Date().toISOString(), verdict: worstVerdictOf(hosts), hosts };
 }
 
-function hostOf(
+function toOperatorHost(
   hostId: string,
   { processes, ...report }: HostReport,
   answers: readonly ControlAnswer[],
@@ -42,12 +40,12 @@ function hostOf(
       const own = reports.get(String(one.processId)) as ProcessReport | null | undefined;
       const { processId, isServing, ...known } = one;
       const state = own == null && isServing ? 'silent' : isServing ? 'serving' : 'starting';
-      return { name: `${hostId}/${processId}`, state, ...known, ...(own != null && detailsOf(own)) };
+      return { name: `${hostId}/${processId}`, state, ...known, ...(own != null && processDetailsOf(own)) };
     }),
   };
 }
 
-function detailsOf({
+function processDetailsOf({
   rssBytes,
   logLevel,
   clockDifferenceMs,
@@ -63,13 +61,15 @@ function detailsOf({
 }
 
 /** The most serious verdict of all hosts. It begins with the name of the host if there are several. */
-function worstOf(hosts: readonly OperatorHost[]): HostVerdict {
+function worstVerdictOf(hosts: readonly OperatorHost[]): HostVerdict {
   const named = hosts.flatMap(({ hostId, verdicts }) =>
     verdicts.map((verdict) => ({
       ...(verdict as HostVerdict),
       sentence: hosts.length > 1 ? `${hostId}: ${verdict.sentence}` : verdict.sentence,
     })),
   );
-  const [worst = NOBODY] = SERIOUSNESS.flatMap((tone) => named.filter((one) => one.tone === tone));
+  const [worst = NO_PRIMARY_VERDICT] = TONES_BY_SERIOUSNESS.flatMap((tone) =>
+    named.filter((one) => one.tone === tone),
+  );
   return worst;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import { HEARTBEAT_INTERVAL_MS } from './heartbeats.ts';
 
-interface BalanceOptions<T> {
+interface ConnectionBalancerOptions<T> {
   /** Makes a process close a number of connections, each with its next response. */
   release: (process: T, connections: number) => void;
   clock: Clock;
@@ -10,8 +10,8 @@ interface BalanceOptions<T> {
 /** The smallest difference in calls that moves connections. One connection more or fewer makes a smaller difference. */
 const MIN_DIFFERENCE = 1.5;
 /**
- * The smallest difference as a share of the busier process's load, because calls that arrive at random cause smaller
- * ones.
+ * The smallest difference that moves connections, as a share of the load of the busier process. Calls that arrive at
+ * random cause smaller differences.
  */
 const MIN_SHARE = 0.2;
 /** The timeout of a round: a process that has reported no load by then hangs, and is left out. */
@@ -42,20 +42,20 @@ export function connectionsToRelease<T>(loads: ReadonlyMap<T, number>): Map<T, n
  * process that starts later would get no calls of connected clients.
  */
 export class ConnectionBalancer<T> {
-  readonly #options: BalanceOptions<T>;
+  readonly #options: ConnectionBalancerOptions<T>;
   readonly #known = new Set<T>();
   /** The loads of the current round, one per process. */
   readonly #loads = new Map<T, number>();
   #roundMs: number;
-  /** The releases that the last round would have made. */
+  /** The releases that the previous round computed. */
   #before = new Map<T, number>();
 
-  constructor(options: BalanceOptions<T>) {
+  constructor(options: ConnectionBalancerOptions<T>) {
     this.#options = options;
     this.#roundMs = options.clock.elapsedMs();
   }
 
-  /** Adds a process; each round waits for its load. */
+  /** Adds a process. Each round waits for the load of this process. */
   watch(process: T): void {
     this.#known.add(process);
   }

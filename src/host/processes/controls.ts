@@ -12,13 +12,13 @@ export type ProcessControl =
    * milliseconds.
    */
   | { kind: 'state'; afterMs: number }
-  | ({ kind: 'log'; level: string; forMs: number | null } & Authored)
-  | ({ kind: 'drain'; hostId: string; processId: string } & Authored)
+  | ({ kind: 'log'; level: string; forMs: number | null } & AuthoredControl)
+  | ({ kind: 'drain'; hostId: string; processId: string } & AuthoredControl)
   /** With `save`, the setting is also written to the settings file. */
-  | ({ kind: 'set'; name: CapacitySetting; value: number; save: boolean } & Authored);
+  | ({ kind: 'set'; name: CapacitySetting; value: number; save: boolean } & AuthoredControl);
 
 /** A control that changes a process names its author for the log. */
-interface Authored {
+interface AuthoredControl {
   by: string;
 }
 
@@ -37,12 +37,12 @@ export interface ControlAnswer extends ProcessAddress {
 
 export type ControlHandler = (control: ProcessControl) => Promise<Record<string, unknown> | null>;
 
-const CHANNEL = 'controls';
-/** How long an answer is awaited. A process that is replaced finishes its calls first. */
-const TIMEOUT_MS: Record<ProcessControl['kind'], number> = {
+const CONTROLS_CHANNEL = 'controls';
+/** The timeout of the answers to each control. A process that is replaced finishes its calls first. */
+const CONTROL_TIMEOUTS_MS: Record<ProcessControl['kind'], number> = {
   pools: 5_000,
   load: 5_000,
-  // The console asks again soon, and names a process that did not answer.
+  // The timeout is short, because the console asks again soon, and names a process that did not answer.
   state: 1_500,
   log: 5_000,
   set: 60_000,
@@ -57,9 +57,9 @@ export async function askProcesses(
   coordination: Coordination,
   control: ProcessControl,
 ): Promise<ControlAnswer[]> {
-  const timeoutMs = TIMEOUT_MS[control.kind];
-  const answers = await askEveryProcess<ControlAnswer>(coordination, CHANNEL, control, timeoutMs);
-  return answers.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
+  const timeoutMs = CONTROL_TIMEOUTS_MS[control.kind];
+  const answers = await askEveryProcess<ControlAnswer>(coordination, CONTROLS_CHANNEL, control, timeoutMs);
+  return answers.sort((a, b) => sortKeyOf(a).localeCompare(sortKeyOf(b)));
 }
 
 /** The error for a control that no process answered. */
@@ -73,7 +73,7 @@ export function answerControls(
   name: ProcessAddress,
   handle: ControlHandler,
 ): Promise<() => void> {
-  return answerProcessQuestions(coordination, CHANNEL, (control: ProcessControl) =>
+  return answerProcessQuestions(coordination, CONTROLS_CHANNEL, (control: ProcessControl) =>
     handle(control).then(
       (data): ControlAnswer => ({ ...name, data }),
       (error: Error): ControlAnswer => ({ ...name, data: null, error: error.message }),
@@ -81,6 +81,6 @@ export function answerControls(
   );
 }
 
-function nameOf({ hostId, processId }: ProcessAddress): string {
+function sortKeyOf({ hostId, processId }: ProcessAddress): string {
   return `${hostId}/${processId.padStart(6, '0')}`;
 }

@@ -4,12 +4,12 @@ import { type StoresSettings, storeAddressesOf } from '../../platform/stores/ope
 import { MINUTE_MS } from '../../platform/values/units.ts';
 
 /**
- * How long a deployment's mark lasts. The primaries renew it; after the last one has ended, another deployment may use
- * the prefix.
+ * The lifetime of the mark of a deployment. The primaries renew it. After the last primary has ended, another
+ * deployment may use the prefix.
  */
-const LEASE_MS = 10 * MINUTE_MS;
-const RENEWED_EACH_MS = MINUTE_MS;
-const MARK_LETTERS = 16;
+const MARK_LIFE_MS = 10 * MINUTE_MS;
+const RENEWAL_INTERVAL_MS = MINUTE_MS;
+const FINGERPRINT_CHARACTERS = 16;
 
 /**
  * Identifies the documents of a deployment by their signing key and the name of their database. A copy of the documents
@@ -18,7 +18,7 @@ const MARK_LETTERS = 16;
 export function deploymentFingerprint(signatures: LinkSigner, settings: StoresSettings): string {
   const database = storeAddressesOf(settings).documents.split('/').at(-1) ?? '';
   const signed = new URLSearchParams(signatures.sign('deployment', database, new Date(0)));
-  return (signed.get('signature') ?? '').slice(0, MARK_LETTERS);
+  return (signed.get('signature') ?? '').slice(0, FINGERPRINT_CHARACTERS);
 }
 
 /** The advice for a deployment that meets another deployment on its Redis. */
@@ -34,15 +34,15 @@ export async function holdRedisPrefix(
   coordination: Pick<Coordination, 'lease'>,
   { mark, prefix, log }: { mark: string; prefix: string; log: { error(message: string): void } },
 ): Promise<void> {
-  const hold = () => coordination.lease('deployment', mark, LEASE_MS);
+  const hold = () => coordination.lease('deployment', mark, MARK_LIFE_MS);
   const met = `Another deployment, with other documents, uses this Redis with the prefix ${prefix}.`;
   if (!(await hold()))
     throw new Error(
-      `${met} ${SEPARATION_ADVICE} If the other one has ended for good, its mark expires ${LEASE_MS / MINUTE_MS} minutes after it.`,
+      `${met} ${SEPARATION_ADVICE} If the other one has ended for good, its mark expires ${MARK_LIFE_MS / MINUTE_MS} minutes after it.`,
     );
   const renew = async () => {
     if (!(await hold())) log.error(`${met} ${SEPARATION_ADVICE}`);
   };
-  // While Redis is away, nothing can be renewed. The next round tries again.
-  setInterval(() => void renew().catch(() => undefined), RENEWED_EACH_MS).unref();
+  // While Redis cannot be reached, the mark cannot be renewed. The next round tries again.
+  setInterval(() => void renew().catch(() => undefined), RENEWAL_INTERVAL_MS).unref();
 }

@@ -18,14 +18,16 @@ export async function checkListenAddress(
     probe.listen({ host, port, exclusive: true });
     await once(probe, 'listening');
   } catch (error) {
-    throw new Error(sentenceFor(error as NodeJS.ErrnoException, host, port, setting), { cause: error });
+    throw new Error(listenErrorMessage(error as NodeJS.ErrnoException, host, port, setting), {
+      cause: error,
+    });
   }
   const { port: free } = probe.address() as AddressInfo;
   await new Promise((resolve) => probe.close(resolve));
   return free;
 }
 
-function sentenceFor(
+function listenErrorMessage(
   { code, message }: NodeJS.ErrnoException,
   host: string,
   port: number,

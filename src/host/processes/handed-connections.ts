@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
 /** A connection, as the cluster module of Node represents it. */
-interface Connection {
+interface ClusterConnection {
   close(): void;
 }
 
@@ -29,24 +29,24 @@ export interface HandedConnections {
   end(): void;
 }
 
-/** The number of polls that read a dead process's buffered messages. */
-const POLLS = 200;
+/** The most polls for the end of the channel of a dead process, whose buffered messages are read meanwhile. */
+const MAX_CHANNEL_POLLS = 200;
 const POLL_MS = 5;
 /**
  * More event loop turns than connections can wait in the kernel (511, the backlog of Node); 5 s if all processes hang.
  */
-const MAX_TURNS = 1_000;
+const MAX_LISTENING_TURNS = 1_000;
 
 /** The release of Node whose cluster messages this file knows; see cannotRescueWarning. */
-const KNOWN_NODE = 24;
+const TESTED_NODE_RELEASE = 24;
 
 /**
  * The warning for an operator whose release of Node may use other cluster messages; null for the known release. With
  * other messages, a connection that is being sent to a process is lost if the process is killed at that moment.
  */
-export function cannotRescueWarning(version: string = process.versions.node): string | null {
-  if (Number.parseInt(version, 10) === KNOWN_NODE) return null;
-  return `Node ${version} is not the release ${KNOWN_NODE} that this service was tested with: a connection handed to a process that dies at that moment may hang.`;
+export function untestedNodeWarning(version: string = process.versions.node): string | null {
+  if (Number.parseInt(version, 10) === TESTED_NODE_RELEASE) return null;
+  return `Node ${version} is not the release ${TESTED_NODE_RELEASE} that this service was tested with: a connection handed to a process that dies at that moment may hang.`;
 }
 
 /**
@@ -69,12 +69,12 @@ export function cannotRescueWarning(version: string = process.versions.node): st
  */
 export function rescueConnections(worker: Worker, anotherListens: () => boolean): HandedConnections {
   const channel = worker.process;
-  const handed = new Map<number, Connection>();
+  const handed = new Map<number, ClusterConnection>();
   let sent = 0;
   /** The key of the address, while the process listens. The primary's answer to the process names it. */
   let key: string | undefined;
   const send = channel.send.bind(channel) as (...parts: unknown[]) => boolean;
-  const sendAndRemember = (message: ClusterMessage, connection?: Connection, ...rest: unknown[]) => {
+  const sendAndRemember = (message: ClusterMessage, connection?: ClusterConnection, ...rest: unknown[]) => {
     if (message.act === 'newconn' && message.seq !== undefined && connection !== undefined) {
       sent += 1;
       handed.set(message.seq, connection);
@@ -94,7 +94,7 @@ export function rescueConnections(worker: Worker, anotherListens: () => boolean)
   });
 
   worker.once('exit', async () => {
-    for (let poll = 0; poll < POLLS && worker.isConnected(); poll += 1) await pause(POLL_MS);
+    for (let poll = 0; poll < MAX_CHANNEL_POLLS && worker.isConnected(); poll += 1) await pause(POLL_MS);
     if (!isDisconnected) channel.emit('disconnect');
     for (const [ack, connection] of [...handed]) {
       if (anotherListens()) channel.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false });
@@ -129,7 +129,7 @@ export async function stopListening(processes: readonly HandedConnections[]): Pr
   const isFree = () => listening().some((process) => process.isFree());
   const sent = () => processes.reduce((sum, process) => sum + process.sent(), 0);
   let sentBefore = -1;
-  for (let turn = 0; turn < MAX_TURNS && listening().length > 0; turn += 1) {
+  for (let turn = 0; turn < MAX_LISTENING_TURNS && listening().length > 0; turn += 1) {
     await nextTurn();
     if (isFree() && sent() === sentBefore) break;
     sentBefore = sent();

@@ -3,8 +3,8 @@ import type { PrettyOptions } from 'pino-pretty';
 import { withoutAbsentFields } from '../../platform/values/present.ts';
 import { MEGABYTE_BYTES } from '../../platform/values/units.ts';
 
-/** Only a terminal needs this package. Without it, a start loads forty modules less. */
-const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
+/** The formatter of log lines for a terminal. Elsewhere it is not loaded, which saves a start forty modules. */
+const createTerminalStream = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
 
 /**
  * Creates the log: JSON lines on stdout, readable lines on a terminal. Secrets must not be passed to it.
@@ -19,18 +19,18 @@ export function createLog(
     level,
     base: bindings,
     timestamp: pino.stdTimeFunctions.isoTime,
-    redact: REDACTED,
+    redact: REDACTED_FIELDS,
     ...withoutAbsentFields({ mixin: traceIds }),
   };
-  const readable = pretty?.(ON_A_TERMINAL) as unknown as DestinationStream | undefined;
-  return pino(options, readable ?? lines());
+  const readable = createTerminalStream?.(TERMINAL_FORMAT) as unknown as DestinationStream | undefined;
+  return pino(options, readable ?? createStdoutStream());
 }
 
 /** The most bytes of lines that wait to be written; later lines are dropped to save memory. */
 const MAX_BACKLOG_BYTES = 4 * MEGABYTE_BYTES;
 
 /** Writes lines to stdout. A closed or full stdout does not end the process. */
-function lines(): DestinationStream {
+function createStdoutStream(): DestinationStream {
   const stream = pino.destination({ dest: process.stdout.fd, maxLength: MAX_BACKLOG_BYTES });
   let isFailing = false;
   stream.on('error', () => {
@@ -39,7 +39,7 @@ function lines(): DestinationStream {
   stream.on('write', () => {
     isFailing = false;
   });
-  // At its end, a process writes the waiting lines. On a full disk, that would retry for ever.
+  // At its end, a process writes the waiting lines. On a full disk, the stream would retry for ever.
   const flush = stream.flushSync.bind(stream);
   stream.flushSync = () => {
     if (!isFailing) flush();
@@ -48,7 +48,7 @@ function lines(): DestinationStream {
 }
 
 /** Formats a log entry as one line. A response is shown with its request. */
-const ON_A_TERMINAL: PrettyOptions = {
+const TERMINAL_FORMAT: PrettyOptions = {
   sync: true,
   singleLine: true,
   translateTime: 'SYS:HH:MM:ss',
@@ -59,7 +59,7 @@ const ON_A_TERMINAL: PrettyOptions = {
 };
 
 /** An additional protection: these fields are removed if headers or settings are logged by mistake. */
-const REDACTED = {
+const REDACTED_FIELDS = {
   paths: [
     '*.authorization',
     'headers.authorization',

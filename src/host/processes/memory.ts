@@ -5,7 +5,7 @@ import { SettingsError } from '../../../config/index.ts';
 
 /** The memory allocator of the API processes and of the workers below them. */
 interface MemoryAllocator {
-  /** For the operator: the library, or `system`. */
+  /** The path of the library, or `system`; it is shown to the operator. */
   name: string;
   /** The environment variables of a process that uses the allocator. */
   environment: Record<string, string>;
@@ -15,13 +15,13 @@ const LIBRARY_FOLDERS = ['/usr/local/lib', '/usr/lib64', '/usr/lib', '/lib64', '
 /**
  * The allocators in the order of preference. The first one keeps the least memory after pictures of different sizes.
  */
-const LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/];
+const ALLOCATOR_LIBRARIES = [/^libjemalloc\.so\.\d+$/, /^libmimalloc\.so\.\d+$/];
 /**
  * The number of memory arenas that the threads of a process share under the system's allocator. By default each thread
  * has its own arena, which keeps freed memory: 690 MB per process after 1,000 mixed calls instead of 325. A variable of
  * the same name in the operator's environment takes precedence.
  */
-const SYSTEM_ARENAS = '2';
+const SYSTEM_ARENA_COUNT = '2';
 /**
  * The options of jemalloc. Two arenas instead of four per core, because memory that one thread frees would be mapped
  * again for another. Free memory is kept for a minute instead of 10 s, because the next calls use the same blocks: a
@@ -36,39 +36,39 @@ const JEMALLOC_CONF = 'narenas:2,dirty_decay_ms:60000';
  * @throws SettingsError when the library cannot be preloaded.
  */
 export function chooseAllocator(setting: string): MemoryAllocator {
-  if (setting === 'auto') return preloaded(installedLibraries().find(canBePreloaded));
-  if (setting === 'system') return preloaded(undefined);
+  if (setting === 'auto') return allocatorOf(findInstalledLibraries().find(canBePreloaded));
+  if (setting === 'system') return allocatorOf(undefined);
   if (!canBePreloaded(setting)) {
     const message = `ALLOCATOR is ${JSON.stringify(setting)}, but this file cannot be preloaded: name an allocator's shared library, or auto or system.`;
     throw new SettingsError([message]);
   }
-  return preloaded(setting);
+  return allocatorOf(setting);
 }
 
-function preloaded(library: string | undefined): MemoryAllocator {
-  const arenas = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? SYSTEM_ARENAS };
+function allocatorOf(library: string | undefined): MemoryAllocator {
+  const arenas = { MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? SYSTEM_ARENA_COUNT };
   if (library === undefined) return { name: 'system', environment: arenas };
   const jemalloc = { MALLOC_CONF: process.env.MALLOC_CONF ?? JEMALLOC_CONF };
   return { name: library, environment: { ...arenas, ...jemalloc, LD_PRELOAD: library } };
 }
 
 /** Finds installed libraries, also in the folder of the architecture, such as /usr/lib/x86_64-linux-gnu. */
-function installedLibraries(): string[] {
+function findInstalledLibraries(): string[] {
   const folders = LIBRARY_FOLDERS.flatMap((folder) => [
     folder,
-    ...namesIn(folder)
+    ...namesInFolder(folder)
       .filter((name) => name.endsWith('-linux-gnu'))
       .map((name) => join(folder, name)),
   ]);
   const files = folders.flatMap((folder) =>
-    namesIn(folder).map((name) => ({ name, path: join(folder, name) })),
+    namesInFolder(folder).map((name) => ({ name, path: join(folder, name) })),
   );
-  return LIBRARIES.flatMap((pattern) => files.filter(({ name }) => pattern.test(name))).map(
+  return ALLOCATOR_LIBRARIES.flatMap((pattern) => files.filter(({ name }) => pattern.test(name))).map(
     ({ path }) => path,
   );
 }
 
-function namesIn(folder: string): string[] {
+function namesInFolder(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
@@ -83,18 +83,20 @@ function canBePreloaded(library: string): boolean {
   return tried.status === 0 && tried.stderr === '';
 }
 
-const YOUNG_OPTION = '--max-semi-space-size';
+const YOUNG_GENERATION_OPTION = '--max-semi-space-size';
 /**
  * Largest size of each half of the young generation of a heap. A process has one heap for its main thread and one for
  * each image thread. By default a half grows to 32 MB; the process then takes 356 to 483 MB after 600 mixed calls
  * instead of 321 to 374, at equal CPU time (bench/FINDINGS.md).
  */
-const YOUNG_MEGABYTES = 8;
+const YOUNG_GENERATION_MEGABYTES = 8;
 
 /**
  * The V8 options of an API process and its threads.
  * @param nodeOptions NODE_OPTIONS of the operator, which take precedence.
  */
 export function v8HeapOptions(nodeOptions: string): string[] {
-  return nodeOptions.includes(YOUNG_OPTION) ? [] : [`${YOUNG_OPTION}=${YOUNG_MEGABYTES}`];
+  return nodeOptions.includes(YOUNG_GENERATION_OPTION)
+    ? []
+    : [`${YOUNG_GENERATION_OPTION}=${YOUNG_GENERATION_MEGABYTES}`];
 }

@@ -1,15 +1,15 @@
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, register } from 'prom-client';
 
-type Metrics = MetricObjectWithValues<MetricValue<string>>[];
+type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
 /** The messages for the metrics of an API process. A process that ends sends its last metrics without an id. */
 export type MetricsMessage =
   | { type: 'collectMetrics'; id: number }
-  | { type: 'metrics'; id: number | null; metrics: Metrics };
+  | { type: 'metrics'; id: number | null; metrics: ProcessMetrics };
 
-/** How long a process's answer is awaited. A busy process takes some milliseconds. */
-const ANSWER_MS = 2_000;
+/** The timeout of the answer of a process. A busy process takes some milliseconds. */
+const ANSWER_TIMEOUT_MS = 2_000;
 
 /**
  * Collects the metrics of all API processes of a host in the primary; one per primary.
@@ -18,9 +18,9 @@ const ANSWER_MS = 2_000;
  */
 export function createMetricsCollection(): () => Promise<string> {
   /** The last metrics of each live process. */
-  const latest = new Map<Worker, Metrics>();
+  const latest = new Map<Worker, ProcessMetrics>();
   /** The counters of all processes that have ended. */
-  let ended: Metrics = [];
+  let ended: ProcessMetrics = [];
   const waiting = new Map<string, () => void>();
   let lastId = 0;
 
@@ -32,7 +32,7 @@ export function createMetricsCollection(): () => Promise<string> {
   cluster.on('exit', (worker) => {
     const last = latest.get(worker);
     latest.delete(worker);
-    if (last !== undefined) ended = sumOf([ended, last.filter(isTotal)]);
+    if (last !== undefined) ended = sumMetrics([ended, last.filter(isCumulative)]);
   });
 
   /** Asks a process for its metrics. Resolves when the process has answered, or the time is over. */
@@ -41,7 +41,7 @@ export function createMetricsCollection(): () => Promise<string> {
     const id = lastId;
     const key = `${worker.id}/${id}`;
     return new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ANSWER_MS);
+      const timer = setTimeout(resolve, ANSWER_TIMEOUT_MS);
       waiting.set(key, resolve);
       worker.send({ type: 'collectMetrics', id } satisfies MetricsMessage, () => undefined);
       timer.unref();
@@ -61,7 +61,7 @@ export function createMetricsCollection(): () => Promise<string> {
  */
 export function answerMetricsRequests(): () => Promise<void> {
   async function send(id: number | null): Promise<void> {
-    const metrics = (await register.getMetricsAsJSON()) as Metrics;
+    const metrics = (await register.getMetricsAsJSON()) as ProcessMetrics;
     const message: MetricsMessage = { type: 'metrics', id, metrics };
     await new Promise<void>((resolve) => {
       if (process.send === undefined || !process.connected) resolve();
@@ -75,13 +75,13 @@ export function answerMetricsRequests(): () => Promise<void> {
 }
 
 /** Whether a metric adds up over processes and time, as counters and histograms do. A gauge ends with its process. */
-function isTotal({ type, aggregator }: Metrics[number]): boolean {
+function isCumulative({ type, aggregator }: ProcessMetrics[number]): boolean {
   return String(type) !== 'gauge' && aggregator === 'sum';
 }
 
-function sumOf(parts: Metrics[]): Metrics {
+function sumMetrics(parts: ProcessMetrics[]): ProcessMetrics {
   const registry = AggregatorRegistry.aggregate(parts);
   return registry
     .getMetricsAsArray()
-    .map((metric) => (metric as unknown as { get(): Metrics[number] }).get());
+    .map((metric) => (metric as unknown as { get(): ProcessMetrics[number] }).get());
 }

@@ -32,8 +32,8 @@ export function createPrimaryControls(options: {
     log.info({ by, setting: name, before, after: value }, 'A setting was changed');
     reporter.note({ kind: 'set', by, text: `${name} ${before} → ${value}` });
     if (name === 'PROCESSES') await supervisor.resize(value);
-    if (save) keep(name, value);
-    const warning = beyondCores(capacity);
+    if (save) saveSetting(name, value);
+    const warning = tooManyThreadsWarning(capacity);
     return { [name]: value, ...(save && { saved: resolve(envFile()) }), ...withoutAbsentFields({ warning }) };
   }
 
@@ -41,7 +41,7 @@ export function createPrimaryControls(options: {
    * Writes a setting to the settings file.
    * @throws Error with a remedy: the setting is in force, but would be lost with the next start.
    */
-  function keep(name: CapacitySetting, value: number): void {
+  function saveSetting(name: CapacitySetting, value: number): void {
     try {
       saveSettings({ [name]: String(value) });
     } catch (error) {
@@ -72,7 +72,7 @@ export function createPrimaryControls(options: {
       case 'drain':
         return control.hostId === hostId ? drain(control) : null;
       case 'log':
-        reporter.note({ kind: 'log', by: control.by, text: logText(control) });
+        reporter.note({ kind: 'log', by: control.by, text: logLevelText(control) });
         return null;
       case 'pools':
         return null;
@@ -80,12 +80,12 @@ export function createPrimaryControls(options: {
   };
 }
 
-function logText({ level, forMs }: Extract<ProcessControl, { kind: 'log' }>): string {
+function logLevelText({ level, forMs }: Extract<ProcessControl, { kind: 'log' }>): string {
   return forMs === null ? `Log level ${level}` : `Log level ${level} for ${forMs / 1_000} s`;
 }
 
 /** The warning that all processes together have more image threads than cores; undefined otherwise. */
-function beyondCores(capacity: ChangeableCapacity): string | undefined {
+function tooManyThreadsWarning(capacity: ChangeableCapacity): string | undefined {
   const [processes, threads, cores] = [capacity.processes(), capacity.imageThreads(), grantedCores()];
   if (processes * threads <= cores) return undefined;
   return `PROCESSES × IMAGE_THREADS is ${processes} × ${threads} on ${cores} cores, which they share`;

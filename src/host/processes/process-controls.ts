@@ -7,12 +7,12 @@ import type { CapacitySetting, ChangeableCapacity } from '../../platform/concurr
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { ControlHandler, ProcessControl } from './controls.ts';
 
-/** What a process says of itself. */
+/** The report of a process about itself. */
 export interface ProcessReport {
   pid: number;
   rssBytes: number;
   uptimeSeconds: number;
-  /** The mark of its documents. */
+  /** The fingerprint of the deployment that its documents belong to. */
   deployment: string;
   logLevel: string;
   clockDifferenceMs: number;
@@ -42,7 +42,7 @@ export function createProcessControls(options: {
   clock: Pick<SharedClock, 'differenceMs'>;
   log: Logger;
   readLoad: () => Promise<LoadSnapshot>;
-  /** The mark of the documents of this process. */
+  /** The fingerprint of the deployment that the documents of this process belong to. */
   deployment: string;
 }): ControlHandler {
   const { imageWorkers, renders, capacity, clock, log, readLoad, deployment } = options;

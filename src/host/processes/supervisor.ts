@@ -5,10 +5,10 @@ import { type Clock, systemClock } from '../../platform/clock.ts';
 import type { RestartReason } from '../../platform/metrics/host.ts';
 import { ConnectionBalancer } from './connection-balancer.ts';
 import {
-  cannotRescueWarning,
   type HandedConnections,
   rescueConnections,
   stopListening,
+  untestedNodeWarning,
 } from './handed-connections.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { type ProcessMessage, sendToProcess } from './messages.ts';
@@ -87,7 +87,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const unknownNode = cannotRescueWarning();
+    const unknownNode = untestedNodeWarning();
     if (unknownNode !== null) options.log.error(unknownNode);
     this.#heartbeats = new Heartbeats<Worker>({
       timeoutMs: options.hangTimeoutMs,

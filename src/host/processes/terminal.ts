@@ -31,14 +31,14 @@ export function printToStdout(text: string): Promise<boolean> {
 }
 
 /** The programs that open an address in the browser of the user, by platform. */
-const OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...words: string[]]>> = {
+const BROWSER_OPENERS: Partial<Record<NodeJS.Platform, [program: string, ...words: string[]]>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
 /** Opens an address in the browser of the user. If there is none, the log says so. */
 export function openInBrowser(address: string, log: Logger): void {
-  const [program, ...words] = OPENERS[process.platform] ?? ['xdg-open'];
+  const [program, ...words] = BROWSER_OPENERS[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...words, address], { stdio: 'ignore', detached: true });
   child.on('error', () =>
     log.warn(`${program} could not open a browser: open the printed address of the console yourself.`),

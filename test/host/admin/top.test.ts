@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import t from 'tap';
 import { askPrimary } from '../../../src/host/admin/socket.ts';
 import { type LoadRow, loadRowsBetween } from '../../../src/host/admin/top.ts';
-import { slowCause } from '../../../src/host/admin/verdicts.ts';
+import { slowResponseVerdict } from '../../../src/host/admin/verdicts.ts';
 import { OPERATOR } from '../../support/operator.ts';
 import { startWholeService } from '../../support/whole-service.ts';
 
@@ -68,7 +68,8 @@ t.test('two snapshots make a row for each process, each host and all', async (t)
 
 t.test('the likeliest cause is the largest part, or the quota', async (t) => {
   const [row] = loadRowsBetween([observed('a', '1', BUSY)]);
-  const cause = (changed: Partial<LoadRow>) => slowCause({ ...(row as LoadRow), ...changed }).sentence;
+  const cause = (changed: Partial<LoadRow>) =>
+    slowResponseVerdict({ ...(row as LoadRow), ...changed }).sentence;
   t.match(cause({}), /the wait for a thread, 200 ms/);
   t.match(cause({ pixelsMs: 900 }), /work on pixels, 900 ms/);
   t.match(cause({ uploadMs: 900 }), /uploads and fetched urls/);

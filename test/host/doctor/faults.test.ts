@@ -6,25 +6,25 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { checkBrowser, judgeBrowserSandbox } from '../../../src/host/doctor/browser.ts';
-import { type HostFacts, judgeAllocator, judgeHost } from '../../../src/host/doctor/host.ts';
-import { checkMongo, judgeMongoServer, judgeWriteConcern } from '../../../src/host/doctor/mongodb.ts';
+import { browserSandboxFinding, checkBrowser } from '../../../src/host/doctor/browser.ts';
+import { allocatorFinding, type HostFacts, hostFindings } from '../../../src/host/doctor/host.ts';
+import { checkMongo, mongoServerFindings, writeConcernFinding } from '../../../src/host/doctor/mongodb.ts';
 import {
   checkMail,
   checkProviders,
   checkPublicUrl,
-  judgeOutboundNetwork,
-  judgeReverseProxy,
+  outboundNetworkFindings,
+  reverseProxyFinding,
 } from '../../../src/host/doctor/network.ts';
 import {
   checkDisk,
   checkObjectStore,
   checkTemporaryFolder,
-  judgeDatabaseIntegrity,
-  judgeDeliveryCache,
-  judgeDiskKind,
-  judgeFreeSpace,
-  judgeWriteTime,
+  databaseFindings,
+  deliveryCacheFinding,
+  diskKindFinding,
+  freeSpaceFinding,
+  writeTimeFinding,
 } from '../../../src/host/doctor/storage.ts';
 import {
   defaultProcessCount,
@@ -65,7 +65,7 @@ const WELL: HostFacts = {
 
 const settingsOf = (environment: Record<string, string>) => readSettings({ PROCESSES: '4', ...environment });
 const host = (facts: Partial<HostFacts>, environment: Record<string, string> = {}) =>
-  judgeHost({ ...WELL, ...facts }, settingsOf(environment));
+  hostFindings({ ...WELL, ...facts }, settingsOf(environment));
 
 t.test('a host that is well needs no remedy', async (t) => {
   t.ok(host({}).every(({ state, remedy }) => state === 'ok' && remedy === null));
@@ -130,45 +130,45 @@ t.test('threads of libuv that are too few or no number are found', async (t) => 
 
 t.test('a database that is damaged is found, and a whole one is well', async (t) => {
   const folder = t.testdir({ 'broken.sqlite': 'This is no database, whatever its name says. '.repeat(99) });
-  finds(t, judgeDatabaseIntegrity(join(folder, 'broken.sqlite')), 'problem', /not a database/, /backup/);
+  finds(t, databaseFindings(join(folder, 'broken.sqlite')), 'problem', /not a database/, /backup/);
   const whole = join(folder, 'whole.sqlite');
   const database = new DatabaseSync(whole);
   database.exec('CREATE TABLE pictures (id)');
   database.close();
-  t.match(judgeDatabaseIntegrity(whole), [{ state: 'ok', message: /is intact/ }]);
-  t.same(judgeDatabaseIntegrity(join(folder, 'absent.sqlite')), []);
+  t.match(databaseFindings(whole), [{ state: 'ok', message: /is intact/ }]);
+  t.same(databaseFindings(join(folder, 'absent.sqlite')), []);
 });
 
 t.test('a cache of delivered pictures that is too small is found', async (t) => {
   const nowMs = Date.now();
   const cache = (bytes: number, ageMs: number) =>
-    judgeDeliveryCache({ files: 3, bytes, oldestUseMs: nowMs - ageMs }, 100 * MEGABYTE, nowMs);
+    deliveryCacheFinding({ files: 3, bytes, oldestUseMs: nowMs - ageMs }, 100 * MEGABYTE, nowMs);
   finds(t, [cache(90 * MEGABYTE, 20 * 60_000)], 'warning', /90 of 100 MB; .* 20 minutes ago/, /Raise/);
   t.match(cache(90 * MEGABYTE, 3 * 86_400_000), { state: 'ok', message: /3 days ago/ });
   t.match(cache(9 * MEGABYTE, 0), { state: 'ok' });
-  t.match(judgeDeliveryCache({ files: 0, bytes: 0, oldestUseMs: null }, 0, nowMs), {
+  t.match(deliveryCacheFinding({ files: 0, bytes: 0, oldestUseMs: null }, 0, nowMs), {
     state: 'ok',
     message: /not kept/,
   });
 });
 
 t.test('faults of the disk are found', async (t) => {
-  finds(t, [judgeDiskKind('tmpfs')], 'problem', /in memory \(tmpfs\)/, /on a disk/);
+  finds(t, [diskKindFinding('tmpfs')], 'problem', /in memory \(tmpfs\)/, /on a disk/);
   finds(
     t,
-    [judgeFreeSpace(3 * MEGABYTE, 40 * MEGABYTE, 256 * MEGABYTE)],
+    [freeSpaceFinding(3 * MEGABYTE, 40 * MEGABYTE, 256 * MEGABYTE)],
     'problem',
     /3 MB free of 40 MB/,
     /refused/,
   );
   finds(
     t,
-    [judgeFreeSpace(500 * MEGABYTE, 99 * GIGABYTE, 256 * MEGABYTE)],
+    [freeSpaceFinding(500 * MEGABYTE, 99 * GIGABYTE, 256 * MEGABYTE)],
     'warning',
     /500 MB free/,
     /more space/,
   );
-  finds(t, [judgeWriteTime(45)], 'warning', /45\.0 ms/, /faster disk/);
+  finds(t, [writeTimeFinding(45)], 'warning', /45\.0 ms/, /faster disk/);
   const nowhere = settingsOf({ DATA_DIR: '/proc/darkroom' });
   finds(t, (await checkDisk(nowhere)).slice(0, 1), 'problem', /cannot be written/, /may write/);
   finds(
@@ -186,23 +186,23 @@ t.test('faults of the disk are found', async (t) => {
 
 t.test('faults of MongoDB are found', async (t) => {
   const primary = { setName: 'rs0', isWritablePrimary: true, maxWireVersion: 21 };
-  t.ok(judgeMongoServer(primary).every(({ state }) => state === 'ok'));
+  t.ok(mongoServerFindings(primary).every(({ state }) => state === 'ok'));
   finds(
     t,
-    judgeMongoServer({ isWritablePrimary: true, maxWireVersion: 21 }),
+    mongoServerFindings({ isWritablePrimary: true, maxWireVersion: 21 }),
     'warning',
     /single server/,
     /replica set/,
   );
   finds(
     t,
-    judgeMongoServer({ ...primary, isWritablePrimary: false }),
+    mongoServerFindings({ ...primary, isWritablePrimary: false }),
     'problem',
     /no writes/,
     /whole replica set/,
   );
-  finds(t, judgeMongoServer({ ...primary, maxWireVersion: 6 }), 'problem', /too old/, /6 or later/);
-  finds(t, [judgeWriteConcern('1')], 'warning', /w=1/, /majority/);
+  finds(t, mongoServerFindings({ ...primary, maxWireVersion: 6 }), 'problem', /too old/, /6 or later/);
+  finds(t, [writeConcernFinding('1')], 'warning', /w=1/, /majority/);
   const url = 'mongodb://127.0.0.1:1/x?serverSelectionTimeoutMS=200';
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: url });
   finds(t, await checkMongo(away, now), 'problem', /does not answer/, /MONGODB_URL/);
@@ -239,7 +239,7 @@ t.test('faults of the network are found', async (t) => {
   });
   finds(
     t,
-    [judgeReverseProxy(new URL('https://a.test'), 3000, '')],
+    [reverseProxyFinding(new URL('https://a.test'), 3000, '')],
     'warning',
     /through a proxy/,
     /TRUST_PROXY/,
@@ -249,17 +249,17 @@ t.test('faults of the network are found', async (t) => {
       message: /TRUST_PROXY .* trusts everybody/,
     });
   const open = settingsOf({ OUTBOUND_ALLOWED_SUBNETS: '169.254.0.0/16' });
-  finds(t, judgeOutboundNetwork(open, {}), 'problem', /169\.254\.0\.0\/16/, /private networks/);
+  finds(t, outboundNetworkFindings(open, {}), 'problem', /169\.254\.0\.0\/16/, /private networks/);
   finds(
     t,
-    judgeOutboundNetwork(settingsOf({ OUTBOUND_ALLOW_HTTP: 'true' }), {}),
+    outboundNetworkFindings(settingsOf({ OUTBOUND_ALLOW_HTTP: 'true' }), {}),
     'warning',
     /plain http/,
     /false/,
   );
   finds(
     t,
-    judgeOutboundNetwork(settingsOf({}), { HTTPS_PROXY: 'http://p:1' }),
+    outboundNetworkFindings(settingsOf({}), { HTTPS_PROXY: 'http://p:1' }),
     'warning',
     /HTTPS_PROXY/,
     /without a proxy/,
@@ -289,7 +289,7 @@ t.test('an address of a model provider that nobody answers at is found', async (
 t.test('faults of browsers and the allocator are found', async (t) => {
   finds(
     t,
-    [judgeBrowserSandbox('the kernel grants no user namespaces', 'auto')],
+    [browserSandboxFinding('the kernel grants no user namespaces', 'auto')],
     'warning',
     /without/,
     /user namespaces/,
@@ -298,7 +298,7 @@ t.test('faults of browsers and the allocator are found', async (t) => {
   finds(t, found.slice(0, 1), 'problem', /not a program/, /leave it out/);
   finds(
     t,
-    [judgeAllocator(settingsOf({ ALLOCATOR: '/nowhere/lib.so' }))],
+    [allocatorFinding(settingsOf({ ALLOCATOR: '/nowhere/lib.so' }))],
     'problem',
     /ALLOCATOR/,
     /Leave ALLOCATOR/,

@@ -2,7 +2,7 @@
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { COLLECTIONS } from '../../../src/host/collections.ts';
-import { checkIndexes, judgeIndexes } from '../../../src/host/doctor/mongodb.ts';
+import { checkIndexes, indexesFinding } from '../../../src/host/doctor/mongodb.ts';
 import { randomText } from '../../../src/platform/ids/ids.ts';
 import { connectMongoDocuments } from '../../../src/platform/stores/documents/mongodb.ts';
 import type { ListableDocumentStore } from '../../../src/platform/stores/documents/port.ts';
@@ -26,7 +26,7 @@ t.test('every collection that a running service made is declared, with its index
       .toSorted(byName),
     declared.map(({ name, indexes }) => ({ name, indexes: indexes.toSorted() })).toSorted(byName),
   );
-  t.equal(judgeIndexes(COLLECTIONS, made).state, 'ok');
+  t.equal(indexesFinding(COLLECTIONS, made).state, 'ok');
 });
 
 t.test('indexes that are missing or declared otherwise are named, a unique one as a problem', async (t) => {
@@ -36,16 +36,16 @@ t.test('indexes that are missing or declared otherwise are named, a unique one a
     indexes.filter(({ unique }) => unique).map((index) => ({ collection: name, index: index.name })),
   );
   const [help] = withIndexes.flatMap(({ indexes }) => indexes.filter(({ unique }) => !unique));
-  const broken = judgeIndexes(COLLECTIONS, without(law?.index ?? ''));
+  const broken = indexesFinding(COLLECTIONS, without(law?.index ?? ''));
   t.match(broken, { state: 'problem', remedy: /Restart the service/ });
   t.match(broken.message, `${law?.collection}.${law?.index} (unique)`);
-  t.equal(judgeIndexes(COLLECTIONS, without(help?.name ?? '')).state, 'warning');
+  t.equal(indexesFinding(COLLECTIONS, without(help?.name ?? '')).state, 'warning');
   const turned = COLLECTIONS.map((spec) => ({
     ...spec,
     indexes: spec.indexes.map((index) => ({ ...index, unique: false })),
   }));
-  t.match(judgeIndexes(COLLECTIONS, turned), { state: 'problem', message: /declares them differently/ });
-  t.match(judgeIndexes(COLLECTIONS, []), { state: 'ok', message: /is empty/ });
+  t.match(indexesFinding(COLLECTIONS, turned), { state: 'problem', message: /declares them differently/ });
+  t.match(indexesFinding(COLLECTIONS, []), { state: 'ok', message: /is empty/ });
 });
 
 t.test('an index that was dropped in MongoDB is found', async (t) => {

@@ -2,9 +2,9 @@
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { readSettings } from '../../../config/index.ts';
-import { judgeTestedRender } from '../../../src/host/doctor/browser.ts';
-import { checkPorts, checkTelemetry, judgeUnreachableAddress } from '../../../src/host/doctor/network.ts';
-import { judgeInodes } from '../../../src/host/doctor/storage.ts';
+import { testedRenderFinding } from '../../../src/host/doctor/browser.ts';
+import { checkPorts, checkTelemetry, unreachableAddressFinding } from '../../../src/host/doctor/network.ts';
+import { inodeFindings } from '../../../src/host/doctor/storage.ts';
 import { serve } from '../../support/loopback.ts';
 import { finds } from './finds.ts';
 
@@ -79,14 +79,14 @@ t.test('an address that does not answer is a problem once a service has run on t
   const url = 'https://pictures.test';
   finds(
     t,
-    [judgeUnreachableAddress(url, 'ECONNREFUSED', true)],
+    [unreachableAddressFinding(url, 'ECONNREFUSED', true)],
     'problem',
     /cannot be reached/,
     /certificate/,
   );
   finds(
     t,
-    [judgeUnreachableAddress(url, 'ECONNREFUSED', false)],
+    [unreachableAddressFinding(url, 'ECONNREFUSED', false)],
     'warning',
     /cannot be reached/,
     /first time/,
@@ -96,24 +96,24 @@ t.test('an address that does not answer is a problem once a service has run on t
 t.test('inodes that run out are told apart from space', async (t) => {
   finds(
     t,
-    judgeInodes(12_000, 0),
+    inodeFindings(12_000, 0),
     'problem',
     /^No inode is free: DATA_DIR has 0 inodes free of 12000/,
     /inodes/,
   );
-  finds(t, judgeInodes(1_000_000, 500), 'warning', /500 inodes free/, /inodes/);
-  t.match(judgeInodes(1_000_000, 500_000), [{ state: 'ok' }]);
-  t.same(judgeInodes(0, 0), [], 'a file system without a fixed number');
+  finds(t, inodeFindings(1_000_000, 500), 'warning', /500 inodes free/, /inodes/);
+  t.match(inodeFindings(1_000_000, 500_000), [{ state: 'ok' }]);
+  t.same(inodeFindings(0, 0), [], 'a file system without a fixed number');
 });
 
 t.test('a folder that forbids programs is named as the reason that no page is drawn', async (t) => {
   const drawn = { isSandboxed: true, milliseconds: 1 };
   finds(
     t,
-    [judgeTestedRender({ ...drawn, failure: 'spawn /tmp/x EACCES' })],
+    [testedRenderFinding({ ...drawn, failure: 'spawn /tmp/x EACCES' })],
     'problem',
     /EACCES/,
     /noexec.*TMPDIR/,
   );
-  finds(t, [judgeTestedRender({ ...drawn, failure: 'ENOENT' })], 'problem', /ENOENT/, /Install/);
+  finds(t, [testedRenderFinding({ ...drawn, failure: 'ENOENT' })], 'problem', /ENOENT/, /Install/);
 });

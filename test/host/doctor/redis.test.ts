@@ -3,12 +3,12 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { startPrivateRedis } from '../../../bench/services/redis.ts';
 import { readSettings } from '../../../config/index.ts';
-import { judgeLatency } from '../../../src/host/doctor/finding.ts';
+import { latencyFinding } from '../../../src/host/doctor/finding.ts';
 import {
   checkHosts,
   checkRedis,
-  judgeRedisConnections,
-  judgeRedisVersion,
+  redisConnectionsFinding,
+  redisVersionFinding,
 } from '../../../src/host/doctor/redis.ts';
 import { answerControls } from '../../../src/host/processes/controls.ts';
 import { deploymentFingerprint, holdRedisPrefix } from '../../../src/host/processes/deployment.ts';
@@ -44,8 +44,8 @@ t.test('faults of Redis are found', async (t) => {
   await client.config('SET', 'maxmemory-policy', 'noeviction');
   await client.config('SET', 'appendonly', 'no');
   finds(t, await found(), 'warning', /append-only file/, /appendonly/);
-  finds(t, [judgeRedisVersion('6.0.16')], 'problem', /6\.0\.16/, /newer/);
-  finds(t, [judgeLatency('Redis', [8, 9, 30])], 'warning', /9\.00 ms/, /nearer/);
+  finds(t, [redisVersionFinding('6.0.16')], 'problem', /6\.0\.16/, /newer/);
+  finds(t, [latencyFinding('Redis', [8, 9, 30])], 'warning', /9\.00 ms/, /nearer/);
   const away = settingsOf({ REDIS_URL: 'redis://127.0.0.1:1', MONGODB_URL: 'mongodb://127.0.0.1:1/x' });
   finds(t, await checkRedis(away, now), 'problem', /does not answer: .*ECONNREFUSED/, /REDIS_URL/);
 });
@@ -172,11 +172,11 @@ t.test('processes of two deployments behind one prefix are found', async (t) => 
 t.test('a Redis that takes few connections is found', async (t) => {
   finds(
     t,
-    [judgeRedisConnections(8, 2)],
+    [redisConnectionsFinding(8, 2)],
     'problem',
     /takes 8 connections, and this host needs 6/,
     /maxclients/,
   );
-  finds(t, [judgeRedisConnections(40, 2)], 'warning', /takes 40 connections/, /maxclients/);
-  for (const limit of [10_000, null]) t.equal(judgeRedisConnections(limit, 2).state, 'ok');
+  finds(t, [redisConnectionsFinding(40, 2)], 'warning', /takes 40 connections/, /maxclients/);
+  for (const limit of [10_000, null]) t.equal(redisConnectionsFinding(limit, 2).state, 'ok');
 });

@@ -151,7 +151,7 @@ t.test('without a token, a one-time link alone opens what does not exist for oth
     }
   const sessions = new OperatorSessions(server.stores.coordination);
   const open = (link: string) => call('/session', { json: { link }, headers: OWN_PAGE });
-  const link = await sessions.newLink();
+  const link = await sessions.createLink();
   t.equal((await open(link.slice(0, -1))).status, 404);
   t.equal(
     (await call('/session', { json: { token: '' }, headers: OWN_PAGE })).status,
@@ -162,7 +162,7 @@ t.test('without a token, a one-time link alone opens what does not exist for oth
   t.same(uses.map(({ status }) => status).sort(), [204, 404, 404, 404, 404, 404, 404, 404], 'it works once');
   const opened = uses.find(({ status }) => status === 204);
   t.equal((await call('/state', { headers: cookieOf(opened?.headers ?? new Headers()) })).status, 200);
-  const late = await sessions.newLink();
+  const late = await sessions.createLink();
   nowMs += 10 * 60_000 + 1;
   t.equal((await open(late)).status, 404, 'after ten minutes');
 });

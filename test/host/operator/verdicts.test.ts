@@ -1,11 +1,11 @@
 // needs: nothing
 import t from 'tap';
-import { slowCause, verdictsOnAllHosts, verdictsOnHost } from '../../../src/host/admin/verdicts.ts';
+import { slowResponseVerdict, verdictsOnAllHosts, verdictsOnHost } from '../../../src/host/admin/verdicts.ts';
 import { rowWith } from './rows.ts';
 
 const MEGABYTE = 1_048_576;
 
-const likeliestSlownessCause = (row: ReturnType<typeof rowWith>) => slowCause(row).sentence;
+const likeliestSlownessCause = (row: ReturnType<typeof rowWith>) => slowResponseVerdict(row).sentence;
 
 t.test('one image thread for two cores is named with the setting that mends it', async (t) => {
   const busy = { p99: 2_400, waitMs: 900, pixelsMs: 200, imageThreads: 1, processes: 1 };

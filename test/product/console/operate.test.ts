@@ -44,7 +44,7 @@ t.test('nothing is shown without the credential of the operator, not even to an 
 });
 
 t.test('a one-time link opens the screens, once, and leaves no trace in the address', async (t) => {
-  const link = await new OperatorSessions(server.stores.coordination).newLink();
+  const link = await new OperatorSessions(server.stores.coordination).createLink();
   const { page, context } = await screens.page({ account: null, path: `/operate#${link}` });
   await verdict(page).waitFor();
   t.equal(new URL(page.url()).hash, '');
