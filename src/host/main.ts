@@ -35,7 +35,7 @@ import { openAdminSocket } from './admin/socket.ts';
 import { COLLECTIONS, prepareCollections } from './collections.ts';
 import { LoadHistory, LoadRecorder, recordLoad } from './operator/history.ts';
 import { HostReporter } from './operator/host-report.ts';
-import { answerControls } from './processes/controls.ts';
+import { answerControls, PRIMARY_PROCESS_ID } from './processes/controls.ts';
 import { deploymentFingerprint, holdRedisPrefix } from './processes/deployment.ts';
 import { checkListenAddress } from './processes/free-port.ts';
 import { createLog } from './processes/log.ts';
@@ -138,7 +138,7 @@ async function main(): Promise<void> {
     await serveMetrics({ collect, port: METRICS_PORT, token: settings.http.METRICS_TOKEN }, HOST);
   await answerControls(
     stores.coordination,
-    { hostId, processId: 'primary' },
+    { hostId, processId: PRIMARY_PROCESS_ID },
     createPrimaryControls({ hostId, supervisor, capacity, reporter, log }),
   );
   const { PROCESSES: processes } = settings.processes;

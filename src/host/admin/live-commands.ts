@@ -5,7 +5,12 @@ import { grantedCores } from '../../platform/concurrency/control-group.ts';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import type { Setting } from '../../platform/setting.ts';
 import { DAY_MS, HOUR_MS, MEGABYTE_BYTES } from '../../platform/values/units.ts';
-import { askProcesses, type ControlAnswer, noProcessAnsweredError } from '../processes/controls.ts';
+import {
+  askProcesses,
+  type ControlAnswer,
+  noProcessAnsweredError,
+  PRIMARY_PROCESS_ID,
+} from '../processes/controls.ts';
 import {
   type AdminCommand,
   type CommandContext,
@@ -167,7 +172,7 @@ export const LIVE_COMMANDS: ReadonlyArray<AdminCommand<LiveCommandContext>> = [
 function hostsWithoutPrimary(answers: readonly ControlAnswer[]): string[] {
   const byHost = Map.groupBy(answers, ({ hostId }) => hostId);
   return [...byHost].flatMap(([hostId, ofHost]) =>
-    ofHost.some(({ processId }) => processId === 'primary') ? [] : [hostId],
+    ofHost.some(({ processId }) => processId === PRIMARY_PROCESS_ID) ? [] : [hostId],
   );
 }
 

@@ -1,4 +1,5 @@
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
+import { PRIMARY_PROCESS_ID } from '../processes/controls.ts';
 
 /** The load of a process, a host or all hosts, between two snapshots. Times are means per response, in milliseconds. */
 export interface LoadRow {
@@ -91,7 +92,7 @@ export function loadRowsBetween(observed: readonly ObservedProcess[]): LoadRow[]
   const byHost = Map.groupBy(observed, ({ hostId }) => hostId);
   const rows = [...byHost].flatMap(([hostId, processes]) => [
     ...processes
-      .filter(({ processId }) => processId !== 'primary')
+      .filter(({ processId }) => processId !== PRIMARY_PROCESS_ID)
       .map((one) => loadRowOf('process', `${hostId}/${one.processId}`, [one])),
     hostRow(hostId, processes),
   ]);
@@ -141,7 +142,7 @@ function loadRowOf(scope: LoadRow['scope'], name: string, observed: readonly Obs
     cpu: total('darkroom_process_cpu_seconds_total') / seconds / (of('darkroom_cpu_cores') || 1),
     imageThreads: of('darkroom_pool_threads image'),
     imageBusy: of('darkroom_pool_busy image'),
-    processes: observed.filter(({ processId }) => processId !== 'primary').length,
+    processes: observed.filter(({ processId }) => processId !== PRIMARY_PROCESS_ID).length,
     cores: of('darkroom_cpu_cores'),
     cpuByRole: multiplyValues(valuesByLabel(values, 'darkroom_process_cpu_seconds_total'), 1 / seconds),
     memoryByRole: valuesByLabel(values, 'darkroom_process_memory_bytes'),

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { LoadSnapshot } from '../../platform/metrics/load.ts';
 import { hostRow, type LoadRow, type ObservedProcess } from '../admin/top.ts';
+import { PRIMARY_PROCESS_ID } from '../processes/controls.ts';
 import type { ProcessMessage } from '../processes/messages.ts';
 
 /** The time between two samples. */
@@ -121,7 +122,6 @@ function roundValue(value: number | undefined): number | null {
  * last.
  */
 const MAX_SNAPSHOTS = 4;
-const PRIMARY_PROCESS_ID = 'primary';
 
 interface LoadRecorderOptions {
   hostId: string;

@@ -1,12 +1,10 @@
 import type { Coordination } from '../../platform/stores/coordination/port.ts';
 import type { HostVerdict } from '../admin/verdicts.ts';
-import { askProcesses, type ControlAnswer } from '../processes/controls.ts';
+import { askProcesses, type ControlAnswer, PRIMARY_PROCESS_ID } from '../processes/controls.ts';
 import type { ProcessReport } from '../processes/process-controls.ts';
 import type { HostReport } from './host-report.ts';
 import type { OperatorHost, OperatorProcess, OperatorState } from './schema.ts';
 
-/** The processId of every primary. A primary answers the same controls as its processes, and reports on its host. */
-const PRIMARY_PROCESS_ID = 'primary';
 const TONES_BY_SERIOUSNESS: ReadonlyArray<HostVerdict['tone']> = ['bad', 'warn', 'good'];
 const NO_PRIMARY_VERDICT: HostVerdict = {
   tone: 'bad',

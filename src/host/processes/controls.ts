@@ -22,7 +22,10 @@ interface AuthoredControl {
   by: string;
 }
 
-/** Identifies a process of a host; the primary's processId is `primary`. */
+/** The processId of every primary. A primary answers the same controls as its processes, and reports on its host. */
+export const PRIMARY_PROCESS_ID = 'primary';
+
+/** Identifies a process of a host. */
 export interface ProcessAddress {
   hostId: string;
   processId: string;
